@@ -271,12 +271,10 @@ class Round:
         """The number of the call, if it was carried out whole and can be undone."""
         for name, wanted in texts.items():
             self.allowed[name] = self.allowed.get(name, {None}) | wanted
-        # A shell that is killed with the server leaves what it has just made for its output.
-        before = {name: set(self.allowed[name]) for name in ["made", "tree/new"] if name in texts}
-        for name in before:
+        # A shell that is killed leaves what it has just made for its output.
+        for name in texts.keys() & {"made", "tree/new"}:
             self.allowed[name].add("")
         result, done = self.server.call("execute_command", command=command)
-        self.allowed |= before
         text = text_of(result)
         if "TOPSECRET" in text:
             self.faults.append("a command read what is outside")

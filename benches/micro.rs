@@ -1,5 +1,9 @@
-//! Single functions, each beside a twin that does without what this project adds: `cargo bench --bench micro`.
-#![expect(clippy::disallowed_methods, reason = "the twins act on the disk without a policy")]
+//! Single functions, each beside a twin that does without what this project adds: `cargo bench
+//! --bench micro`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the twins act on the disk without a policy"
+)]
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -20,7 +24,9 @@ const MIB: usize = 1024 * 1024;
 
 /// Source-like text: an escape about every thirty bytes.
 fn text(bytes: usize) -> String {
-    "\tif (value == \"name\") {\n\t\treturn next(buffer, length);\n\t}\n".repeat(bytes / 58 + 1)[..bytes].to_owned()
+    "\tif (value == \"name\") {\n\t\treturn next(buffer, length);\n\t}\n".repeat(bytes / 58 + 1)
+        [..bytes]
+        .to_owned()
 }
 
 fn open(c: &mut Criterion) {
@@ -29,31 +35,54 @@ fn open(c: &mut Criterion) {
     }
 }
 
-/// Checked opens beside `File::open` and `read` of the same paths: a plain path, and one through a link.
+/// Checked opens beside `File::open` and `read` of the same paths: a plain path, and one through a
+/// link.
 fn open_in(c: &mut Criterion) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().canonicalize()?;
     fs::create_dir_all(root.join("one/two/three"))?;
     fs::write(root.join("one/two/three/file.txt"), text(1024))?;
     std::os::unix::fs::symlink("one/two", root.join("link"))?;
-    let policy = Policy::open(&[Grant { path: root.clone(), access: Access::ReadWrite }], &[])?;
+    let policy = Policy::open(
+        &[Grant {
+            path: root.clone(),
+            access: Access::ReadWrite,
+        }],
+        &[],
+    )?;
     let mut group = c.benchmark_group("open");
-    for (name, below) in [("plain", "one/two/three/file.txt"), ("link", "link/three/file.txt")] {
+    for (name, below) in [
+        ("plain", "one/two/three/file.txt"),
+        ("link", "link/three/file.txt"),
+    ] {
         let path = root.join(below);
         ensure!(policy.read(&path).is_ok(), "{below} is not readable");
-        group.bench_function(format!("{name}/policy"), |b| b.iter(|| policy.read(black_box(&path)).is_ok()));
+        group.bench_function(format!("{name}/policy"), |b| {
+            b.iter(|| policy.read(black_box(&path)).is_ok())
+        });
         group.bench_function(format!("{name}/std"), |b| {
-            b.iter(|| File::open(black_box(&path)).and_then(|file| file.metadata()).is_ok());
+            b.iter(|| {
+                File::open(black_box(&path))
+                    .and_then(|file| file.metadata())
+                    .is_ok()
+            });
         });
     }
     let path = root.join("one/two/three/file.txt");
     group.bench_function("read 1 KB/policy and fs", |b| {
-        b.iter(|| policy.read(black_box(&path)).map(|file| replay::internals::fs::read_all(&file, 1 << 20)).is_ok());
+        b.iter(|| {
+            policy
+                .read(black_box(&path))
+                .map(|file| replay::internals::fs::read_all(&file, 1 << 20))
+                .is_ok()
+        });
     });
     group.bench_function("read 1 KB/std", |b| {
         b.iter(|| {
             let mut bytes = Vec::with_capacity(1025);
-            File::open(black_box(&path)).and_then(|mut file| file.read_to_end(&mut bytes)).is_ok()
+            File::open(black_box(&path))
+                .and_then(|mut file| file.read_to_end(&mut bytes))
+                .is_ok()
         });
     });
     group.finish();
@@ -64,9 +93,13 @@ fn open_in(c: &mut Criterion) -> Result<()> {
 fn escape(c: &mut Criterion) {
     let mut group = c.benchmark_group("escape 1 MiB");
     group.throughput(Throughput::Bytes(MIB as u64));
-    for (name, text) in
-        [("source", text(MIB)), ("prose", "words without any escape ".repeat(MIB / 25 + 1)[..MIB].to_owned())]
-    {
+    for (name, text) in [
+        ("source", text(MIB)),
+        (
+            "prose",
+            "words without any escape ".repeat(MIB / 25 + 1)[..MIB].to_owned(),
+        ),
+    ] {
         let mut out = Vec::with_capacity(2 * MIB);
         group.bench_function(format!("{name}/escape_into"), |b| {
             b.iter(|| {
@@ -84,14 +117,17 @@ fn escape(c: &mut Criterion) {
     group.finish();
 }
 
-/// One literal in a mebibyte beside the least that finds it, makes sure it is the only one, and copies.
+/// One literal in a mebibyte beside the least that finds it, makes sure it is the only one, and
+/// copies.
 fn edit_literal(c: &mut Criterion) {
     let (old, new) = ("the only line of its kind", "another line");
     let before = format!("{}{old}\n{}", text(MIB / 2), text(MIB / 2)).into_bytes();
     let edits = [Edit::new(old, new)];
     let mut group = c.benchmark_group("edit 1 MiB");
     group.throughput(Throughput::Bytes(before.len() as u64));
-    group.bench_function("apply", |b| b.iter(|| edit::apply(black_box(&before), &edits, Options::default()).is_ok()));
+    group.bench_function("apply", |b| {
+        b.iter(|| edit::apply(black_box(&before), &edits, Options::default()).is_ok())
+    });
     group.bench_function("memmem and copy", |b| {
         let finder = memmem::Finder::new(old);
         b.iter(|| {
@@ -113,9 +149,16 @@ fn unified(c: &mut Criterion) {
     let new = old.replacen("return next", "return last", 1);
     let mut group = c.benchmark_group("diff 1 MiB");
     group.throughput(Throughput::Bytes(old.len() as u64));
-    group.bench_function("unified", |b| b.iter(|| diff::unified("f", black_box(&old), &new, None).len()));
+    group.bench_function("unified", |b| {
+        b.iter(|| diff::unified("f", black_box(&old), &new, None).len())
+    });
     group.bench_function("similar, all lines", |b| {
-        b.iter(|| similar::TextDiff::from_lines(black_box(&old), &new).unified_diff().to_string().len());
+        b.iter(|| {
+            similar::TextDiff::from_lines(black_box(&old), &new)
+                .unified_diff()
+                .to_string()
+                .len()
+        });
     });
     group.finish();
 }
@@ -132,11 +175,27 @@ fn noted_in(c: &mut Criterion) -> Result<()> {
     let root = dir.path().join("root");
     fs::create_dir(&root)?;
     let handle = File::open(&root)?;
-    let roots = [Root { handle: handle.try_clone()?.into(), shown: root.clone() }];
-    let store = Store::open(File::open(dir.path())?.as_fd(), "store".as_ref(), dir.path(), roots.into())?;
-    let at =
-        |name: &'static str| At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(""), seen: None };
-    let replace = || fs::write(root.join("new"), "text").and_then(|()| fs::rename(root.join("new"), root.join("file")));
+    let roots = [Root {
+        handle: handle.try_clone()?.into(),
+        shown: root.clone(),
+    }];
+    let store = Store::open(
+        File::open(dir.path())?.as_fd(),
+        "store".as_ref(),
+        dir.path(),
+        roots.into(),
+    )?;
+    let at = |name: &'static str| At {
+        dir: handle.as_fd(),
+        name: name.as_ref(),
+        root: 0,
+        path: Path::new(""),
+        seen: None,
+    };
+    let replace = || {
+        fs::write(root.join("new"), "text")
+            .and_then(|()| fs::rename(root.join("new"), root.join("file")))
+    };
     replace()?;
     let mut group = c.benchmark_group("replace a file");
     group.bench_function("journal", |b| {

@@ -1,49 +1,68 @@
 //! Moves files that appear at protected paths aside, to names that no program obeys.
-#![expect(clippy::disallowed_methods, reason = "starts at the handle of a directory")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "starts at the handle of a directory"
+)]
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, chmodat, openat, renameat, renameat_with, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, chmodat, openat, renameat, renameat_with,
+    statat,
+};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::limits::MAX_SAMPLE_HOOKS;
 
-/// Renames an entry of a directory to `NAME.set-aside`, or to a random name if that is taken. Returns true if it is done.
+/// Renames an entry of a directory to `NAME.set-aside`, or to a random name if that is taken.
+/// Returns true if it is done.
 pub fn set_aside(dir: impl AsFd, name: &OsStr) -> bool {
     let dir = dir.as_fd();
     let rename = |to: &OsStr| {
         match renameat_with(dir, name, dir, to, RenameFlags::NOREPLACE) {
             // Not every file system can promise that. This one is asked instead.
             Err(Errno::INVAL) => {
-                statat(dir, to, AtFlags::SYMLINK_NOFOLLOW).is_err() && renameat(dir, name, dir, to).is_ok()
+                statat(dir, to, AtFlags::SYMLINK_NOFOLLOW).is_err()
+                    && renameat(dir, name, dir, to).is_ok()
             }
             result => result.is_ok(),
         }
     };
     let mut aside = name.to_owned();
     aside.push(".set-aside");
-    // All other names could be taken, too long, or not to be had because the directory's rights were taken away.
+    // All other names could be taken, too long, or not to be had because the directory's rights
+    // were taken away.
     rename(&aside) || {
         let _ = chmodat(dir, ".", Mode::RWXU, AtFlags::empty());
         let mut random = [0; 8];
         let _ = getrandom(&mut random, GetRandomFlags::empty());
-        rename(&OsString::from(format!("set-aside-{:016x}", u64::from_ne_bytes(random))))
+        rename(&OsString::from(format!(
+            "set-aside-{:016x}",
+            u64::from_ne_bytes(random)
+        )))
     }
 }
 
-/// Returns true for a directory of hooks as `git init` makes it: every name in it is one that git does not look at.
+/// Returns true for a directory of hooks as `git init` makes it: every name in it is one that git
+/// does not look at.
 pub fn has_only_samples(dir: impl AsFd, name: &OsStr) -> bool {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(dir) = openat(dir, name, flags, Mode::empty()) else { return false };
-    let Ok(entries) = Dir::read_from(&dir) else { return false };
+    let Ok(dir) = openat(dir, name, flags, Mode::empty()) else {
+        return false;
+    };
+    let Ok(entries) = Dir::read_from(&dir) else {
+        return false;
+    };
     entries.enumerate().all(|(index, entry)| {
         entry.is_ok_and(|entry| {
             let name = entry.file_name().to_bytes();
             name == b"."
                 || name == b".."
-                || index < MAX_SAMPLE_HOOKS && name.ends_with(b".sample") && entry.file_type() == FileType::RegularFile
+                || index < MAX_SAMPLE_HOOKS
+                    && name.ends_with(b".sample")
+                    && entry.file_type() == FileType::RegularFile
         })
     })
 }

@@ -1,13 +1,14 @@
-//! Memory counted over calls: one budget of bytes for the process, shared out among those it serves. The descriptors of their
-//! commands' connections are counted in the same way beside it.
+//! Memory counted over calls: one budget of bytes for the process, shared out among those it
+//! serves. The descriptors of their commands' connections are counted in the same way beside it.
 //!
-//! Whoever is about to hold many bytes takes a [`Share`] first and gives it back by dropping it. What comes later in the
-//! life of a call may go further into the budget than what comes earlier ([`Purpose`]): requests that wait to begin cannot
-//! take the memory that running calls need to end, and large calls cannot take what small ones need.
+//! Whoever is about to hold many bytes takes a [`Share`] first and gives it back by dropping it.
+//! What comes later in the life of a call may go further into the budget than what comes earlier
+//! ([`Purpose`]): requests that wait to begin cannot take the memory that running calls need to
+//! end, and large calls cannot take what small ones need.
 //!
-//! With several accounts, one may hold as much as its grant leaves free, and no more (Choudhury and Hahne, "Dynamic Queue
-//! Length Thresholds for Shared-Memory Packet Switches"): one alone gets half, two a third each, and there is always as
-//! much left for one that comes next.
+//! With several accounts, one may hold as much as its grant leaves free, and no more (Choudhury and
+//! Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches"): one alone gets
+//! half, two a third each, and there is always as much left for one that comes next.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,8 @@ use crate::cancel::CancelToken;
 use rustix::process::{Resource, getrlimit};
 
 use crate::limits::{
-    CONNECTION_FILES_SHARE, MEMORY_LOOK_MS, MEMORY_STEP_BYTES, MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES, UNTOLD_MEMORY_BYTES,
+    CONNECTION_FILES_SHARE, MEMORY_LOOK_MS, MEMORY_STEP_BYTES, MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES,
+    UNTOLD_MEMORY_BYTES,
 };
 
 /// What bytes are held for: each may use a part of the budget, in sixteenths.
@@ -37,12 +39,20 @@ pub enum Purpose {
 impl Purpose {
     /// For a request of so many bytes.
     pub fn request(bytes: usize) -> Self {
-        if bytes <= SMALL_MESSAGE_BYTES { Self::Small } else { Self::Request }
+        if bytes <= SMALL_MESSAGE_BYTES {
+            Self::Small
+        } else {
+            Self::Request
+        }
     }
 
     /// For a reply of so many bytes.
     pub fn reply(bytes: usize) -> Self {
-        if bytes <= SMALL_MESSAGE_BYTES { Self::Small } else { Self::Reply }
+        if bytes <= SMALL_MESSAGE_BYTES {
+            Self::Small
+        } else {
+            Self::Reply
+        }
     }
 
     /// How many bytes of a budget may be held before nothing more is given out for this.
@@ -75,7 +85,9 @@ pub struct Budget {
 impl Budget {
     /// So many bytes, and of descriptors [`CONNECTION_FILES_SHARE`] of what this process may have.
     pub fn new(bytes: usize) -> Arc<Self> {
-        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::from(u32::MAX));
+        let files = getrlimit(Resource::Nofile)
+            .current
+            .unwrap_or(u64::from(u32::MAX));
         Self::with_descriptors(bytes, (files / CONNECTION_FILES_SHARE) as usize)
     }
 
@@ -100,7 +112,11 @@ impl Budget {
     pub fn account(self: &Arc<Self>) -> Account {
         self.accounts.fetch_add(1, SeqCst);
         let descriptors = self.descriptors.as_ref().map(Self::account);
-        Account(Arc::new(Holder { budget: Arc::clone(self), held: AtomicUsize::new(0), descriptors }))
+        Account(Arc::new(Holder {
+            budget: Arc::clone(self),
+            held: AtomicUsize::new(0),
+            descriptors,
+        }))
     }
 }
 
@@ -130,7 +146,9 @@ impl Default for Account {
 
 /// There is not enough memory for what a call wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{wanted} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are free")]
+#[error(
+    "{wanted} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are free"
+)]
 pub struct Exhausted {
     /// Bytes that were asked for.
     pub wanted: usize,
@@ -155,10 +173,15 @@ impl Account {
     /// A share of so many bytes, if they are free now.
     pub fn try_take(&self, bytes: usize, purpose: Purpose) -> Result<Share, Exhausted> {
         self.enter(bytes, purpose)?;
-        Ok(Share { account: Some(self.clone()), bytes, purpose })
+        Ok(Share {
+            account: Some(self.clone()),
+            bytes,
+            purpose,
+        })
     }
 
-    /// The same, waited for until then, or until the call is cancelled. What can never be had is refused at once.
+    /// The same, waited for until then, or until the call is cancelled. What can never be had is
+    /// refused at once.
     pub fn take(
         &self,
         bytes: usize,
@@ -166,24 +189,38 @@ impl Account {
         until: Option<Instant>,
         cancel: Option<&CancelToken>,
     ) -> Result<Share, Exhausted> {
-        let mut share = Share { account: Some(self.clone()), bytes: 0, purpose };
+        let mut share = Share {
+            account: Some(self.clone()),
+            bytes: 0,
+            purpose,
+        };
         share.grow(bytes, until, cancel)?;
         Ok(share)
     }
 
-    /// Counts bytes that a call needs to end, even if they are not free. Others get nothing until they are given back.
+    /// Counts bytes that a call needs to end, even if they are not free. Others get nothing until
+    /// they are given back.
     pub fn overdraw(&self, bytes: usize) -> Share {
         self.0.budget.held.fetch_add(bytes, SeqCst);
         self.0.held.fetch_add(bytes, SeqCst);
-        Share { account: Some(self.clone()), bytes, purpose: Purpose::Work }
+        Share {
+            account: Some(self.clone()),
+            bytes,
+            purpose: Purpose::Work,
+        }
     }
 
     /// Waits until no other call of the process takes memory beyond the budget.
     pub fn overdraft(&self) -> MutexGuard<'_, ()> {
-        self.0.budget.overdraft.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0
+            .budget
+            .overdraft
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So many descriptors for connections of commands, before they are opened, if they are free now.
+    /// So many descriptors for connections of commands, before they are opened, if they are free
+    /// now.
     pub fn descriptors(&self, count: usize) -> Result<Share, Exhausted> {
         self.of_descriptors().try_take(count, Purpose::Small)
     }
@@ -199,7 +236,10 @@ impl Account {
 
     /// Nothing yet, to be grown by what is worked on.
     pub fn share(&self) -> Share {
-        Share { account: Some(self.clone()), ..Share::default() }
+        Share {
+            account: Some(self.clone()),
+            ..Share::default()
+        }
     }
 
     /// Bytes that can be had while nobody holds any.
@@ -217,8 +257,16 @@ impl Account {
         let ceiling = purpose.of(budget.total);
         let short = |own: usize, all: usize| {
             let free = ceiling.saturating_sub(all);
-            let free = if self.is_alone() { free } else { free.saturating_sub(own) / 2 };
-            Exhausted { wanted: bytes, free, most: self.most(purpose) }
+            let free = if self.is_alone() {
+                free
+            } else {
+                free.saturating_sub(own) / 2
+            };
+            Exhausted {
+                wanted: bytes,
+                free,
+                most: self.most(purpose),
+            }
         };
         if bytes > ceiling {
             return Err(short(held.load(SeqCst), budget.held.load(SeqCst)));
@@ -260,14 +308,17 @@ impl Share {
         self.bytes
     }
 
-    /// Adds bytes, waited for until then, or until the call is cancelled. What can never be had is refused at once.
+    /// Adds bytes, waited for until then, or until the call is cancelled. What can never be had is
+    /// refused at once.
     pub fn grow(
         &mut self,
         bytes: usize,
         until: Option<Instant>,
         cancel: Option<&CancelToken>,
     ) -> Result<(), Exhausted> {
-        let Some(account) = &self.account else { return Ok(()) };
+        let Some(account) = &self.account else {
+            return Ok(());
+        };
         let Err(short) = account.enter(bytes, self.purpose) else {
             self.bytes += bytes;
             return Ok(());
@@ -281,13 +332,17 @@ impl Share {
         let mut guard = budget.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let entered = loop {
             let entered = account.enter(bytes, self.purpose);
-            let is_over =
-                cancel.is_some_and(CancelToken::is_cancelled) || until.is_some_and(|end| Instant::now() >= end);
+            let is_over = cancel.is_some_and(CancelToken::is_cancelled)
+                || until.is_some_and(|end| Instant::now() >= end);
             if is_over || entered.map_or_else(is_hopeless, |()| true) {
                 break entered;
             }
             let look = Duration::from_millis(MEMORY_LOOK_MS);
-            guard = budget.freed.wait_timeout(guard, look).unwrap_or_else(PoisonError::into_inner).0;
+            guard = budget
+                .freed
+                .wait_timeout(guard, look)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         };
         drop(guard);
         budget.waiting.fetch_sub(1, SeqCst);
@@ -299,10 +354,12 @@ impl Share {
         self.grow(bytes, Some(Instant::now()), None)
     }
 
-    /// Has it be for so many bytes from now on, in steps of which the first takes nothing. `false`, and as much as before or less,
-    /// if there are not as many now.
+    /// Has it be for so many bytes from now on, in steps of which the first takes nothing. `false`,
+    /// and as much as before or less, if there are not as many now.
     pub fn try_cover(&mut self, bytes: usize) -> bool {
-        let wanted = bytes.saturating_sub(MEMORY_STEP_BYTES).next_multiple_of(MEMORY_STEP_BYTES);
+        let wanted = bytes
+            .saturating_sub(MEMORY_STEP_BYTES)
+            .next_multiple_of(MEMORY_STEP_BYTES);
         self.shrink(wanted);
         self.try_grow(wanted.saturating_sub(self.bytes)).is_ok()
     }
@@ -320,7 +377,11 @@ impl Share {
     pub fn split(&mut self, bytes: usize) -> Self {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        Self { account: self.account.clone(), bytes, purpose: self.purpose }
+        Self {
+            account: self.account.clone(),
+            bytes,
+            purpose: self.purpose,
+        }
     }
 
     /// Gives back what is beyond so many bytes.
@@ -372,16 +433,23 @@ impl Room<'_> {
 
     /// Adds so many bytes to a share, waited for likewise.
     pub fn grow(&self, share: &mut Share, bytes: usize) -> Result<(), Exhausted> {
-        share.grow(bytes, Some(Instant::now() + Duration::from_millis(MEMORY_WAIT_MS)), Some(self.cancel))
+        share.grow(
+            bytes,
+            Some(Instant::now() + Duration::from_millis(MEMORY_WAIT_MS)),
+            Some(self.cancel),
+        )
     }
 
-    /// Has a share cover so many bytes in all. It grows by large steps, so that this is cheap for what grows by small ones, and
-    /// nothing is taken for the first of them.
+    /// Has a share cover so many bytes in all. It grows by large steps, so that this is cheap for
+    /// what grows by small ones, and nothing is taken for the first of them.
     pub fn cover(&self, share: &mut Share, bytes: usize) -> Result<(), Exhausted> {
         if bytes <= share.bytes.max(MEMORY_STEP_BYTES) {
             return Ok(());
         }
-        self.grow(share, (bytes - share.bytes).next_multiple_of(MEMORY_STEP_BYTES))
+        self.grow(
+            share,
+            (bytes - share.bytes).next_multiple_of(MEMORY_STEP_BYTES),
+        )
     }
 }
 
@@ -396,14 +464,33 @@ mod tests {
     fn one_that_is_alone_has_all_but_what_ends_calls() {
         let account = Budget::new(16 * MIB).account();
         let work = account.try_take(14 * MIB, Purpose::Work).unwrap();
-        let short = Exhausted { wanted: 1, free: 0, most: 14 * MIB };
+        let short = Exhausted {
+            wanted: 1,
+            free: 0,
+            most: 14 * MIB,
+        };
         assert_eq!(account.try_take(1, Purpose::Work).unwrap_err(), short);
-        assert_eq!(account.try_take(1, Purpose::Request).unwrap_err(), Exhausted { most: 8 * MIB, ..short });
+        assert_eq!(
+            account.try_take(1, Purpose::Request).unwrap_err(),
+            Exhausted {
+                most: 8 * MIB,
+                ..short
+            }
+        );
         let reply = account.try_take(MIB, Purpose::Reply).unwrap();
         let small = account.try_take(MIB, Purpose::Small).unwrap();
-        assert_eq!(account.try_take(1, Purpose::Small).unwrap_err(), Exhausted { most: 16 * MIB, ..short });
+        assert_eq!(
+            account.try_take(1, Purpose::Small).unwrap_err(),
+            Exhausted {
+                most: 16 * MIB,
+                ..short
+            }
+        );
         drop((work, reply, small));
-        assert_eq!(account.try_take(16 * MIB, Purpose::Small).unwrap().bytes(), 16 * MIB);
+        assert_eq!(
+            account.try_take(16 * MIB, Purpose::Small).unwrap().bytes(),
+            16 * MIB
+        );
     }
 
     #[test]
@@ -411,13 +498,23 @@ mod tests {
         let budget = Budget::new(16 * MIB);
         let (greedy, other) = (budget.account(), budget.account());
         let most = greedy.try_take(7 * MIB, Purpose::Work).unwrap();
-        assert_eq!(greedy.try_take(MIB, Purpose::Work).unwrap_err(), Exhausted { wanted: MIB, free: 0, most: 7 * MIB });
+        assert_eq!(
+            greedy.try_take(MIB, Purpose::Work).unwrap_err(),
+            Exhausted {
+                wanted: MIB,
+                free: 0,
+                most: 7 * MIB
+            }
+        );
         let second = other.try_take(3 * MIB, Purpose::Work).unwrap();
         assert!(other.try_take(MIB, Purpose::Work).is_err());
         assert!(greedy.try_take(MIB / 2, Purpose::Small).is_err());
         assert!(other.try_take(MIB / 2, Purpose::Small).is_ok());
         drop((most, second, other));
-        assert_eq!(greedy.try_take(14 * MIB, Purpose::Work).unwrap().bytes(), 14 * MIB);
+        assert_eq!(
+            greedy.try_take(14 * MIB, Purpose::Work).unwrap().bytes(),
+            14 * MIB
+        );
     }
 
     #[test]
@@ -427,7 +524,11 @@ mod tests {
         let begun = Instant::now();
         let hour = Some(begun + Duration::from_hours(1));
         thread::scope(|scope| {
-            let waits = scope.spawn(|| account.take(10 * MIB, Purpose::Work, hour, None).map(|share| share.bytes()));
+            let waits = scope.spawn(|| {
+                account
+                    .take(10 * MIB, Purpose::Work, hour, None)
+                    .map(|share| share.bytes())
+            });
             assert!(account.take(15 * MIB, Purpose::Work, hour, None).is_err());
             drop(held);
             assert_eq!(waits.join().unwrap(), Ok(10 * MIB));
@@ -435,7 +536,11 @@ mod tests {
         let cancel = CancelToken::new();
         cancel.cancel();
         let held = account.try_take(10 * MIB, Purpose::Work).unwrap();
-        assert!(account.take(10 * MIB, Purpose::Work, hour, Some(&cancel)).is_err());
+        assert!(
+            account
+                .take(10 * MIB, Purpose::Work, hour, Some(&cancel))
+                .is_err()
+        );
         drop(held);
         assert!(begun.elapsed() < Duration::from_mins(1));
     }
@@ -443,7 +548,10 @@ mod tests {
     #[test]
     fn a_share_covers_in_steps_and_nothing_at_first() {
         let (account, cancel) = (Budget::new(16 * MIB).account(), CancelToken::new());
-        let room = Room { account: Some(&account), cancel: &cancel };
+        let room = Room {
+            account: Some(&account),
+            cancel: &cancel,
+        };
         let mut share = room.share();
         let mut covered = |bytes| room.cover(&mut share, bytes).map(|()| share.bytes());
         assert_eq!(covered(MEMORY_STEP_BYTES), Ok(0));

@@ -30,7 +30,8 @@ impl CancelToken {
 
     /// Whether the work should stop. Cheap enough for inner loops.
     pub fn is_cancelled(&self) -> bool {
-        // Stored only if that changes something: many threads look, and a line of the cache is cheap as long as it is only read.
+        // Stored only if that changes something: many threads look, and a line of the cache is
+        // cheap as long as it is only read.
         if !self.0.looked.load(Ordering::Relaxed) {
             self.0.looked.store(true, Ordering::Relaxed);
         }
@@ -48,8 +49,8 @@ impl CancelToken {
         self.0.begun.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work has not looked at the token since this was asked before, and does not wait for it either: it
-    /// hangs in one call of the kernel, as on a filesystem that does not answer.
+    /// Whether the work has not looked at the token since this was asked before, and does not wait
+    /// for it either: it hangs in one call of the kernel, as on a filesystem that does not answer.
     pub fn is_stuck(&self) -> bool {
         self.0.begun.load(Ordering::Relaxed)
             && !self.0.looked.swap(false, Ordering::Relaxed)
@@ -70,15 +71,19 @@ impl CancelToken {
             let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
             // Losing the race is fine: the winner's descriptor is the one that is used.
             let _ = self.0.wake.set(fd);
-            // `cancel` stores first and looks for the descriptor second; here it is the other way round,
-            // so one of the two always sees the other.
+            // `cancel` stores first and looks for the descriptor second; here it is the other way
+            // round, so one of the two always sees the other.
             if self.is_cancelled()
                 && let Some(fd) = self.0.wake.get()
             {
                 signal(fd);
             }
         }
-        self.0.wake.get().map(AsFd::as_fd).ok_or(rustix::io::Errno::BADF)
+        self.0
+            .wake
+            .get()
+            .map(AsFd::as_fd)
+            .ok_or(rustix::io::Errno::BADF)
     }
 }
 
@@ -95,12 +100,15 @@ impl Bound<'_> {
     /// Whether it is over.
     pub fn is_over(self) -> bool {
         self.cancel.is_some_and(CancelToken::is_cancelled)
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self
+                .deadline
+                .is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 
 fn signal(fd: &OwnedFd) {
-    // Full counters and interrupted writes leave the descriptor readable, which is all that is wanted.
+    // Full counters and interrupted writes leave the descriptor readable, which is all that is
+    // wanted.
     let _ = rustix::io::write(fd, &1u64.to_ne_bytes());
 }
 

@@ -105,7 +105,9 @@ pub enum Error {
         hint: Cow<'static, str>,
     },
     /// The file has changed since the client last saw it.
-    #[error("`{path}` has changed: its SHA-256 is {actual}, not the expected {expected}; the file is unchanged")]
+    #[error(
+        "`{path}` has changed: its SHA-256 is {actual}, not the expected {expected}; the file is unchanged"
+    )]
     Stale {
         /// The file as the agent named it.
         path: String,
@@ -125,7 +127,9 @@ pub enum Error {
 impl Error {
     /// An argument that is missing, unknown, of the wrong type or out of range.
     pub fn params(message: impl Into<String>) -> Self {
-        Self::Params { message: message.into() }
+        Self::Params {
+            message: message.into(),
+        }
     }
 
     /// A reply that cannot be written.
@@ -140,7 +144,9 @@ impl Error {
             Self::Fs(FsError::NotFound { .. })
             | Self::Journal(JournalError::Unknown { .. })
             | Self::NoMatch { .. }
-            | Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => Code::NotFound,
+            | Self::Testrun(TestrunError::NoMatch { .. } | TestrunError::Nothing { .. }) => {
+                Code::NotFound
+            }
             Self::Fs(FsError::Protected { .. } | FsError::Frozen { .. })
             | Self::Journal(JournalError::Protected { .. }) => Code::NotAllowed,
             Self::Glob { .. }
@@ -148,9 +154,15 @@ impl Error {
             | Self::Encoding(EncodingError::UnknownLabel { .. })
             | Self::Exec(ExecError::Nul { .. })
             | Self::Python(PythonError::BadName { .. } | PythonError::TooLong { .. })
-            | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => Code::InvalidParams,
-            Self::Python(PythonError::Policy(error)) if of_policy(error) == Code::NotAllowed => Code::ToolDenied,
-            Self::Python(PythonError::Fs(FsError::Protected { .. } | FsError::Frozen { .. })) => Code::ToolDenied,
+            | Self::Testrun(TestrunError::Arguments { .. } | TestrunError::NoDirectory { .. }) => {
+                Code::InvalidParams
+            }
+            Self::Python(PythonError::Policy(error)) if of_policy(error) == Code::NotAllowed => {
+                Code::ToolDenied
+            }
+            Self::Python(PythonError::Fs(FsError::Protected { .. } | FsError::Frozen { .. })) => {
+                Code::ToolDenied
+            }
             Self::Python(_) => Code::ToolFailed,
             Self::Fs(_)
             | Self::Journal(_)
@@ -187,8 +199,12 @@ impl Error {
             Self::Python(error) => error.hint(),
             Self::Refused { hint, .. } => Some((*hint).into()),
             Self::Unsuitable { hint, .. } => Some(hint.clone()),
-            Self::Stale { .. } => Some("read the file again, then repeat the call with the new hash".into()),
-            Self::NoMatch { .. } => Some("see what is there with glob_search or list_directory".into()),
+            Self::Stale { .. } => {
+                Some("read the file again, then repeat the call with the new hash".into())
+            }
+            Self::NoMatch { .. } => {
+                Some("see what is there with glob_search or list_directory".into())
+            }
             Self::Journal(_) | Self::Params { .. } | Self::Cancelled | Self::Output(_) => None,
         }
     }
@@ -205,10 +221,13 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::HoldsHidden { .. }
         | PolicyError::Kernel { .. }
         | PolicyError::NoProject => Code::NotAllowed,
-        PolicyError::NotFound { .. } | PolicyError::LooksAlike { .. } | PolicyError::Gone { .. } => Code::NotFound,
-        PolicyError::Empty | PolicyError::Nul { .. } | PolicyError::Uri { .. } | PolicyError::PathTooLong { .. } => {
-            Code::InvalidParams
-        }
+        PolicyError::NotFound { .. }
+        | PolicyError::LooksAlike { .. }
+        | PolicyError::Gone { .. } => Code::NotFound,
+        PolicyError::Empty
+        | PolicyError::Nul { .. }
+        | PolicyError::Uri { .. }
+        | PolicyError::PathTooLong { .. } => Code::InvalidParams,
         PolicyError::NotADirectory { .. }
         | PolicyError::IsDirectory { .. }
         | PolicyError::Special { .. }
@@ -273,13 +292,20 @@ impl From<SearchError> for Error {
             SearchError::Glob { parameter, source } => Self::Glob { parameter, source },
             SearchError::Globs { .. } => Self::params(error.to_string()),
             SearchError::UnknownType { name, near } => Self::params(if near.is_empty() {
-                format!("unknown file type `{name}`; the names are those of ripgrep, such as `rust`, `py` or `cpp`")
+                format!(
+                    "unknown file type `{name}`; the names are those of ripgrep, such as `rust`, `py` or `cpp`"
+                )
             } else {
-                format!("unknown file type `{name}`; known ones that are like it: {}", near.join(", "))
+                format!(
+                    "unknown file type `{name}`; known ones that are like it: {}",
+                    near.join(", ")
+                )
             }),
-            SearchError::PatternAt { path, line, source } => {
-                Self::PatternAt { path: show_path(&path).into_owned(), line, source }
-            }
+            SearchError::PatternAt { path, line, source } => Self::PatternAt {
+                path: show_path(&path).into_owned(),
+                line,
+                source,
+            },
             SearchError::Memory(error) => Self::Memory(error),
             SearchError::Cancelled => Self::Cancelled,
         }
@@ -292,7 +318,10 @@ mod tests {
 
     #[test]
     fn a_command_with_a_nul_is_a_wrong_argument_and_no_fault_of_the_server() {
-        assert_eq!(Error::from(ExecError::Nul { offset: 6 }).code(), Code::InvalidParams);
+        assert_eq!(
+            Error::from(ExecError::Nul { offset: 6 }).code(),
+            Code::InvalidParams
+        );
         assert_eq!(Error::from(ExecError::NoLauncher).code(), Code::Internal);
     }
 }

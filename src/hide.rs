@@ -1,6 +1,8 @@
-//! What the operator hides from agents by patterns (`--hide`), whatever has such a name and whenever it gets it.
+//! What the operator hides from agents by patterns (`--hide`), whatever has such a name and
+//! whenever it gets it.
 //!
-//! A *place* is a true position: the canonical path of an allowed directory and real names below it.
+//! A *place* is a true position: the canonical path of an allowed directory and real names below
+//! it.
 #![expect(
     clippy::disallowed_methods,
     reason = "looks below the allowed directories by handles, for what is hidden there"
@@ -29,8 +31,11 @@ pub type GlobsOf = fn(&[String]) -> Result<Globs, String>;
 /// A device and an inode number.
 type Id = (u64, u64);
 
-const LIST: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+const LIST: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
 
 /// What is hidden below some directories.
 pub struct Hide {
@@ -63,13 +68,21 @@ pub struct Found {
 
 impl fmt::Debug for Hide {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Hide").field("roots", &self.roots).field("found", &self.found).finish_non_exhaustive()
+        out.debug_struct("Hide")
+            .field("roots", &self.roots)
+            .field("found", &self.found)
+            .finish_non_exhaustive()
     }
 }
 
 impl Hide {
-    /// Patterns as the operator gave them: without a slash a name at any depth, with one a path below a root.
-    pub fn new(patterns: &[String], roots: Vec<PathBuf>, globs_of: GlobsOf) -> Result<Self, String> {
+    /// Patterns as the operator gave them: without a slash a name at any depth, with one a path
+    /// below a root.
+    pub fn new(
+        patterns: &[String],
+        roots: Vec<PathBuf>,
+        globs_of: GlobsOf,
+    ) -> Result<Self, String> {
         let (mut names, mut places) = (Vec::new(), Vec::new());
         for pattern in patterns {
             match Self::meant(pattern, &roots)? {
@@ -77,12 +90,38 @@ impl Hide {
                 Meant::Place(glob) => places.push(glob),
             }
         }
-        let globs = |all: &[String]| if all.is_empty() { Ok(None) } else { globs_of(all).map(Some) };
+        let globs = |all: &[String]| {
+            if all.is_empty() {
+                Ok(None)
+            } else {
+                globs_of(all).map(Some)
+            }
+        };
         let ways: Vec<String> = places.iter().flat_map(|place| ways(place)).collect();
-        let (names, place_globs, places, ways) = (globs(&names)?, places.clone(), globs(&places)?, globs(&ways)?);
-        let hide = Self { roots, names, places, place_globs, ways, found: Found::default(), on_any_device: false };
-        let is_named = |root: &Path| root.file_name().is_some_and(|name| hide.names_entry(name.as_bytes()));
-        if let Some(root) = hide.roots.iter().find(|root| is_named(root) || hide.hides(root)) {
+        let (names, place_globs, places, ways) = (
+            globs(&names)?,
+            places.clone(),
+            globs(&places)?,
+            globs(&ways)?,
+        );
+        let hide = Self {
+            roots,
+            names,
+            places,
+            place_globs,
+            ways,
+            found: Found::default(),
+            on_any_device: false,
+        };
+        let is_named = |root: &Path| {
+            root.file_name()
+                .is_some_and(|name| hide.names_entry(name.as_bytes()))
+        };
+        if let Some(root) = hide
+            .roots
+            .iter()
+            .find(|root| is_named(root) || hide.hides(root))
+        {
             let root = root.display();
             return Err(format!(
                 "it would hide `{root}`, an allowed directory; name what is in it, or do not allow it"
@@ -95,9 +134,12 @@ impl Hide {
         check_spelling(pattern)?;
         let mut glob = pattern;
         if glob.starts_with('/') {
-            let below = roots.iter().filter_map(|root| glob.strip_prefix(root.to_str()?)?.strip_prefix('/'));
+            let below = roots
+                .iter()
+                .filter_map(|root| glob.strip_prefix(root.to_str()?)?.strip_prefix('/'));
             let shortest = below.min_by_key(|below| below.len());
-            glob = shortest.ok_or_else(|| format!("`{pattern}` is a path in no allowed directory"))?;
+            glob =
+                shortest.ok_or_else(|| format!("`{pattern}` is a path in no allowed directory"))?;
             return Ok(Meant::Place(without_end(glob).to_owned()));
         }
         if let Some(anchored) = glob.strip_prefix("./") {
@@ -108,7 +150,11 @@ impl Hide {
         while let Some(anywhere) = name.strip_prefix("**/") {
             name = anywhere;
         }
-        Ok(if name.contains('/') { Meant::Place(place.to_owned()) } else { Meant::Name(name.to_owned()) })
+        Ok(if name.contains('/') {
+            Meant::Place(place.to_owned())
+        } else {
+            Meant::Name(name.to_owned())
+        })
     }
 
     /// Whether an entry of a directory that is not hidden has a hidden name, wherever that lies.
@@ -132,18 +178,28 @@ impl Hide {
     }
 
     fn is_at(&self, place: &Path, with_names: bool) -> bool {
-        self.matches(place, with_names) || self.elsewhere(place).any(|place| self.matches(&place, with_names))
+        self.matches(place, with_names)
+            || self
+                .elsewhere(place)
+                .any(|place| self.matches(&place, with_names))
     }
 
-    /// Whether the path of something hidden leads through a place, be it there or not: with another directory at it the path would name
-    /// something else.
+    /// Whether the path of something hidden leads through a place, be it there or not: with another
+    /// directory at it the path would name something else.
     pub fn is_on_the_way(&self, place: &Path) -> bool {
         let below = |place: &Path, root: &PathBuf| {
-            let Ok(below) = place.strip_prefix(root) else { return false };
-            self.ways.as_ref().is_some_and(|ways| ways(below.as_os_str().as_bytes()))
+            let Ok(below) = place.strip_prefix(root) else {
+                return false;
+            };
+            self.ways
+                .as_ref()
+                .is_some_and(|ways| ways(below.as_os_str().as_bytes()))
         };
         let is_way = |place: &Path| {
-            self.found.targets.iter().any(|target| target.starts_with(place))
+            self.found
+                .targets
+                .iter()
+                .any(|target| target.starts_with(place))
                 || self.roots.iter().any(|root| below(place, root))
         };
         is_way(place) || self.elsewhere(place).any(|place| is_way(&place))
@@ -151,7 +207,11 @@ impl Hide {
 
     /// The other places of the same.
     fn elsewhere(&self, place: &Path) -> impl Iterator<Item = PathBuf> {
-        let pairs = self.found.aliases.iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+        let pairs = self
+            .found
+            .aliases
+            .iter()
+            .flat_map(|(one, other)| [(one, other), (other, one)]);
         pairs.filter_map(move |(here, there)| Some(there.join(place.strip_prefix(here).ok()?)))
     }
 
@@ -159,40 +219,70 @@ impl Hide {
         let names = self.names.as_ref().filter(|_| with_names);
         let one = |below: &[u8]| {
             let mut start = 0;
-            memchr::memchr_iter(b'/', below).chain([below.len()]).any(|end| {
-                let name = &below[start..end];
-                start = end + 1;
-                !name.is_empty()
-                    && (names.is_some_and(|names| names(name))
-                        || self.places.as_ref().is_some_and(|places| places(&below[..end])))
-            })
+            memchr::memchr_iter(b'/', below)
+                .chain([below.len()])
+                .any(|end| {
+                    let name = &below[start..end];
+                    start = end + 1;
+                    !name.is_empty()
+                        && (names.is_some_and(|names| names(name))
+                            || self
+                                .places
+                                .as_ref()
+                                .is_some_and(|places| places(&below[..end])))
+                })
         };
-        self.found.targets.iter().any(|target| place.starts_with(target))
-            || self.roots.iter().filter_map(|root| place.strip_prefix(root).ok()).any(|p| one(p.as_os_str().as_bytes()))
+        self.found
+            .targets
+            .iter()
+            .any(|target| place.starts_with(target))
+            || self
+                .roots
+                .iter()
+                .filter_map(|root| place.strip_prefix(root).ok())
+                .any(|p| one(p.as_os_str().as_bytes()))
     }
 
     /// Whether this is a file that had a hidden name beside another one at the start.
     pub fn is_known(&self, (device, inode): Id) -> bool {
-        if self.on_any_device { self.may_be_known(inode) } else { self.found.ids.contains(&(inode, device)) }
+        if self.on_any_device {
+            self.may_be_known(inode)
+        } else {
+            self.found.ids.contains(&(inode, device))
+        }
     }
 
     /// The same by what a directory says of an entry.
     pub fn may_be_known(&self, inode: u64) -> bool {
-        self.found.ids.range((inode, 0)..=(inode, u64::MAX)).next().is_some()
+        self.found
+            .ids
+            .range((inode, 0)..=(inode, u64::MAX))
+            .next()
+            .is_some()
     }
 
-    /// Whether a directory holds something hidden; with `by_place` only what would be seen if the directory were elsewhere. Yes where
-    /// that cannot be known.
+    /// Whether a directory holds something hidden; with `by_place` only what would be seen if the
+    /// directory were elsewhere. Yes where that cannot be known.
     pub fn holds_hidden(&self, dir: impl AsFd, name: &OsStr, place: &Path, by_place: bool) -> bool {
         if by_place && !self.asks_for_places() {
             return false;
         }
-        let Ok(top) = openat(dir, name, LIST, Mode::empty()) else { return true };
+        let Ok(top) = openat(dir, name, LIST, Mode::empty()) else {
+            return true;
+        };
         let is_hidden = |entry: &Below<'_>| {
-            if by_place { self.hides_by_place(entry.place) } else { self.is_hidden_entry(entry) }
+            if by_place {
+                self.hides_by_place(entry.place)
+            } else {
+                self.is_hidden_entry(entry)
+            }
         };
         !matches!(
-            each_below(top, place, &mut |entry| if is_hidden(entry) { Next::Stop } else { Next::Enter }),
+            each_below(top, place, &mut |entry| if is_hidden(entry) {
+                Next::Stop
+            } else {
+                Next::Enter
+            }),
             Ok(true)
         )
     }
@@ -204,13 +294,25 @@ impl Hide {
     }
 
     /// Looks below the roots, each open, for what names alone do not say.
-    pub fn survey<'a>(&mut self, roots: impl Iterator<Item = (&'a Path, BorrowedFd<'a>)>) -> Result<(), String> {
-        let table = mounts::table().map_err(|error| format!("what is mounted cannot be known: {error}"))?;
+    pub fn survey<'a>(
+        &mut self,
+        roots: impl Iterator<Item = (&'a Path, BorrowedFd<'a>)>,
+    ) -> Result<(), String> {
+        let table =
+            mounts::table().map_err(|error| format!("what is mounted cannot be known: {error}"))?;
         self.found.aliases = aliases(&self.roots, &table);
-        let (mut found, mut hidden) = (Found { targets: self.led_to_by_links()?, ..Found::default() }, Vec::new());
+        let (mut found, mut hidden) = (
+            Found {
+                targets: self.led_to_by_links()?,
+                ..Found::default()
+            },
+            Vec::new(),
+        );
         let roots: Vec<_> = roots.collect();
         for &(place, root) in &roots {
-            let Ok(top) = openat(root, ".", LIST, Mode::empty()) else { continue };
+            let Ok(top) = openat(root, ".", LIST, Mode::empty()) else {
+                continue;
+            };
             let mut inside = None::<PathBuf>;
             let walked = each_below(top, place, &mut |entry| {
                 inside = inside.take().filter(|dir| entry.place.starts_with(dir));
@@ -218,25 +320,42 @@ impl Hide {
                     return Next::Enter;
                 }
                 match entry.kind {
-                    FileType::Directory if inside.is_none() => inside = Some(entry.place.to_owned()),
+                    FileType::Directory if inside.is_none() => {
+                        inside = Some(entry.place.to_owned())
+                    }
                     FileType::Symlink => found.targets.extend(self.led_to(entry.place)),
                     FileType::RegularFile => {
                         hidden.push(entry.place.to_owned());
-                        note_link(&mut found.ids, statat(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW));
+                        note_link(
+                            &mut found.ids,
+                            statat(entry.dir, entry.name, AtFlags::SYMLINK_NOFOLLOW),
+                        );
                     }
                     _ => {}
                 }
-                if found.ids.len() > MAX_HIDDEN_LINKS { Next::Stop } else { Next::Enter }
+                if found.ids.len() > MAX_HIDDEN_LINKS {
+                    Next::Stop
+                } else {
+                    Next::Enter
+                }
             });
             if let Ok(false) = walked {
-                return Err(format!("more than {MAX_HIDDEN_LINKS} hidden files have other names (hard links), too"));
+                return Err(format!(
+                    "more than {MAX_HIDDEN_LINKS} hidden files have other names (hard links), too"
+                ));
             }
         }
         for target in &found.targets {
-            note_link(&mut found.ids, statat(CWD, target, AtFlags::SYMLINK_NOFOLLOW));
+            note_link(
+                &mut found.ids,
+                statat(CWD, target, AtFlags::SYMLINK_NOFOLLOW),
+            );
         }
         found.tracked = tracked(&self.roots, &hidden);
-        self.found = Found { aliases: std::mem::take(&mut self.found.aliases), ..found };
+        self.found = Found {
+            aliases: std::mem::take(&mut self.found.aliases),
+            ..found
+        };
         self.find_other_names(&roots);
         Ok(())
     }
@@ -248,9 +367,12 @@ impl Hide {
         }
         let mut others = Vec::new();
         for &(place, root) in roots {
-            let Ok(top) = openat(root, ".", LIST, Mode::empty()) else { continue };
+            let Ok(top) = openat(root, ".", LIST, Mode::empty()) else {
+                continue;
+            };
             let _ = each_below(top, place, &mut |entry| {
-                let is_other = self.may_be_known(entry.inode) && entry.id().is_some_and(|id| self.is_known(id));
+                let is_other = self.may_be_known(entry.inode)
+                    && entry.id().is_some_and(|id| self.is_known(id));
                 if is_other && !self.hides(entry.place) {
                     others.push(entry.place.to_owned());
                 }
@@ -260,13 +382,19 @@ impl Hide {
         self.found.targets.extend(others);
     }
 
-    /// Where paths without globs lead by links on their way, whether anything is there or not. An error says what to write for one with
-    /// globs.
+    /// Where paths without globs lead by links on their way, whether anything is there or not. An
+    /// error says what to write for one with globs.
     fn led_to_by_links(&self) -> Result<Vec<PathBuf>, String> {
         let mut targets = Vec::new();
-        for (root, glob) in self.roots.iter().flat_map(|root| self.place_globs.iter().map(move |glob| (root, glob))) {
+        for (root, glob) in self
+            .roots
+            .iter()
+            .flat_map(|root| self.place_globs.iter().map(move |glob| (root, glob)))
+        {
             let (place, rest) = split_names(root, glob);
-            let there = place.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
+            let there = place
+                .ancestors()
+                .find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
             let Some((above, led)) = there else { continue };
             let led = led.join(place.strip_prefix(above).unwrap_or(Path::new("")));
             let led: PathBuf = led.components().collect();
@@ -278,13 +406,17 @@ impl Hide {
                 targets.push(led);
             } else {
                 let right = led.join(&rest);
-                return Err(format!("`{glob}` leads through a link: write `{}`", right.display()));
+                return Err(format!(
+                    "`{glob}` leads through a link: write `{}`",
+                    right.display()
+                ));
             }
         }
         Ok(targets)
     }
 
-    /// Where a link of a hidden name leads, if that can be hidden as well: not above an allowed directory.
+    /// Where a link of a hidden name leads, if that can be hidden as well: not above an allowed
+    /// directory.
     fn led_to(&self, link: &Path) -> Option<PathBuf> {
         let target = std::fs::canonicalize(link).ok()?;
         let is_in = self.roots.iter().any(|root| target.starts_with(root));
@@ -302,13 +434,19 @@ pub fn check_spelling(pattern: &str) -> Result<(), String> {
     let shown = format!("`{}`", pattern.escape_debug());
     if pattern.trim() != pattern {
         let trimmed = pattern.trim();
-        return Err(format!("{shown} has a blank at an end: write `{trimmed}`, and `?` for a blank in a name"));
+        return Err(format!(
+            "{shown} has a blank at an end: write `{trimmed}`, and `?` for a blank in a name"
+        ));
     }
     if pattern.starts_with("~/") {
-        return Err(format!("{shown} has a `~`, which only a shell replaces: write the whole path"));
+        return Err(format!(
+            "{shown} has a `~`, which only a shell replaces: write the whole path"
+        ));
     }
     if pattern.starts_with('!') {
-        return Err(format!("{shown} begins with `!`, which makes no exception: write `\\{pattern}` for that name"));
+        return Err(format!(
+            "{shown} begins with `!`, which makes no exception: write `\\{pattern}` for that name"
+        ));
     }
     let mut braces = 0_usize;
     let mut letters = pattern.chars();
@@ -321,7 +459,9 @@ pub fn check_spelling(pattern: &str) -> Result<(), String> {
                 .next()
                 .is_some_and(|class| class.contains('/') && class != letters.as_str()) =>
             {
-                return Err(format!("{shown} has a slash in brackets: write `\\[` for a bracket in a name"));
+                return Err(format!(
+                    "{shown} has a slash in brackets: write `\\[` for a bracket in a name"
+                ));
             }
             '{' => braces += 1,
             '}' => braces = braces.saturating_sub(1),
@@ -330,32 +470,53 @@ pub fn check_spelling(pattern: &str) -> Result<(), String> {
                     "{shown} has a comma: give each pattern by itself, and write `?` for a comma in a name"
                 ));
             }
-            '/' if braces > 0 => return Err(format!("{shown} has a slash in braces: give each path by itself")),
+            '/' if braces > 0 => {
+                return Err(format!(
+                    "{shown} has a slash in braces: give each path by itself"
+                ));
+            }
             _ => {}
         }
     }
-    let start = ["./", "/"].into_iter().find(|start| pattern.starts_with(start)).unwrap_or_default();
+    let start = ["./", "/"]
+        .into_iter()
+        .find(|start| pattern.starts_with(start))
+        .unwrap_or_default();
     let path = pattern[start.len()..].trim_end_matches('/');
-    let right: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+    let right: Vec<&str> = path
+        .split('/')
+        .filter(|name| !matches!(*name, "" | "."))
+        .collect();
     if right.contains(&"..") {
-        return Err(format!("{shown} has a `..`, which no name is: write the path that it leads to"));
+        return Err(format!(
+            "{shown} has a `..`, which no name is: write the path that it leads to"
+        ));
     }
     let right = right.join("/");
     match right.as_str() {
-        "" => Err(format!("{shown} names nothing: write a name, or a path below an allowed directory")),
-        right if right != path => Err(format!("{shown} has an empty name or a `.` in it: write `{start}{right}`")),
+        "" => Err(format!(
+            "{shown} names nothing: write a name, or a path below an allowed directory"
+        )),
+        right if right != path => Err(format!(
+            "{shown} has an empty name or a `.` in it: write `{start}{right}`"
+        )),
         _ => Ok(()),
     }
 }
 
-/// The path that a pattern begins with, and what is behind it: brackets, braces and backslashes belong to a name that exists.
+/// The path that a pattern begins with, and what is behind it: brackets, braces and backslashes
+/// belong to a name that exists.
 fn split_names(root: &Path, glob: &str) -> (PathBuf, PathBuf) {
     let (mut place, mut rest) = (root.to_owned(), PathBuf::new());
     for name in glob.split('/') {
         let is_plain = !name.contains(['[', ']', '{', '}', '\\']);
         let candidates = [name.to_owned(), name.replace('\\', "")];
-        let exists = |name: &&String| is_plain || std::fs::symlink_metadata(place.join(name)).is_ok();
-        let found = candidates.iter().find(exists).filter(|_| !name.contains(['*', '?']));
+        let exists =
+            |name: &&String| is_plain || std::fs::symlink_metadata(place.join(name)).is_ok();
+        let found = candidates
+            .iter()
+            .find(exists)
+            .filter(|_| !name.contains(['*', '?']));
         match found.filter(|_| rest.as_os_str().is_empty()) {
             Some(found) => place.push(found),
             None => rest.push(name),
@@ -366,7 +527,9 @@ fn split_names(root: &Path, glob: &str) -> (PathBuf, PathBuf) {
 
 /// Globs of what a path leads through. A `**/` at the start says nothing of where that is.
 fn ways(place: &str) -> impl Iterator<Item = String> {
-    let ends = place.match_indices('/').map(|(end, _)| place[..end].to_owned());
+    let ends = place
+        .match_indices('/')
+        .map(|(end, _)| place[..end].to_owned());
     ends.filter(|way| way != "**")
 }
 
@@ -387,15 +550,26 @@ fn note_link(ids: &mut BTreeSet<Id>, stat: Result<rustix::fs::Stat, Errno>) {
     }
 }
 
-/// Directories that are the same because something is mounted twice, as far as they are seen below the roots.
+/// Directories that are the same because something is mounted twice, as far as they are seen below
+/// the roots.
 fn aliases(roots: &[PathBuf], table: &[Mount]) -> Vec<(PathBuf, PathBuf)> {
-    let of_roots = roots.iter().filter_map(|root| Some((root.clone(), Position::of(root, table)?)));
-    let inside = table.iter().filter(|mount| roots.iter().any(|root| mount.place.starts_with(root)));
-    let begins: Vec<_> = of_roots.chain(inside.map(|mount| (mount.place.clone(), mount.position()))).collect();
+    let of_roots = roots
+        .iter()
+        .filter_map(|root| Some((root.clone(), Position::of(root, table)?)));
+    let inside = table
+        .iter()
+        .filter(|mount| roots.iter().any(|root| mount.place.starts_with(root)));
+    let begins: Vec<_> = of_roots
+        .chain(inside.map(|mount| (mount.place.clone(), mount.position())))
+        .collect();
     let mut aliases = Vec::new();
     for (place, position) in &begins {
-        let same = begins.iter().filter_map(|(above, other)| Some(above.join(position.below(other)?)));
-        let same = same.filter(|same| same != place).map(|same| (place.clone(), same));
+        let same = begins
+            .iter()
+            .filter_map(|(above, other)| Some(above.join(position.below(other)?)));
+        let same = same
+            .filter(|same| same != place)
+            .map(|same| (place.clone(), same));
         aliases.extend(same);
     }
     aliases.dedup();
@@ -413,7 +587,9 @@ struct Below<'a> {
 
 impl Below<'_> {
     fn id(&self) -> Option<Id> {
-        statat(self.dir, self.name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| (stat.st_dev, stat.st_ino))
+        statat(self.dir, self.name, AtFlags::SYMLINK_NOFOLLOW)
+            .ok()
+            .map(|stat| (stat.st_dev, stat.st_ino))
     }
 }
 
@@ -423,8 +599,13 @@ enum Next {
     Stop,
 }
 
-/// Visits all below a directory, following nothing. Whether it came to the end; an error if something could not be looked at.
-fn each_below(top: OwnedFd, place: &Path, visit: &mut dyn FnMut(&Below<'_>) -> Next) -> io::Result<bool> {
+/// Visits all below a directory, following nothing. Whether it came to the end; an error if
+/// something could not be looked at.
+fn each_below(
+    top: OwnedFd,
+    place: &Path,
+    visit: &mut dyn FnMut(&Below<'_>) -> Next,
+) -> io::Result<bool> {
     let mut fault = None;
     let mut stack = vec![(Dir::new(top)?, place.to_owned())];
     while let Some((dir, place)) = stack.last_mut() {
@@ -439,11 +620,17 @@ fn each_below(top: OwnedFd, place: &Path, visit: &mut dyn FnMut(&Below<'_>) -> N
         }
         let fd = dir.fd()?;
         if kind == FileType::Unknown {
-            kind =
-                statat(fd, name, AtFlags::SYMLINK_NOFOLLOW).map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode));
+            kind = statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode));
         }
         let below = place.join(OsStr::from_bytes(name.to_bytes()));
-        let found = Below { dir: fd, name, place: &below, kind, inode: entry.ino() };
+        let found = Below {
+            dir: fd,
+            name,
+            place: &below,
+            kind,
+            inode: entry.ino(),
+        };
         if let Next::Stop = visit(&found) {
             return Ok(false);
         }
@@ -470,19 +657,24 @@ fn enter(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
     Ok((!is_mounted || !mounts::is_kernels(&opened).unwrap_or(true)).then_some(opened))
 }
 
-/// Those that the index of the git repository above them names, the first ones. Index files of version 4 shorten names, so they tell less.
+/// Those that the index of the git repository above them names, the first ones. Index files of
+/// version 4 shorten names, so they tell less.
 fn tracked(roots: &[PathBuf], hidden: &[PathBuf]) -> Vec<PathBuf> {
     let mut indexes: Vec<(&Path, Vec<u8>)> = Vec::new();
     let mut found = Vec::new();
     for path in hidden {
-        let above = path.ancestors().skip(1).filter(|dir| roots.iter().any(|root| dir.starts_with(root)));
+        let above = path
+            .ancestors()
+            .skip(1)
+            .filter(|dir| roots.iter().any(|root| dir.starts_with(root)));
         for dir in above {
             if !indexes.iter().any(|(known, _)| *known == dir) {
                 indexes.push((dir, index(dir)));
             }
-            let (Some((_, index)), Ok(below)) =
-                (indexes.iter().find(|(known, _)| *known == dir), path.strip_prefix(dir))
-            else {
+            let (Some((_, index)), Ok(below)) = (
+                indexes.iter().find(|(known, _)| *known == dir),
+                path.strip_prefix(dir),
+            ) else {
                 continue;
             };
             let entry = [below.as_os_str().as_bytes(), b"\0"].concat();
@@ -498,12 +690,17 @@ fn tracked(roots: &[PathBuf], hidden: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// The index of a repository that has its directory here; nothing if there is none that can be read.
+/// The index of a repository that has its directory here; nothing if there is none that can be
+/// read.
 fn index(dir: &Path) -> Vec<u8> {
     let path = dir.join(".git/index");
-    let is_small =
-        std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= MAX_INDEX_BYTES);
-    if is_small { std::fs::read(&path).unwrap_or_default() } else { Vec::new() }
+    let is_small = std::fs::symlink_metadata(&path)
+        .is_ok_and(|found| found.is_file() && found.len() <= MAX_INDEX_BYTES);
+    if is_small {
+        std::fs::read(&path).unwrap_or_default()
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! What the binary, the tests, the benches and the fuzz targets take from the library. It is no API and changes with them. What
-//! neither stands here nor is used by what does, the compiler reports as dead.
+//! What the binary, the tests, the benches and the fuzz targets take from the library. It is no API
+//! and changes with them. What neither stands here nor is used by what does, the compiler reports
+//! as dead.
 
 pub mod cancel {
     pub use crate::cancel::{Bound, CancelToken};
@@ -26,19 +27,23 @@ pub mod documents {
 }
 
 pub mod edit {
-    pub use crate::edit::{Applied, Edit, EditError, EditErrorKind, MatchKind, Options, Rule, apply, preview};
+    pub use crate::edit::{
+        Applied, Edit, EditError, EditErrorKind, MatchKind, Options, Rule, apply, preview,
+    };
 }
 
 pub mod exec {
     pub use crate::exec::{
-        Background, BackgroundCommands, Captured, Command, Counts, Ending, ExecError, Exit, Foreground, Intercepted,
-        Interception, Launcher, News, Outcome, OutputFiles, Program, ProgramStatus, READER_ARGUMENT, Resident, Slots,
-        Stage, State, place_of, serve_reader,
+        Background, BackgroundCommands, Captured, Command, Counts, Ending, ExecError, Exit,
+        Foreground, Intercepted, Interception, Launcher, News, Outcome, OutputFiles, Program,
+        ProgramStatus, READER_ARGUMENT, Resident, Slots, Stage, State, place_of, serve_reader,
     };
 }
 
 pub mod fs {
-    pub use crate::fs::{TreeOptions, Writer, create_dir, entries, info, move_no_clobber, read_all, remove, tree};
+    pub use crate::fs::{
+        TreeOptions, Writer, create_dir, entries, info, move_no_clobber, read_all, remove, tree,
+    };
 }
 
 pub mod journal {
@@ -48,8 +53,8 @@ pub mod journal {
 pub mod limits {
     pub use crate::limits::{
         BACKGROUND_OUTPUT_BYTES, COMMAND_OPEN_FILES, DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS,
-        MAX_BACKGROUND_COMMANDS, MAX_COMMAND_PROCESSES, MAX_COMMAND_TIMEOUT_SECS, MAX_COMMANDS, MIN_BODY_APART_BYTES,
-        OUTPUT_CAP_BYTES, REPLY_TOKENS,
+        MAX_BACKGROUND_COMMANDS, MAX_COMMAND_PROCESSES, MAX_COMMAND_TIMEOUT_SECS, MAX_COMMANDS,
+        MIN_BODY_APART_BYTES, OUTPUT_CAP_BYTES, REPLY_TOKENS,
     };
 }
 
@@ -62,7 +67,9 @@ pub mod pattern {
 }
 
 pub mod policy {
-    pub use crate::policy::{Access, Grant, Kind, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES, Policy};
+    pub use crate::policy::{
+        Access, Grant, Kind, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES, Policy,
+    };
 }
 
 pub mod protocol {
@@ -71,8 +78,9 @@ pub mod protocol {
 
 pub mod record {
     pub use crate::record::{
-        Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message, Noise,
-        PlayStep, Protocol, RecordStep, Recording, Side, Target, Wire, player, recorder,
+        Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link,
+        Message, Noise, PlayStep, Protocol, RecordStep, Recording, Side, Target, Wire, player,
+        recorder,
     };
     pub mod matching {
         pub use crate::record::matching::{Book, Connection, Noise};
@@ -87,8 +95,9 @@ pub mod record {
 
 pub mod sandbox {
     pub use crate::sandbox::{
-        Dial, Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan, PlannedRoot, RawString,
-        Request, Run, Scratch, Tier, hold_server, keep_little_heap, keep_to_own_sources, run_launcher,
+        Dial, Event, Extent, Guard, Hello, LAUNCHER_ARGUMENT, Limits, Network, Place, Plan,
+        PlannedRoot, RawString, Request, Run, Scratch, Tier, hold_server, keep_little_heap,
+        keep_to_own_sources, run_launcher,
     };
     pub mod attack {
         pub use crate::sandbox::attack::{
@@ -105,7 +114,9 @@ pub mod sandbox {
         }
     }
     pub mod wire {
-        pub use crate::sandbox::wire::{receive, receive_event, receive_packet, send, send_event, send_packet};
+        pub use crate::sandbox::wire::{
+            receive, receive_event, receive_packet, send, send_event, send_packet,
+        };
     }
 }
 
@@ -118,7 +129,9 @@ pub mod sinks {
 }
 
 pub mod testrun {
-    pub use crate::testrun::{CHECKERS, Checker, Language, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text};
+    pub use crate::testrun::{
+        CHECKERS, Checker, Language, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text,
+    };
     pub mod model {
         pub use crate::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
     }

@@ -14,10 +14,12 @@ mod testrun;
 mod undo;
 
 pub use self::{
-    audit::*, calls::*, documents::*, http::*, journal::*, python::*, recent::*, telemetry::*, testrun::*, undo::*,
+    audit::*, calls::*, documents::*, http::*, journal::*, python::*, recent::*, telemetry::*,
+    testrun::*, undo::*,
 };
 
-/// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped JSON.
+/// Longest line accepted on stdin, in bytes. A 10 MB `write_file` can be more than 20 MB of escaped
+/// JSON.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 /// Requests that may run at the same time; more wait in a queue.
 pub const MAX_RUNNING_REQUESTS: usize = 64;
@@ -25,23 +27,29 @@ pub const MAX_RUNNING_REQUESTS: usize = 64;
 pub const MAX_WAITING_REQUESTS: usize = 1024;
 /// Requests that may wait for a free place before stdin is no longer read.
 pub const MAX_QUEUED_REQUESTS: usize = 4096;
-/// Open files of each process of a command where nothing else is said. Some programs close every descriptor that they might have.
+/// Open files of each process of a command where nothing else is said. Some programs close every
+/// descriptor that they might have.
 pub const COMMAND_OPEN_FILES: u64 = 16_384;
-/// Of the open files that this user may have, one in so many is out of a command's reach. The kernel lets nobody send a descriptor
-/// while more of the user's are on their way in sockets than the sender may have open (`too_many_unix_fds`, net/core/scm.c), so
-/// that a command which may have as many as the server could end every start of a command.
+/// Of the open files that this user may have, one in so many is out of a command's reach. The
+/// kernel lets nobody send a descriptor while more of the user's are on their way in sockets than
+/// the sender may have open (`too_many_unix_fds`, net/core/scm.c), so that a command which may have
+/// as many as the server could end every start of a command.
 pub const OPEN_FILES_KEPT_SHARE: u64 = 4;
-/// Of what the system lets a user watch (`/proc/sys/user/max_inotify_*`), the commands of one server have one part in so many.
+/// Of what the system lets a user watch (`/proc/sys/user/max_inotify_*`), the commands of one
+/// server have one part in so many.
 pub const WATCHES_SHARE: u64 = 3;
-/// Terminals that one command has at a time; the system has 3,072 for all that are no system of their own.
+/// Terminals that one command has at a time; the system has 3,072 for all that are no system of
+/// their own.
 pub const MAX_TERMINALS: u32 = 64;
-/// Of the memory of the machine, or of its cgroup, calls may hold one part in so many unless the operator says otherwise.
+/// Of the memory of the machine, or of its cgroup, calls may hold one part in so many unless the
+/// operator says otherwise.
 pub const MEMORY_SHARE: u64 = 4;
 /// Least that `--memory-mib` may say, in MiB.
 pub const MIN_MEMORY_MIB: u64 = 16;
 /// Most of `--memory-mib` that what searches remember may take: one part in so many.
 pub const SEARCH_MEMORY_SHARE: u64 = 4;
-/// What the calls of a server may hold whose operator says nothing about memory, such as a mock, in bytes.
+/// What the calls of a server may hold whose operator says nothing about memory, such as a mock, in
+/// bytes.
 pub const UNTOLD_MEMORY_BYTES: usize = 512 * 1024 * 1024;
 /// Blocks of memory from this size on go back to the system when they are freed, in bytes.
 pub const HEAP_BLOCK_BYTES: i32 = 256 * 1024;
@@ -55,9 +63,11 @@ pub const MEMORY_LOOK_MS: u64 = 50;
 pub const MEMORY_STEP_BYTES: usize = 64 * 1024;
 /// Arguments of a call up to this length are not counted beside their message, in bytes.
 pub const SMALL_ARGUMENTS_BYTES: usize = 64 * 1024;
-/// What the arguments of a call take beside their message, in their length: as text, as values and as what is written.
+/// What the arguments of a call take beside their message, in their length: as text, as values and
+/// as what is written.
 pub const ARGUMENT_COPIES: usize = 3;
-/// What the reply to one batch may come to before its other members are refused, in bytes: it is held until it is whole.
+/// What the reply to one batch may come to before its other members are refused, in bytes: it is
+/// held until it is whole.
 pub const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// How long a cheap call may hold stdin before another thread takes over reading, in milliseconds.
 pub const TAKEOVER_MS: u64 = 5;
@@ -72,11 +82,14 @@ pub const MAX_READ_BYTES: u64 = 10 * 1024 * 1024;
 pub const MAX_BLOB_BYTES: usize = 64 * 1024;
 /// Largest file that is hashed to say what it is, in bytes.
 pub const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;
-/// Files, messages and replies up to this length are read and written by a thread that others wait for, in bytes.
+/// Files, messages and replies up to this length are read and written by a thread that others wait
+/// for, in bytes.
 pub const QUICK_BYTES: usize = 64 * 1024;
-/// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in bytes.
+/// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in
+/// bytes.
 pub const QUICK_LIST_BYTES: u64 = 4096;
-/// How long `read_file` may look for the lines of a page, in milliseconds: a sparse file can have no end.
+/// How long `read_file` may look for the lines of a page, in milliseconds: a sparse file can have
+/// no end.
 pub const MAX_PAGE_MS: u64 = 30_000;
 /// Most files in one `read_multiple_files` call.
 pub const MAX_READ_FILES: usize = 50;
@@ -88,7 +101,8 @@ pub const MAX_EDIT_BYTES: u64 = 1024 * 1024 * 1024;
 pub const MAX_CLIENT_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Most entries in one `directory_tree` reply.
 pub const MAX_TREE_ENTRIES: usize = 100_000;
-/// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many clients read only 128.
+/// Deepest nesting of structured content, in levels of a tree: each is two in JSON, and many
+/// clients read only 128.
 pub const MAX_NESTED_LEVELS: usize = 50;
 /// Deepest directory nesting that a walk follows.
 pub const MAX_WALK_DEPTH: usize = 4096;
@@ -106,11 +120,13 @@ pub const MAX_HIDDEN_LINKS: usize = 10_000;
 pub const MAX_TRACKED_HIDDEN: usize = 10;
 /// Largest index of a git repository that is looked through for them, in bytes.
 pub const MAX_INDEX_BYTES: u64 = 64 * 1024 * 1024;
-/// Symbolic links followed while resolving one path, as the kernel's own limit (`path_resolution(7)`).
+/// Symbolic links followed while resolving one path, as the kernel's own limit
+/// (`path_resolution(7)`).
 pub const MAX_LINKS: usize = 40;
 /// Directories opened while resolving one path: links can make a path of 4 KB mean a very long way.
 pub const MAX_RESOLVE_STEPS: usize = 16_384;
-/// How often what is mounted is looked at again when a rename got in between, at the start of a server.
+/// How often what is mounted is looked at again when a rename got in between, at the start of a
+/// server.
 pub const MAX_MOUNT_LOOKS: usize = 16;
 /// How often resolving is tried again when a rename got in between.
 pub const RESOLVE_RETRIES: usize = 8;
@@ -122,7 +138,8 @@ pub const MAX_WALK_OPEN_DIRS: usize = 64;
 pub const MAX_WALK_THREADS: usize = 12;
 /// Files of one directory that a thread takes at a time.
 pub const WALK_BATCH_FILES: usize = 32;
-/// Results of a walk that may wait for those before them until the threads that are ahead wait too, in bytes.
+/// Results of a walk that may wait for those before them until the threads that are ahead wait too,
+/// in bytes.
 pub const MAX_WALK_WAITING_BYTES: usize = 8 * 1024 * 1024;
 /// Largest `.gitignore` that is obeyed, in bytes.
 pub const MAX_GITIGNORE_BYTES: u64 = 128 * 1024;
@@ -130,9 +147,11 @@ pub const MAX_GITIGNORE_BYTES: u64 = 128 * 1024;
 pub const MAX_GITIGNORE_RULES: usize = 8192;
 /// What a compiled rule takes beside that, in bytes.
 pub const GITIGNORE_BYTES_PER_RULE: usize = 2048;
-/// What a compiled rule or glob takes for each byte of its text at most, in bytes (measured: 900, for many `*` or `?`).
+/// What a compiled rule or glob takes for each byte of its text at most, in bytes (measured: 900,
+/// for many `*` or `?`).
 pub const GLOB_BYTES_PER_BYTE: usize = 1024;
-/// How often a recursive delete empties a directory again into which something new was put meanwhile.
+/// How often a recursive delete empties a directory again into which something new was put
+/// meanwhile.
 pub const REMOVE_RETRIES: usize = 16;
 /// Locks that the files being changed share.
 pub const FILE_LOCKS: usize = 256;
@@ -142,7 +161,8 @@ pub const DIR_LOCK_WAIT_MS: u64 = 5000;
 pub const OPEN_FOR_WRITING_WAIT_MS: u64 = 1000;
 /// Looks at what another program holds before the first sleep between two.
 pub const QUICK_LOOKS: u32 = 16;
-/// Longest sleep between two such looks, in microseconds; the first is 1/64 of it, and each is twice the one before.
+/// Longest sleep between two such looks, in microseconds; the first is 1/64 of it, and each is
+/// twice the one before.
 pub const MAX_LOOK_PAUSE_US: u64 = 3200;
 /// The coarsest time that a filesystem gives a change, in seconds: FAT rounds to two.
 pub const COARSEST_CLOCK_SECS: i64 = 2;
@@ -156,8 +176,8 @@ pub const MAX_CLOSED_ASIDE: usize = 64;
 pub const STALE_TEMP_SECS: u64 = 60;
 /// Directories remembered as swept of left-over temporary files.
 pub const MAX_SWEPT_DIRS: usize = 4096;
-/// Longest name of a tool, an argument or a method for which the nearest known one is looked for, and most of a longer one that
-/// a message says, in bytes.
+/// Longest name of a tool, an argument or a method for which the nearest known one is looked for,
+/// and most of a longer one that a message says, in bytes.
 pub const MAX_SHOWN_NAME_BYTES: usize = 100;
 /// Longest path accepted, in bytes (`PATH_MAX` counts the final NUL).
 pub const MAX_PATH_BYTES: usize = 4095;
@@ -172,22 +192,27 @@ pub const MAX_CONTEXT_LINES: u64 = 50;
 pub const DEFAULT_GLOB_RESULTS: u64 = 1000;
 /// A file with a NUL within this many first bytes is binary to grep.
 pub const BINARY_SNIFF_BYTES: usize = 4096;
-/// What a search that reads a file bit by bit holds of it while its lines are short, in bytes (`DEFAULT_BUFFER_CAPACITY` of
-/// `grep_searcher::line_buffer`).
+/// What a search that reads a file bit by bit holds of it while its lines are short, in bytes
+/// (`DEFAULT_BUFFER_CAPACITY` of `grep_searcher::line_buffer`).
 pub const LINE_BUFFER_BYTES: usize = 64 * 1024;
-/// What found text takes in memory until it is a reply, in its length: as found, as text and as structure.
+/// What found text takes in memory until it is a reply, in its length: as found, as text and as
+/// structure.
 pub const FOUND_COPIES: usize = 4;
-/// What a tree takes in memory until it is a reply, in the length of its text: as text and as structure, while they are made.
+/// What a tree takes in memory until it is a reply, in the length of its text: as text and as
+/// structure, while they are made.
 pub const TREE_COPIES: usize = 3;
 /// Bytes of that text for each entry besides its name.
 pub const TREE_NODE_BYTES: usize = 48;
-/// Longest line that a search holds in memory, in bytes; a file with a longer one is skipped and counted.
+/// Longest line that a search holds in memory, in bytes; a file with a longer one is skipped and
+/// counted.
 pub const MAX_LINE_BUFFER_BYTES: usize = 64 * 1024 * 1024;
 /// Longest line that a search shows whole, in bytes.
 pub const MAX_SHOWN_BYTES: usize = 2000;
-/// How much of a long line is shown before its match when it does not lie near the beginning, in bytes.
+/// How much of a long line is shown before its match when it does not lie near the beginning, in
+/// bytes.
 pub const SHOWN_BEFORE_MATCH_BYTES: usize = 500;
-/// Default `maxBytes` of grep: what the text of a reply comes to before matches are only counted, in bytes.
+/// Default `maxBytes` of grep: what the text of a reply comes to before matches are only counted,
+/// in bytes.
 pub const DEFAULT_GREP_BYTES: u64 = 256 * 1024;
 /// Largest `maxBytes` of grep.
 pub const MAX_GREP_BYTES: u64 = 16 * 1024 * 1024;
@@ -225,12 +250,15 @@ pub const DEFAULT_SEARCH_MEMORY_MIB: u64 = 256;
 pub const REMEMBERED_PATTERNS: usize = 64;
 /// Patterns forgotten at once when there are more: each time all records are gone through.
 pub const FORGOTTEN_PATTERNS: usize = 16;
-/// A file that changed less than this before it was read is not remembered, in seconds: by default the kernel writes changed
-/// pages back after 35 (`dirty_expire_centisecs` and `dirty_writeback_centisecs`, `proc_sys_vm(5)`).
+/// A file that changed less than this before it was read is not remembered, in seconds: by default
+/// the kernel writes changed pages back after 35 (`dirty_expire_centisecs` and
+/// `dirty_writeback_centisecs`, `proc_sys_vm(5)`).
 pub const SETTLED_SECS: i64 = 60;
-/// A file that changed less than this before is remembered only if no page of it waits to be written, in seconds.
+/// A file that changed less than this before is remembered only if no page of it waits to be
+/// written, in seconds.
 pub const LONG_SETTLED_SECS: i64 = 3600;
-/// Largest file that is remembered, in bytes: one write call has one time stamp, however long it takes.
+/// Largest file that is remembered, in bytes: one write call has one time stamp, however long it
+/// takes.
 pub const MAX_REMEMBERED_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// Largest file that gets a signature, in bytes.
 pub const MAX_SIGNED_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -254,8 +282,8 @@ pub const MAX_SEARCH_CACHES_BYTES: u64 = 1024 * 1024 * 1024;
 pub const STALE_SEARCH_CACHE_SECS: i64 = 3600;
 /// How often such a file is written anew with what no session asked for.
 pub const MAX_SEARCH_CACHE_AGE: u32 = 32;
-/// How far the clock may have been set since such a file was begun, in nanoseconds: much less than [`SETTLED_SECS`], and more than the
-/// error of looking at two clocks.
+/// How far the clock may have been set since such a file was begun, in nanoseconds: much less than
+/// [`SETTLED_SECS`], and more than the error of looking at two clocks.
 pub const SEARCH_CACHE_DRIFT_NANOS: u64 = 10_000_000;
 /// How long nobody must have called before signatures are made, in milliseconds.
 pub const LEARNING_PAUSE_MS: u64 = 20;
@@ -266,8 +294,8 @@ pub const MAX_PATTERN_BYTES: usize = 64 * 1024;
 pub const MAX_PATTERN_DEPTH: usize = 250;
 /// Longest piece of a pattern shown with its fault, in characters.
 pub const MAX_SHOWN_PATTERN_CHARS: usize = 60;
-/// Most ranges of one class that is made of halves of UTF-16 pairs, and most groups that the references of a pattern
-/// may name altogether: a short pattern can mean a great many.
+/// Most ranges of one class that is made of halves of UTF-16 pairs, and most groups that the
+/// references of a pattern may name altogether: a short pattern can mean a great many.
 pub const MAX_PATTERN_PRODUCT: usize = 65_536;
 /// Longest translation of a pattern for the linear engine, in bytes.
 pub const MAX_TRANSLATION_BYTES: usize = 300_000;
@@ -283,7 +311,8 @@ pub const FIRST_CHUNK_BYTES: usize = 512;
 pub const MAX_CHUNK_BYTES: usize = 64 * 1024;
 /// Most memory that a compiled pattern may take, in bytes.
 pub const MAX_PATTERN_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
-/// Steps that the matching of one call may take beyond those that are free, before its pattern counts as too costly.
+/// Steps that the matching of one call may take beyond those that are free, before its pattern
+/// counts as too costly.
 pub const MAX_PATTERN_STEPS: u64 = 250_000_000;
 /// Steps that are free for each byte of a text, so that much text alone costs nothing.
 pub const PATTERN_FREE_STEPS_PER_BYTE: u64 = 16;
@@ -300,15 +329,19 @@ pub const MAX_CLOSEST_DIFF_LINES: usize = 20;
 pub const MAX_SHOWN_LINE_CHARS: usize = 200;
 /// Longest diff that is shown, in bytes; a longer one is cut off and says so.
 pub const MAX_DIFF_BYTES: usize = 10 * 1024 * 1024;
-/// Most places that one edit replaces: each is remembered, and a file of one letter has as many places as bytes.
+/// Most places that one edit replaces: each is remembered, and a file of one letter has as many
+/// places as bytes.
 pub const MAX_EDIT_PLACES: usize = 16 * 1024 * 1024;
-/// What a file that is read whole takes until its client has the reply, in its length: its bytes, and what is written of them.
+/// What a file that is read whole takes until its client has the reply, in its length: its bytes,
+/// and what is written of them.
 pub const READ_COPIES: usize = 3;
-/// What a text that is not UTF-8 takes beside its bytes while it is decoded and compared, in its length.
+/// What a text that is not UTF-8 takes beside its bytes while it is decoded and compared, in its
+/// length.
 pub const DECODING_COPIES: usize = 5;
 /// What the comparison of two texts takes for each of their lines, in bytes.
 pub const DIFF_BYTES_PER_LINE: usize = 128;
-/// What is remembered of a place that an edit replaces, beside its new text, in bytes: vectors that grow hold twice as much.
+/// What is remembered of a place that an edit replaces, beside its new text, in bytes: vectors that
+/// grow hold twice as much.
 pub const EDIT_BYTES_PER_PLACE: usize = 48;
 /// Places after which an edit looks whether there is memory for them.
 pub const EDIT_PLACES_STEP: usize = 1024;
@@ -346,13 +379,15 @@ pub const KILL_GRACE_MS: u64 = 3000;
 pub const MAX_OUTPUT_END_BYTES: usize = OUTPUT_CAP_BYTES / 2;
 /// Captured output of a command, in bytes for each of its two streams.
 pub const OUTPUT_CAP_BYTES: usize = 512 * 1024;
-/// Least that folding an output, or a run of its lines, saves, in bytes: for less, all of it is shown.
+/// Least that folding an output, or a run of its lines, saves, in bytes: for less, all of it is
+/// shown.
 pub const MIN_FOLDED_BYTES: usize = 128;
 /// What a line takes in memory while an output is folded, in bytes, beside its text.
 pub const FOLDED_LINE_BYTES: usize = 64;
 /// How many bytes of a reply count as one token.
 pub const BYTES_PER_TOKEN: usize = 3;
-/// Most tokens of a reply to a call that does not say how many it wants: clients refuse what is longer, or put it into a file.
+/// Most tokens of a reply to a call that does not say how many it wants: clients refuse what is
+/// longer, or put it into a file.
 pub const REPLY_TOKENS: u64 = 100_000;
 /// Directories that a tree names of those that it had no room for.
 pub const MAX_CLOSED_SHOWN: usize = 5;
@@ -364,7 +399,8 @@ pub const LOG_PART_BYTES: usize = 256 * 1024;
 pub const MAX_LOGS_BYTES: usize = 32 * 1024 * 1024;
 /// What is kept of the log of a test run, in bytes: its beginning and its end.
 pub const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
-/// How long an ended command may still hold its output pipes before they are given up, in milliseconds.
+/// How long an ended command may still hold its output pipes before they are given up, in
+/// milliseconds.
 pub const DRAIN_MS: u64 = 100;
 /// Most that a pipe holds without privileges, in bytes (`/proc/sys/fs/pipe-max-size`, pipe(7)).
 pub const MAX_PIPE_BYTES: usize = 1024 * 1024;
@@ -374,20 +410,23 @@ pub const KILL_WAIT_MS: u64 = 5000;
 pub const COMMAND_START_MS: u64 = 10_000;
 /// How long the launcher may take to build the walls, in milliseconds.
 pub const LAUNCHER_START_MS: u64 = 10_000;
-/// Lines that are answered before the walls stand. A client asks for two or three things at its start; nothing is looked at meanwhile
-/// but its input.
+/// Lines that are answered before the walls stand. A client asks for two or three things at its
+/// start; nothing is looked at meanwhile but its input.
 pub const MAX_GREETINGS: usize = 8;
 /// How long the launcher may take to end its commands and itself, in milliseconds.
 pub const LAUNCHER_END_MS: u64 = 5000;
-/// How long the server waits for the launcher to remove the private directory, in milliseconds; after that it does so alone.
+/// How long the server waits for the launcher to remove the private directory, in milliseconds;
+/// after that it does so alone.
 pub const LAUNCHER_REMOVAL_MS: u64 = 500;
 /// Commands that run at the same time; more wait for a place.
 pub const MAX_COMMANDS: usize = 16;
 /// Background commands that run at the same time.
 pub const MAX_BACKGROUND_COMMANDS: usize = 16;
-/// Programs that stay, for each session that may have one: one that is started anew may still be about to leave its place.
+/// Programs that stay, for each session that may have one: one that is started anew may still be
+/// about to leave its place.
 pub const RESIDENTS_FOR_A_SESSION: usize = 2;
-/// Processes that are counted when it is asked how a program that stays is; more are not looked for.
+/// Processes that are counted when it is asked how a program that stays is; more are not looked
+/// for.
 pub const MAX_COUNTED_PROCESSES: usize = 1000;
 /// How long they are looked for, in milliseconds: nobody else is served meanwhile.
 pub const COUNTING_MS: u64 = 20;
@@ -397,13 +436,16 @@ pub const KEPT_BACKGROUND_COMMANDS: usize = 16;
 pub const BACKGROUND_OUTPUT_BYTES: u64 = 16 * 1024 * 1024;
 /// Most output of a background command in one reply, in bytes.
 pub const MAX_FOLLOW_BYTES: usize = 64 * 1024;
-/// How long a reply waits for new output of a background command, unless the call says otherwise, in seconds.
+/// How long a reply waits for new output of a background command, unless the call says otherwise,
+/// in seconds.
 pub const DEFAULT_FOLLOW_SECS: u64 = 1;
 /// How long it waits for output that matches, in seconds.
 pub const DEFAULT_MATCH_SECS: u64 = 30;
-/// Longest that a reply waits for a background command, in seconds: as long as one that is waited for may take.
+/// Longest that a reply waits for a background command, in seconds: as long as one that is waited
+/// for may take.
 pub const MAX_FOLLOW_SECS: u64 = MAX_COMMAND_TIMEOUT_SECS;
-/// Output of a background command is gathered until none came for so long, in milliseconds: a reply for each line is dear.
+/// Output of a background command is gathered until none came for so long, in milliseconds: a reply
+/// for each line is dear.
 pub const OUTPUT_QUIET_MS: u64 = 50;
 /// Longest that it is gathered, in milliseconds.
 pub const OUTPUT_GATHER_MS: u64 = 500;
@@ -415,22 +457,27 @@ pub const TERMINAL_COLUMNS: u16 = 120;
 pub const COMMAND_PROGRESS_MS: u64 = 500;
 /// Most that is read from a pipe of a command at once, in bytes (a pipe holds that much, pipe(7)).
 pub const PIPE_READ_BYTES: usize = 64 * 1024;
-/// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL and what makes a variable of it).
+/// Longest command line, in bytes (`MAX_ARG_STRLEN` of execve(2), less its final NUL and what makes
+/// a variable of it).
 pub const MAX_COMMAND_BYTES: usize = 128 * 1024 - 1 - "REPLAY_COMMAND=".len();
 /// Processes and threads that the commands of one server may have together.
 pub const MAX_COMMAND_PROCESSES: u64 = 4096;
-/// Added to the likelihood that a command is ended when the system is out of memory (`oom_score_adj`, 0 to 1000).
+/// Added to the likelihood that a command is ended when the system is out of memory
+/// (`oom_score_adj`, 0 to 1000).
 pub const COMMAND_OOM_SCORE_ADJ: u16 = 500;
 /// Largest profile that is read, in bytes.
 pub const MAX_PROFILE_BYTES: u64 = 1024 * 1024;
-/// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte of it escaped, and paths of
-/// repositories ([`MAX_REPOSITORIES`]), of which more could not be sent, and no command be run.
+/// Longest frame between the server and the launcher, in bytes: a command line as JSON, every byte
+/// of it escaped, and paths of repositories ([`MAX_REPOSITORIES`]), of which more could not be
+/// sent, and no command be run.
 pub const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 /// How long the launcher waits for a supervisor to take what it is told, in milliseconds.
 pub const SUPERVISOR_SEND_MS: u64 = 2_000;
-/// Longest order for a supervisor, in bytes: a frame of the server, and the paths in it once more, as they are held.
+/// Longest order for a supervisor, in bytes: a frame of the server, and the paths in it once more,
+/// as they are held.
 pub const MAX_ORDER_BYTES: usize = 3 * MAX_FRAME_BYTES;
-/// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their paths as a number.
+/// Longest packet of a supervisor, in bytes: as many refusals as one tells of, every byte of their
+/// paths as a number.
 pub const MAX_PACKET_BYTES: usize = 64 * 1024;
 /// Longest packet about one call over the network, in bytes.
 pub const MAX_SHORT_PACKET_BYTES: usize = 1024;
@@ -442,8 +489,8 @@ pub const LAUNCHER_FAREWELL_MS: u64 = 5000;
 pub const LAST_PROCESSES_MS: u64 = 2000;
 /// Time between two looks at a command's intercepted calls that wait, in milliseconds.
 pub const INTERCEPTED_LOOK_MS: u64 = 200;
-/// When more than this is moved away from protected paths within [`SET_ASIDE_WINDOW_MS`], the commands that run are ended: a
-/// program that only did not know would not try so often.
+/// When more than this is moved away from protected paths within [`SET_ASIDE_WINDOW_MS`], the
+/// commands that run are ended: a program that only did not know would not try so often.
 pub const MAX_SET_ASIDE: usize = 16;
 /// How long what is moved away is counted, in milliseconds.
 pub const SET_ASIDE_WINDOW_MS: u64 = 10_000;
@@ -453,7 +500,8 @@ pub const MAX_SAMPLE_HOOKS: usize = 64;
 pub const MAX_LINKS_ON_THE_WAY: usize = 40;
 /// What one look takes of what the kernel tells about protected paths, in bytes: some 500 names.
 pub const WATCH_BUFFER_BYTES: usize = 16 * 1024;
-/// What a file of git that names a directory is not longer than, in bytes: a path, and what it is introduced with.
+/// What a file of git that names a directory is not longer than, in bytes: a path, and what it is
+/// introduced with.
 pub const MAX_GIT_POINTER_BYTES: usize = MAX_PATH_BYTES + 16;
 /// Largest configuration of a submodule that is looked into, in bytes.
 pub const MAX_GIT_CONFIG_BYTES: usize = 256 * 1024;
@@ -475,7 +523,8 @@ pub const KERNEL_COUNTS_BYTES: usize = 16 * 1024;
 pub const MEMORY_WATCH_MS: u64 = 100;
 /// Descriptors of a command that one look at its memory covers.
 pub const MEMORY_WATCH_FDS: usize = 16_384;
-/// Size of the root file system of commands, in bytes: directories, links and, for root, a copy of public configuration.
+/// Size of the root file system of commands, in bytes: directories, links and, for root, a copy of
+/// public configuration.
 pub const VIEW_ROOT_BYTES: u64 = 64 * 1024 * 1024;
 /// Most that commands may keep in /dev/shm together, in bytes.
 pub const SHARED_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
@@ -485,13 +534,16 @@ pub const MAX_ETC_BYTES: u64 = 32 * 1024 * 1024;
 pub const MAX_ETC_FILE_BYTES: u64 = 1024 * 1024;
 /// Deepest directory that is copied of /etc.
 pub const MAX_ETC_DEPTH: usize = 16;
-/// Directories that are open while a private directory is removed: one for each level, up to this depth.
+/// Directories that are open while a private directory is removed: one for each level, up to this
+/// depth.
 pub const MAX_REMOVED_LEVELS: usize = 64;
-/// How long the start of a server may be held up by private directories of others that were killed, in milliseconds.
+/// How long the start of a server may be held up by private directories of others that were killed,
+/// in milliseconds.
 pub const SWEEP_MS: u64 = 1000;
 /// What of caches of package managers stays when a server ends, where nothing is said, in MiB.
 pub const DEFAULT_CACHE_MIB: u64 = 8192;
-/// How long the end of a server may look for what of them is too much, in milliseconds; nobody waits for that.
+/// How long the end of a server may look for what of them is too much, in milliseconds; nobody
+/// waits for that.
 pub const CACHE_SWEEP_MS: u64 = 20_000;
 /// Most entries of `/etc` that get a rule of their own.
 pub const MAX_PUBLIC_ENTRIES: usize = 4096;
@@ -513,12 +565,15 @@ pub const MAX_XATTR_NAME_BYTES: usize = 255;
 pub const MAX_XATTR_VALUE_BYTES: usize = 65_536;
 /// Longest list of names of extended attributes, in bytes (`XATTR_LIST_MAX` of `linux/limits.h`).
 pub const MAX_XATTR_LIST_BYTES: usize = 65_536;
-/// What a refusal shows of a path, in bytes: even as JSON with everything escaped all of them fit into one packet.
+/// What a refusal shows of a path, in bytes: even as JSON with everything escaped all of them fit
+/// into one packet.
 pub const MAX_DENIED_PATH_BYTES: usize = 512;
 
-/// How long a mock's call that never returns is held, in milliseconds, before it is answered with an error.
+/// How long a mock's call that never returns is held, in milliseconds, before it is answered with
+/// an error.
 pub const MAX_MOCK_HANG_MS: u64 = 600_000;
-/// How long a mock's slow answers may still take once the client has closed its side, in milliseconds.
+/// How long a mock's slow answers may still take once the client has closed its side, in
+/// milliseconds.
 pub const MOCK_END_GRACE_MS: u64 = 5000;
 /// Largest manifest or cassette, in bytes.
 pub const MAX_MANIFEST_BYTES: u64 = 32 * 1024 * 1024;
@@ -534,7 +589,8 @@ pub const MAX_MOCK_NODES: usize = 1_000_000;
 pub const MAX_MOCK_ANCHOR_EVENTS: usize = 50_000;
 /// Most messages that are remembered for a comparison with what is expected.
 pub const MAX_MOCK_SEEN: usize = 1_000_000;
-/// Most messages between a request and its answer that a cassette holds; those that follow are left out.
+/// Most messages between a request and its answer that a cassette holds; those that follow are left
+/// out.
 pub const MAX_RECORDED_MESSAGES: usize = 10_000;
 /// Most tools of a manifest, copies included.
 pub const MAX_MOCK_TOOLS: usize = 100_000;

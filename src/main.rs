@@ -39,17 +39,19 @@ fn main() -> ExitCode {
     })
 }
 
-/// As shells report a program that SIGPIPE (13) ended, which this one ignores: never 0, or a verdict that nobody saw would be good.
+/// As shells report a program that SIGPIPE (13) ended, which this one ignores: never 0, or a
+/// verdict that nobody saw would be good.
 const UNREAD_STATUS: u8 = 128 + 13;
 
-/// Whether nobody reads any more what is printed, as behind `| head`: any other pipe that breaks has a reason around it.
+/// Whether nobody reads any more what is printed, as behind `| head`: any other pipe that breaks
+/// has a reason around it.
 fn is_unread(error: &anyhow::Error) -> bool {
     let is_broken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
     error.chain().len() == 1 && error.downcast_ref().is_some_and(is_broken)
 }
 
-/// The usual soft limit is for programs that use select(2) (systemd.exec(5), `LimitNOFILE`): a change to many files at once needs
-/// more. Commands have a limit of their own.
+/// The usual soft limit is for programs that use select(2) (systemd.exec(5), `LimitNOFILE`): a
+/// change to many files at once needs more. Commands have a limit of their own.
 fn open_many_files() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
         // If it fails, the limit is as it was.
@@ -57,8 +59,8 @@ fn open_many_files() {
     }
 }
 
-/// A write beyond `RLIMIT_FSIZE` is then the error EFBIG for one call instead of the end of the process (setrlimit(2)).
-/// Programs that are started begin with an empty mask.
+/// A write beyond `RLIMIT_FSIZE` is then the error EFBIG for one call instead of the end of the
+/// process (setrlimit(2)). Programs that are started begin with an empty mask.
 fn outlive_file_limit() {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGXFSZ);

@@ -11,8 +11,9 @@ use rustix::fs::{fstatfs, makedev};
 
 use crate::limits::USUAL_TABLE_BYTES;
 
-/// Filesystems that store files and may say that they have no room: those in memory without a bound, and those that say what
-/// another filesystem, program or machine says. By their numbers (statfs(2), linux/magic.h).
+/// Filesystems that store files and may say that they have no room: those in memory without a
+/// bound, and those that say what another filesystem, program or machine says. By their numbers
+/// (statfs(2), linux/magic.h).
 const STORES: [u64; 13] = [
     0x0102_1994, // tmpfs
     0x8584_58F6, // ramfs
@@ -60,12 +61,22 @@ impl Mount {
         let (root, place) = (unescaped(fields.next()?), unescaped(fields.next()?));
         // Optional fields end with a dash.
         fields.find(|field| *field == b"-")?;
-        Some(Self { id, parent, device, root, place, kind: fields.next()?.to_owned() })
+        Some(Self {
+            id,
+            parent,
+            device,
+            root,
+            place,
+            kind: fields.next()?.to_owned(),
+        })
     }
 
     /// Where what is mounted lies on its filesystem.
     pub fn position(&self) -> Position {
-        Position { device: self.device, path: self.root.clone() }
+        Position {
+            device: self.device,
+            path: self.root.clone(),
+        }
     }
 
     /// Whether it is the filesystem of devices.
@@ -76,7 +87,10 @@ impl Mount {
 
 /// All lines of mountinfo; `None` if one of them is none.
 pub fn parse(text: &[u8]) -> Option<Vec<Mount>> {
-    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(Mount::parse).collect()
+    text.split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(Mount::parse)
+        .collect()
 }
 
 /// What is mounted in the mount namespace of this process.
@@ -85,10 +99,12 @@ pub fn table() -> std::io::Result<Vec<Mount>> {
     // Its size is not told, and many small reads take long.
     let mut text = Vec::with_capacity(USUAL_TABLE_BYTES);
     std::fs::File::open("/proc/self/mountinfo")?.read_to_end(&mut text)?;
-    parse(&text).ok_or_else(|| std::io::Error::other("/proc/self/mountinfo has a line that is none"))
+    parse(&text)
+        .ok_or_else(|| std::io::Error::other("/proc/self/mountinfo has a line that is none"))
 }
 
-/// Whether something was mounted or unmounted since this open mountinfo was asked before, or opened: one system call.
+/// Whether something was mounted or unmounted since this open mountinfo was asked before, or
+/// opened: one system call.
 pub fn has_changed(table: impl AsFd) -> bool {
     let mut fds = [PollFd::from_borrowed_fd(table.as_fd(), PollFlags::PRI)];
     poll(&mut fds, Some(&Timespec::default())).is_ok_and(|changed| changed > 0)
@@ -107,10 +123,14 @@ impl Position {
         let over = table.iter().filter(|mount| path.starts_with(&mount.place));
         // Of several at one place the last one is what is seen.
         let mount = over.max_by_key(|mount| mount.place.as_os_str().len())?;
-        Some(Self { device: mount.device, path: mount.root.join(path.strip_prefix(&mount.place).ok()?) })
+        Some(Self {
+            device: mount.device,
+            path: mount.root.join(path.strip_prefix(&mount.place).ok()?),
+        })
     }
 
-    /// What this is called below `at` beside `real`, its own name there: a mount in between may show part of the same tree.
+    /// What this is called below `at` beside `real`, its own name there: a mount in between may
+    /// show part of the same tree.
     pub fn another_way(&self, real: &Path, at: &Path, table: &[Mount]) -> Option<PathBuf> {
         let base = Self::of(at, table).filter(|base| self.is_below(base))?;
         let way = at.join(self.path.strip_prefix(&base.path).ok()?);
@@ -119,7 +139,10 @@ impl Position {
 
     /// The way to it from the other one, if it lies at or below that.
     pub fn below(&self, other: &Self) -> Option<&Path> {
-        self.path.strip_prefix(&other.path).ok().filter(|_| self.device == other.device)
+        self.path
+            .strip_prefix(&other.path)
+            .ok()
+            .filter(|_| self.device == other.device)
     }
 
     /// Whether it lies at or below the other one.
@@ -128,11 +151,13 @@ impl Position {
     }
 }
 
-/// Whether this lies on a filesystem of the kernel's own (proc, sysfs, cgroup, devpts and their like): what is in it is no
-/// stored file but a way to ask or to steer the machine. That of devices is known by [`Mount::is_of_devices`] alone.
+/// Whether this lies on a filesystem of the kernel's own (proc, sysfs, cgroup, devpts and their
+/// like): what is in it is no stored file but a way to ask or to steer the machine. That of devices
+/// is known by [`Mount::is_of_devices`] alone.
 ///
-/// Such a filesystem has no room, and says so: `simple_statfs` in the kernel's fs/libfs.c leaves `f_blocks` of statfs(2) at 0.
-/// So one that is not known here counts as the kernel's, unless it has room for files.
+/// Such a filesystem has no room, and says so: `simple_statfs` in the kernel's fs/libfs.c leaves
+/// `f_blocks` of statfs(2) at 0. So one that is not known here counts as the kernel's, unless it
+/// has room for files.
 pub fn is_kernels(file: impl AsFd) -> rustix::io::Result<bool> {
     let said = fstatfs(file)?;
     let kind = u64::try_from(said.f_type).unwrap_or_default();
@@ -144,10 +169,15 @@ fn unescaped(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&first, more)) = rest.split_first() {
-        let digits =
-            more.get(..3).filter(|digits| first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit)));
+        let digits = more.get(..3).filter(|digits| {
+            first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit))
+        });
         if let Some(digits) = digits {
-            bytes.push(digits.iter().fold(0, |byte: u8, digit| byte << 3 | (digit - b'0')));
+            bytes.push(
+                digits
+                    .iter()
+                    .fold(0, |byte: u8, digit| byte << 3 | (digit - b'0')),
+            );
             rest = &more[3..];
         } else {
             bytes.push(first);
@@ -157,16 +187,23 @@ fn unescaped(field: &[u8]) -> PathBuf {
     OsString::from_vec(bytes).into()
 }
 
-/// Whether something else is mounted over `mount`, or over a directory on the way to it, so that its place leads elsewhere.
+/// Whether something else is mounted over `mount`, or over a directory on the way to it, so that
+/// its place leads elsewhere.
 pub fn is_covered(mount: &Mount, table: &[Mount]) -> bool {
     let mut below = vec![mount.id];
-    while let Some(above) = table.iter().find(|other| Some(&other.id) == below.last()).map(|known| known.parent) {
+    while let Some(above) = table
+        .iter()
+        .find(|other| Some(&other.id) == below.last())
+        .map(|known| known.parent)
+    {
         if below.contains(&above) {
             break;
         }
         below.push(above);
     }
-    table.iter().any(|other| mount.place.starts_with(&other.place) && !below.contains(&other.id))
+    table
+        .iter()
+        .any(|other| mount.place.starts_with(&other.place) && !below.contains(&other.id))
 }
 
 #[cfg(test)]
@@ -180,7 +217,17 @@ mod tests {
         let place = PathBuf::from(r"/mnt/a b\c");
         let (id, parent, device) = (36, 35, makedev(98, 0));
         let kind = b"fuse.sshfs".to_vec();
-        assert_eq!(Mount::parse(line), Some(Mount { id, parent, device, root: "/a".into(), place, kind }));
+        assert_eq!(
+            Mount::parse(line),
+            Some(Mount {
+                id,
+                parent,
+                device,
+                root: "/a".into(),
+                place,
+                kind
+            })
+        );
         let plain = Mount::parse(b"36 35 98:0 / /mnt rw - nfs4 host:/ rw").unwrap();
         assert_eq!((plain.place, plain.kind), ("/mnt".into(), b"nfs4".to_vec()));
         assert_eq!(parse(b"36 35 98:0 / /mnt rw\n"), None);
@@ -191,7 +238,10 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "files of the system")]
     fn what_asks_or_steers_the_machine_is_told_from_what_stores_files() {
         let is_kernels = |path: &str| is_kernels(std::fs::File::open(path).unwrap()).unwrap();
-        assert_eq!(["/proc", "/proc/self/environ", "/sys"].map(is_kernels), [true; 3]);
+        assert_eq!(
+            ["/proc", "/proc/self/environ", "/sys"].map(is_kernels),
+            [true; 3]
+        );
         assert_eq!(["/", "/etc/passwd", "/dev/shm"].map(is_kernels), [false; 3]);
     }
 
@@ -200,7 +250,10 @@ mod tests {
         let lines = b"1 0 8:1 / / rw - ext4 a rw\n2 1 0:9 / /w/proc rw - proc a rw\n3 2 0:9 / /w/proc/fs rw - a a rw\n\
                       4 2 8:1 /x /w/proc rw - ext4 a rw\n5 1 0:10 / /w/procs rw - tmpfs a rw\n";
         let table = parse(lines).unwrap();
-        let covered: Vec<bool> = table.iter().map(|mount| is_covered(mount, &table)).collect();
+        let covered: Vec<bool> = table
+            .iter()
+            .map(|mount| is_covered(mount, &table))
+            .collect();
         assert_eq!(covered, [false, true, true, false, false]);
     }
 }

@@ -1,24 +1,34 @@
 //! Removal of directory trees that commands could change, by handle.
-#![expect(clippy::disallowed_methods, reason = "the directories are the program's own")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the directories are the program's own"
+)]
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags, chmod, fchmod, openat2, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, Mode, OFlags, ResolveFlags, chmod, fchmod, openat2, renameat, unlinkat,
+};
 
 use crate::limits::MAX_REMOVED_LEVELS;
 
-pub const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 pub const PRIVATE: Mode = Mode::RWXU;
 
-/// Removes a directory tree by handle: links are removed and never followed, mounts are never entered. What cannot be
-/// removed, or not in time, stays.
+/// Removes a directory tree by handle: links are removed and never followed, mounts are never
+/// entered. What cannot be removed, or not in time, stays.
 ///
-/// Without recursion, and with few directories open: a command can nest deeper than a stack goes, or than there are
-/// descriptors. What lies too deep is moved up first.
+/// Without recursion, and with few directories open: a command can nest deeper than a stack goes,
+/// or than there are descriptors. What lies too deep is moved up first.
 pub fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
-    let Ok(top) = Level::open(parent.as_fd(), name, until) else { return };
+    let Ok(top) = Level::open(parent.as_fd(), name, until) else {
+        return;
+    };
     let mut levels = vec![top];
     let mut moved = 0_u64;
     while let Some(level) = levels.last_mut() {
@@ -26,15 +36,21 @@ pub fn remove(parent: &OwnedFd, name: &CStr, until: Option<Instant>) {
             return;
         }
         if let Some(next) = level.directories.pop() {
-            let Ok(below) = Level::open(level.handle.as_fd(), &next, until) else { continue };
+            let Ok(below) = Level::open(level.handle.as_fd(), &next, until) else {
+                continue;
+            };
             if levels.len() < MAX_REMOVED_LEVELS {
                 levels.push(below);
                 continue;
             }
             let above = levels.last().map_or(parent, |level| &level.handle);
-            let Ok(up) = CString::new(format!("moved-up-{moved}")) else { continue };
+            let Ok(up) = CString::new(format!("moved-up-{moved}")) else {
+                continue;
+            };
             moved += 1;
-            if !below.directories.is_empty() && renameat(above, &next, &levels[0].handle, &up).is_ok() {
+            if !below.directories.is_empty()
+                && renameat(above, &next, &levels[0].handle, &up).is_ok()
+            {
                 levels[0].directories.push(up);
             } else {
                 let _ = unlinkat(above, &next, AtFlags::REMOVEDIR);
@@ -55,11 +71,16 @@ struct Level {
 }
 
 impl Level {
-    fn open(parent: BorrowedFd<'_>, name: &CStr, until: Option<Instant>) -> rustix::io::Result<Self> {
+    fn open(
+        parent: BorrowedFd<'_>,
+        name: &CStr,
+        until: Option<Instant>,
+    ) -> rustix::io::Result<Self> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
         let open = |flags| openat2(parent, name, flags, Mode::empty(), resolve);
         let handle = open(DIRECTORY).or_else(|_| {
-            // A command may have taken its own rights away. By handle: under the name could be something else by now.
+            // A command may have taken its own rights away. By handle: under the name could be
+            // something else by now.
             let closed = open(OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
             chmod(format!("/proc/self/fd/{}", closed.as_raw_fd()), PRIVATE)?;
             open(DIRECTORY)
@@ -76,7 +97,11 @@ impl Level {
                 directories.push(name.to_owned());
             }
         }
-        Ok(Self { handle, name: name.to_owned(), directories })
+        Ok(Self {
+            handle,
+            name: name.to_owned(),
+            directories,
+        })
     }
 }
 
@@ -117,6 +142,9 @@ mod tests {
         let handle = openat(CWD, parent.path(), DIRECTORY, Mode::empty()).unwrap();
         // What a directory that was found a moment ago can have become.
         assert!(Level::open(handle.as_fd(), c"link", None).is_err());
-        assert_eq!(fs::metadata(outside.path()).unwrap().permissions().mode() & 0o777, before.mode());
+        assert_eq!(
+            fs::metadata(outside.path()).unwrap().permissions().mode() & 0o777,
+            before.mode()
+        );
     }
 }

@@ -47,7 +47,11 @@ impl Args {
         };
         let mut words = typed.into_iter();
         while let Some(word) = words.next() {
-            let mut value = || words.next().with_context(|| format!("{word} needs a value\n{USAGE}"));
+            let mut value = || {
+                words
+                    .next()
+                    .with_context(|| format!("{word} needs a value\n{USAGE}"))
+            };
             match word.as_str() {
                 "--only" => args.only.push(value()?),
                 "--rounds" => {

@@ -1,4 +1,5 @@
-//! A client that measures: blocking pipes, one thread, no work between the clock's two looks but the call itself.
+//! A client that measures: blocking pipes, one thread, no work between the clock's two looks but
+//! the call itself.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -37,9 +38,16 @@ impl Client {
     /// Starts a server; says nothing to it yet.
     pub fn spawn(server: &Server) -> Result<Self> {
         let mut command = server.command();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", server.name))?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else { bail!("no pipes") };
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start {}", server.name))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("no pipes")
+        };
         let (life, ended) = channel::<()>();
         let pid = Pid::from_child(&child);
         thread::spawn(move || {
@@ -48,7 +56,16 @@ impl Client {
             }
         });
         let buffer = vec![0; 1 << 20];
-        Ok(Self { child, stdin: Some(stdin), stdout, buffer, start: 0, end: 0, next_id: FIRST_ID, _life: life })
+        Ok(Self {
+            child,
+            stdin: Some(stdin),
+            stdout,
+            buffer,
+            start: 0,
+            end: 0,
+            next_id: FIRST_ID,
+            _life: life,
+        })
     }
 
     /// Starts a server and shakes hands.
@@ -63,7 +80,10 @@ impl Client {
             "clientInfo": {"name": "peers", "version": "0"}});
         let line = self.request("initialize", &hello);
         let reply: Value = serde_json::from_slice(self.ask(&line)?)?;
-        ensure!(reply["result"]["serverInfo"].is_object(), "no handshake: {reply}");
+        ensure!(
+            reply["result"]["serverInfo"].is_object(),
+            "no handshake: {reply}"
+        );
         self.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
     }
 
@@ -157,7 +177,8 @@ impl Client {
         }
     }
 
-    /// Grows the buffer once, so that no reply of up to this length is measured with the growth in it.
+    /// Grows the buffer once, so that no reply of up to this length is measured with the growth in
+    /// it.
     pub fn expect_bytes(&mut self, bytes: usize) {
         if self.buffer.len() < bytes {
             self.buffer.resize(bytes, 1);

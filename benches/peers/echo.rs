@@ -1,6 +1,7 @@
-//! The echo: the least that a server in this language does over HTTP. hyper reads a request, its body is parsed as a JSON-RPC
-//! message, and a text of the same length as the file is sent back under its id. No token, no policy, no file, no limit.
-//! Beside the JSON echo (`json_echo.rs`) it shows what the router and the values of that cost.
+//! The echo: the least that a server in this language does over HTTP. hyper reads a request, its
+//! body is parsed as a JSON-RPC message, and a text of the same length as the file is sent back
+//! under its id. No token, no policy, no file, no limit. Beside the JSON echo (`json_echo.rs`) it
+//! shows what the router and the values of that cost.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -56,12 +57,16 @@ impl Body for Reply {
     }
 }
 
-/// Serves at a free port of 127.0.0.1, which it says on stderr, with as many threads as the server has for bytes.
+/// Serves at a free port of 127.0.0.1, which it says on stderr, with as many threads as the server
+/// has for bytes.
 pub fn serve(bytes: usize) -> Result<()> {
     let mut text = Vec::new();
     escape_into(&mut text, &crate::trees::text(bytes));
     let text: Arc<[u8]> = text.into();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         eprintln!("serving at http://{}/", listener.local_addr()?);
@@ -72,28 +77,52 @@ pub fn serve(bytes: usize) -> Result<()> {
             tokio::spawn(async move {
                 let service = service_fn(move |request| answer(request, Arc::clone(&text)));
                 let mut server = http1::Builder::new();
-                drop(server.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await);
+                drop(
+                    server
+                        .timer(TokioTimer::new())
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await,
+                );
             });
         }
     })
 }
 
-async fn answer(request: Request<Incoming>, text: Arc<[u8]>) -> Result<Response<Reply>, Infallible> {
-    let kind = if request.method() == Method::GET { "text/event-stream" } else { "application/json" };
+async fn answer(
+    request: Request<Incoming>,
+    text: Arc<[u8]>,
+) -> Result<Response<Reply>, Infallible> {
+    let kind = if request.method() == Method::GET {
+        "text/event-stream"
+    } else {
+        "application/json"
+    };
     let reply = if request.method() == Method::GET {
-        Reply { ready: Some(Bytes::from_static(b":\n\n")), ends: false }
+        Reply {
+            ready: Some(Bytes::from_static(b":\n\n")),
+            ends: false,
+        }
     } else {
         let mut body = request.into_body();
         let mut message = Vec::new();
-        while let Some(Ok(frame)) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        while let Some(Ok(frame)) =
+            std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await
+        {
             message.extend_from_slice(frame.data_ref().map_or(&[][..], AsRef::as_ref));
         }
-        let id = serde_json::from_slice::<Message<'_>>(&message).map_or("null", |message| message.id.get());
-        let begin =
-            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":");
-        Reply { ready: Some([begin.as_bytes(), &text, b"}]}}"].concat().into()), ends: true }
+        let id = serde_json::from_slice::<Message<'_>>(&message)
+            .map_or("null", |message| message.id.get());
+        let begin = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":"
+        );
+        Reply {
+            ready: Some([begin.as_bytes(), &text, b"}]}}"].concat().into()),
+            ends: true,
+        }
     };
     let mut response = Response::new(reply);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     Ok(response)
 }

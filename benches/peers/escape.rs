@@ -1,4 +1,5 @@
-//! The floor's own JSON escaping: eight bytes at a time in a general register, copies of a fixed size.
+//! The floor's own JSON escaping: eight bytes at a time in a general register, copies of a fixed
+//! size.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -6,7 +7,8 @@ const LOW: u64 = !HIGH;
 const CHUNK: usize = 256;
 const SCRATCH: usize = CHUNK * 6 + 8;
 
-/// The high bit of every byte that JSON wants escaped. Exact for each byte, since no carry leaves the one it arises in.
+/// The high bit of every byte that JSON wants escaped. Exact for each byte, since no carry leaves
+/// the one it arises in.
 fn marks(word: u64) -> u64 {
     let nonzero = |word: u64| ((word & LOW) + LOW) | word;
     let printable = ((word & LOW) + ONES * 0x60) | word;
@@ -22,7 +24,19 @@ fn escape(byte: u8) -> ([u8; 8], usize) {
         b'"' | b'\\' => byte,
         _ => {
             let hex = |digit: u8| b"0123456789abcdef"[usize::from(digit)];
-            return ([b'\\', b'u', b'0', b'0', hex(byte >> 4), hex(byte & 15), 0, 0], 6);
+            return (
+                [
+                    b'\\',
+                    b'u',
+                    b'0',
+                    b'0',
+                    hex(byte >> 4),
+                    hex(byte & 15),
+                    0,
+                    0,
+                ],
+                6,
+            );
         }
     };
     ([b'\\', letter, 0, 0, 0, 0, 0, 0], 2)

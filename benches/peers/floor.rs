@@ -1,6 +1,6 @@
-//! The floor: the least that can answer a read over stdio. One thread, one loop; a line is parsed, the file is read into
-//! a kept buffer, checked to be UTF-8, escaped into a kept buffer and written by one call. No policy, no limits, no
-//! cancellation, no second request at a time.
+//! The floor: the least that can answer a read over stdio. One thread, one loop; a line is parsed,
+//! the file is read into a kept buffer, checked to be UTF-8, escaped into a kept buffer and written
+//! by one call. No policy, no limits, no cancellation, no second request at a time.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -44,7 +44,9 @@ pub fn serve() -> Result<()> {
         if input.read_until(b'\n', &mut line)? == 0 {
             return Ok(());
         }
-        let Ok(message) = serde_json::from_slice::<Message<'_>>(&line) else { continue };
+        let Ok(message) = serde_json::from_slice::<Message<'_>>(&line) else {
+            continue;
+        };
         let Some(id) = message.id else { continue };
         reply.clear();
         write!(reply, "{{\"jsonrpc\":\"2.0\",\"id\":{},", id.get())?;

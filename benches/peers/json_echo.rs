@@ -1,6 +1,6 @@
-//! The JSON echo: what a service in this language usually stands on. axum reads a request, its body becomes a
-//! `serde_json::Value`, and that is written back; or, given a directory, the file that it names there, opened as a server must that
-//! lets no link lead out. No token, no policy, no limit.
+//! The JSON echo: what a service in this language usually stands on. axum reads a request, its body
+//! becomes a `serde_json::Value`, and that is written back; or, given a directory, the file that it
+//! names there, opened as a server must that lets no link lead out. No token, no policy, no limit.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -16,18 +16,31 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};
 use serde_json::{Value, json};
 
-/// Serves at a free port of 127.0.0.1, which it says on stderr, with as many threads as the server has for bytes.
+/// Serves at a free port of 127.0.0.1, which it says on stderr, with as many threads as the server
+/// has for bytes.
 pub fn serve(dir: Option<&Path>) -> Result<()> {
-    let dir = dir.map(File::open).transpose()?.map(OwnedFd::from).map(Arc::new);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let dir = dir
+        .map(File::open)
+        .transpose()?
+        .map(OwnedFd::from)
+        .map(Arc::new);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
         eprintln!("serving at http://{}/", listener.local_addr()?);
         let router = match dir {
-            None => Router::new().route("/mcp", post(|Json(value): Json<Value>| async { Json(value) })),
+            None => Router::new().route(
+                "/mcp",
+                post(|Json(value): Json<Value>| async { Json(value) }),
+            ),
             Some(dir) => {
                 let answer = |Json(value): Json<Value>| async move {
-                    read(&dir, &value).map(Json).map_err(|error| (StatusCode::NOT_FOUND, error.to_string()))
+                    read(&dir, &value)
+                        .map(Json)
+                        .map_err(|error| (StatusCode::NOT_FOUND, error.to_string()))
                 };
                 Router::new().route("/mcp", post(answer))
             }
@@ -37,9 +50,17 @@ pub fn serve(dir: Option<&Path>) -> Result<()> {
 }
 
 fn read(dir: &OwnedFd, asked: &Value) -> Result<Value> {
-    let path = asked["params"]["arguments"]["path"].as_str().unwrap_or_default();
+    let path = asked["params"]["arguments"]["path"]
+        .as_str()
+        .unwrap_or_default();
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let file = openat2(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty(), resolve)?;
+    let file = openat2(
+        dir,
+        path,
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+        resolve,
+    )?;
     let mut bytes = Vec::with_capacity(usize::try_from(fstat(&file)?.st_size)? + 1);
     rustix::io::pread(&file, spare_capacity(&mut bytes), 0)?;
     let content = json!([{"type": "text", "text": String::from_utf8(bytes)?}]);

@@ -1,12 +1,18 @@
-//! Whole MCP sessions over stdio, side by side with whatever peers are installed: `cargo bench --bench peers`.
+//! Whole MCP sessions over stdio, side by side with whatever peers are installed: `cargo bench
+//! --bench peers`.
 //!
-//! Every row has one warm-up and interleaved rounds; counts and bytes of the answers stand beside each figure, and an
-//! answer that is not what it should be ends the run. `benches/peers/install.sh` says where the peers come from.
+//! Every row has one warm-up and interleaved rounds; counts and bytes of the answers stand beside
+//! each figure, and an answer that is not what it should be ends the run.
+//! `benches/peers/install.sh` says where the peers come from.
 #![expect(
     clippy::disallowed_methods,
     reason = "a program of its own: it lays out trees, starts peers, reads its arguments"
 )]
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to a person")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it talks to a person"
+)]
 
 mod args;
 mod client;
@@ -35,14 +41,22 @@ fn main() -> Result<()> {
         return floor::serve();
     }
     if let Some(at) = words.iter().position(|word| word == "--echo") {
-        return echo::serve(words.get(at + 1).and_then(|bytes| bytes.parse().ok()).unwrap_or(1024));
+        return echo::serve(
+            words
+                .get(at + 1)
+                .and_then(|bytes| bytes.parse().ok())
+                .unwrap_or(1024),
+        );
     }
     if let Some(at) = words.iter().position(|word| word == "--json-echo") {
         return json_echo::serve(words.get(at + 1).map(AsRef::as_ref));
     }
     if words.first().is_some_and(|word| word == LAUNCHER_ARGUMENT) {
         // Rows that use the library's launcher without a server start this very program as one.
-        return Ok(run_launcher(replay::internals::compose::skips_of, replay::internals::compose::globs_of)?);
+        return Ok(run_launcher(
+            replay::internals::compose::skips_of,
+            replay::internals::compose::globs_of,
+        )?);
     }
     if words.iter().any(|word| word == "--help") {
         println!("{}", args::USAGE);
@@ -65,7 +79,10 @@ fn main() -> Result<()> {
         fs::create_dir_all(dir)?;
         fs::write(dir.join("results.json"), &json)?;
         fs::write(dir.join("table.md"), report::table(&rows))?;
-        fs::write(dir.join("plot.svg"), plot::svg(report::heading(&rows), &report::bars(&rows)))?;
+        fs::write(
+            dir.join("plot.svg"),
+            plot::svg(report::heading(&rows), &report::bars(&rows)),
+        )?;
         fs::write(dir.join("README.md"), report::page(&args, &rows, &machine))?;
     }
     Ok(())

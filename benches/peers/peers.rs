@@ -42,23 +42,46 @@ impl Server {
 
     /// `replay` with this directory allowed, and its commands without a wall.
     pub fn replay(dir: &Path) -> Self {
-        Self { name: REPLAY, ..Self::walled(OFF, dir) }
+        Self {
+            name: REPLAY,
+            ..Self::walled(OFF, dir)
+        }
     }
 
-    /// `replay` with this directory allowed, and its commands behind the walls of one tier: [`OFF`], [`LANDLOCK`] or
-    /// [`NAMESPACES`], which are the words of its flag too.
+    /// `replay` with this directory allowed, and its commands behind the walls of one tier:
+    /// [`OFF`], [`LANDLOCK`] or [`NAMESPACES`], which are the words of its flag too.
     pub fn walled(tier: &'static str, dir: &Path) -> Self {
         let grant = format!("{}:rw", dir.display());
-        let args = ["--mcp-server", "--allow", &grant, "--sandbox", tier, "--reply-tokens", "0", "--no-search-cache"]
-            .map(str::to_owned)
-            .to_vec();
-        let how = format!("replay --mcp-server --allow DIR:rw --sandbox {tier} --reply-tokens 0 --no-search-cache");
-        Self { name: tier, how, program: env!("CARGO_BIN_EXE_replay").into(), args, programs_in: None }
+        let args = [
+            "--mcp-server",
+            "--allow",
+            &grant,
+            "--sandbox",
+            tier,
+            "--reply-tokens",
+            "0",
+            "--no-search-cache",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let how = format!(
+            "replay --mcp-server --allow DIR:rw --sandbox {tier} --reply-tokens 0 --no-search-cache"
+        );
+        Self {
+            name: tier,
+            how,
+            program: env!("CARGO_BIN_EXE_replay").into(),
+            args,
+            programs_in: None,
+        }
     }
 
     /// The same with Python sessions, which are the interpreter of this directory, if one is given.
     pub fn python(tier: &'static str, dir: &Path, interpreter_in: Option<PathBuf>) -> Self {
-        let mut server = Self { programs_in: interpreter_in, ..Self::walled(tier, dir) };
+        let mut server = Self {
+            programs_in: interpreter_in,
+            ..Self::walled(tier, dir)
+        };
         server.args.extend(["--tools", "python"].map(str::to_owned));
         server.how.push_str(" --tools python");
         server
@@ -75,9 +98,17 @@ impl Server {
 
     /// This program again, as the bare loop.
     pub fn floor() -> Result<Self, String> {
-        let program = env::current_exe().map_err(|error| format!("its own program is not to be found: {error}"))?;
-        let how = "bare loop: read a line, read the file, answer (benches/peers/floor.rs)".to_owned();
-        Ok(Self { name: FLOOR, how, program, args: vec!["--floor".to_owned()], programs_in: None })
+        let program = env::current_exe()
+            .map_err(|error| format!("its own program is not to be found: {error}"))?;
+        let how =
+            "bare loop: read a line, read the file, answer (benches/peers/floor.rs)".to_owned();
+        Ok(Self {
+            name: FLOOR,
+            how,
+            program,
+            args: vec!["--floor".to_owned()],
+            programs_in: None,
+        })
     }
 
     /// The official file server of the npm registry.
@@ -90,31 +121,57 @@ impl Server {
         let node = on_path("node").ok_or("node is not installed")?;
         let how = "node .../@modelcontextprotocol/server-filesystem/dist/index.js DIR".to_owned();
         let args = vec![script.display().to_string(), dir.display().to_string()];
-        Ok(Self { name: NPM, how, program: node, args, programs_in: None })
+        Ok(Self {
+            name: NPM,
+            how,
+            program: node,
+            args,
+            programs_in: None,
+        })
     }
 }
 
 impl Server {
     /// A file server in Rust, from crates.io.
     pub fn rust(dir: &Path) -> Result<Self, String> {
-        let program = on_path("rust-mcp-filesystem").ok_or("not installed (benches/peers/install.sh)")?;
+        let program =
+            on_path("rust-mcp-filesystem").ok_or("not installed (benches/peers/install.sh)")?;
         let how = "rust-mcp-filesystem DIR".to_owned();
-        Ok(Self { name: RUST, how, program, args: vec![dir.display().to_string()], programs_in: None })
+        Ok(Self {
+            name: RUST,
+            how,
+            program,
+            args: vec![dir.display().to_string()],
+            programs_in: None,
+        })
     }
 }
 
 impl Server {
     /// `replay mock` with this manifest.
     pub fn mock(manifest: &Path) -> Self {
-        let args = ["mock", "--tools-from", &manifest.display().to_string()].map(str::to_owned).to_vec();
+        let args = ["mock", "--tools-from", &manifest.display().to_string()]
+            .map(str::to_owned)
+            .to_vec();
         let how = "replay mock --tools-from FILE".to_owned();
-        Self { name: REPLAY, how, program: env!("CARGO_BIN_EXE_replay").into(), args, programs_in: None }
+        Self {
+            name: REPLAY,
+            how,
+            program: env!("CARGO_BIN_EXE_replay").into(),
+            args,
+            programs_in: None,
+        }
     }
 
     /// Another server from a manifest, from crates.io.
     pub fn mcptest(manifest: &Path) -> Result<Self, String> {
         let program = on_path("mcptest").ok_or("not installed (cargo install mcptest)")?;
-        Ok(Self { name: MCPTEST, how: "mcptest mock --tools-from FILE".to_owned(), program, ..Self::mock(manifest) })
+        Ok(Self {
+            name: MCPTEST,
+            how: "mcptest mock --tools-from FILE".to_owned(),
+            program,
+            ..Self::mock(manifest)
+        })
     }
 }
 
@@ -125,16 +182,23 @@ fn npm_package() -> PathBuf {
 
 /// Where a program is, if it is installed: what install.sh built goes before what the system has.
 pub fn on_path(name: &str) -> Option<PathBuf> {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/peers/bin").join(name);
+    let built = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("target/peers/bin")
+        .join(name);
     if built.is_file() {
         return Some(built);
     }
-    env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).find(|path| path.is_file())
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|dir| dir.join(name))
+        .find(|path| path.is_file())
 }
 
 /// The first of several names under which a program may be installed.
 pub fn first_on_path(names: &[&str]) -> Result<PathBuf, String> {
-    names.iter().find_map(|name| on_path(name)).ok_or_else(|| format!("{} is not installed", names.join(" or ")))
+    names
+        .iter()
+        .find_map(|name| on_path(name))
+        .ok_or_else(|| format!("{} is not installed", names.join(" or ")))
 }
 
 /// What is installed in which version, for the record.
@@ -144,12 +208,21 @@ pub fn versions() -> Vec<(&'static str, String)> {
         let output = Command::new(&program).arg("--version").output().ok()?;
         // Some say where they are installed.
         let place = format!("{}/", program.parent()?.display());
-        Some(String::from_utf8_lossy(&output.stdout).lines().next()?.replace(&place, ""))
+        Some(
+            String::from_utf8_lossy(&output.stdout)
+                .lines()
+                .next()?
+                .replace(&place, ""),
+        )
     };
     let npm = || {
         let manifest = std::fs::read_to_string(npm_package().join("package.json")).ok()?;
         let manifest: serde_json::Value = serde_json::from_str(&manifest).ok()?;
-        Some(format!("{} {}", manifest["name"].as_str()?, manifest["version"].as_str()?))
+        Some(format!(
+            "{} {}",
+            manifest["name"].as_str()?,
+            manifest["version"].as_str()?
+        ))
     };
     let found = [
         ("replay", Some(env!("CARGO_PKG_VERSION").to_owned())),
@@ -166,5 +239,8 @@ pub fn versions() -> Vec<(&'static str, String)> {
         ("bwrap", first_line("bwrap")),
         ("gcc", first_line("gcc")),
     ];
-    found.into_iter().map(|(name, version)| (name, version.unwrap_or_else(|| "missing".to_owned()))).collect()
+    found
+        .into_iter()
+        .map(|(name, version)| (name, version.unwrap_or_else(|| "missing".to_owned())))
+        .collect()
 }

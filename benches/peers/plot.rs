@@ -18,10 +18,16 @@ text{font:12px system-ui,sans-serif;fill:#1f2328}.t{font-weight:600}.h{font-size
 .grid{stroke:#3d444d}.one{stroke:#f0f6fc}.bg{fill:#0d1117}}\
 </style>";
 
-/// Groups of bars on one logarithmic scale; a bar is a multiple of what its group's title names, which is the line at 1.
+/// Groups of bars on one logarithmic scale; a bar is a multiple of what its group's title names,
+/// which is the line at 1.
 pub fn svg(heading: &str, groups: &[(String, Vec<(String, f64)>)]) -> String {
-    let all = groups.iter().flat_map(|(_, bars)| bars).map(|(_, ratio)| *ratio);
-    let (low, high) = all.fold((0.5_f64, 2.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
+    let all = groups
+        .iter()
+        .flat_map(|(_, bars)| bars)
+        .map(|(_, ratio)| *ratio);
+    let (low, high) = all.fold((0.5_f64, 2.0_f64), |(low, high), ratio| {
+        (low.min(ratio), high.max(ratio))
+    });
     let (low, high) = (low.log10().mul_add(1.0, -0.05), high.log10() + 0.05);
     let x = |ratio: f64| LEFT + (ratio.log10() - low) / (high - low) * (WIDTH - LEFT - RIGHT);
     let lines: usize = groups.iter().map(|(_, bars)| bars.len()).sum();
@@ -49,7 +55,12 @@ pub fn svg(heading: &str, groups: &[(String, Vec<(String, f64)>)]) -> String {
     let mut y = TOP;
     for (title, bars) in groups {
         y += HEAD;
-        let _ = write!(out, "<text class=\"t\" x=\"16\" y=\"{:.1}\">{}</text>", y - 7.0, escaped(title));
+        let _ = write!(
+            out,
+            "<text class=\"t\" x=\"16\" y=\"{:.1}\">{}</text>",
+            y - 7.0,
+            escaped(title)
+        );
         for (name, ratio) in bars {
             let (from, to) = (x(1.0).min(x(*ratio)), x(1.0).max(x(*ratio)));
             let class = if *ratio >= 1.0 { "slow" } else { "fast" };
@@ -65,7 +76,11 @@ pub fn svg(heading: &str, groups: &[(String, Vec<(String, f64)>)]) -> String {
                 (to - from).max(1.0),
                 to + 6.0,
                 y + 12.5,
-                if *ratio >= 10.0 { format!("{ratio:.0}x") } else { format!("{ratio:.2}x") }
+                if *ratio >= 10.0 {
+                    format!("{ratio:.0}x")
+                } else {
+                    format!("{ratio:.2}x")
+                }
             );
             y += STEP;
         }

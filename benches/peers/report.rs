@@ -20,20 +20,44 @@ fn verdict(ratio: f64, must: f64, excellent: f64) -> &'static str {
     }
 }
 
-/// The bounds of a row that could be judged: what is bounded, what it is, what it must be, the verdict.
+/// The bounds of a row that could be judged: what is bounded, what it is, what it must be, the
+/// verdict.
 fn judged(row: &Row) -> Vec<(String, f64, f64, &'static str)> {
     let judge = |goal: &Goal| match *goal {
-        Goal::Ratio { of, must, excellent } => {
+        Goal::Ratio {
+            of,
+            must,
+            excellent,
+        } => {
             let ratio = row.ratio(of)?;
-            Some((format!("x {of}"), ratio, must, verdict(ratio, must, excellent)))
+            Some((
+                format!("x {of}"),
+                ratio,
+                must,
+                verdict(ratio, must, excellent),
+            ))
         }
-        Goal::Multiple { who, must, excellent } => {
+        Goal::Multiple {
+            who,
+            must,
+            excellent,
+        } => {
             let (base, (ratio, best)) = (row.spec.base?, row.multiples(who)?);
-            Some((format!("x {base} ({who}; by minima {best:.2})"), ratio, must, verdict(ratio, must, excellent)))
+            Some((
+                format!("x {base} ({who}; by minima {best:.2})"),
+                ratio,
+                must,
+                verdict(ratio, must, excellent),
+            ))
         }
         Goal::Absolute { must, excellent } => {
             let median = row.cell(REPLAY)?.median();
-            Some((row.spec.unit.name().to_owned(), median, must, verdict(median, must, excellent)))
+            Some((
+                row.spec.unit.name().to_owned(),
+                median,
+                must,
+                verdict(median, must, excellent),
+            ))
         }
     };
     row.spec.goals.iter().filter_map(judge).collect()
@@ -60,7 +84,9 @@ pub fn table(rows: &[Row]) -> String {
             out,
             "| | min | median | max | rounds | {} | reply bytes | {} | by minima |",
             row.spec.counted,
-            row.spec.base.map_or("replay / it".to_owned(), |base| format!("it / {base}"))
+            row.spec
+                .base
+                .map_or("replay / it".to_owned(), |base| format!("it / {base}"))
         );
         let _ = writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|");
         for cell in &row.cells {
@@ -71,10 +97,24 @@ pub fn table(rows: &[Row]) -> String {
             let _ = writeln!(out, "{}\n", row.spec.note);
         }
         for (what, got, must, verdict) in judged(row) {
-            let show =
-                |value: f64| if what.starts_with('x') { format!("{value:.2}") } else { row.spec.unit.show(value) };
-            let what = if what.starts_with('x') { format!(" {what}") } else { String::new() };
-            let _ = writeln!(out, "Bound: at most {}{what}; got {}: {verdict}.\n", show(must), show(got));
+            let show = |value: f64| {
+                if what.starts_with('x') {
+                    format!("{value:.2}")
+                } else {
+                    row.spec.unit.show(value)
+                }
+            };
+            let what = if what.starts_with('x') {
+                format!(" {what}")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                out,
+                "Bound: at most {}{what}; got {}: {verdict}.\n",
+                show(must),
+                show(got)
+            );
         }
     }
     out
@@ -129,8 +169,12 @@ pub fn json(rows: &[Row], machine: &[(&str, String)]) -> Value {
             "bounds": judged(row).into_iter().map(bound).collect::<Vec<_>>(),
         })
     };
-    let object =
-        |pairs: &[(&str, String)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    let object = |pairs: &[(&str, String)]| {
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), json!(value)))
+            .collect()
+    };
     json!({
         "machine": Value::Object(object(machine)),
         "versions": Value::Object(object(&versions())),
@@ -148,7 +192,10 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
          ![How many times longer the others take](plot.svg)\n\n## Commands\n\n```sh\n",
     );
     let typed = args.typed.join(" ");
-    let _ = writeln!(out, "sh benches/peers/install.sh\ncargo bench --bench peers -- {typed}\n```\n");
+    let _ = writeln!(
+        out,
+        "sh benches/peers/install.sh\ncargo bench --bench peers -- {typed}\n```\n"
+    );
     out.push_str("## Machine\n\n| | |\n|---|---|\n");
     for (name, value) in machine {
         let _ = writeln!(out, "| {name} | {value} |");
@@ -158,17 +205,27 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
     }
     let _ = writeln!(out, "\n## What is run\n");
     let mut seen = Vec::new();
-    for cell in rows.iter().flat_map(|row| &row.cells).filter(|cell| cell.missing.is_none()) {
+    for cell in rows
+        .iter()
+        .flat_map(|row| &row.cells)
+        .filter(|cell| cell.missing.is_none())
+    {
         let entry = format!("- {}: {}", cell.peer, cell.how);
         if !seen.contains(&entry) {
             let _ = writeln!(out, "{entry}");
             seen.push(entry);
         }
     }
-    let missing = rows.iter().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
+    let missing = rows
+        .iter()
+        .flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
     for (row, cell) in missing {
         if let Some(reason) = &cell.missing {
-            let _ = writeln!(out, "- {} is missing in \"{}\": {reason}", cell.peer, row.spec.title);
+            let _ = writeln!(
+                out,
+                "- {} is missing in \"{}\": {reason}",
+                cell.peer, row.spec.title
+            );
         }
     }
     let _ = writeln!(
@@ -179,19 +236,35 @@ pub fn page(args: &Args, rows: &[Row], machine: &[(&str, String)]) -> String {
     out
 }
 
-/// Ratios worth a bar: a row's title, a contender, and how many times it takes what the row's base takes (`replay` in
-/// most). A row that says little, since either median is far from its best round, is left to the table, as are plain numbers.
+/// Ratios worth a bar: a row's title, a contender, and how many times it takes what the row's base
+/// takes (`replay` in most). A row that says little, since either median is far from its best
+/// round, is left to the table, as are plain numbers.
 pub fn bars(rows: &[Row]) -> Vec<(String, Vec<(String, f64)>)> {
     let says_much = |cell: &Cell| cell.median() < 3.0 * cell.min();
     let group = |row: &Row| {
-        let base = row.cell(row.spec.base.unwrap_or(REPLAY)).filter(|base| says_much(base))?;
-        let others = row.cells.iter().filter(|cell| cell.peer != base.peer && !cell.values.is_empty());
+        let base = row
+            .cell(row.spec.base.unwrap_or(REPLAY))
+            .filter(|base| says_much(base))?;
+        let others = row
+            .cells
+            .iter()
+            .filter(|cell| cell.peer != base.peer && !cell.values.is_empty());
         let bars = others.filter(|cell| says_much(cell));
-        let bars: Vec<_> = bars.map(|cell| (cell.peer.to_owned(), cell.median() / base.median())).collect();
-        let title = format!("{} ({}: {})", row.spec.title, base.peer, row.spec.unit.show(base.median()));
+        let bars: Vec<_> = bars
+            .map(|cell| (cell.peer.to_owned(), cell.median() / base.median()))
+            .collect();
+        let title = format!(
+            "{} ({}: {})",
+            row.spec.title,
+            base.peer,
+            row.spec.unit.show(base.median())
+        );
         (!bars.is_empty()).then_some((title, bars))
     };
-    rows.iter().filter(|row| row.spec.unit != Unit::Number).filter_map(group).collect()
+    rows.iter()
+        .filter(|row| row.spec.unit != Unit::Number)
+        .filter_map(group)
+        .collect()
 }
 
 /// What the bars are multiples of.

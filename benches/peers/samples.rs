@@ -39,9 +39,17 @@ impl Unit {
 #[derive(Clone, Copy, Debug)]
 pub enum Goal {
     /// The median of `replay` is at most this many times that of the contender.
-    Ratio { of: &'static str, must: f64, excellent: f64 },
+    Ratio {
+        of: &'static str,
+        must: f64,
+        excellent: f64,
+    },
     /// The median of this contender is at most so many times that of the row's base.
-    Multiple { who: &'static str, must: f64, excellent: f64 },
+    Multiple {
+        who: &'static str,
+        must: f64,
+        excellent: f64,
+    },
     /// The median of `replay` is at most this, in the row's unit.
     Absolute { must: f64, excellent: f64 },
 }
@@ -61,8 +69,8 @@ pub struct Spec {
     pub note: &'static str,
 }
 
-/// What one round of one contender gave: a figure for each row (`None`: this contender has none), and what it
-/// answered, which must be the same in every round.
+/// What one round of one contender gave: a figure for each row (`None`: this contender has none),
+/// and what it answered, which must be the same in every round.
 #[derive(Clone, Debug)]
 pub struct Trial {
     pub figures: Vec<Option<f64>>,
@@ -72,7 +80,11 @@ pub struct Trial {
 
 impl Trial {
     pub fn of(figure: f64, count: u64, bytes: u64) -> Self {
-        Self { figures: vec![Some(figure)], count, bytes }
+        Self {
+            figures: vec![Some(figure)],
+            count,
+            bytes,
+        }
     }
 }
 
@@ -88,12 +100,26 @@ pub struct Contender<'a> {
 
 impl<'a> Contender<'a> {
     /// `how` says what is run, in words that fit any machine.
-    pub fn new(name: &'static str, how: impl Into<String>, measure: impl FnMut() -> Result<Trial> + 'a) -> Self {
-        Self { name, how: how.into(), rounds: usize::MAX, measure: Ok(Box::new(measure)) }
+    pub fn new(
+        name: &'static str,
+        how: impl Into<String>,
+        measure: impl FnMut() -> Result<Trial> + 'a,
+    ) -> Self {
+        Self {
+            name,
+            how: how.into(),
+            rounds: usize::MAX,
+            measure: Ok(Box::new(measure)),
+        }
     }
 
     pub fn missing(name: &'static str, reason: impl Into<String>) -> Self {
-        Self { name, how: String::new(), rounds: 0, measure: Err(reason.into()) }
+        Self {
+            name,
+            how: String::new(),
+            rounds: 0,
+            measure: Err(reason.into()),
+        }
     }
 
     /// Starts each round with nothing of any file in memory, which only root can arrange.
@@ -161,7 +187,9 @@ pub struct Row {
 
 impl Row {
     pub fn cell(&self, peer: &str) -> Option<&Cell> {
-        self.cells.iter().find(|cell| cell.peer == peer && !cell.values.is_empty())
+        self.cells
+            .iter()
+            .find(|cell| cell.peer == peer && !cell.values.is_empty())
     }
 
     /// `replay` against `peer`, by medians of this run.
@@ -183,15 +211,33 @@ impl Row {
 
 /// One warm-up for each contender, then rounds in which each runs once, in turning order.
 pub fn rounds(specs: Vec<Spec>, contenders: Vec<Contender<'_>>, rounds: usize) -> Result<Vec<Row>> {
-    let mut rows: Vec<Row> = specs.into_iter().map(|spec| Row { spec, cells: Vec::new() }).collect();
+    let mut rows: Vec<Row> = specs
+        .into_iter()
+        .map(|spec| Row {
+            spec,
+            cells: Vec::new(),
+        })
+        .collect();
     let mut running = Vec::new();
     for contender in contenders {
-        let Contender { name: peer, how, rounds, measure } = contender;
+        let Contender {
+            name: peer,
+            how,
+            rounds,
+            measure,
+        } = contender;
         let place = rows.first().map_or(0, |row| row.cells.len());
         let missing = measure.as_ref().err().cloned();
         for row in &mut rows {
             let (how, missing) = (how.clone(), missing.clone());
-            row.cells.push(Cell { peer, how, values: Vec::new(), count: 0, bytes: 0, missing });
+            row.cells.push(Cell {
+                peer,
+                how,
+                values: Vec::new(),
+                count: 0,
+                bytes: 0,
+                missing,
+            });
         }
         if let Ok(mut measure) = measure {
             let first = measure().with_context(|| format!("{peer}, warm-up"))?;
@@ -229,7 +275,8 @@ pub fn rounds(specs: Vec<Spec>, contenders: Vec<Contender<'_>>, rounds: usize) -
         cell.values.sort_by(f64::total_cmp);
     }
     for row in &mut rows {
-        row.cells.retain(|cell| !cell.values.is_empty() || cell.missing.is_some());
+        row.cells
+            .retain(|cell| !cell.values.is_empty() || cell.missing.is_some());
     }
     Ok(rows)
 }

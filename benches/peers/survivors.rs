@@ -1,6 +1,6 @@
-//! Whether anything of a command is alive when its answer comes: programs that do all they can to stay, by the hundred,
-//! through the real server. Each has a tag among its arguments, which is looked for in `/proc` (proc(5)) right after the
-//! answer.
+//! Whether anything of a command is alive when its answer comes: programs that do all they can to
+//! stay, by the hundred, through the real server. Each has a tag among its arguments, which is
+//! looked for in `/proc` (proc(5)) right after the answer.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +14,8 @@ use crate::client::Client;
 use crate::peers::{LANDLOCK, NAMESPACES, Server};
 use crate::trees;
 
-/// One way to stay. `TAG` stands for the tag, `READY` for what a program does once it is where it wants to be.
+/// One way to stay. `TAG` stands for the tag, `READY` for what a program does once it is where it
+/// wants to be.
 struct Case {
     name: &'static str,
     line: &'static str,
@@ -29,7 +30,10 @@ const READY: &str = "open F, q(>), q(ready); close F;";
 const WAIT: &str = "until [ -e ready ]; do :; done; rm ready";
 
 const CASES: [Case; 8] = [
-    case("daemon by setsid", "setsid perl -e 'READY sleep 300' TAG >/dev/null 2>&1 </dev/null & WAIT"),
+    case(
+        "daemon by setsid",
+        "setsid perl -e 'READY sleep 300' TAG >/dev/null 2>&1 </dev/null & WAIT",
+    ),
     case(
         "daemon by two forks",
         "perl -MPOSIX -e 'if (fork) { wait; exit } setsid; exit if fork; READY close STDOUT; close STDERR; sleep 300' TAG; WAIT",
@@ -42,9 +46,15 @@ const CASES: [Case; 8] = [
         "bomb: 64 hydras",
         "perl -MPOSIX -e 'exit if fork; fork for 1..6; READY while (1) { exit if fork; setsid }' TAG; WAIT",
     ),
-    case("SIGTERM ignored", "perl -e '$SIG{TERM} = q(IGNORE); READY sleep 300' TAG & WAIT"),
+    case(
+        "SIGTERM ignored",
+        "perl -e '$SIG{TERM} = q(IGNORE); READY sleep 300' TAG & WAIT",
+    ),
     case("pipe held open", "perl -e 'READY sleep 300' TAG & WAIT"),
-    case("shell killed by itself", "perl -e 'READY sleep 300' TAG & WAIT; kill -9 $$"),
+    case(
+        "shell killed by itself",
+        "perl -e 'READY sleep 300' TAG & WAIT; kill -9 $$",
+    ),
     Case {
         name: "SIGTERM ignored, time limit of 1 s",
         line: "perl -e '$SIG{TERM} = q(IGNORE); sleep 300; print 1' TAG",
@@ -54,20 +64,30 @@ const CASES: [Case; 8] = [
 ];
 
 const fn case(name: &'static str, line: &'static str) -> Case {
-    Case { name, line, timeout_secs: None, each: 1 }
+    Case {
+        name,
+        line,
+        timeout_secs: None,
+        each: 1,
+    }
 }
 
 /// The table, in Markdown. Fails if anything survived.
 pub fn run(rounds: usize) -> Result<String> {
-    let mut out = String::from("| what stays | walls | rounds | survivors | slowest answer |\n|---|---|--:|--:|--:|\n");
+    let mut out = String::from(
+        "| what stays | walls | rounds | survivors | slowest answer |\n|---|---|--:|--:|--:|\n",
+    );
     let mut all = 0;
     for case in &CASES {
         for tier in [NAMESPACES, LANDLOCK] {
             let rounds = rounds.div_ceil(case.each);
             let (survivors, slowest) = measure(case, tier, rounds)?;
             all += survivors;
-            let line =
-                format!("| {} | {tier} | {rounds} | {survivors} | {:.0} ms |", case.name, slowest.as_secs_f64() * 1e3);
+            let line = format!(
+                "| {} | {tier} | {rounds} | {survivors} | {:.0} ms |",
+                case.name,
+                slowest.as_secs_f64() * 1e3
+            );
             eprintln!("{line}");
             let _ = writeln!(out, "{line}");
         }
@@ -82,7 +102,11 @@ fn measure(case: &Case, tier: &'static str, rounds: usize) -> Result<(usize, Dur
     let (mut survivors, mut slowest) = (0, Duration::ZERO);
     for round in 0..rounds {
         let tag = format!("survivor-{}-{tier}-{round}-", std::process::id());
-        let line = case.line.replace("READY", READY).replace("WAIT", WAIT).replace("TAG", &tag);
+        let line = case
+            .line
+            .replace("READY", READY)
+            .replace("WAIT", WAIT)
+            .replace("TAG", &tag);
         let mut arguments = json!({"command": line});
         if let Some(timeout) = case.timeout_secs {
             arguments["timeout"] = timeout.into();
@@ -103,7 +127,8 @@ fn measure(case: &Case, tier: &'static str, rounds: usize) -> Result<(usize, Dur
     Ok((survivors, slowest))
 }
 
-/// How many processes of the system have the tag among their arguments. One that has ended has none.
+/// How many processes of the system have the tag among their arguments. One that has ended has
+/// none.
 fn tagged(tag: &str) -> Result<usize> {
     let finder = memmem::Finder::new(tag);
     let own = std::process::id().to_string();

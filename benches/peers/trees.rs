@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 /// The line that the edits change, in its two states; they differ in length.
-pub const STATES: [&str; 2] = ["the one line to change: alpha", "the one line to change: omega, longer"];
+pub const STATES: [&str; 2] = [
+    "the one line to change: alpha",
+    "the one line to change: omega, longer",
+];
 
 /// Where everything lies.
 pub fn home() -> PathBuf {
@@ -23,7 +26,8 @@ pub fn fresh(name: &str) -> Result<PathBuf> {
     Ok(dir.canonicalize()?)
 }
 
-/// Text like source code, exactly `bytes` long: indentation by tabs, quotes here and there, 36 bytes a line or so.
+/// Text like source code, exactly `bytes` long: indentation by tabs, quotes here and there, 36
+/// bytes a line or so.
 pub fn text(bytes: usize) -> String {
     const WORDS: [&str; 16] = [
         "static",
@@ -68,7 +72,9 @@ pub fn text(bytes: usize) -> String {
 /// A text of about this size with one of [`STATES`] on a line of its own in the middle.
 pub fn editable(bytes: usize, state: usize) -> String {
     let text = text(bytes);
-    let middle = text[bytes / 2..].find('\n').map_or(bytes, |found| bytes / 2 + found + 1);
+    let middle = text[bytes / 2..]
+        .find('\n')
+        .map_or(bytes, |found| bytes / 2 + found + 1);
     format!("{}{}\n{}", &text[..middle], STATES[state], &text[middle..])
 }
 
@@ -79,6 +85,8 @@ pub fn filesystem(of: &Path) -> String {
         let mut words = line.split(' ').skip(1);
         Some((words.next()?, words.next()?))
     });
-    let longest = fields.filter(|(point, _)| of.starts_with(point)).max_by_key(|(point, _)| point.len());
+    let longest = fields
+        .filter(|(point, _)| of.starts_with(point))
+        .max_by_key(|(point, _)| point.len());
     longest.map_or_else(|| "unknown".to_owned(), |(_, kind)| kind.to_owned())
 }

@@ -1,5 +1,6 @@
-//! Servers over HTTP, and what loads them: many connections that stay, each with one request under way, driven by few threads
-//! with bare sockets, so that the load costs little and is the same for everybody.
+//! Servers over HTTP, and what loads them: many connections that stay, each with one request under
+//! way, driven by few threads with bare sockets, so that the load costs little and is the same for
+//! everybody.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -24,12 +25,19 @@ pub struct WebServer {
 impl WebServer {
     /// Starts it, and waits until it says where it serves.
     pub fn start(command: &mut Command) -> Result<Self> {
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
         let mut lines = BufReader::new(child.stderr.take().context("no stderr")?);
         let mut line = String::new();
         let address = loop {
             line.clear();
-            ensure!(lines.read_line(&mut line)? > 0, "the server has ended without an address");
+            ensure!(
+                lines.read_line(&mut line)? > 0,
+                "the server has ended without an address"
+            );
             if let Some((_, rest)) = line.split_once("serving at http://") {
                 break rest.split('/').next().unwrap_or_default().trim().parse()?;
             }
@@ -52,9 +60,17 @@ impl WebServer {
 
     /// A request of HTTP/1.1 to /mcp, whole.
     pub fn request(&self, method: &str, headers: &str, body: &str) -> Vec<u8> {
-        let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+        let length = if body.is_empty() {
+            String::new()
+        } else {
+            format!("Content-Length: {}\r\n", body.len())
+        };
         let kind = "Content-Type: application/json\r\n";
-        format!("{method} /mcp HTTP/1.1\r\nHost: {}\r\n{kind}{headers}{length}\r\n{body}", self.address).into_bytes()
+        format!(
+            "{method} /mcp HTTP/1.1\r\nHost: {}\r\n{kind}{headers}{length}\r\n{body}",
+            self.address
+        )
+        .into_bytes()
     }
 }
 
@@ -82,9 +98,16 @@ impl Drop for WebServer {
 
 /// Whether a reply with a known length is whole.
 pub fn is_whole(text: &str) -> bool {
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let length =
-        head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.lines().find_map(|line| {
+        line.to_ascii_lowercase()
+            .strip_prefix("content-length:")?
+            .trim()
+            .parse()
+            .ok()
+    });
     length.is_some_and(|length: usize| body.len() >= length)
 }
 
@@ -98,21 +121,34 @@ pub struct Seen {
     pub reply: usize,
 }
 
-/// Sends the same request again and again over so many connections, for so long. Fails at the first reply that differs in
-/// length from the one before, or is no success: there are no errors to be counted.
-pub fn load(server: &WebServer, request: &[u8], connections: usize, length: Duration) -> Result<Seen> {
+/// Sends the same request again and again over so many connections, for so long. Fails at the first
+/// reply that differs in length from the one before, or is no success: there are no errors to be
+/// counted.
+pub fn load(
+    server: &WebServer,
+    request: &[u8],
+    connections: usize,
+    length: Duration,
+) -> Result<Seen> {
     let first = ask(&mut server.connect()?, request, is_whole)?;
-    ensure!(first.starts_with("HTTP/1.1 200 "), "{}", first.lines().next().unwrap_or_default());
+    ensure!(
+        first.starts_with("HTTP/1.1 200 "),
+        "{}",
+        first.lines().next().unwrap_or_default()
+    );
     let reply = first.len();
     let begin = Instant::now();
     let drive = |count: usize| {
         let streams: Result<Vec<TcpStream>> = (0..count).map(|_| server.connect()).collect();
         drive(streams?, request, reply, begin + length)
     };
-    let shares = (0..DRIVERS).map(|index| connections / DRIVERS + usize::from(index < connections % DRIVERS));
+    let shares = (0..DRIVERS)
+        .map(|index| connections / DRIVERS + usize::from(index < connections % DRIVERS));
     let mut times = Vec::new();
     thread::scope(|scope| {
-        let drivers: Vec<_> = shares.map(|count| scope.spawn(move || drive(count))).collect();
+        let drivers: Vec<_> = shares
+            .map(|count| scope.spawn(move || drive(count)))
+            .collect();
         for driver in drivers {
             times.extend(driver.join().map_err(|_| anyhow!("a driver failed"))??);
         }
@@ -124,7 +160,12 @@ pub fn load(server: &WebServer, request: &[u8], connections: usize, length: Dura
 }
 
 /// One thread's connections. Stops to ask when the time is over, and waits for what is under way.
-fn drive(mut streams: Vec<TcpStream>, request: &[u8], reply: usize, until: Instant) -> Result<Vec<f64>> {
+fn drive(
+    mut streams: Vec<TcpStream>,
+    request: &[u8],
+    reply: usize,
+    until: Instant,
+) -> Result<Vec<f64>> {
     let mut times = Vec::with_capacity(1 << 18);
     let mut under_way = Vec::with_capacity(streams.len());
     for stream in &mut streams {
@@ -135,18 +176,36 @@ fn drive(mut streams: Vec<TcpStream>, request: &[u8], reply: usize, until: Insta
     let mut piece = vec![0; 64 * 1024];
     while under_way.iter().any(Option::is_some) {
         let ready: Vec<bool> = {
-            let mut polled: Vec<PollFd<'_>> = streams.iter().map(|stream| PollFd::new(stream, PollFlags::IN)).collect();
-            let limit = Timespec { tv_sec: LONG.as_secs().cast_signed(), tv_nsec: 0 };
-            ensure!(poll(&mut polled, Some(&limit))? > 0, "nothing comes any more");
-            polled.iter().map(|polled| !polled.revents().is_empty()).collect()
+            let mut polled: Vec<PollFd<'_>> = streams
+                .iter()
+                .map(|stream| PollFd::new(stream, PollFlags::IN))
+                .collect();
+            let limit = Timespec {
+                tv_sec: LONG.as_secs().cast_signed(),
+                tv_nsec: 0,
+            };
+            ensure!(
+                poll(&mut polled, Some(&limit))? > 0,
+                "nothing comes any more"
+            );
+            polled
+                .iter()
+                .map(|polled| !polled.revents().is_empty())
+                .collect()
         };
-        for (index, stream) in streams.iter_mut().enumerate().filter(|(index, _)| ready[*index]) {
+        for (index, stream) in streams
+            .iter_mut()
+            .enumerate()
+            .filter(|(index, _)| ready[*index])
+        {
             let count = match stream.read(&mut piece) {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
                 Err(error) => return Err(error.into()),
             };
-            let Some((since, got)) = &mut under_way[index] else { anyhow::bail!("bytes that nobody asked for") };
+            let Some((since, got)) = &mut under_way[index] else {
+                anyhow::bail!("bytes that nobody asked for")
+            };
             ensure!(count > 0, "the server hangs up");
             if *got == 0 {
                 ensure!(
@@ -156,7 +215,10 @@ fn drive(mut streams: Vec<TcpStream>, request: &[u8], reply: usize, until: Insta
                 );
             }
             *got += count;
-            ensure!(*got <= reply, "a reply of {got} bytes among such of {reply}");
+            ensure!(
+                *got <= reply,
+                "a reply of {got} bytes among such of {reply}"
+            );
             if *got == reply {
                 let now = Instant::now();
                 times.push((now - *since).as_secs_f64());

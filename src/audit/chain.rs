@@ -1,10 +1,11 @@
-//! The lines of an audit log: each holds the hash of the one before it, so none can be changed, left out, put in or moved
-//! without the rest being written anew.
+//! The lines of an audit log: each holds the hash of the one before it, so none can be changed,
+//! left out, put in or moved without the rest being written anew.
 //!
-//! A line is one JSON object. Its first members are `seq`, which counts from 1, and `prev`, the hash of the line before
-//! (64 zeros in the first one); its last is `hash`: SHA-256 over the bytes of the object as they would be without that
-//! member. With a key it is HMAC-SHA256 (RFC 2104), which nobody can compute who does not have the key; without one,
-//! whoever can write the file can write all of it anew.
+//! A line is one JSON object. Its first members are `seq`, which counts from 1, and `prev`, the
+//! hash of the line before (64 zeros in the first one); its last is `hash`: SHA-256 over the bytes
+//! of the object as they would be without that member. With a key it is HMAC-SHA256 (RFC 2104),
+//! which nobody can compute who does not have the key; without one, whoever can write the file can
+//! write all of it anew.
 
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -41,7 +42,11 @@ impl Hasher {
 
     /// The name of the function.
     pub fn name(&self) -> &'static str {
-        if self.0.is_some() { "hmac-sha256" } else { "sha256" }
+        if self.0.is_some() {
+            "hmac-sha256"
+        } else {
+            "sha256"
+        }
     }
 
     /// Of these pieces one behind the other, in lower-case hexadecimal digits.
@@ -54,8 +59,13 @@ impl Hasher {
             inner.update(piece);
         }
         let digest = inner.finalize();
-        let Some(key) = &self.0 else { return hex(&digest) };
-        hex(&Sha256::new().chain_update(key.map(|byte| byte ^ 0x5c)).chain_update(digest).finalize())
+        let Some(key) = &self.0 else {
+            return hex(&digest);
+        };
+        hex(&Sha256::new()
+            .chain_update(key.map(|byte| byte ^ 0x5c))
+            .chain_update(digest)
+            .finalize())
     }
 }
 
@@ -69,18 +79,24 @@ pub struct Head {
 
 impl Default for Head {
     fn default() -> Self {
-        Self { seq: 0, hash: NOTHING.to_owned() }
+        Self {
+            seq: 0,
+            hash: NOTHING.to_owned(),
+        }
     }
 }
 
 impl Head {
-    /// The next line, with its newline, and the head behind it. `members` are the others of the object as JSON, without
-    /// braces.
+    /// The next line, with its newline, and the head behind it. `members` are the others of the
+    /// object as JSON, without braces.
     pub fn line(&self, members: &str, hasher: &Hasher) -> (String, Self) {
         let seq = self.seq + 1;
         let open = format!("{{\"seq\":{seq},\"prev\":\"{}\",{members}", self.hash);
         let hash = hasher.hash(&[open.as_bytes(), b"}"]);
-        (format!("{open}{BEFORE_HASH}{hash}{AFTER_HASH}\n"), Self { seq, hash })
+        (
+            format!("{open}{BEFORE_HASH}{hash}{AFTER_HASH}\n"),
+            Self { seq, hash },
+        )
     }
 }
 
@@ -93,12 +109,16 @@ pub struct Link {
     pub hash: String,
 }
 
-/// Whether it is a line at all, and whether its hash is that of its bytes. `line` is without its newline. The error says what is
-/// wrong in a few words.
+/// Whether it is a line at all, and whether its hash is that of its bytes. `line` is without its
+/// newline. The error says what is wrong in a few words.
 pub fn check(line: &[u8], hasher: &Hasher) -> Result<Link, &'static str> {
     let tail = BEFORE_HASH.len() + DIGITS + AFTER_HASH.len();
     let link: Link = serde_json::from_slice(line).map_err(|_| "it is no line of an audit log")?;
-    let (open, close) = line.split_at(line.len().checked_sub(tail).ok_or("it is no line of an audit log")?);
+    let (open, close) = line.split_at(
+        line.len()
+            .checked_sub(tail)
+            .ok_or("it is no line of an audit log")?,
+    );
     let hash = hasher.hash(&[open, b"}"]);
     if close != format!("{BEFORE_HASH}{hash}{AFTER_HASH}").as_bytes() || link.hash != hash {
         return Err("its hash is not that of its content");
@@ -120,7 +140,10 @@ mod tests {
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
         assert_eq!(
-            of(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First"),
+            of(
+                &[0xaa; 131],
+                b"Test Using Larger Than Block-Size Key - Hash Key First"
+            ),
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         );
     }
@@ -131,8 +154,19 @@ mod tests {
         let (first, head) = Head::default().line("\"event\":\"start\"", &hasher);
         let content = format!("{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\"}}");
         let hash = hex(&Sha256::digest(content));
-        assert_eq!(first, format!("{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\",\"hash\":\"{hash}\"}}\n"));
-        assert_eq!(head, Head { seq: 1, hash: hash.clone() });
+        assert_eq!(
+            first,
+            format!(
+                "{{\"seq\":1,\"prev\":\"{NOTHING}\",\"event\":\"start\",\"hash\":\"{hash}\"}}\n"
+            )
+        );
+        assert_eq!(
+            head,
+            Head {
+                seq: 1,
+                hash: hash.clone()
+            }
+        );
         let (second, _) = head.line("\"event\":\"end\"", &hasher);
         let link = check(second.trim_end().as_bytes(), &hasher).unwrap();
         assert_eq!((link.seq, link.prev), (2, hash));
@@ -141,7 +175,11 @@ mod tests {
             "its hash is not that of its content"
         );
         for broken in ["", "{}", "{\"seq\":1,\"prev\":\"\",\"hash\":\"\"}"] {
-            assert_eq!(check(broken.as_bytes(), &hasher).unwrap_err(), "it is no line of an audit log", "{broken}");
+            assert_eq!(
+                check(broken.as_bytes(), &hasher).unwrap_err(),
+                "it is no line of an audit log",
+                "{broken}"
+            );
         }
     }
 }

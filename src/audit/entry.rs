@@ -28,7 +28,13 @@ struct Opening<'a> {
 
 impl<'a> Opening<'a> {
     fn of(call: &'a Begun, event: &'static str) -> Self {
-        Self { at: time(call.at), event, call: call.id, client: &call.client, session: call.session.as_deref() }
+        Self {
+            at: time(call.at),
+            event,
+            call: call.id,
+            client: &call.client,
+            session: call.session.as_deref(),
+        }
     }
 }
 
@@ -91,7 +97,11 @@ impl<'a> BackgroundEnd<'a> {
     /// Of this one, which has ended.
     pub fn of(client: &'a str, command: &'a Background) -> Self {
         let state = command.state();
-        let ending = if let State::Ended(ending) = &state { Some(ending) } else { None };
+        let ending = if let State::Ended(ending) = &state {
+            Some(ending)
+        } else {
+            None
+        };
         let denied = ending.map_or(&[][..], |ending| &ending.denied);
         let settled = ending.and_then(|ending| Some(&ending.changed.as_ref()?.settled));
         let outside = settled.filter(|settled| !settled.is_nothing()).cloned();
@@ -116,13 +126,18 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The members of the line that says that a call begins: who calls what. Its `call` is that of the line at its end.
+/// The members of the line that says that a call begins: who calls what. Its `call` is that of the
+/// line at its end.
 pub fn begin(call: &Begun) -> serde_json::Result<String> {
-    members(&Beginning { opening: Opening::of(call, "begin"), tool: &call.tool, arguments: &call.arguments })
+    members(&Beginning {
+        opening: Opening::of(call, "begin"),
+        tool: &call.tool,
+        arguments: &call.arguments,
+    })
 }
 
-/// What became of what a call ran, in a few words: how a test run ended, the exit code of a command, that it runs on, or why nothing came of
-/// it, as the caller was told.
+/// What became of what a call ran, in a few words: how a test run ended, the exit code of a
+/// command, that it runs on, or why nothing came of it, as the caller was told.
 pub fn detail(reply: &Outcome) -> Option<String> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
@@ -139,23 +154,33 @@ pub fn detail(reply: &Outcome) -> Option<String> {
         Ok(_) => return None,
         Err(error) => return reason(&error.message),
     };
-    let ended: Ended = reply.structured.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let ended: Ended = reply
+        .structured
+        .as_deref()
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
     let status = ended.status.as_ref().and_then(Value::as_str);
     match (status, ended.timed_out, ended.exit_code) {
-        (Some(status), ..) => Some(status[..status.floor_char_boundary(MAX_KEPT_NAME_BYTES)].to_owned()),
+        (Some(status), ..) => {
+            Some(status[..status.floor_char_boundary(MAX_KEPT_NAME_BYTES)].to_owned())
+        }
         (None, Some(true), _) => Some("timed out".to_owned()),
         (None, _, Some(code)) => Some(format!("exit code {code}")),
-        (None, _, None) if ended.command_id.is_some() => {
-            ended.command_id.map(|id| format!("in the background as {id}"))
-        }
-        (None, _, None) if ended.failed.is_some_and(|failed| failed > 0) => {
-            Some(format!("{} edited, {} failed", ended.edited.unwrap_or(0), ended.failed.unwrap_or(0)))
-        }
+        (None, _, None) if ended.command_id.is_some() => ended
+            .command_id
+            .map(|id| format!("in the background as {id}")),
+        (None, _, None) if ended.failed.is_some_and(|failed| failed > 0) => Some(format!(
+            "{} edited, {} failed",
+            ended.edited.unwrap_or(0),
+            ended.failed.unwrap_or(0)
+        )),
         // Where there is a structure, the text repeats it.
-        (None, _, None) if reply.is_error && reply.structured.is_none() => match reply.content.first() {
-            Some(Content::Text(text)) => reason(text),
-            _ => None,
-        },
+        (None, _, None) if reply.is_error && reply.structured.is_none() => {
+            match reply.content.first() {
+                Some(Content::Text(text)) => reason(text),
+                _ => None,
+            }
+        }
         (None, _, None) => None,
     }
 }
@@ -175,7 +200,11 @@ fn reason(message: &str) -> Option<String> {
 }
 
 /// The members of the line of a call. Fails for nothing that a call can bring about.
-pub fn call(entry: &Entry, detail: Option<String>, reply: Option<&Outcome>) -> serde_json::Result<String> {
+pub fn call(
+    entry: &Entry,
+    detail: Option<String>,
+    reply: Option<&Outcome>,
+) -> serde_json::Result<String> {
     let call = &entry.call;
     members(&Line {
         opening: Opening::of(call, "call"),

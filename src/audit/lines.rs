@@ -1,4 +1,5 @@
-//! The lines of a log as they stand, one at a time, so that a log of any size is read in little memory.
+//! The lines of a log as they stand, one at a time, so that a log of any size is read in little
+//! memory.
 
 use std::io::{BufRead, Read as _};
 
@@ -24,7 +25,10 @@ impl<'a, R: BufRead> Lines<'a, R> {
     pub fn read(&mut self) -> Result<Option<Line>> {
         let mut bytes = Vec::new();
         let most = 2 * MAX_AUDIT_LINE_BYTES as u64;
-        self.0.take(most).read_until(b'\n', &mut bytes).context("the log cannot be read")?;
+        self.0
+            .take(most)
+            .read_until(b'\n', &mut bytes)
+            .context("the log cannot be read")?;
         if bytes.is_empty() {
             return Ok(None);
         }

@@ -1,8 +1,10 @@
-//! Writes the log: a line is in the file before the reply of its call leaves. Of a call that runs a program or changes
-//! something a line is there before its work begins, too, so that one whose server was killed is not forgotten.
+//! Writes the log: a line is in the file before the reply of its call leaves. Of a call that runs a
+//! program or changes something a line is there before its work begins, too, so that one whose
+//! server was killed is not forgotten.
 //!
-//! What cannot be written waits here, in order, and no call is served until it has been: there are never more lines
-//! waiting than calls were in flight when writing failed. The file is locked (flock(2)), so that there is one chain.
+//! What cannot be written waits here, in order, and no call is served until it has been: there are
+//! never more lines waiting than calls were in flight when writing failed. The file is locked
+//! (flock(2)), so that there is one chain.
 
 use std::collections::HashSet;
 use std::io;
@@ -60,10 +62,12 @@ pub struct WallStatus {
 }
 
 impl AuditLog {
-    /// Opens the file, which is made if there is none, and goes on with its chain, or, where it is new, with that of
-    /// `previous`, if that is there. `key` is the file of the key, with where that is if it is a regular one.
+    /// Opens the file, which is made if there is none, and goes on with its chain, or, where it is
+    /// new, with that of `previous`, if that is there. `key` is the file of the key, with where
+    /// that is if it is a regular one.
     ///
-    /// Fails for a file that is no log of this user's alone (`opening::log`), or whose last line is not one of this chain.
+    /// Fails for a file that is no log of this user's alone (`opening::log`), or whose last line is
+    /// not one of this chain.
     pub fn open(
         path: &Path,
         key: Option<(&Path, Option<Hidden>)>,
@@ -74,15 +78,22 @@ impl AuditLog {
         let mut writing = Writing::resume(file, place.clone(), hasher)?;
         let previous = previous.filter(|_| writing.end == 0);
         let hidden_previous = match previous {
-            Some(path) => writing.follow(path).with_context(|| format!("--audit-previous `{}`", path.display()))?,
+            Some(path) => writing
+                .follow(path)
+                .with_context(|| format!("--audit-previous `{}`", path.display()))?,
             None => None,
         };
         let (key, hidden_key) = key.unzip();
         let log = Self {
             path: path.to_owned(),
             key: key.map(Path::to_owned),
-            previous: previous.filter(|_| hidden_previous.is_some()).map(Path::to_owned),
-            hidden: std::iter::once(place).chain(hidden_key.flatten()).chain(hidden_previous).collect(),
+            previous: previous
+                .filter(|_| hidden_previous.is_some())
+                .map(Path::to_owned),
+            hidden: std::iter::once(place)
+                .chain(hidden_key.flatten())
+                .chain(hidden_previous)
+                .collect(),
             changing: RwLock::default(),
             seen: Mutex::default(),
             is_over: AtomicBool::new(false),
@@ -95,8 +106,13 @@ impl AuditLog {
     /// As the operator named it, its key, and the log before it.
     pub fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let key = self.key.as_deref().map(|path| ("--audit-key", path));
-        let previous = self.previous.as_deref().map(|path| ("--audit-previous", path));
-        std::iter::once(("--audit", self.path.as_path())).chain(key).chain(previous)
+        let previous = self
+            .previous
+            .as_deref()
+            .map(|path| ("--audit-previous", path));
+        std::iter::once(("--audit", self.path.as_path()))
+            .chain(key)
+            .chain(previous)
     }
 
     /// What no agent may see, should it lie in an allowed directory.
@@ -116,7 +132,10 @@ impl AuditLog {
 
     /// From here on there is a line before the work of calls of these tools, too.
     pub fn announce(&self, changing: impl Iterator<Item = String>) {
-        self.changing.write().unwrap_or_else(PoisonError::into_inner).extend(changing);
+        self.changing
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(changing);
     }
 
     /// Writes a line that is about no call. `event` holds `at` and `event`.
@@ -127,11 +146,12 @@ impl AuditLog {
 
     fn add_to(&self, writing: &mut Writing, event: &impl Serialize) -> Result<()> {
         writing.waiting.push_back(members(event)?);
-        self.flush(writing).with_context(|| format!("the audit log `{}` cannot be written", self.path.display()))
+        self.flush(writing)
+            .with_context(|| format!("the audit log `{}` cannot be written", self.path.display()))
     }
 
-    /// Writes that a background command of this client has ended. One that ends with the server has no line of its own. What
-    /// cannot be written waits with the rest.
+    /// Writes that a background command of this client has ended. One that ends with the server has
+    /// no line of its own. What cannot be written waits with the rest.
     pub fn background(&self, client: &str, command: &Background) {
         let mut writing = self.lock();
         if self.is_over.load(SeqCst) {
@@ -151,7 +171,13 @@ impl AuditLog {
         }
         let mut writing = self.lock();
         self.is_over.store(true, SeqCst);
-        if let Err(error) = self.add_to(&mut writing, &End { at: time(SystemTime::now()), event: "end" }) {
+        if let Err(error) = self.add_to(
+            &mut writing,
+            &End {
+                at: time(SystemTime::now()),
+                event: "end",
+            },
+        ) {
             tracing::error!("{error:#}");
         }
         drop(writing);
@@ -161,7 +187,10 @@ impl AuditLog {
 
     /// Whether calls of this tool run a program or change something.
     fn changes(&self, tool: &str) -> bool {
-        self.changing.read().unwrap_or_else(PoisonError::into_inner).contains(tool)
+        self.changing
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(tool)
     }
 
     /// Writes what waits, and says once if that fails.
@@ -169,19 +198,30 @@ impl AuditLog {
         let flushed = writing.flush();
         let was_failing = self.saw(writing, &flushed);
         if let (Err(error), false) = (&flushed, was_failing) {
-            tracing::error!("the audit log `{}` cannot be written, so no call is served: {error}", self.path.display());
+            tracing::error!(
+                "the audit log `{}` cannot be written, so no call is served: {error}",
+                self.path.display()
+            );
         }
         flushed
     }
 
     /// Keeps how it is; whether writing failed the last time.
     fn saw(&self, writing: &Writing, flushed: &io::Result<()>) -> bool {
-        let standing = WallStatus { bytes: writing.end, lines: writing.head.seq, head: writing.head.hash.clone() };
-        let now = Seen { standing, is_failing: flushed.is_err() };
+        let standing = WallStatus {
+            bytes: writing.end,
+            lines: writing.head.seq,
+            head: writing.head.hash.clone(),
+        };
+        let now = Seen {
+            standing,
+            is_failing: flushed.is_err(),
+        };
         std::mem::replace(&mut *self.seen(), now).is_failing
     }
 
-    /// Writes what waits; what is said to the client if that fails, which names no path of the operator's.
+    /// Writes what waits; what is said to the client if that fails, which names no path of the
+    /// operator's.
     fn settle(&self, writing: &mut Writing, consequence: &str) -> Result<(), RpcError> {
         self.flush(writing).map_err(|error| {
             let message = format!(
@@ -210,18 +250,21 @@ impl AuditLog {
 }
 
 fn unwritable(error: &serde_json::Error, consequence: &str) -> RpcError {
-    let message = format!("the line of the audit log for this call cannot be made: {error}; {consequence}");
+    let message =
+        format!("the line of the audit log for this call cannot be made: {error}; {consequence}");
     RpcError::new(Code::Internal, message)
 }
 
 impl Observer for AuditLog {
     /// Waits for no call.
     fn health(&self) -> Option<(&'static str, Value)> {
-        serde_json::to_value(self.standing()).ok().map(|standing| ("audit", standing))
+        serde_json::to_value(self.standing())
+            .ok()
+            .map(|standing| ("audit", standing))
     }
 
-    /// What waits is tried again: nobody may call while whoever watches says that the server is not well. Waits for no call:
-    /// while one writes, it is told how the last attempt went.
+    /// What waits is tried again: nobody may call while whoever watches says that the server is not
+    /// well. Waits for no call: while one writes, it is told how the last attempt went.
     fn is_well(&self) -> bool {
         match self.writing.try_lock() {
             Ok(mut writing) => self.flush(&mut writing).is_ok(),
@@ -232,7 +275,10 @@ impl Observer for AuditLog {
 
     fn begun(&self, call: &Arc<Begun>) -> Result<(), RpcError> {
         let consequence = "so nothing of this call was done";
-        let line = self.changes(&call.tool).then(|| entry::begin(call)).transpose();
+        let line = self
+            .changes(&call.tool)
+            .then(|| entry::begin(call))
+            .transpose();
         let line = line.map_err(|error| unwritable(&error, consequence))?;
         let mut writing = self.lock();
         let is_announced = line.is_some();
@@ -246,10 +292,16 @@ impl Observer for AuditLog {
     }
 
     fn ended(&self, entry: &Arc<Entry>, reply: Option<&Outcome>) -> Result<(), RpcError> {
-        let detail = reply.filter(|_| self.changes(&entry.call.tool)).and_then(entry::detail);
-        let line = entry::call(entry, detail, reply).map_err(|error| unwritable(&error, "what it did stands"))?;
+        let detail = reply
+            .filter(|_| self.changes(&entry.call.tool))
+            .and_then(entry::detail);
+        let line = entry::call(entry, detail, reply)
+            .map_err(|error| unwritable(&error, "what it did stands"))?;
         let mut writing = self.lock();
         writing.waiting.push_back(line);
-        self.settle(&mut writing, "so the answer is withheld; the call was carried out, and what it did stands")
+        self.settle(
+            &mut writing,
+            "so the answer is withheld; the call was carried out, and what it did stands",
+        )
     }
 }

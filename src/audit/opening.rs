@@ -15,7 +15,9 @@ use crate::secrets::open_log;
 pub fn log(path: &Path) -> Result<(File, Hidden)> {
     let (file, identity) = open_log(path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
-        Errno::WOULDBLOCK => anyhow!("another server writes to it; give each server a file of its own"),
+        Errno::WOULDBLOCK => {
+            anyhow!("another server writes to it; give each server a file of its own")
+        }
         errno => anyhow!("it cannot be locked: {}", io::Error::from(errno)),
     })?;
     Ok((file, identity))
@@ -35,13 +37,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = |path: &str| dir.path().join(path);
         std::fs::create_dir_all(at("open/sub")).unwrap();
-        let said = |path: &str| log(&at(path)).map(drop).map_err(|error| format!("{error:#}"));
+        let said = |path: &str| {
+            log(&at(path))
+                .map(drop)
+                .map_err(|error| format!("{error:#}"))
+        };
         assert_eq!(said("open/sub/log"), Ok(()));
         std::fs::set_permissions(at("open"), PermissionsExt::from_mode(0o777)).unwrap();
         let refused = said("open/sub/log").unwrap_err();
-        assert!(refused.starts_with("others may put another file in its place: they may write to `"), "{refused}");
+        assert!(
+            refused.starts_with("others may put another file in its place: they may write to `"),
+            "{refused}"
+        );
         assert!(refused.contains("/open` (mode 0777)"), "{refused}");
         let refused = said("none/sub/log").unwrap_err();
-        assert!(refused.starts_with("its directory `") && refused.contains("/none/sub` does not exist"), "{refused}");
+        assert!(
+            refused.starts_with("its directory `") && refused.contains("/none/sub` does not exist"),
+            "{refused}"
+        );
     }
 }

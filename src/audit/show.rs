@@ -62,14 +62,33 @@ const ARGUMENTS_CHARS: usize = 80;
 /// Paths that are shown of one call.
 const PATHS: usize = 3;
 /// What names of arguments that are paths have in them.
-const OF_PATHS: [&str; 8] = ["path", "dir", "file", "cwd", "source", "destination", "project", "root"];
+const OF_PATHS: [&str; 8] = [
+    "path",
+    "dir",
+    "file",
+    "cwd",
+    "source",
+    "destination",
+    "project",
+    "root",
+];
 
-/// Prints the calls that are wanted, and without any wish also starts and ends of servers; how many lines that were. A call that
-/// began and has no end is printed where its server's part of the log ends. Whether lines are what was written is for
-/// [`mod@super::verify`] to say. Fails if the log cannot be read, is none, or if what is wanted makes no sense.
+/// Prints the calls that are wanted, and without any wish also starts and ends of servers; how many
+/// lines that were. A call that began and has no end is printed where its server's part of the log
+/// ends. Whether lines are what was written is for [`mod@super::verify`] to say. Fails if the log
+/// cannot be read, is none, or if what is wanted makes no sense.
 pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> Result<u64> {
-    let since = wanted.since.as_deref().map(|text| time(text, SystemTime::now())).transpose()?;
-    let mut printer = Printer { most: wanted.last.map(|last| last as usize), kept: VecDeque::new(), lines: 0, out };
+    let since = wanted
+        .since
+        .as_deref()
+        .map(|text| time(text, SystemTime::now()))
+        .transpose()?;
+    let mut printer = Printer {
+        most: wanted.last.map(|last| last as usize),
+        kept: VecDeque::new(),
+        lines: 0,
+        out,
+    };
     let mut begun = BTreeMap::new();
     let mut projects = HashMap::new();
     let mut lines = Lines::new(input);
@@ -93,7 +112,9 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
         is_log = true;
         match row.event.as_str() {
             "start" => {
-                std::mem::take(&mut begun).into_values().try_for_each(|text| printer.print(text))?;
+                std::mem::take(&mut begun)
+                    .into_values()
+                    .try_for_each(|text| printer.print(text))?;
                 projects = first_of_each(&row.grants);
             }
             "client" => projects.extend(first_of_each(&row.grants)),
@@ -101,10 +122,19 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
             "begin" => UNENDED.clone_into(&mut row.outcome),
             _ => {}
         }
-        if !is_wanted(&row, wanted, since, projects.get(&row.client).map(PathBuf::as_path)) {
+        if !is_wanted(
+            &row,
+            wanted,
+            since,
+            projects.get(&row.client).map(PathBuf::as_path),
+        ) {
             continue;
         }
-        let text = if wanted.json { harmless(&String::from_utf8_lossy(&line.bytes)).into_owned() } else { table(&row) };
+        let text = if wanted.json {
+            harmless(&String::from_utf8_lossy(&line.bytes)).into_owned()
+        } else {
+            table(&row)
+        };
         if row.event == "begin" {
             begun.insert(row.call, text);
             // No server has so many calls at once; a file that was made up may.
@@ -120,7 +150,9 @@ pub fn show(input: &mut impl BufRead, wanted: &Wanted, out: &mut impl Write) -> 
     if !is_log && number > 0 {
         bail!("line 1: it is no line of an audit log");
     }
-    begun.into_values().try_for_each(|text| printer.print(text))?;
+    begun
+        .into_values()
+        .try_for_each(|text| printer.print(text))?;
     printer.end()
 }
 
@@ -129,7 +161,9 @@ fn first_of_each(grants: &[Granted]) -> HashMap<String, PathBuf> {
     let mut projects = HashMap::new();
     for grant in grants {
         if let Some(path) = grant.path.as_str() {
-            projects.entry(grant.client.clone()).or_insert_with(|| path.into());
+            projects
+                .entry(grant.client.clone())
+                .or_insert_with(|| path.into());
         }
     }
     projects
@@ -146,7 +180,9 @@ struct Printer<'a, W> {
 impl<W: Write> Printer<'_, W> {
     fn print(&mut self, text: String) -> Result<()> {
         self.lines += 1;
-        let Some(most) = self.most else { return Ok(writeln!(self.out, "{text}")?) };
+        let Some(most) = self.most else {
+            return Ok(writeln!(self.out, "{text}")?);
+        };
         if self.kept.len() == most {
             self.kept.pop_front();
         }
@@ -165,37 +201,61 @@ impl<W: Write> Printer<'_, W> {
 
 /// A time, or how long ago.
 fn time(text: &str, now: SystemTime) -> Result<SystemTime> {
-    let ago = || humantime::parse_duration(text).ok().and_then(|ago: Duration| now.checked_sub(ago));
+    let ago = || {
+        humantime::parse_duration(text)
+            .ok()
+            .and_then(|ago: Duration| now.checked_sub(ago))
+    };
     match humantime::parse_rfc3339_weak(text).ok().or_else(ago) {
         Some(time) => Ok(time),
         None => {
-            bail!("`--since {text}` is no time; give one such as 2026-07-28T12:00:00Z (UTC), or 2h for two hours ago")
+            bail!(
+                "`--since {text}` is no time; give one such as 2026-07-28T12:00:00Z (UTC), or 2h for two hours ago"
+            )
         }
     }
 }
 
-fn is_wanted(row: &Row, wanted: &Wanted, since: Option<SystemTime>, project: Option<&Path>) -> bool {
-    let is = |asked: &Option<String>, found: &str| asked.as_ref().is_none_or(|asked| asked == found);
-    let is_recent = || since.is_none_or(|since| humantime::parse_rfc3339(&row.at).is_ok_and(|at| at >= since));
+fn is_wanted(
+    row: &Row,
+    wanted: &Wanted,
+    since: Option<SystemTime>,
+    project: Option<&Path>,
+) -> bool {
+    let is =
+        |asked: &Option<String>, found: &str| asked.as_ref().is_none_or(|asked| asked == found);
+    let is_recent =
+        || since.is_none_or(|since| humantime::parse_rfc3339(&row.at).is_ok_and(|at| at >= since));
     is(&wanted.tool, &row.tool)
         && is(&wanted.outcome, &row.outcome)
         && is(&wanted.client, &row.client)
         && is_recent()
-        && wanted.path.as_deref().is_none_or(|asked| is_about(row, asked, project))
+        && wanted
+            .path
+            .as_deref()
+            .is_none_or(|asked| is_about(row, asked, project))
 }
 
-/// Whether a call touched a path or something below it, was refused it, or asked for it in its arguments: what is not there
-/// was touched by nobody.
+/// Whether a call touched a path or something below it, was refused it, or asked for it in its
+/// arguments: what is not there was touched by nobody.
 fn is_about(row: &Row, asked: &Path, project: Option<&Path>) -> bool {
     let asked = &*cleaned(asked);
-    let touched = row.paths.iter().flat_map(|touched| [Some(&touched.path), touched.real.as_ref()]).flatten();
+    let touched = row
+        .paths
+        .iter()
+        .flat_map(|touched| [Some(&touched.path), touched.real.as_ref()])
+        .flatten();
     let members = row.arguments.as_object().into_iter().flatten();
     let named = members.filter(|(name, _)| {
         let name = name.to_ascii_lowercase();
         OF_PATHS.iter().any(|part| name.contains(part))
     });
     // One path, or a list of them.
-    let named = named.flat_map(|(_, value)| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice));
+    let named = named.flat_map(|(_, value)| {
+        value
+            .as_array()
+            .map_or(std::slice::from_ref(value), Vec::as_slice)
+    });
     touched.chain(named).filter_map(Value::as_str).any(|path| {
         let path = cleaned(&project.unwrap_or(Path::new("")).join(path));
         if path.is_relative() && asked.is_absolute() {
@@ -221,14 +281,29 @@ fn cleaned(path: &Path) -> PathBuf {
     })
 }
 
-/// The fields come from whoever wrote the file, an agent's arguments among them: none may steer a terminal.
+/// The fields come from whoever wrote the file, an agent's arguments among them: none may steer a
+/// terminal.
 fn table(row: &Row) -> String {
-    let at = row.at.get(..19).map_or_else(|| row.at.clone(), |at| format!("{at}Z").replace('T', " "));
+    let at = row
+        .at
+        .get(..19)
+        .map_or_else(|| row.at.clone(), |at| format!("{at}Z").replace('T', " "));
     let safe = |text: &str| shown(text.as_bytes()).into_owned();
     if !matches!(row.event.as_str(), "call" | "begin") {
         let about = [&row.client, &row.id].map(|text| safe(text)).join(" ");
-        let detail = row.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
-        return format!("{}  -- {} {}{detail}", safe(&at), safe(&row.event), about.trim()).trim_end().to_owned();
+        let detail = row
+            .detail
+            .as_deref()
+            .map(|detail| format!(": {}", safe(detail)))
+            .unwrap_or_default();
+        return format!(
+            "{}  -- {} {}{detail}",
+            safe(&at),
+            safe(&row.event),
+            about.trim()
+        )
+        .trim_end()
+        .to_owned();
     }
     let arguments = || {
         let arguments = row.arguments.to_string();
@@ -242,7 +317,10 @@ fn table(row: &Row) -> String {
         arguments()
     } else {
         let path = |touched: &Touched| {
-            let path = touched.path.as_str().map_or_else(|| Cow::Owned(touched.path.to_string()), Cow::Borrowed);
+            let path = touched
+                .path
+                .as_str()
+                .map_or_else(|| Cow::Owned(touched.path.to_string()), Cow::Borrowed);
             format!("{} {}", safe(&touched.access), safe(&path))
         };
         let mut paths: Vec<String> = row.paths.iter().take(PATHS).map(path).collect();
@@ -250,15 +328,30 @@ fn table(row: &Row) -> String {
             paths.push(format!("and {} more", row.paths.len() - PATHS));
         }
         // What such a call did is said by its arguments, not by where.
-        if row.paths.iter().any(|touched| touched.access == Touch::Run.as_str()) {
+        if row
+            .paths
+            .iter()
+            .any(|touched| touched.access == Touch::Run.as_str())
+        {
             paths.push(arguments());
         }
         paths.join(", ")
     };
     let (client, tool, outcome) = (safe(&row.client), safe(&row.tool), safe(&row.outcome));
-    let detail = row.detail.as_deref().map(|detail| format!("[{}] ", safe(detail))).unwrap_or_default();
-    let took = if row.event == "begin" { "-".to_owned() } else { duration(Duration::from_micros(row.duration_us)) };
-    format!("{}  {client:<8} {tool:<16} {outcome:<9} {took:>12}  {detail}{what}", safe(&at))
+    let detail = row
+        .detail
+        .as_deref()
+        .map(|detail| format!("[{}] ", safe(detail)))
+        .unwrap_or_default();
+    let took = if row.event == "begin" {
+        "-".to_owned()
+    } else {
+        duration(Duration::from_micros(row.duration_us))
+    };
+    format!(
+        "{}  {client:<8} {tool:<16} {outcome:<9} {took:>12}  {detail}{what}",
+        safe(&at)
+    )
 }
 
 #[cfg(test)]
@@ -268,7 +361,8 @@ mod tests {
 
     fn shown_of(log: &str, wanted: &Wanted) -> Result<String, String> {
         let mut out = Vec::new();
-        let shown = show(&mut log.as_bytes(), wanted, &mut out).map_err(|error| error.to_string())?;
+        let shown =
+            show(&mut log.as_bytes(), wanted, &mut out).map_err(|error| error.to_string())?;
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count() as u64, shown);
         Ok(text)
@@ -278,27 +372,54 @@ mod tests {
     fn a_refusal_is_found_by_where_its_spelling_leads() {
         let start = r#"{"at":"","event":"start","grants":[{"client":"bob","path":"/src/bob"}]}"#;
         let line = |path: &str| {
-            format!(r#"{{"at":"","event":"call","client":"bob","paths":[{{"path":"{path}","access":"denied"}}]}}"#)
+            format!(
+                r#"{{"at":"","event":"call","client":"bob","paths":[{{"path":"{path}","access":"denied"}}]}}"#
+            )
         };
         let found = |log: &str, asked: &str| {
-            shown_of(log, &Wanted { path: Some(asked.into()), ..Wanted::default() }).unwrap().lines().count()
+            shown_of(
+                log,
+                &Wanted {
+                    path: Some(asked.into()),
+                    ..Wanted::default()
+                },
+            )
+            .unwrap()
+            .lines()
+            .count()
         };
         let (climbs, other) = (line("../alice/a.txt"), line("alice/a.txt"));
         let whole = format!("{start}\n{climbs}\n{other}\n");
-        let asked = ["/src/alice/a.txt", "/src/alice", "/src/x/../alice/a.txt", "/src/bob", "../alice/a.txt", "/a.txt"];
+        let asked = [
+            "/src/alice/a.txt",
+            "/src/alice",
+            "/src/x/../alice/a.txt",
+            "/src/bob",
+            "../alice/a.txt",
+            "/a.txt",
+        ];
         assert_eq!(asked.map(|asked| found(&whole, asked)), [1, 1, 1, 1, 2, 0]);
         // The start is in an older file.
-        assert_eq!(["/src/alice/a.txt", "/src/b.txt"].map(|asked| found(&climbs, asked)), [1, 0]);
+        assert_eq!(
+            ["/src/alice/a.txt", "/src/b.txt"].map(|asked| found(&climbs, asked)),
+            [1, 0]
+        );
     }
 
     #[test]
     fn a_call_that_ran_something_is_shown_with_what_that_was() {
-        let line =
-            r#"{"at":"","event":"call","arguments":{"command":"\u001b[2J"},"paths":[{"path":"/w","access":"run"}]}"#;
+        let line = r#"{"at":"","event":"call","arguments":{"command":"\u001b[2J"},"paths":[{"path":"/w","access":"run"}]}"#;
         let text = shown_of(line, &Wanted::default()).unwrap();
-        assert!(text.ends_with("run /w, {\"command\":\"\\u001b[2J\"}\n"), "{text}");
+        assert!(
+            text.ends_with("run /w, {\"command\":\"\\u001b[2J\"}\n"),
+            "{text}"
+        );
         let line = r#"{"at":"","event":"call","arguments":{"path":"/w"},"paths":[{"path":"/w","access":"list"}]}"#;
-        assert!(shown_of(line, &Wanted::default()).unwrap().ends_with("  list /w\n"));
+        assert!(
+            shown_of(line, &Wanted::default())
+                .unwrap()
+                .ends_with("  list /w\n")
+        );
     }
 
     #[test]
@@ -306,7 +427,11 @@ mod tests {
         let said = Err("line 1: it is no line of an audit log".to_owned());
         let event = r#"{"at":"","event":"end"}"#;
         let good = Ok("(line 1 cannot be read)\n  -- end\n".to_owned());
-        for (log, expected) in [("a\nb\nc\n", &said), ("a", &said), (&*format!("to\n{event}\n"), &good)] {
+        for (log, expected) in [
+            ("a\nb\nc\n", &said),
+            ("a", &said),
+            (&*format!("to\n{event}\n"), &good),
+        ] {
             assert_eq!(shown_of(log, &Wanted::default()), *expected, "{log}");
         }
     }

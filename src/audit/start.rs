@@ -65,24 +65,45 @@ impl Shown {
         let grants = servers.iter().flat_map(|(client, server)| {
             let roots = server.services().policy.roots().iter();
             roots.map(move |root| {
-                let access = if root.writable() { "read-write" } else { "read-only" };
+                let access = if root.writable() {
+                    "read-write"
+                } else {
+                    "read-only"
+                };
                 json!({"client": client, "path": path(root.path()), "access": access})
             })
         });
-        let (walls, mut grants): (Vec<_>, Vec<_>) = (walls.take(MAX_AUDIT_GRANTS).collect(), grants.collect());
+        let (walls, mut grants): (Vec<_>, Vec<_>) =
+            (walls.take(MAX_AUDIT_GRANTS).collect(), grants.collect());
         let more = grants.len().saturating_sub(MAX_AUDIT_GRANTS);
         grants.truncate(MAX_AUDIT_GRANTS);
-        Self { walls, grants, grants_more: (more > 0).then_some(more) }
+        Self {
+            walls,
+            grants,
+            grants_more: (more > 0).then_some(more),
+        }
     }
 }
 
 impl AuditLog {
-    /// Writes the line about the start. Fails, with the way out, where an agent could reach the log or its key.
+    /// Writes the line about the start. Fails, with the way out, where an agent could reach the log
+    /// or its key.
     pub fn start(self: &Arc<Self>, started: &Started<'_>) -> Result<()> {
         let services = started.servers.iter().map(|(_, server)| server.services());
-        let reach = Reach::of(services, started.config.sandbox.system.iter().map(|seen| seen.path.clone()));
+        let reach = Reach::of(
+            services,
+            started
+                .config
+                .sandbox
+                .system
+                .iter()
+                .map(|seen| seen.path.clone()),
+        );
         self.kept_from(&reach)?;
-        started.servers.iter().for_each(|(client, server)| self.attend(client, server));
+        started
+            .servers
+            .iter()
+            .for_each(|(client, server)| self.attend(client, server));
         self.write(&Line {
             at: time(SystemTime::now()),
             event: "start",
@@ -91,20 +112,30 @@ impl AuditLog {
             serves: &started.serves,
             pid: rustix::process::getpid().as_raw_nonzero().get(),
             uid: rustix::process::getuid().as_raw(),
-            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            host: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
             shown: Shown::of(&started.servers),
         })
     }
 
-    /// Writes the line about a client that this server serves from now on. Fails as [`AuditLog::start`] does.
+    /// Writes the line about a client that this server serves from now on. Fails as
+    /// [`AuditLog::start`] does.
     pub fn add(self: &Arc<Self>, client: &str, server: &Server, reach: &Reach) -> Result<()> {
         self.kept_from(reach)?;
         self.attend(client, server);
         let shown = Shown::of(&[(client, server)]);
-        self.write(&Added { at: time(SystemTime::now()), event: "client", client, shown })
+        self.write(&Added {
+            at: time(SystemTime::now()),
+            event: "client",
+            client,
+            shown,
+        })
     }
 
-    /// From here on calls of its tools have the lines that they should have, and so have the ends of its background commands.
+    /// From here on calls of its tools have the lines that they should have, and so have the ends
+    /// of its background commands.
     fn attend(self: &Arc<Self>, client: &str, server: &Server) {
         self.announce(server.names_of_changing().map(str::to_owned));
         if let Some(background) = &server.services().commands.background {
@@ -114,6 +145,7 @@ impl AuditLog {
     }
 
     fn kept_from(&self, reach: &Reach) -> Result<()> {
-        self.paths().try_for_each(|(flag, path)| reach.keeps_out(flag, path))
+        self.paths()
+            .try_for_each(|(flag, path)| reach.keeps_out(flag, path))
     }
 }

@@ -52,10 +52,29 @@ fn a_log_that_is_whole_is_counted() {
     let lines = log(4, &plain());
     let whole = look(&lines.concat(), None).unwrap();
     let hash = |line: &str| line[line.len() - 67..line.len() - 3].to_owned();
-    let head = Head { seq: 4, hash: hash(&lines[3]) };
-    let span = Some(("2026-01-01T00:00:00.000000Z".to_owned(), "2026-01-01T00:00:03.000000Z".to_owned()));
-    assert_eq!(whole, Whole { lines: 4, calls: 3, starts: 1, span, head, ..Whole::default() });
-    assert_eq!(look(&lines.concat(), Some(&hash(&lines[2]))).unwrap().known, Some(3));
+    let head = Head {
+        seq: 4,
+        hash: hash(&lines[3]),
+    };
+    let span = Some((
+        "2026-01-01T00:00:00.000000Z".to_owned(),
+        "2026-01-01T00:00:03.000000Z".to_owned(),
+    ));
+    assert_eq!(
+        whole,
+        Whole {
+            lines: 4,
+            calls: 3,
+            starts: 1,
+            span,
+            head,
+            ..Whole::default()
+        }
+    );
+    assert_eq!(
+        look(&lines.concat(), Some(&hash(&lines[2]))).unwrap().known,
+        Some(3)
+    );
     let cut = look(&lines[..3].concat(), Some(&hash(&lines[3]))).unwrap_err();
     assert_eq!(cut.line, 4);
     let keyed = Hasher::new(Some(b"0123456789abcdef"));
@@ -81,18 +100,31 @@ fn each_kind_of_tampering_has_its_words() {
         with(&|lines| lines.insert(3, lines[1].clone())),
         with(&|lines| lines.insert(3, "{\"event\":\"call\"}\n".to_owned())),
         with(&|lines| {
-            lines[2] = Head { seq: 2, hash: link(&lines[1]) }.line("\"at\":\"\",\"event\":\"call\"", &plain()).0;
+            lines[2] = Head {
+                seq: 2,
+                hash: link(&lines[1]),
+            }
+            .line("\"at\":\"\",\"event\":\"call\"", &plain())
+            .0;
         }),
         with(&|lines| lines[5].truncate(20)),
     ];
-    let told =
-        told.map(|(line, what)| (line, what.split_once(':').map_or(what.clone(), |(start, _)| start.to_owned())));
+    let told = told.map(|(line, what)| {
+        (
+            line,
+            what.split_once(':')
+                .map_or(what.clone(), |(start, _)| start.to_owned()),
+        )
+    });
     let expected = [
         (3, "its hash is not that of its content"),
         (4, "it is number 5"),
         (3, "it is number 5"),
         (1, "it is number 2"),
-        (3, "it is number 4, where 3 was to come, which stands further down"),
+        (
+            3,
+            "it is number 4, where 3 was to come, which stands further down",
+        ),
         (4, "it is number 2 again, where 4 was to come"),
         (4, "it is no line of an audit log"),
         (4, "number 4 follows another line than the one before it"),
@@ -143,25 +175,43 @@ fn a_log_goes_on_after_a_torn_line_which_is_told_from_a_changed_one() {
     let path: PathBuf = dir.path().join("log");
     let write = |count: usize| {
         let log = opened(&path).unwrap();
-        (0..count).for_each(|n| log.write(&json!({"at": "2026-01-01T00:00:00Z", "event": "call", "n": n})).unwrap());
+        (0..count).for_each(|n| {
+            log.write(&json!({"at": "2026-01-01T00:00:00Z", "event": "call", "n": n}))
+                .unwrap()
+        });
         log.standing()
     };
     let before = write(2);
-    assert_eq!((before.lines, before.bytes), (2, std::fs::metadata(&path).unwrap().len()));
+    assert_eq!(
+        (before.lines, before.bytes),
+        (2, std::fs::metadata(&path).unwrap().len())
+    );
     let text = std::fs::read_to_string(&path).unwrap();
-    for (cut, torn, calls) in [(text.len() - 1, 0, 3), (text.len() - 30, 1, 2), (text.len() / 2 + 5, 1, 2), (10, 1, 1)]
-    {
+    for (cut, torn, calls) in [
+        (text.len() - 1, 0, 3),
+        (text.len() - 30, 1, 2),
+        (text.len() / 2 + 5, 1, 2),
+        (10, 1, 1),
+    ] {
         std::fs::write(&path, &text[..cut]).unwrap();
         write(1);
         let whole = look(&std::fs::read_to_string(&path).unwrap(), None).unwrap();
-        assert_eq!((whole.torn, whole.lines, whole.calls), (torn, torn + calls, calls), "{cut}");
-        let again = std::fs::read_to_string(&path).unwrap().replacen("\"seq\":1", "\"seq\":9", 1);
+        assert_eq!(
+            (whole.torn, whole.lines, whole.calls),
+            (torn, torn + calls, calls),
+            "{cut}"
+        );
+        let again = std::fs::read_to_string(&path)
+            .unwrap()
+            .replacen("\"seq\":1", "\"seq\":9", 1);
         assert!(look(&again, None).is_err());
     }
     std::fs::write(&path, text.replace("\"n\":1", "\"n\":7")).unwrap();
     let refused = format!("{:#}", opened(&path).err().unwrap());
     assert!(
-        refused.starts_with("its last line cannot be gone on with: its hash is not that of its content"),
+        refused.starts_with(
+            "its last line cannot be gone on with: its hash is not that of its content"
+        ),
         "{refused}"
     );
     std::fs::write(&path, "something else\n").unwrap();
@@ -176,11 +226,17 @@ fn one_server_writes_to_one_plain_file_of_its_own() {
     let at = |name: &str| dir.path().join(name);
     let first = opened(&at("log")).unwrap();
     let said = |path: &Path| format!("{:#}", opened(path).err().unwrap());
-    assert_eq!(said(&at("log")), "another server writes to it; give each server a file of its own");
+    assert_eq!(
+        said(&at("log")),
+        "another server writes to it; give each server a file of its own"
+    );
     drop(first);
     opened(&at("log")).unwrap();
     std::os::unix::fs::symlink(at("log"), at("link")).unwrap();
-    assert_eq!(said(&at("link")), "it is a symbolic link, and must be the file itself");
+    assert_eq!(
+        said(&at("link")),
+        "it is a symbolic link, and must be the file itself"
+    );
     std::fs::hard_link(at("log"), at("name")).unwrap();
     assert!(said(&at("log")).starts_with("it has 2 names (hard links)"));
     std::fs::create_dir(at("dir")).unwrap();
@@ -198,7 +254,9 @@ fn a_log_that_others_change_or_delete_is_not_written_to() {
     log.write(&event).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("{text}more")).unwrap();
-    assert!(format!("{:#}", log.write(&event).unwrap_err()).ends_with("another program has changed it"));
+    assert!(
+        format!("{:#}", log.write(&event).unwrap_err()).ends_with("another program has changed it")
+    );
     // What could not be written then follows as soon as it can.
     std::fs::write(&path, &text).unwrap();
     log.write(&event).unwrap();
@@ -206,7 +264,11 @@ fn a_log_that_others_change_or_delete_is_not_written_to() {
     let moved = dir.path().join("log.1");
     let said = || format!("{:#}", log.write(&event).unwrap_err());
     std::fs::rename(&path, &moved).unwrap();
-    assert!(said().ends_with("its name leads elsewhere: it, or a directory above it, was moved or replaced"));
+    assert!(
+        said().ends_with(
+            "its name leads elsewhere: it, or a directory above it, was moved or replaced"
+        )
+    );
     std::fs::write(&path, "").unwrap();
     assert!(said().ends_with("was moved or replaced") && !log.is_well());
     std::fs::rename(&moved, &path).unwrap();
@@ -236,7 +298,10 @@ fn whoever_watches_waits_for_no_call() {
     let writing = log.hold();
     assert!(!log.is_well());
     drop(writing);
-    assert_eq!(log.health(), Some(("audit", serde_json::to_value(standing).unwrap())));
+    assert_eq!(
+        log.health(),
+        Some(("audit", serde_json::to_value(standing).unwrap()))
+    );
 }
 
 /// A log of these lines, each with `at`.
@@ -261,14 +326,27 @@ fn table(text: &str, wanted: &Wanted) -> (u64, String) {
 
 #[test]
 fn calls_without_an_end_are_told() {
-    let begin =
-        |call: u64| json!({"event": "begin", "call": call, "client": "c", "tool": "t", "arguments": {"n": call}});
+    let begin = |call: u64| json!({"event": "begin", "call": call, "client": "c", "tool": "t", "arguments": {"n": call}});
     let end = |call: u64| json!({"event": "call", "call": call, "client": "c", "tool": "t", "outcome": "ok", "arguments": {}});
     let start = json!({"event": "start"});
-    let text = log_of(&[start.clone(), begin(1), begin(2), end(1), start, begin(1), begin(3), end(2), end(3)]);
+    let text = log_of(&[
+        start.clone(),
+        begin(1),
+        begin(2),
+        end(1),
+        start,
+        begin(1),
+        begin(3),
+        end(2),
+        end(3),
+    ]);
     let whole = look(&text, None).unwrap();
-    assert_eq!((whole.lines, whole.calls, whole.starts, whole.unended), (9, 3, 2, 2));
-    let (said, good) = verify::report(&mut [(String::new(), text.as_bytes())], &plain(), None).unwrap();
+    assert_eq!(
+        (whole.lines, whole.calls, whole.starts, whole.unended),
+        (9, 3, 2, 2)
+    );
+    let (said, good) =
+        verify::report(&mut [(String::new(), text.as_bytes())], &plain(), None).unwrap();
     let first = "ok: 3 calls in 9 lines, 2 starts of servers; 2 calls began without an end (the server was killed, or \
                  serves them now)\n";
     assert!(good && said.starts_with(first), "{said}");
@@ -286,7 +364,11 @@ fn calls_without_an_end_are_told() {
              2026-01-01 00:00:05Z  c        t                unended              -  {\"n\":1}\n"
         )
     );
-    let unended = Wanted { outcome: Some("unended".to_owned()), last: Some(1), ..Wanted::default() };
+    let unended = Wanted {
+        outcome: Some("unended".to_owned()),
+        last: Some(1),
+        ..Wanted::default()
+    };
     assert_eq!(
         table(&text, &unended).1,
         "2026-01-01 00:00:05Z  c        t                unended              -  {\"n\":1}\n"
@@ -301,16 +383,32 @@ fn numbers_of_calls_that_cannot_be_are_told() {
     let start = json!({"event": "start"});
     assert_eq!(
         said(&[start.clone(), end(1), begin(1)]),
-        (3, "call 1 begins behind its end: lines were put in, and all of the log hashed anew".to_owned())
+        (
+            3,
+            "call 1 begins behind its end: lines were put in, and all of the log hashed anew"
+                .to_owned()
+        )
     );
     let twice = |what: &str| {
         format!(
             "call 1 {what} a second time: one of the lines was put in, or a line about a start was left out, and all of the log hashed anew"
         )
     };
-    assert_eq!(said(&[start.clone(), begin(1), begin(2), begin(1)]), (4, twice("begins")));
-    assert_eq!(said(&[start.clone(), begin(1), end(1), end(2), end(1)]), (5, twice("ends")));
-    assert!(look(&log_of(&[start.clone(), begin(1), end(1), start, begin(1), end(1)]), None).is_ok());
+    assert_eq!(
+        said(&[start.clone(), begin(1), begin(2), begin(1)]),
+        (4, twice("begins"))
+    );
+    assert_eq!(
+        said(&[start.clone(), begin(1), end(1), end(2), end(1)]),
+        (5, twice("ends"))
+    );
+    assert!(
+        look(
+            &log_of(&[start.clone(), begin(1), end(1), start, begin(1), end(1)]),
+            None
+        )
+        .is_ok()
+    );
 }
 
 #[test]
@@ -331,11 +429,24 @@ fn a_chain_goes_on_in_the_next_file() {
     let third = write("3", "2", 1);
     assert_eq!([first.lines, second.lines, third.lines], [2, 5, 7]);
     let said = |names: &[&str], head: Option<&str>| {
-        let text = |name: &&str| (name.to_string(), std::io::Cursor::new(std::fs::read(at(name)).unwrap()));
-        verify::report(&mut names.iter().map(text).collect::<Vec<_>>(), &plain(), head).unwrap()
+        let text = |name: &&str| {
+            (
+                name.to_string(),
+                std::io::Cursor::new(std::fs::read(at(name)).unwrap()),
+            )
+        };
+        verify::report(
+            &mut names.iter().map(text).collect::<Vec<_>>(),
+            &plain(),
+            head,
+        )
+        .unwrap()
     };
     let span = "from 2026-01-01T00:00:00Z to 2026-01-01T00:00:00Z\n";
-    let ok = format!("ok: 5 calls in 7 lines, 0 starts of servers\n{span}head {} (sha256)\n", third.head);
+    let ok = format!(
+        "ok: 5 calls in 7 lines, 0 starts of servers\n{span}head {} (sha256)\n",
+        third.head
+    );
     assert_eq!(said(&["1", "2", "3"], None), (ok, true));
     let (text, good) = said(&["3"], None);
     let alone = format!(
@@ -344,7 +455,10 @@ fn a_chain_goes_on_in_the_next_file() {
     );
     assert!(good && text.starts_with(&alone), "{text}");
     let (text, good) = said(&["1", "2", "3"], Some(&first.head));
-    assert!(good && text.contains("the hash that was given is that of line 2 of the chain"), "{text}");
+    assert!(
+        good && text.contains("the hash that was given is that of line 2 of the chain"),
+        "{text}"
+    );
     let apart = |name: &str, head: &WallStatus| {
         let text = format!(
             "{name}: line 1: it does not go on from the file before, which ends with line {} and hash {}\n",
@@ -358,8 +472,13 @@ fn a_chain_goes_on_in_the_next_file() {
     // What is torn is made up for in its own file.
     let text = std::fs::read_to_string(at("3")).unwrap();
     std::fs::write(at("3"), &text[..text.len() - 9]).unwrap();
-    let refused = AuditLog::open(&at("4"), None, plain(), Some(&at("3"))).err().unwrap();
-    assert!(format!("{refused:#}").contains("its last line is torn"), "{refused:#}");
+    let refused = AuditLog::open(&at("4"), None, plain(), Some(&at("3")))
+        .err()
+        .unwrap();
+    assert!(
+        format!("{refused:#}").contains("its last line is torn"),
+        "{refused:#}"
+    );
 }
 
 #[test]
@@ -372,24 +491,72 @@ fn a_path_is_found_by_what_was_asked_for() {
     let text = log_of(&[
         json!({"event": "start", "grants": grants}),
         call(json!({"path": "/w/none"}), json!([])),
-        call(json!({"source": "a/b", "destination": "../etc/passwd"}), json!([])),
-        call(json!({"paths": ["/x/one", "two"], "content": "/w/text"}), json!([])),
-        call(json!({"n": 1}), json!([{"path": "../etc/shadow", "access": "denied"}])),
+        call(
+            json!({"source": "a/b", "destination": "../etc/passwd"}),
+            json!([]),
+        ),
+        call(
+            json!({"paths": ["/x/one", "two"], "content": "/w/text"}),
+            json!([]),
+        ),
+        call(
+            json!({"n": 1}),
+            json!([{"path": "../etc/shadow", "access": "denied"}]),
+        ),
     ]);
     let about = |path: &str| {
-        let shown = table(&text, &Wanted { path: Some(path.into()), json: true, ..Wanted::default() });
+        let shown = table(
+            &text,
+            &Wanted {
+                path: Some(path.into()),
+                json: true,
+                ..Wanted::default()
+            },
+        );
         let seqs: Vec<u64> = shown
             .1
             .lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64().unwrap())
+            .map(|line| {
+                serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"]
+                    .as_u64()
+                    .unwrap()
+            })
             .collect();
         assert_eq!(shown.0, seqs.len() as u64);
         seqs
     };
-    let asked = ["/w/none", "/w", "/etc", "/etc/passwd", "a", "/x", "/w/two", "/w/text", "shadow", "/b"];
-    let found: [&[u64]; 10] = [&[2], &[2, 3, 4], &[3, 5], &[3], &[3], &[4], &[4], &[], &[5], &[]];
+    let asked = [
+        "/w/none",
+        "/w",
+        "/etc",
+        "/etc/passwd",
+        "a",
+        "/x",
+        "/w/two",
+        "/w/text",
+        "shadow",
+        "/b",
+    ];
+    let found: [&[u64]; 10] = [
+        &[2],
+        &[2, 3, 4],
+        &[3, 5],
+        &[3],
+        &[3],
+        &[4],
+        &[4],
+        &[],
+        &[5],
+        &[],
+    ];
     assert_eq!(asked.map(about), found);
-    let (_, shown) = table(&text, &Wanted { path: Some("/w/none".into()), ..Wanted::default() });
+    let (_, shown) = table(
+        &text,
+        &Wanted {
+            path: Some("/w/none".into()),
+            ..Wanted::default()
+        },
+    );
     assert_eq!(
         shown,
         "2026-01-01 00:00:01Z  c        t                failed          0.0 ms  [no_tests] {\"path\":\"/w/none\"}\n"
@@ -402,7 +569,11 @@ fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
     let mut lines = log(4, &hasher);
     let evil = json!({"at": "2026-01-01T00:00:09.000000Z", "event": "call", "client": "c", "tool": "\u{1b}[2J", "outcome": "denied",
         "duration_us": 12, "arguments": {"a": "\u{202e}x"}, "paths": []});
-    lines.push(Head::default().line(&entry::members(&evil).unwrap(), &hasher).0);
+    lines.push(
+        Head::default()
+            .line(&entry::members(&evil).unwrap(), &hasher)
+            .0,
+    );
     lines.push("rubbish\n".to_owned());
     let text = lines.concat();
     let shown = |wanted: Wanted| {
@@ -418,19 +589,58 @@ fn a_table_shows_what_is_wanted_and_steers_no_terminal() {
          2026-01-01 00:00:09Z  c        $'\\033[2J'       denied          0.0 ms  $'{\"a\":\"\\u202ex\"}'\n\
          (line 6 cannot be read)\n"
     );
-    let count = |wanted: Wanted| shown(Wanted { json: true, ..wanted }).unwrap().lines().count();
+    let count = |wanted: Wanted| {
+        shown(Wanted {
+            json: true,
+            ..wanted
+        })
+        .unwrap()
+        .lines()
+        .count()
+    };
     let some = |text: &str| Some(text.to_owned());
     let counts = [
         count(Wanted::default()),
-        count(Wanted { client: some("c1"), ..Wanted::default() }),
-        count(Wanted { outcome: some("denied"), ..Wanted::default() }),
-        count(Wanted { tool: some("t"), last: Some(2), ..Wanted::default() }),
-        count(Wanted { path: Some("/w/d2".into()), ..Wanted::default() }),
-        count(Wanted { path: Some("d3/f".into()), ..Wanted::default() }),
-        count(Wanted { path: Some("/w/d".into()), ..Wanted::default() }),
-        count(Wanted { since: some("2026-01-01T00:00:02Z"), ..Wanted::default() }),
-        count(Wanted { since: some("1s"), ..Wanted::default() }),
+        count(Wanted {
+            client: some("c1"),
+            ..Wanted::default()
+        }),
+        count(Wanted {
+            outcome: some("denied"),
+            ..Wanted::default()
+        }),
+        count(Wanted {
+            tool: some("t"),
+            last: Some(2),
+            ..Wanted::default()
+        }),
+        count(Wanted {
+            path: Some("/w/d2".into()),
+            ..Wanted::default()
+        }),
+        count(Wanted {
+            path: Some("d3/f".into()),
+            ..Wanted::default()
+        }),
+        count(Wanted {
+            path: Some("/w/d".into()),
+            ..Wanted::default()
+        }),
+        count(Wanted {
+            since: some("2026-01-01T00:00:02Z"),
+            ..Wanted::default()
+        }),
+        count(Wanted {
+            since: some("1s"),
+            ..Wanted::default()
+        }),
     ];
     assert_eq!(counts, [5, 2, 1, 2, 1, 1, 0, 3, 0]);
-    assert!(shown(Wanted { since: some("soon"), ..Wanted::default() }).is_err());
+    assert!(
+        shown(Wanted {
+            since: some("soon"),
+            ..Wanted::default()
+        })
+        .is_err()
+    );
 }

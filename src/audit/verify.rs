@@ -108,9 +108,13 @@ struct Said {
     call: Option<u64>,
 }
 
-/// The outcome in words for a person, and whether these files, the oldest first, are one log that is whole. Fails if one
-/// cannot be read.
-pub fn report(inputs: &mut [(String, impl BufRead)], hasher: &Hasher, head: Option<&str>) -> Result<(String, bool)> {
+/// The outcome in words for a person, and whether these files, the oldest first, are one log that
+/// is whole. Fails if one cannot be read.
+pub fn report(
+    inputs: &mut [(String, impl BufRead)],
+    hasher: &Hasher,
+    head: Option<&str>,
+) -> Result<(String, bool)> {
     let mut whole = Whole::default();
     let last = inputs.len();
     for (index, (name, input)) in inputs.iter_mut().enumerate() {
@@ -119,10 +123,16 @@ pub fn report(inputs: &mut [(String, impl BufRead)], hasher: &Hasher, head: Opti
             Err(Fault { line, what }) => {
                 let hint = match hasher.name() {
                     _ if line > 1 || index > 0 => "",
-                    "sha256" => " (a log that was written with --audit-key is verified with it, too: --audit-key FILE)",
+                    "sha256" => {
+                        " (a log that was written with --audit-key is verified with it, too: --audit-key FILE)"
+                    }
                     _ => " (or it was written with another key, or with none)",
                 };
-                let place = if last > 1 { format!("{name}: ") } else { String::new() };
+                let place = if last > 1 {
+                    format!("{name}: ")
+                } else {
+                    String::new()
+                };
                 return Ok((format!("{place}line {line}: {what}{hint}\n"), false));
             }
         }
@@ -136,31 +146,55 @@ pub fn report(inputs: &mut [(String, impl BufRead)], hasher: &Hasher, head: Opti
     // Writing to a String cannot fail.
     if whole.unended > 0 {
         let calls = counted(whole.unended, "call", "calls");
-        let _ = write!(text, "; {calls} began without an end (the server was killed, or serves them now)");
+        let _ = write!(
+            text,
+            "; {calls} began without an end (the server was killed, or serves them now)"
+        );
     }
     if whole.torn > 0 {
-        let _ = write!(text, ", {} torn and made up for", counted(whole.torn, "line", "lines"));
+        let _ = write!(
+            text,
+            ", {} torn and made up for",
+            counted(whole.torn, "line", "lines")
+        );
     }
     if let Some(Head { seq, hash }) = &whole.before {
-        let _ = write!(text, "\ngoes on from line {seq} of another file, whose head must be {hash}");
+        let _ = write!(
+            text,
+            "\ngoes on from line {seq} of another file, whose head must be {hash}"
+        );
     }
     if let Some((first, last)) = &whole.span {
-        let _ = write!(text, "\nfrom {} to {}", show(first.as_bytes()), show(last.as_bytes()));
+        let _ = write!(
+            text,
+            "\nfrom {} to {}",
+            show(first.as_bytes()),
+            show(last.as_bytes())
+        );
     }
     if let Some(seq) = whole.known {
-        let _ = write!(text, "\nthe hash that was given is that of line {seq} of the chain");
+        let _ = write!(
+            text,
+            "\nthe hash that was given is that of line {seq} of the chain"
+        );
     }
     let _ = writeln!(text, "\nhead {} ({})", whole.head.hash, hasher.name());
     Ok((text, true))
 }
 
-/// Goes through a log of one file; `head` is a hash that some line must have. Fails if it cannot be read.
+/// Goes through a log of one file; `head` is a hash that some line must have. Fails if it cannot be
+/// read.
 #[cfg(test)]
-pub fn verify(input: &mut impl BufRead, hasher: &Hasher, head: Option<&str>) -> Result<Result<Whole, Fault>> {
+pub fn verify(
+    input: &mut impl BufRead,
+    hasher: &Hasher,
+    head: Option<&str>,
+) -> Result<Result<Whole, Fault>> {
     go_on(Whole::default(), input, hasher, head, true)
 }
 
-/// Goes through the next file of a log. If it is the last one, a line of some file must have had the hash.
+/// Goes through the next file of a log. If it is the last one, a line of some file must have had
+/// the hash.
 fn go_on(
     mut whole: Whole,
     input: &mut impl BufRead,
@@ -180,7 +214,11 @@ fn go_on(
             Ok(link) => link,
             Err(what) => {
                 let Some(next) = lines.read()? else {
-                    return fault(if line.is_whole { what.to_owned() } else { torn(&line) });
+                    return fault(if line.is_whole {
+                        what.to_owned()
+                    } else {
+                        torn(&line)
+                    });
                 };
                 match makes_up(&next, &line, &whole.head, hasher) {
                     Some(link) => {
@@ -198,7 +236,10 @@ fn go_on(
         };
         let continues = number == 1 && event.event == CONTINUED;
         if continues && whole.head == Head::default() && link.seq > 1 {
-            let before = Head { seq: link.seq - 1, hash: link.prev.clone() };
+            let before = Head {
+                seq: link.seq - 1,
+                hash: link.prev.clone(),
+            };
             (whole.before, whole.head) = (Some(before.clone()), before);
         }
         let expected = whole.head.seq + 1;
@@ -238,15 +279,24 @@ fn go_on(
         if head.is_some_and(|head| head.eq_ignore_ascii_case(&link.hash)) {
             whole.known = Some(link.seq);
         }
-        whole.head = Head { seq: link.seq, hash: std::mem::take(&mut link.hash) };
+        whole.head = Head {
+            seq: link.seq,
+            hash: std::mem::take(&mut link.hash),
+        };
     }
     if is_last && head.is_some() && whole.known.is_none() {
         let what = "the log ends before it, and no line has the hash that was given: its end was cut off, or all of it was \
                     written anew";
-        return Ok(Err(Fault { line: number + 1, what: what.to_owned() }));
+        return Ok(Err(Fault {
+            line: number + 1,
+            what: what.to_owned(),
+        }));
     }
     if number == 0 {
-        return Ok(Err(Fault { line: 1, what: "the log is empty".to_owned() }));
+        return Ok(Err(Fault {
+            line: 1,
+            what: "the log is empty".to_owned(),
+        }));
     }
     whole.unended += calls.unended();
     Ok(Ok(whole))
@@ -276,7 +326,9 @@ fn makes_up(line: &Line, torn: &Line, head: &Head, hasher: &Hasher) -> Option<Li
 fn broken(link: &Link, expected: u64, lines: &mut Lines<'_, impl BufRead>) -> Result<String> {
     let seq = link.seq;
     if seq < expected {
-        return Ok(format!("it is number {seq} again, where {expected} was to come: it was put in, or moved"));
+        return Ok(format!(
+            "it is number {seq} again, where {expected} was to come: it was put in, or moved"
+        ));
     }
     if seq == expected {
         return Ok(format!(
@@ -292,6 +344,10 @@ fn broken(link: &Link, expected: u64, lines: &mut Lines<'_, impl BufRead>) -> Re
             ));
         }
     }
-    let missing = if seq == expected + 1 { format!("{expected} is") } else { format!("{expected} to {} are", seq - 1) };
+    let missing = if seq == expected + 1 {
+        format!("{expected} is")
+    } else {
+        format!("{expected} to {} are", seq - 1)
+    };
     Ok(format!("it is number {seq}: {missing} missing"))
 }

@@ -45,7 +45,8 @@ struct Recovered {
     torn_sha256: String,
 }
 
-/// The first line of a log whose chain began in another file: its number and the hash of the line before say where.
+/// The first line of a log whose chain began in another file: its number and the hash of the line
+/// before say where.
 #[derive(Serialize)]
 struct Continued {
     at: String,
@@ -53,31 +54,48 @@ struct Continued {
 }
 
 impl Writing {
-    /// Goes on with the chain of an open and locked file. Fails when its last line is not one of this chain. Nothing is
-    /// written but what makes up for a line that was torn when its server was ended.
+    /// Goes on with the chain of an open and locked file. Fails when its last line is not one of
+    /// this chain. Nothing is written but what makes up for a line that was torn when its server
+    /// was ended.
     pub fn resume(mut file: File, place: Hidden, hasher: Hasher) -> Result<Self> {
         let size = file.metadata().context("it cannot be looked at")?.len();
         let (head, torn) = tail(&mut file, size, &hasher)?;
-        let mut writing = Self { file, place, hasher, head, end: size, waiting: VecDeque::new(), is_torn: false };
+        let mut writing = Self {
+            file,
+            place,
+            hasher,
+            head,
+            end: size,
+            waiting: VecDeque::new(),
+            is_torn: false,
+        };
         if !torn.is_empty() {
             tracing::warn!(
                 bytes = torn.len(),
                 "the last line of the audit log is torn: its server was ended while it wrote"
             );
-            writing.recover(&torn).context("what makes up for its torn last line cannot be written")?;
+            writing
+                .recover(&torn)
+                .context("what makes up for its torn last line cannot be written")?;
         }
         Ok(writing)
     }
 
-    /// Goes on, in a file that is empty, with the chain of the log at this path; a line says so before all others. Which file
-    /// that is; `None` if there is none, and the chain begins here. Fails when its last line is torn or not one of this chain.
+    /// Goes on, in a file that is empty, with the chain of the log at this path; a line says so
+    /// before all others. Which file that is; `None` if there is none, and the chain begins here.
+    /// Fails when its last line is torn or not one of this chain.
     pub fn follow(&mut self, previous: &Path) -> Result<Option<Hidden>> {
         let is_missing = |error: &anyhow::Error| {
-            error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+            error
+                .downcast_ref::<io::Error>()
+                .is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
         };
         let (mut file, is_regular) = match reading::open(previous) {
             Err(error) if is_missing(&error) => {
-                tracing::warn!("there is no log at `{}` to go on from: the chain begins anew", previous.display());
+                tracing::warn!(
+                    "there is no log at `{}` to go on from: the chain begins anew",
+                    previous.display()
+                );
                 return Ok(None);
             }
             opened => opened?,
@@ -95,7 +113,10 @@ impl Writing {
         }
         if head.seq > 0 {
             self.head = head;
-            self.waiting.push_back(members(&Continued { at: time(SystemTime::now()), event: CONTINUED })?);
+            self.waiting.push_back(members(&Continued {
+                at: time(SystemTime::now()),
+                event: CONTINUED,
+            })?);
         }
         Ok(Some(place))
     }
@@ -136,13 +157,16 @@ impl Writing {
         Ok(())
     }
 
-    /// Whether only a directory above it is closed to the server, as an agent may close one that it owns, and the kernel still
-    /// knows the open file by its name (`proc_pid_fd(5)`).
+    /// Whether only a directory above it is closed to the server, as an agent may close one that it
+    /// owns, and the kernel still knows the open file by its name (`proc_pid_fd(5)`).
     fn is_shut_away(&self) -> bool {
         let path = self.place.path.as_path();
         rustix::fs::lstat(path).is_err_and(|errno| errno == Errno::ACCESS)
-            && rustix::fs::readlink(format!("/proc/self/fd/{}", self.file.as_raw_fd()), Vec::new())
-                .is_ok_and(|known| known.to_bytes() == path.as_os_str().as_bytes())
+            && rustix::fs::readlink(
+                format!("/proc/self/fd/{}", self.file.as_raw_fd()),
+                Vec::new(),
+            )
+            .is_ok_and(|known| known.to_bytes() == path.as_os_str().as_bytes())
     }
 
     /// Appends whole or not at all: of what could be written in part the rest is taken back.
@@ -165,7 +189,12 @@ impl Writing {
             return Ok(());
         }
         let (torn_bytes, torn_sha256) = (torn.len() as u64, hex(&Sha256::digest(torn)));
-        let line = Recovered { at: time(SystemTime::now()), event: "recovered", torn_bytes, torn_sha256 };
+        let line = Recovered {
+            at: time(SystemTime::now()),
+            event: "recovered",
+            torn_bytes,
+            torn_sha256,
+        };
         let (line, head) = self.head.line(&members(&line)?, &self.hasher);
         self.put(&[b"\n", line.as_bytes()].concat())?;
         self.head = head;
@@ -180,7 +209,9 @@ fn tail(file: &mut File, size: u64, hasher: &Hasher) -> Result<(Head, Vec<u8>)> 
     }
     let from = size.saturating_sub(2 * MAX_AUDIT_LINE_BYTES as u64);
     let mut bytes = Vec::new();
-    let read = file.seek(SeekFrom::Start(from)).and_then(|_| file.read_to_end(&mut bytes));
+    let read = file
+        .seek(SeekFrom::Start(from))
+        .and_then(|_| file.read_to_end(&mut bytes));
     read.context("it cannot be read")?;
     let no_log = || anyhow!("it is something else than an audit log; give a file of its own");
     let Some(end) = memchr::memrchr(b'\n', &bytes) else {
@@ -196,7 +227,13 @@ fn tail(file: &mut File, size: u64, hasher: &Hasher) -> Result<(Head, Vec<u8>)> 
         return Err(no_log());
     }
     match check(&bytes[begin..end], hasher) {
-        Ok(link) => Ok((Head { seq: link.seq, hash: link.hash }, bytes.split_off(end + 1))),
+        Ok(link) => Ok((
+            Head {
+                seq: link.seq,
+                hash: link.hash,
+            },
+            bytes.split_off(end + 1),
+        )),
         Err(what) => bail!(
             "its last line cannot be gone on with: {what}, as {} has it; `replay audit verify` says more. Give the key that \
              it was begun with, or another file",

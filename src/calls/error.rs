@@ -89,7 +89,8 @@ impl CallsError {
 
     /// The message with the next step, for whoever gets one text.
     pub fn advice(&self) -> String {
-        self.hint().map_or_else(|| self.to_string(), |hint| format!("{self}; {hint}"))
+        self.hint()
+            .map_or_else(|| self.to_string(), |hint| format!("{self}; {hint}"))
     }
 
     /// Whether the interception could not be set up, so that nothing was run.

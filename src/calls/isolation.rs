@@ -34,12 +34,19 @@ impl Isolation {
 /// Variables that make programs use the proxy.
 pub(super) fn proxy_variables() -> Vec<(&'static str, String)> {
     let url = format!("http://127.0.0.1:{PROXY_PORT}");
-    // Some programs read only one spelling. With the lower-case one of HTTP, curl(1) reads no other.
-    let mut variables: Vec<(&'static str, String)> =
-        ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
-            .into_iter()
-            .map(|name| (name, url.clone()))
-            .collect();
+    // Some programs read only one spelling. With the lower-case one of HTTP, curl(1) reads no
+    // other.
+    let mut variables: Vec<(&'static str, String)> = [
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ]
+    .into_iter()
+    .map(|name| (name, url.clone()))
+    .collect();
     // Else what runs on this machine would be called past it.
     variables.extend(["NO_PROXY", "no_proxy"].map(|name| (name, String::new())));
     // Node.js since 24 and 22.21 (its manual, "Built-in proxy support").
@@ -49,9 +56,12 @@ pub(super) fn proxy_variables() -> Vec<(&'static str, String)> {
 
 /// What Java is told of the proxy (Java's networking properties), behind what it is told anyway.
 pub(super) fn with_java_proxy(variables: &mut [(OsString, OsString)]) {
-    let options =
-        ["http", "https"].map(|scheme| format!(" -D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PROXY_PORT}"));
-    for (_, value) in variables.iter_mut().filter(|(name, _)| name == JAVA_OPTIONS) {
+    let options = ["http", "https"]
+        .map(|scheme| format!(" -D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PROXY_PORT}"));
+    for (_, value) in variables
+        .iter_mut()
+        .filter(|(name, _)| name == JAVA_OPTIONS)
+    {
         value.push(options.concat());
         // Without it Java calls this machine past the proxy.
         value.push(" -Dhttp.nonProxyHosts=");
@@ -65,10 +75,19 @@ mod tests {
 
     #[test]
     fn java_is_told_beside_its_trust_store() {
-        let mut variables = vec![("A".into(), "b".into()), ("JAVA_TOOL_OPTIONS".into(), "-Dx=y".into())];
+        let mut variables = vec![
+            ("A".into(), "b".into()),
+            ("JAVA_TOOL_OPTIONS".into(), "-Dx=y".into()),
+        ];
         with_java_proxy(&mut variables);
         let java = "-Dx=y -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort={proxy port} -Dhttps.proxyHost=127.0.0.1 \
                     -Dhttps.proxyPort={proxy port} -Dhttp.nonProxyHosts=";
-        assert_eq!(variables, [("A".into(), "b".into()), ("JAVA_TOOL_OPTIONS".into(), java.into())]);
+        assert_eq!(
+            variables,
+            [
+                ("A".into(), "b".into()),
+                ("JAVA_TOOL_OPTIONS".into(), java.into())
+            ]
+        );
     }
 }

@@ -36,16 +36,19 @@ pub struct Kept {
 pub struct NotKept {
     pub reason: CallsError,
     pub name: String,
-    /// Its files, by their paths in its directory, if they could be made; the one that names the others is the last one.
+    /// Its files, by their paths in its directory, if they could be made; the one that names the
+    /// others is the last one.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// Writes calls as a new set, behind the recordings of another one if there are any, and with what holds for all of those: then
-/// the new set can stand for both. `command` and `folder`, the last part of where it ran, are what its name begins with.
+/// Writes calls as a new set, behind the recordings of another one if there are any, and with what
+/// holds for all of those: then the new set can stand for both. `command` and `folder`, the last
+/// part of where it ran, are what its name begins with.
 ///
-/// A set of that name that is there already stays: the new one has a number behind its name. A program may have run for long,
-/// and its directory gone or full meanwhile: then the set is written to the usual place below the first allowed directory that
-/// takes it. Without `secrets` all are kept, in files of their owner alone.
+/// A set of that name that is there already stays: the new one has a number behind its name. A
+/// program may have run for long, and its directory gone or full meanwhile: then the set is written
+/// to the usual place below the first allowed directory that takes it. Without `secrets` all are
+/// kept, in files of their owner alone.
 pub fn keep(
     policy: &Policy,
     writer: CallWriter<'_>,
@@ -55,22 +58,39 @@ pub fn keep(
     mut exchanges: Vec<Exchange>,
     secrets: Option<&Secrets>,
 ) -> Result<(Kept, Vec<Exchange>), Box<NotKept>> {
-    let altered = secrets.map(|secrets| secrets.calls(&mut exchanges)).unwrap_or_default();
+    let altered = secrets
+        .map(|secrets| secrets.calls(&mut exchanges))
+        .unwrap_or_default();
     let keep_secrets = secrets.is_none();
     let recordings = joined(earlier, exchanges);
     let before = recordings.len();
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let head = Head { command: Some(CommandMark::of(named.0)), ..head };
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
+    let head = Head {
+        command: Some(CommandMark::of(named.0)),
+        ..head
+    };
     let (recordings, bytes, apart) = match written(recordings, &head) {
         Ok(written) => written,
         Err(reason) => {
             let name = set_name::choose(named.0, named.1, &[], now, |_| false);
-            return Err(Box::new(NotKept { reason, name, files: Vec::new() }));
+            return Err(Box::new(NotKept {
+                reason,
+                name,
+                files: Vec::new(),
+            }));
         }
     };
-    let exchanges: Vec<Exchange> = recordings.into_iter().map(|recording| recording.exchange).collect();
-    let choose =
-        |taken: &BTreeSet<String>| set_name::choose(named.0, named.1, &exchanges, now, |name| taken.contains(name));
+    let exchanges: Vec<Exchange> = recordings
+        .into_iter()
+        .map(|recording| recording.exchange)
+        .collect();
+    let choose = |taken: &BTreeSet<String>| {
+        set_name::choose(named.0, named.1, &exchanges, now, |name| {
+            taken.contains(name)
+        })
+    };
     let put = |directory: &str| -> Result<(PathBuf, String), CallsError> {
         let mut taken = sets::names(policy, directory)?;
         let name = loop {
@@ -83,30 +103,73 @@ pub fn keep(
         };
         // The file that names the others is written last: a set that has it is whole.
         for (path, bytes) in apart.files() {
-            sets::write(policy, writer, directory, &name, path, (bytes, keep_secrets))?;
+            sets::write(
+                policy,
+                writer,
+                directory,
+                &name,
+                path,
+                (bytes, keep_secrets),
+            )?;
         }
-        Ok((sets::write(policy, writer, directory, &name, sets::MOCK_FILES[0], (&bytes, keep_secrets))?, name))
+        Ok((
+            sets::write(
+                policy,
+                writer,
+                directory,
+                &name,
+                sets::MOCK_FILES[0],
+                (&bytes, keep_secrets),
+            )?,
+            name,
+        ))
     };
     let (reason, (path, name)) = match put(directory) {
         Ok(done) => (None, done),
         Err(reason) => {
             let others = policy.roots().iter().filter(|root| root.writable());
-            let others = others.map(|root| root.path().join(sets::DEFAULT_DIRECTORY).to_string_lossy().into_owned());
-            let Some(done) = others.filter(|other| other != directory).find_map(|other| put(&other).ok()) else {
+            let others = others.map(|root| {
+                root.path()
+                    .join(sets::DEFAULT_DIRECTORY)
+                    .to_string_lossy()
+                    .into_owned()
+            });
+            let Some(done) = others
+                .filter(|other| other != directory)
+                .find_map(|other| put(&other).ok())
+            else {
                 let name = choose(&BTreeSet::new());
                 let mut files = apart.into_files();
                 files.push((sets::MOCK_FILES[0].to_owned(), bytes));
-                return Err(Box::new(NotKept { reason, name, files }));
+                return Err(Box::new(NotKept {
+                    reason,
+                    name,
+                    files,
+                }));
             };
             (Some(reason), done)
         }
     };
-    let elsewhere = reason.map(|reason| format!("the set could not be written to `{directory}`: {reason}"));
-    Ok((Kept { path, name, left_out: before - exchanges.len(), elsewhere, altered }, exchanges))
+    let elsewhere =
+        reason.map(|reason| format!("the set could not be written to `{directory}`: {reason}"));
+    Ok((
+        Kept {
+            path,
+            name,
+            left_out: before - exchanges.len(),
+            elsewhere,
+            altered,
+        },
+        exchanges,
+    ))
 }
 
-/// The file of calls, and those of large bodies. If they were larger than what is read again, the largest calls are left out.
-fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording>, Vec<u8>, BodyFiles), CallsError> {
+/// The file of calls, and those of large bodies. If they were larger than what is read again, the
+/// largest calls are left out.
+fn written(
+    mut recordings: Vec<Recording>,
+    head: &Head,
+) -> Result<(Vec<Recording>, Vec<u8>, BodyFiles), CallsError> {
     loop {
         for (recording, number) in recordings.iter_mut().zip(1..) {
             recording.name = format!("mock-{number}");
@@ -118,7 +181,11 @@ fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording
             Err(FileError::TooLarge { .. }) if recordings.len() > 1 => {}
             Err(error) => return Err(error.into()),
         }
-        if let Some((largest, _)) = recordings.iter().enumerate().max_by_key(|(_, one)| size(&one.exchange)) {
+        if let Some((largest, _)) = recordings
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, one)| size(&one.exchange))
+        {
             recordings.remove(largest);
         }
     }
@@ -126,8 +193,15 @@ fn written(mut recordings: Vec<Recording>, head: &Head) -> Result<(Vec<Recording
 
 /// Calls behind earlier recordings, on connections with other numbers.
 fn joined(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Recording> {
-    let last = earlier.iter().map(|recording| recording.exchange.connection).max().unwrap_or(0);
-    for exchange in exchanges.iter_mut().filter(|exchange| exchange.connection > 0) {
+    let last = earlier
+        .iter()
+        .map(|recording| recording.exchange.connection)
+        .max()
+        .unwrap_or(0);
+    for exchange in exchanges
+        .iter_mut()
+        .filter(|exchange| exchange.connection > 0)
+    {
         exchange.connection = exchange.connection.saturating_add(last);
     }
     earlier.extend(Recording::number(exchanges));
@@ -138,15 +212,24 @@ fn joined(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Reco
 fn size(exchange: &Exchange) -> usize {
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
-            http.request.body.len() + http.response.as_ref().map_or(0, |response| response.body.len())
+            http.request.body.len()
+                + http
+                    .response
+                    .as_ref()
+                    .map_or(0, |response| response.body.len())
         }
         Content::Dns(_) => 0,
-        Content::Wire(_, wire) => wire.messages.iter().map(|message| message.bytes.len()).sum(),
+        Content::Wire(_, wire) => wire
+            .messages
+            .iter()
+            .map(|message| message.bytes.len())
+            .sum(),
     }
 }
 
-/// Adds noise to the file of a set, at the calls that it was learned of; the path of the file. `recordings` are those of the
-/// set. Whatever else the file holds stays, and the set is as old as it was.
+/// Adds noise to the file of a set, at the calls that it was learned of; the path of the file.
+/// `recordings` are those of the set. Whatever else the file holds stays, and the set is as old as
+/// it was.
 pub fn add_noise(
     policy: &Policy,
     writer: CallWriter<'_>,
@@ -155,7 +238,10 @@ pub fn add_noise(
     recordings: &[Recording],
     noise: &Noise,
 ) -> Result<PathBuf, CallsError> {
-    let missing = || CallsError::NoSet { directory: directory.to_owned(), name: name.to_owned() };
+    let missing = || CallsError::NoSet {
+        directory: directory.to_owned(),
+        name: name.to_owned(),
+    };
     let (path, file) = sets::open(policy, directory, name)?.ok_or_else(missing)?;
     let bytes = sets::bytes(&file)?;
     let added: Vec<Option<DeclaredNoise>> = recordings
@@ -167,12 +253,20 @@ pub fn add_noise(
             declared.fields.sort_unstable();
             declared.fields.dedup();
             let known = declared.values.clone();
-            declared.values.extend(learned.values.into_iter().filter(|value| !known.contains(value)));
+            declared.values.extend(
+                learned
+                    .values
+                    .into_iter()
+                    .filter(|value| !known.contains(value)),
+            );
             Some(declared)
         })
         .collect();
     let written = store::with_noise(&path.display().to_string(), &bytes, &added)?;
-    let base = path.file_name().and_then(|name| name.to_str()).unwrap_or(sets::MOCK_FILES[0]);
+    let base = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or(sets::MOCK_FILES[0]);
     sets::amend(policy, writer, directory, name, base, &written)
 }
 
@@ -191,37 +285,64 @@ pub struct Loaded {
     pub share: Share,
 }
 
-/// What the latest set of this command declares as secrets: a recording of the same command has them, too.
-pub fn declared(policy: &Policy, directory: &str, command: &str) -> Result<Vec<String>, CallsError> {
+/// What the latest set of this command declares as secrets: a recording of the same command has
+/// them, too.
+pub fn declared(
+    policy: &Policy,
+    directory: &str,
+    command: &str,
+) -> Result<Vec<String>, CallsError> {
     let known = sets::candidates(sets::list(policy, directory)?);
-    let Some(set) = sets::of_command(policy, directory, &known, command) else { return Ok(Vec::new()) };
-    let Some((path, file)) = sets::open(policy, directory, &set.name)? else { return Ok(Vec::new()) };
+    let Some(set) = sets::of_command(policy, directory, &known, command) else {
+        return Ok(Vec::new());
+    };
+    let Some((path, file)) = sets::open(policy, directory, &set.name)? else {
+        return Ok(Vec::new());
+    };
     let mut begin = Vec::new();
-    let read = fs::Reader::new(&file, 0).take(MAX_CALLS_HEAD_BYTES).read_to_end(&mut begin);
+    let read = fs::Reader::new(&file, 0)
+        .take(MAX_CALLS_HEAD_BYTES)
+        .read_to_end(&mut begin);
     // What stands before the first call is a document of its own.
-    let end = read.ok().and_then(|_| memchr::memmem::find(&begin, b"\n---\n"));
-    let Some(end) = end else { return Ok(Vec::new()) };
-    let head = store::read(&path.display().to_string(), &begin[..=end], &|_| Ok(Vec::new()))?;
+    let end = read
+        .ok()
+        .and_then(|_| memchr::memmem::find(&begin, b"\n---\n"));
+    let Some(end) = end else {
+        return Ok(Vec::new());
+    };
+    let head = store::read(&path.display().to_string(), &begin[..=end], &|_| {
+        Ok(Vec::new())
+    })?;
     Ok(head.head.redact)
 }
 
-/// Reads a set; `None` when there is none of this name. The memory for it is taken from `room` before it is used: that of the
-/// file in its copies, and that of bodies in files of their own. They are at most
-/// [`MAX_CALLS_FILE_BYTES`](crate::limits::MAX_CALLS_FILE_BYTES) and [`MAX_CALLS_BODIES_BYTES`].
-pub fn load(policy: &Policy, directory: &str, name: &str, room: &Room<'_>) -> Result<Option<Loaded>, CallsError> {
-    let Some((path, opened)) = sets::open(policy, directory, name)? else { return Ok(None) };
+/// Reads a set; `None` when there is none of this name. The memory for it is taken from `room`
+/// before it is used: that of the file in its copies, and that of bodies in files of their own.
+/// They are at most [`MAX_CALLS_FILE_BYTES`](crate::limits::MAX_CALLS_FILE_BYTES) and
+/// [`MAX_CALLS_BODIES_BYTES`].
+pub fn load(
+    policy: &Policy,
+    directory: &str,
+    name: &str,
+    room: &Room<'_>,
+) -> Result<Option<Loaded>, CallsError> {
+    let Some((path, opened)) = sets::open(policy, directory, name)? else {
+        return Ok(None);
+    };
     let file = path.display().to_string();
-    let share = RefCell::new(room.take((opened.size() as usize).saturating_mul(CALLS_FILE_COPIES))?);
+    let share =
+        RefCell::new(room.take((opened.size() as usize).saturating_mul(CALLS_FILE_COPIES))?);
     let bytes = sets::bytes(&opened)?;
     let left = Cell::new(MAX_CALLS_BODIES_BYTES);
     let short = Cell::new(None);
     let bodies = |body: &store::BodyRef| {
         let opened = sets::open_body(policy, directory, name, &body.path, left.get())?;
         let size = opened.size();
-        room.grow(&mut share.borrow_mut(), size as usize).map_err(|exhausted| {
-            short.set(Some(exhausted));
-            exhausted.to_string()
-        })?;
+        room.grow(&mut share.borrow_mut(), size as usize)
+            .map_err(|exhausted| {
+                short.set(Some(exhausted));
+                exhausted.to_string()
+            })?;
         left.set(left.get() - size);
         fs::read_all(&opened, size).map_err(|error| error.to_string())
     };
@@ -231,11 +352,20 @@ pub fn load(policy: &Policy, directory: &str, name: &str, room: &Room<'_>) -> Re
     }
     let calls = read?;
     let mut noise = Noise::default();
-    let broken = |problem, whole| FileError::Broken { file: file.clone(), problem, whole };
+    let broken = |problem, whole| FileError::Broken {
+        file: file.clone(),
+        problem,
+        whole,
+    };
     Secrets::new(iter::empty(), &calls.head.redact)
         .map_err(|reason| broken(Problem::new(0, reason), calls.recordings.len()))?;
     let of_all = noise.declare(None, &calls.head.noise);
-    of_all.map_err(|reason| broken(Problem::new(0, reason).inside("noise", 0), calls.recordings.len()))?;
+    of_all.map_err(|reason| {
+        broken(
+            Problem::new(0, reason).inside("noise", 0),
+            calls.recordings.len(),
+        )
+    })?;
     for (index, (recording, line)) in calls.recordings.iter().zip(&calls.lines).enumerate() {
         if let Some(declared) = &recording.noise {
             noise
@@ -244,5 +374,11 @@ pub fn load(policy: &Policy, directory: &str, name: &str, room: &Room<'_>) -> Re
         }
     }
     let torn = calls.torn.map(|problem| format!("{file}:{problem}"));
-    Ok(Some(Loaded { recordings: calls.recordings, noise, head: calls.head, torn, share: share.into_inner() }))
+    Ok(Some(Loaded {
+        recordings: calls.recordings,
+        noise,
+        head: calls.head,
+        torn,
+        share: share.into_inner(),
+    }))
 }

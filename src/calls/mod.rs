@@ -1,4 +1,5 @@
-//! A program's outgoing calls, recorded into mock sets and answered from them: where the walls, the proxy and the disk meet.
+//! A program's outgoing calls, recorded into mock sets and answered from them: where the walls, the
+//! proxy and the disk meet.
 
 mod error;
 mod isolation;

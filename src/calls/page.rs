@@ -1,5 +1,5 @@
-//! A set as a page for a browser: the table, and every call on a line of time. One file, without a script and without any
-//! request to elsewhere.
+//! A set as a page for a browser: the table, and every call on a line of time. One file, without a
+//! script and without any request to elsewhere.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -18,7 +18,10 @@ const SHOWN_BYTES: usize = 4096;
 pub fn page(set: &str, exchanges: &[Exchange]) -> String {
     let summary = Summary::of(exchanges);
     let first = summary.first.unwrap_or(SystemTime::UNIX_EPOCH);
-    let took = summary.last.and_then(|last| last.duration_since(first).ok()).unwrap_or_default();
+    let took = summary
+        .last
+        .and_then(|last| last.duration_since(first).ok())
+        .unwrap_or_default();
     let about = format!(
         "<h2>{}</h2><p class=soft>{} in {}, {}</p>",
         escaped(set),
@@ -53,7 +56,10 @@ pub fn page(set: &str, exchanges: &[Exchange]) -> String {
 fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration) {
     let since = |at: SystemTime| at.duration_since(begin).unwrap_or_default();
     let share = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
-    let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
+    let took = exchange
+        .answered_at
+        .duration_since(exchange.sent_at)
+        .unwrap_or_default();
     let status = status(exchange);
     let _ = write!(
         out,
@@ -64,7 +70,11 @@ fn one(out: &mut String, exchange: &Exchange, begin: SystemTime, whole: Duration
         duration(took),
         duration(since(exchange.sent_at)),
         status = told(status.as_deref()),
-        class = if status.as_deref().is_none_or(is_good) { "" } else { " class=failed" },
+        class = if status.as_deref().is_none_or(is_good) {
+            ""
+        } else {
+            " class=failed"
+        },
         protocol = spoken(exchange),
         target = escaped(&exchange.target.to_string()),
         call = escaped(&call(exchange)),
@@ -102,7 +112,11 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
             let request = &http.request;
             let mut parts = vec![(
                 "asked",
-                fields(format!("{} {}", request.method, request.path), &request.headers, &request.body),
+                fields(
+                    format!("{} {}", request.method, request.path),
+                    &request.headers,
+                    &request.body,
+                ),
             )];
             if let Some(response) = &http.response {
                 let first = format!("{} {}", response.status, response.reason);
@@ -110,7 +124,10 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
             }
             parts
         }
-        Content::Dns(dns) => vec![("answered", format!("code {}\n{}", dns.code, dns.answers.join("\n")))],
+        Content::Dns(dns) => vec![(
+            "answered",
+            format!("code {}\n{}", dns.code, dns.answers.join("\n")),
+        )],
         Content::Wire(protocol, wire) => {
             let part = |message: &Message| match message.from {
                 // Lengths of words are no words.
@@ -129,7 +146,13 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
 fn shown(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES)];
     let text = String::from_utf8_lossy(cut).replace("\r\n", "\n");
-    let printable = |char: char| if char.is_control() && !matches!(char, '\n' | '\t') { '.' } else { char };
+    let printable = |char: char| {
+        if char.is_control() && !matches!(char, '\n' | '\t') {
+            '.'
+        } else {
+            char
+        }
+    };
     let mut text: String = text.chars().map(printable).collect();
     if cut.len() < bytes.len() {
         let _ = write!(text, "\n[{} of {} bytes]", cut.len(), bytes.len());

@@ -18,8 +18,8 @@ pub struct Line {
     pub target: String,
     /// What was asked, without the protocol and where it went.
     pub call: String,
-    /// The status of its answers: of HTTP 100 to 999, of databases the code of an error. Calls that are answered otherwise are
-    /// of another kind.
+    /// The status of its answers: of HTTP 100 to 999, of databases the code of an error. Calls that
+    /// are answered otherwise are of another kind.
     pub status: Option<String>,
     pub times: usize,
     /// How long all of them took together.
@@ -34,30 +34,44 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<Line> {
     let mut places: HashMap<(&str, String, String, Option<String>), usize> = HashMap::new();
     for exchange in exchanges {
         // A clock that was set back meanwhile says nothing.
-        let took = exchange.answered_at.duration_since(exchange.sent_at).unwrap_or_default();
+        let took = exchange
+            .answered_at
+            .duration_since(exchange.sent_at)
+            .unwrap_or_default();
         let (protocol, status) = (spoken(exchange), status(exchange));
         let (target, call) = (exchange.target.to_string(), call(exchange));
-        let place = *places.entry((protocol, target.clone(), call.clone(), status.clone())).or_insert(lines.len());
+        let place = *places
+            .entry((protocol, target.clone(), call.clone(), status.clone()))
+            .or_insert(lines.len());
         match lines.get_mut(place) {
             Some(line) => {
                 line.times += 1;
                 line.took += took;
                 line.longest = line.longest.max(took);
             }
-            None => lines.push(Line { protocol, target, call, status, times: 1, took, longest: took }),
+            None => lines.push(Line {
+                protocol,
+                target,
+                call,
+                status,
+                times: 1,
+                took,
+                longest: took,
+            }),
         }
     }
     lines
 }
 
-/// What looks like a secret and was left in these calls, a line each, for whoever is about to commit them; empty if there is
-/// nothing.
+/// What looks like a secret and was left in these calls, a line each, for whoever is about to
+/// commit them; empty if there is nothing.
 pub fn left(exchanges: &[Exchange]) -> String {
     const MOST_LINES: usize = 50;
     let mut found: Vec<(String, Leftover)> = Vec::new();
     for exchange in exchanges {
-        let new =
-            left_over(exchange).into_iter().filter(|left| !found.iter().any(|(_, known)| known.value == left.value));
+        let new = left_over(exchange)
+            .into_iter()
+            .filter(|left| !found.iter().any(|(_, known)| known.value == left.value));
         let new: Vec<_> = new.map(|left| (call(exchange), left)).collect();
         found.extend(new);
         if found.len() > MOST_LINES {
@@ -68,9 +82,17 @@ pub fn left(exchanges: &[Exchange]) -> String {
     for (call, Leftover { place, value }) in found.iter().take(MOST_LINES) {
         let _ = writeln!(text, "{place}\t{value}\t{call}");
     }
-    let more = if found.len() > MOST_LINES { "more than these\n" } else { "" };
+    let more = if found.len() > MOST_LINES {
+        "more than these\n"
+    } else {
+        ""
+    };
     let head = "\nThese look like secrets and were left; `redact` at the head of the set's file takes names and patterns of them:\n";
-    if text.is_empty() { text } else { format!("{head}{text}{more}") }
+    if text.is_empty() {
+        text
+    } else {
+        format!("{head}{text}{more}")
+    }
 }
 
 /// The word for the protocol of a call: `HTTPS` is one.
@@ -84,14 +106,17 @@ pub(super) fn spoken(exchange: &Exchange) -> &'static str {
 /// The status of an answer of HTTP, or the code of an error of a database: `ERR`, `42P01`, `1064`.
 pub(super) fn status(exchange: &Exchange) -> Option<String> {
     match &exchange.content {
-        Content::Http(http) | Content::Grpc(http) => http.response.as_ref().map(|response| response.status.to_string()),
+        Content::Http(http) | Content::Grpc(http) => http
+            .response
+            .as_ref()
+            .map(|response| response.status.to_string()),
         Content::Wire(protocol, wire) => error_code(*protocol, wire),
         Content::Dns(_) => None,
     }
 }
 
-/// What was asked, where the protocol and the target stand beside it: `GET /orders`, `login: user app database shop`,
-/// `prepare: SELECT 1`.
+/// What was asked, where the protocol and the target stand beside it: `GET /orders`, `login: user
+/// app database shop`, `prepare: SELECT 1`.
 pub(super) fn call(exchange: &Exchange) -> String {
     let line = describe(exchange);
     let target = exchange.target.to_string();
@@ -106,7 +131,9 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
     match &exchange.content {
         Content::Http(_) | Content::Grpc(_) => {
             let at = format!("://{target}");
-            let Some((before, path)) = line.split_once(&at) else { return line };
+            let Some((before, path)) = line.split_once(&at) else {
+                return line;
+            };
             let method = before.split(' ').next().unwrap_or_default();
             format!("{method} {path}")
         }
@@ -114,9 +141,15 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
         Content::Wire(protocol, wire) => {
             let said = line.split_once(target).map_or(&*line, |(_, said)| said);
             let said = said.trim_start_matches([':', ' ']);
-            let named = said.is_empty().then(|| statement_name(*protocol, wire)).flatten();
+            let named = said
+                .is_empty()
+                .then(|| statement_name(*protocol, wire))
+                .flatten();
             let said = named.as_deref().unwrap_or(said);
-            match (wire.session && *protocol != Protocol::Generic, said.is_empty()) {
+            match (
+                wire.session && *protocol != Protocol::Generic,
+                said.is_empty(),
+            ) {
                 (true, empty) => match (kept_session(*protocol, wire), empty) {
                     (Some(word), true) => word.to_owned(),
                     (Some(word), false) => format!("{word}: {said}"),
@@ -131,11 +164,19 @@ fn asked(exchange: &Exchange, line: String, target: &str) -> String {
 
 /// What a call that belongs to its connection is, unless it is a login.
 fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
-    let last = wire.messages.iter().rfind(|message| message.from == Side::Client)?;
+    let last = wire
+        .messages
+        .iter()
+        .rfind(|message| message.from == Side::Client)?;
     match protocol {
         Protocol::Postgres => {
-            let kinds = wire.messages.iter().filter(|message| message.from == Side::Client);
-            let kinds: Vec<u8> = kinds.filter_map(|message| message.bytes.first().copied()).collect();
+            let kinds = wire
+                .messages
+                .iter()
+                .filter(|message| message.from == Side::Client);
+            let kinds: Vec<u8> = kinds
+                .filter_map(|message| message.bytes.first().copied())
+                .collect();
             match kinds.last()? {
                 b'\0' | b'p' => None,
                 _ if kinds.iter().any(|kind| matches!(kind, b'P' | b'D')) => Some("prepare"),
@@ -143,7 +184,8 @@ fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
                 _ => Some("session"),
             }
         }
-        // Packets of a login are counted on from the greeting (`MySQL` Source Code Documentation, "MySQL Packets").
+        // Packets of a login are counted on from the greeting (`MySQL` Source Code Documentation,
+        // "MySQL Packets").
         Protocol::MySql => match last.bytes.get(3..5)? {
             [0, 0x16] => Some("prepare"),
             [0, _] => Some("session"),
@@ -152,36 +194,64 @@ fn kept_session(protocol: Protocol, wire: &Wire) -> Option<&'static str> {
         Protocol::Redis => {
             let said = text(protocol, &last.bytes);
             let name = said.split(' ').next().unwrap_or_default();
-            let logs_in = ["HELLO", "AUTH"].iter().any(|word| name.eq_ignore_ascii_case(word));
+            let logs_in = ["HELLO", "AUTH"]
+                .iter()
+                .any(|word| name.eq_ignore_ascii_case(word));
             (!logs_in && !name.is_empty()).then_some("session")
         }
         _ => None,
     }
 }
 
-/// The name of the statement that a session of `PostgreSQL` describes or closes (its manual, 54.7, `Describe`, `Close`).
+/// The name of the statement that a session of `PostgreSQL` describes or closes (its manual, 54.7,
+/// `Describe`, `Close`).
 fn statement_name(protocol: Protocol, wire: &Wire) -> Option<String> {
-    let mut said = wire.messages.iter().rev().filter(|message| message.from == Side::Client);
+    let mut said = wire
+        .messages
+        .iter()
+        .rev()
+        .filter(|message| message.from == Side::Client);
     let body = said.find_map(|message| match (protocol, &*message.bytes) {
-        (Protocol::Postgres, [b'D' | b'C', _, _, _, _, b'S', name @ ..] | [b'P', _, _, _, _, name @ ..]) => Some(name),
+        (
+            Protocol::Postgres,
+            [b'D' | b'C', _, _, _, _, b'S', name @ ..] | [b'P', _, _, _, _, name @ ..],
+        ) => Some(name),
         _ => None,
     })?;
     let name = String::from_utf8_lossy(body.split(|byte| *byte == 0).next()?).into_owned();
-    Some(if name.is_empty() { "the statement without a name".to_owned() } else { name })
+    Some(if name.is_empty() {
+        "the statement without a name".to_owned()
+    } else {
+        name
+    })
 }
 
 /// The code of an answer that is an error.
 fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
-    let mut said = wire.messages.iter().filter(|message| message.from == Side::Server).map(|message| &*message.bytes);
-    let code = |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned()).filter(|code| !code.is_empty());
+    let mut said = wire
+        .messages
+        .iter()
+        .filter(|message| message.from == Side::Server)
+        .map(|message| &*message.bytes);
+    let code = |bytes: &[u8]| {
+        Some(String::from_utf8_lossy(bytes).into_owned()).filter(|code| !code.is_empty())
+    };
     match protocol {
         Protocol::Redis => said.find_map(|bytes| {
             let line = bytes.strip_prefix(b"-")?;
-            code(line.split(u8::is_ascii_whitespace).next().unwrap_or_default())
+            code(
+                line.split(u8::is_ascii_whitespace)
+                    .next()
+                    .unwrap_or_default(),
+            )
         }),
         Protocol::Postgres => said.find_map(|bytes| {
             let fields = bytes.get(5..).filter(|_| bytes[0] == b'E')?;
-            code(fields.split(|byte| *byte == 0).find_map(|field| field.strip_prefix(b"C"))?)
+            code(
+                fields
+                    .split(|byte| *byte == 0)
+                    .find_map(|field| field.strip_prefix(b"C"))?,
+            )
         }),
         Protocol::MySql => said.find_map(|bytes| match bytes.get(4..7)? {
             [0xff, low, high] => Some(u16::from_le_bytes([*low, *high]).to_string()),
@@ -193,7 +263,9 @@ fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
 
 /// The kinds of call as a table for a terminal.
 pub fn table(exchanges: &[Exchange]) -> String {
-    const HEAD: [&str; 7] = ["protocol", "target", "status", "times", "mean", "longest", "call"];
+    const HEAD: [&str; 7] = [
+        "protocol", "target", "status", "times", "mean", "longest", "call",
+    ];
     let mut rows = vec![HEAD.map(str::to_owned)];
     for line in lines(exchanges) {
         rows.push([
@@ -221,19 +293,31 @@ mod tests {
     fn asked(name: &str, at_ms: u64, took_ms: u64) -> Exchange {
         let sent_at = UNIX_EPOCH + Duration::from_millis(at_ms);
         Exchange {
-            target: Target { host: "192.0.2.1".to_owned(), port: 53 },
+            target: Target {
+                host: "192.0.2.1".to_owned(),
+                port: 53,
+            },
             tls: false,
             connection: 1,
             sent_at,
             answered_at: sent_at + Duration::from_millis(took_ms),
             end: crate::record::End::Answered,
-            content: Content::Dns(Dns { name: name.to_owned(), kind: "A".to_owned(), code: 0, answers: Vec::new() }),
+            content: Content::Dns(Dns {
+                name: name.to_owned(),
+                kind: "A".to_owned(),
+                code: 0,
+                answers: Vec::new(),
+            }),
         }
     }
 
     #[test]
     fn calls_of_a_kind_are_one_line() {
-        let text = table(&[asked("a.test", 0, 4), asked("b.test", 10, 1), asked("a.test", 20, 2)]);
+        let text = table(&[
+            asked("a.test", 0, 4),
+            asked("b.test", 10, 1),
+            asked("a.test", 20, 2),
+        ]);
         assert_eq!(
             text,
             "protocol  target        status  times    mean  longest  call\n\
@@ -244,7 +328,10 @@ mod tests {
 
     #[test]
     fn a_status_is_seen_and_a_target_stands_once() {
-        let of = |content: Content| Exchange { content, ..asked("a", 0, 1) };
+        let of = |content: Content| Exchange {
+            content,
+            ..asked("a", 0, 1)
+        };
         let get = |status: u16| {
             let request = HttpRequest {
                 version: HttpVersion::Http11,
@@ -256,12 +343,31 @@ mod tests {
                 body: Vec::new(),
             };
             let (reason, headers, body, trailers) = Default::default();
-            let response = HttpResponse { version: request.version, status, reason, headers, body, trailers };
-            of(Content::Http(Box::new(Http { request, response: Some(response) })))
+            let response = HttpResponse {
+                version: request.version,
+                status,
+                reason,
+                headers,
+                body,
+                trailers,
+            };
+            of(Content::Http(Box::new(Http {
+                request,
+                response: Some(response),
+            })))
         };
         let wire = |protocol, said: &[&[u8]], session| {
-            let message = |bytes: &&[u8]| Message { from: Side::Client, bytes: bytes.to_vec() };
-            of(Content::Wire(protocol, Wire { messages: said.iter().map(message).collect(), session }))
+            let message = |bytes: &&[u8]| Message {
+                from: Side::Client,
+                bytes: bytes.to_vec(),
+            };
+            of(Content::Wire(
+                protocol,
+                Wire {
+                    messages: said.iter().map(message).collect(),
+                    session,
+                },
+            ))
         };
         let login: [&[u8]; 2] = [b"\0\0\0\x20\0\x03\0\0user\0app\0\0", b"p\0\0\0\x08abc\0"];
         let all = [
@@ -279,7 +385,10 @@ mod tests {
             wire(Protocol::Postgres, &login, true),
             wire(Protocol::Mongo, &[], true),
         ];
-        let seen = lines(&all).into_iter().map(|line| (line.protocol, line.status, line.call)).collect::<Vec<_>>();
+        let seen = lines(&all)
+            .into_iter()
+            .map(|line| (line.protocol, line.status, line.call))
+            .collect::<Vec<_>>();
         let expected = [
             ("HTTPS", Some("200"), "GET /b?c=d"),
             ("HTTPS", Some("500"), "GET /b?c=d"),
@@ -297,23 +406,48 @@ mod tests {
         ];
         assert_eq!(
             seen,
-            expected.map(|(protocol, status, call)| (protocol, status.map(str::to_owned), call.to_owned()))
+            expected.map(|(protocol, status, call)| (
+                protocol,
+                status.map(str::to_owned),
+                call.to_owned()
+            ))
         );
     }
 
     #[test]
     fn errors_of_databases_have_a_status() {
         let of = |protocol, answers: &[&[u8]]| {
-            let message = |bytes: &&[u8]| Message { from: Side::Server, bytes: bytes.to_vec() };
-            let wire = Wire { messages: answers.iter().map(message).collect(), session: false };
-            status(&Exchange { content: Content::Wire(protocol, wire), ..asked("a", 0, 1) })
+            let message = |bytes: &&[u8]| Message {
+                from: Side::Server,
+                bytes: bytes.to_vec(),
+            };
+            let wire = Wire {
+                messages: answers.iter().map(message).collect(),
+                session: false,
+            };
+            status(&Exchange {
+                content: Content::Wire(protocol, wire),
+                ..asked("a", 0, 1)
+            })
         };
         let error: &[u8] = b"E\0\0\0\x2aSERROR\0VERROR\0C42P01\0Mno such table\0\0";
-        assert_eq!(of(Protocol::Postgres, &[b"2\0\0\0\x04", error]).as_deref(), Some("42P01"));
+        assert_eq!(
+            of(Protocol::Postgres, &[b"2\0\0\0\x04", error]).as_deref(),
+            Some("42P01")
+        );
         assert_eq!(of(Protocol::Postgres, &[b"C\0\0\0\x0dSELECT 1\0"]), None);
-        assert_eq!(of(Protocol::MySql, &[b"\x09\0\0\x01\xff\x28\x04#42000"]).as_deref(), Some("1064"));
-        assert_eq!(of(Protocol::MySql, &[b"\x07\0\0\x01\0\0\0\x02\0\0\0"]), None);
-        assert_eq!(of(Protocol::Redis, &[b"-WRONGTYPE Operation\r\n"]).as_deref(), Some("WRONGTYPE"));
+        assert_eq!(
+            of(Protocol::MySql, &[b"\x09\0\0\x01\xff\x28\x04#42000"]).as_deref(),
+            Some("1064")
+        );
+        assert_eq!(
+            of(Protocol::MySql, &[b"\x07\0\0\x01\0\0\0\x02\0\0\0"]),
+            None
+        );
+        assert_eq!(
+            of(Protocol::Redis, &[b"-WRONGTYPE Operation\r\n"]).as_deref(),
+            Some("WRONGTYPE")
+        );
         assert_eq!(of(Protocol::Redis, &[b"+OK\r\n"]), None);
     }
 }

@@ -15,12 +15,14 @@ use crate::server::Ending;
 pub struct AuditArgs {
     /// Log each call in this file before the call is answered
     ///
-    /// A chain of hashes joins the lines. The server serves no call that it cannot log. Tools and commands do not see the file.
+    /// A chain of hashes joins the lines. The server serves no call that it cannot log. Tools and
+    /// commands do not see the file.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit: Option<PathBuf>,
     /// Chain the lines with HMAC-SHA256 and the key in this file
     ///
-    /// Then nobody without the key can write the log anew. Nobody else may be able to read the key (chmod 600).
+    /// Then nobody without the key can write the log anew. Nobody else may be able to read the key
+    /// (chmod 600).
     #[arg(long, hide_short_help = true, requires = "audit", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub audit_key: Option<PathBuf>,
     /// Continue the chain of this file if --audit is a new file, as after a rotation
@@ -34,12 +36,16 @@ pub struct AuditArgs {
 pub const UNENDED: &str = "unended";
 
 /// Lines at the end of a log.
-const LAST: Range = Range { min: 1, max: limits::MAX_AUDIT_LAST };
+const LAST: Range = Range {
+    min: 1,
+    max: limits::MAX_AUDIT_LAST,
+};
 
 /// `replay audit ...`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum AuditAction {
-    /// Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody did
+    /// Check that nobody changed, removed, added or moved a line; the exit status is 1 if somebody
+    /// did
     Verify {
         /// The log, or all its files, the oldest first (--audit-previous)
         #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]

@@ -7,7 +7,10 @@ use clap::{Args, Subcommand, ValueHint};
 use super::Range;
 
 /// Calls of a list.
-const LISTED: Range = Range { min: 1, max: 1_000_000 };
+const LISTED: Range = Range {
+    min: 1,
+    max: 1_000_000,
+};
 
 /// Which changes are meant.
 #[derive(Clone, Debug, Args)]
@@ -25,7 +28,8 @@ pub struct ChangesOf {
 /// What is done with them.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ChangesAction {
-    /// List the calls, newest first: number, time, tool, what changed; this is also what no subcommand does
+    /// List the calls, newest first: number, time, tool, what changed; this is also what no
+    /// subcommand does
     List {
         /// Only the last so many
         #[arg(long, value_name = "COUNT", default_value_t = ChangesAction::USUAL, value_parser = LISTED.parser())]
@@ -43,7 +47,8 @@ pub enum ChangesAction {
     },
     /// Make what calls changed what it was; the exit status is 1 if nothing was undone
     ///
-    /// It is refused whole if anything is not as these calls left it. An undo is a call and can be undone.
+    /// It is refused whole if anything is not as these calls left it. An undo is a call and can be
+    /// undone.
     #[command(after_help = "Example: replay changes undo 41 --path src")]
     Undo(UndoArguments),
 }
@@ -57,7 +62,11 @@ impl ChangesAction {
 #[derive(Clone, Debug, Args)]
 pub struct UndoArguments {
     /// Their numbers
-    #[arg(value_name = "CALL", required_unless_present = "since", conflicts_with = "since")]
+    #[arg(
+        value_name = "CALL",
+        required_unless_present = "since",
+        conflicts_with = "since"
+    )]
     pub calls: Vec<u64>,
     /// Undo this call and all after it
     #[arg(long, value_name = "CALL")]
@@ -71,7 +80,8 @@ pub struct UndoArguments {
     /// Only say what would be undone
     #[arg(long)]
     pub dry_run: bool,
-    /// Undo in spite of what was changed since: that is taken away, and undoing the undo brings it back
+    /// Undo in spite of what was changed since: that is taken away, and undoing the undo brings it
+    /// back
     #[arg(long)]
     pub force: bool,
 }

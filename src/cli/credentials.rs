@@ -1,4 +1,5 @@
-//! Flags of credentials. A `--for` belongs to the `--credential` before it, so both are read together.
+//! Flags of credentials. A `--for` belongs to the `--credential` before it, so both are read
+//! together.
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
@@ -23,14 +24,16 @@ pub struct DeclaredCredential {
 struct Flags {
     /// Let commands use a secret that they cannot read
     ///
-    /// Repeatable. The variable NAME of commands holds a stand-in, and the secret takes its place in the head of requests to what
-    /// the flags --for behind it name. It is read when the server starts.
+    /// Repeatable. The variable NAME of commands holds a stand-in, and the secret takes its place
+    /// in the head of requests to what the flags --for behind it name. It is read when the server
+    /// starts.
     #[arg(long, global = true, help_heading = WALLS, value_name = "NAME=env:VARIABLE|NAME=file:PATH")]
     credential: Vec<String>,
     /// Name what the --credential before it is for, such as `https://api.github.com/**`
     ///
-    /// Repeatable. RULE is one of --allow-net that begins with https://, or with http:// to send it without TLS. --allow-net has to
-    /// allow the host. https://NAME@HOST/** gives git this name of a user instead of x-access-token.
+    /// Repeatable. RULE is one of --allow-net that begins with https://, or with http:// to send it
+    /// without TLS. --allow-net has to allow the host. https://NAME@HOST/** gives git this name of
+    /// a user instead of x-access-token.
     #[arg(long = "for", global = true, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     places: Vec<String>,
 }
@@ -57,20 +60,44 @@ impl FromArgMatches for CredentialArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let placed = |id| {
             let values = matches.get_many::<String>(id).into_iter().flatten();
-            matches.indices_of(id).into_iter().flatten().zip(values.cloned())
+            matches
+                .indices_of(id)
+                .into_iter()
+                .flatten()
+                .zip(values.cloned())
         };
         let mut credentials: Vec<(usize, DeclaredCredential)> = placed("credential")
-            .map(|(at, credential)| (at, DeclaredCredential { credential, places: Vec::new() }))
+            .map(|(at, credential)| {
+                (
+                    at,
+                    DeclaredCredential {
+                        credential,
+                        places: Vec::new(),
+                    },
+                )
+            })
             .collect();
         for (at, place) in placed("places") {
-            let Some((_, of)) = credentials.iter_mut().rev().find(|(before, _)| *before < at) else {
-                let said = format!("--for `{place}` has no --credential before it, to which it would belong");
+            let Some((_, of)) = credentials
+                .iter_mut()
+                .rev()
+                .find(|(before, _)| *before < at)
+            else {
+                let said = format!(
+                    "--for `{place}` has no --credential before it, to which it would belong"
+                );
                 return Err(Error::raw(ErrorKind::MissingRequiredArgument, said));
             };
             of.places.push(place);
         }
-        let credentials = credentials.into_iter().map(|(_, credential)| credential).collect();
-        Ok(Self { credentials, are_all: false })
+        let credentials = credentials
+            .into_iter()
+            .map(|(_, credential)| credential)
+            .collect();
+        Ok(Self {
+            credentials,
+            are_all: false,
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -1,11 +1,13 @@
-//! What help shows: of the flags that every mode accepts those that mean something to a mode, and of these the ones that many
-//! people need. Most modes refuse a flag that their help does not show.
+//! What help shows: of the flags that every mode accepts those that mean something to a mode, and
+//! of these the ones that many people need. Most modes refuse a flag that their help does not show.
 
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, CommandFactory as _, Error, FromArgMatches as _};
+use clap::{
+    Arg, ArgAction, ArgMatches, Args as _, Command, CommandFactory as _, Error, FromArgMatches as _,
+};
 
 use super::{Cli, ServerArgs};
 use crate::text::nearest::nearest;
@@ -37,8 +39,9 @@ It is a server of the Model Context Protocol (MCP). The kernel holds the command
   replay help         every flag; for a subcommand: replay SUBCOMMAND --help
 ";
 
-/// The flags of every mode that a subcommand reads, by its words: headings, and ids of single flags. What stands for a subcommand
-/// stands for those below it too, unless they are named themselves. What is not named reads all of them.
+/// The flags of every mode that a subcommand reads, by its words: headings, and ids of single
+/// flags. What stands for a subcommand stands for those below it too, unless they are named
+/// themselves. What is not named reads all of them.
 const READ: [(&[&str], &[&str]); 21] = [
     (&["changes"], &[]),
     (&["audit"], &[]),
@@ -48,34 +51,81 @@ const READ: [(&[&str], &[&str]); 21] = [
     (&["setup"], &["allow"]),
     (&["doctor"], &[DIRECTORIES, "log_level", WALLS, LIMITS]),
     (&["tools"], &[DIRECTORIES, WALLS, LIMITS, "tools"]),
-    (&["mock"], &["errors", "max_line_bytes", "stall_timeout_secs", "log_level"]),
+    (
+        &["mock"],
+        &[
+            "errors",
+            "max_line_bytes",
+            "stall_timeout_secs",
+            "log_level",
+        ],
+    ),
     (&["mock", "check"], &[]),
     (&["mock", "init"], &[]),
     (&["mock", "presets"], &[]),
     (&["mock", "schema"], &[]),
     (&["mock", "record"], &["log_level"]),
     (&["mock", "distill"], &[]),
-    (&["calls", "record"], &[DIRECTORIES, "log_level", WALLS, LIMITS, "no_fsync"]),
-    (&["calls", "test"], &[DIRECTORIES, "log_level", WALLS, LIMITS, "no_fsync", "memory_mib"]),
-    (&["calls", "list"], &[DIRECTORIES, "log_level", "memory_mib"]),
-    (&["calls", "noise"], &[DIRECTORIES, "log_level", "protect", "unprotect", "no_fsync", "memory_mib"]),
-    (&["calls", "show"], &[DIRECTORIES, "log_level", "memory_mib"]),
+    (
+        &["calls", "record"],
+        &[DIRECTORIES, "log_level", WALLS, LIMITS, "no_fsync"],
+    ),
+    (
+        &["calls", "test"],
+        &[
+            DIRECTORIES,
+            "log_level",
+            WALLS,
+            LIMITS,
+            "no_fsync",
+            "memory_mib",
+        ],
+    ),
+    (
+        &["calls", "list"],
+        &[DIRECTORIES, "log_level", "memory_mib"],
+    ),
+    (
+        &["calls", "noise"],
+        &[
+            DIRECTORIES,
+            "log_level",
+            "protect",
+            "unprotect",
+            "no_fsync",
+            "memory_mib",
+        ],
+    ),
+    (
+        &["calls", "show"],
+        &[DIRECTORIES, "log_level", "memory_mib"],
+    ),
     (&["sandbox"], &[DIRECTORIES, "log_level", WALLS, LIMITS]),
 ];
 
 /// What a subcommand reads, if not everything.
 fn read_by(words: &[&str]) -> Option<&'static [&'static str]> {
-    let of_words = READ.into_iter().filter(|(known, _)| words.starts_with(known));
-    of_words.max_by_key(|(known, _)| known.len()).map(|(_, read)| read)
+    let of_words = READ
+        .into_iter()
+        .filter(|(known, _)| words.starts_with(known));
+    of_words
+        .max_by_key(|(known, _)| known.len())
+        .map(|(_, read)| read)
 }
 
 /// Whether one of these headings and ids is of this flag.
 fn is_among(arg: &Arg, read: &[&str]) -> bool {
-    read.contains(&arg.get_id().as_str()) || arg.get_help_heading().is_some_and(|heading| read.contains(&heading))
+    read.contains(&arg.get_id().as_str())
+        || arg
+            .get_help_heading()
+            .is_some_and(|heading| read.contains(&heading))
 }
 
-/// The subcommands that refuse what their help does not show. All others look at whatever a server may be told.
-const REFUSES: [&str; 8] = ["audit", "changes", "health", "token", "bench", "setup", "mock", "calls"];
+/// The subcommands that refuse what their help does not show. All others look at whatever a server
+/// may be told.
+const REFUSES: [&str; 8] = [
+    "audit", "changes", "health", "token", "bench", "setup", "mock", "calls",
+];
 
 /// What `replay token new` has in the place of flags of the server, by the ids of those.
 const OF_A_TOKEN: [(&str, &str); 4] = [
@@ -93,36 +143,53 @@ const OF_A_TOKEN: [(&str, &str); 4] = [
 pub fn parse() -> Result<Cli, Error> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     if let Some(server) = server(&typed) {
-        return Ok(Cli { server, command: None });
+        return Ok(Cli {
+            server,
+            command: None,
+        });
     }
-    let mut command = with_what_matters(Cli::command(), &|name| typed.iter().any(|word| word == name));
+    let mut command = with_what_matters(Cli::command(), &|name| {
+        typed.iter().any(|word| word == name)
+    });
     if typed.len() == 1 {
         command = command.override_help(OVERVIEW);
     }
-    let parsed = command.try_get_matches_from_mut(typed).and_then(|mut matches| {
-        refuse_unread(&mut command, &matches)?;
-        Cli::from_arg_matches_mut(&mut matches)
-    });
+    let parsed = command
+        .try_get_matches_from_mut(typed)
+        .and_then(|mut matches| {
+            refuse_unread(&mut command, &matches)?;
+            Cli::from_arg_matches_mut(&mut matches)
+        });
     parsed.map_err(|mut error| {
-        let typed =
-            [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().find_map(|kind| error.get(kind));
+        let typed = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg]
+            .into_iter()
+            .find_map(|kind| error.get(kind));
         if let Some(ContextValue::String(file)) = typed
-            && [".yaml", ".yml", ".json"].iter().any(|end| file.ends_with(end))
+            && [".yaml", ".yml", ".json"]
+                .iter()
+                .any(|end| file.ends_with(end))
         {
             let tip = format!("a manifest is served with '--tools-from {file}'");
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            error.insert(
+                ContextKind::Suggested,
+                ContextValue::StyledStrs(vec![tip.into()]),
+            );
         } else if error.kind() == ErrorKind::InvalidSubcommand
             && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
         {
             let tip = subcommand_tip(&command, word, &error);
             error.remove(ContextKind::SuggestedSubcommand);
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+            error.insert(
+                ContextKind::Suggested,
+                ContextValue::StyledStrs(vec![tip.into()]),
+            );
         }
         error
     })
 }
 
-/// Flags of a server, for which nothing of subcommands is made. What is not understood so has to be parsed whole, or is wrong.
+/// Flags of a server, for which nothing of subcommands is made. What is not understood so has to be
+/// parsed whole, or is wrong.
 fn server(typed: &[OsString]) -> Option<ServerArgs> {
     typed.iter().find(|word| *word == "--mcp-server")?;
     let command = ServerArgs::augment_args(Command::new("replay"));
@@ -132,17 +199,28 @@ fn server(typed: &[OsString]) -> Option<ServerArgs> {
 /// What an unknown subcommand may be meant to be, wherever that stands, or where they are listed.
 fn subcommand_tip(command: &Command, word: &str, error: &Error) -> String {
     // It begins with the words that were understood.
-    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-    let understood = usage.split_whitespace().skip(1).take_while(|word| word.starts_with(char::is_alphabetic));
+    let usage = error
+        .get(ContextKind::Usage)
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let understood = usage
+        .split_whitespace()
+        .skip(1)
+        .take_while(|word| word.starts_with(char::is_alphabetic));
     let understood = understood.collect::<Vec<_>>().join(" ");
     let mut known = Vec::new();
     subcommands(command, command.get_name(), &mut known);
     let near = nearest(word, known.iter().map(|(_, name)| name.as_str()));
-    let mut near: Vec<&str> =
-        known.iter().filter(|(_, name)| near == Some(name)).map(|(words, _)| words.as_str()).collect();
-    if let Some(here) =
-        near.iter().copied().find(|words| words.rsplit_once(' ').is_some_and(|(above, _)| above == understood))
-    {
+    let mut near: Vec<&str> = known
+        .iter()
+        .filter(|(_, name)| near == Some(name))
+        .map(|(words, _)| words.as_str())
+        .collect();
+    if let Some(here) = near.iter().copied().find(|words| {
+        words
+            .rsplit_once(' ')
+            .is_some_and(|(above, _)| above == understood)
+    }) {
         near = vec![here];
     }
     if near.is_empty() {
@@ -153,57 +231,110 @@ fn subcommand_tip(command: &Command, word: &str, error: &Error) -> String {
 
 /// Adds the words and the name of every subcommand below, as help lists them.
 fn subcommands(command: &Command, words: &str, known: &mut Vec<(String, String)>) {
-    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+    for inner in command
+        .get_subcommands()
+        .filter(|inner| !inner.is_hide_set())
+    {
         let words = format!("{words} {}", inner.get_name());
         subcommands(inner, &words, known);
         known.push((words, inner.get_name().to_owned()));
     }
 }
 
-/// The same command line, of which each help shows no flag that means nothing there, and says where the rest is; of subcommands
-/// only of those that may be asked for: all of them are many flags, and most of the time that parsing takes.
+/// The same command line, of which each help shows no flag that means nothing there, and says where
+/// the rest is; of subcommands only of those that may be asked for: all of them are many flags, and
+/// most of the time that parsing takes.
 fn with_what_matters(command: Command, may_be_asked: &dyn Fn(&str) -> bool) -> Command {
-    let everywhere: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    let everywhere: Vec<Arg> = command
+        .get_arguments()
+        .filter(|arg| arg.is_global_set())
+        .cloned()
+        .collect();
     // Each subcommand would get a copy of each flag.
-    let is_asked = command.get_subcommands().any(|inner| may_be_asked(inner.get_name()));
-    let command = if is_asked { command } else { command.mut_args(|arg| arg.global(false)) };
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).global(true).help("Print help");
-    narrowed(command, &[], &everywhere, may_be_asked).disable_help_flag(true).arg(help.help_heading(None::<&str>))
+    let is_asked = command
+        .get_subcommands()
+        .any(|inner| may_be_asked(inner.get_name()));
+    let command = if is_asked {
+        command
+    } else {
+        command.mut_args(|arg| arg.global(false))
+    };
+    let help = Arg::new("help")
+        .short('h')
+        .long("help")
+        .action(ArgAction::HelpShort)
+        .global(true)
+        .help("Print help");
+    narrowed(command, &[], &everywhere, may_be_asked)
+        .disable_help_flag(true)
+        .arg(help.help_heading(None::<&str>))
 }
 
-/// With flags in the place of those that would come from above. One that only has others below it reads none itself.
-fn narrowed(command: Command, words: &[&str], everywhere: &[Arg], may_be_asked: &dyn Fn(&str) -> bool) -> Command {
-    let read = if command.is_subcommand_required_set() { Some::<&[&str]>(&[]) } else { read_by(words) };
+/// With flags in the place of those that would come from above. One that only has others below it
+/// reads none itself.
+fn narrowed(
+    command: Command,
+    words: &[&str],
+    everywhere: &[Arg],
+    may_be_asked: &dyn Fn(&str) -> bool,
+) -> Command {
+    let read = if command.is_subcommand_required_set() {
+        Some::<&[&str]>(&[])
+    } else {
+        read_by(words)
+    };
     let is_read = |arg: &Arg| read.is_none_or(|read| is_among(arg, read));
-    let own = everywhere.iter().filter(|_| read.is_some()).map(|arg| arg.clone().hide(!is_read(arg)));
+    let own = everywhere
+        .iter()
+        .filter(|_| read.is_some())
+        .map(|arg| arg.clone().hide(!is_read(arg)));
     let mut command = own.fold(command, Command::arg);
-    if everywhere.iter().any(|arg| arg.is_hide_short_help_set() && is_read(arg)) {
-        let example = command.get_after_help().map(|said| format!("{said}\n\n")).unwrap_or_default();
+    if everywhere
+        .iter()
+        .any(|arg| arg.is_hide_short_help_set() && is_read(arg))
+    {
+        let example = command
+            .get_after_help()
+            .map(|said| format!("{said}\n\n"))
+            .unwrap_or_default();
         let full = [&["replay", "help"][..], words].concat().join(" ");
-        let one = [&["replay"][..], words, &["SUBCOMMAND", "--help"]].concat().join(" ");
-        let below = if command.has_subcommands() { format!("For a subcommand: `{one}`.") } else { String::new() };
+        let one = [&["replay"][..], words, &["SUBCOMMAND", "--help"]]
+            .concat()
+            .join(" ");
+        let below = if command.has_subcommands() {
+            format!("For a subcommand: `{one}`.")
+        } else {
+            String::new()
+        };
         command = command.after_long_help(format!("{example}{below}"));
         command = command.after_help(format!("{example}Every flag, in full: `{full}`."));
     }
     command.mut_subcommands(|inner| {
         let name = inner.get_name().to_owned();
         if may_be_asked(&name) {
-            narrowed(inner, &[words, &[&*name]].concat(), everywhere, may_be_asked)
+            narrowed(
+                inner,
+                &[words, &[&*name]].concat(),
+                everywhere,
+                may_be_asked,
+            )
         } else {
             inner
         }
     })
 }
 
-/// Fails if a flag of the server was given to a subcommand that does not read it: whoever typed it relies on it. `command` is
-/// what has parsed `matches`.
+/// Fails if a flag of the server was given to a subcommand that does not read it: whoever typed it
+/// relies on it. `command` is what has parsed `matches`.
 fn refuse_unread(command: &mut Command, matches: &ArgMatches) -> Result<(), Error> {
     let (mut words, mut last) = (Vec::new(), matches);
     while let Some((word, below)) = last.subcommand() {
         words.push(word);
         last = below;
     }
-    let Some(&first) = words.first() else { return Ok(()) };
+    let Some(&first) = words.first() else {
+        return Ok(());
+    };
     let read = read_by(&words).filter(|_| REFUSES.contains(&first));
     let is_unread = |arg: &&Arg| {
         let id = arg.get_id().as_str();
@@ -212,21 +343,32 @@ fn refuse_unread(command: &mut Command, matches: &ArgMatches) -> Result<(), Erro
             Some(read) => (is_among(arg, read), last),
             None => (true, last),
         };
-        !is_read && given.ids().any(|known| known == id) && given.value_source(id) == Some(ValueSource::CommandLine)
+        !is_read
+            && given.ids().any(|known| known == id)
+            && given.value_source(id) == Some(ValueSource::CommandLine)
     };
-    let Some((id, flag)) =
-        command.get_arguments().find(is_unread).and_then(|arg| Some((arg.get_id().clone(), arg.get_long()?)))
+    let Some((id, flag)) = command
+        .get_arguments()
+        .find(is_unread)
+        .and_then(|arg| Some((arg.get_id().clone(), arg.get_long()?)))
     else {
         return Ok(());
     };
-    let instead = OF_A_TOKEN.iter().find(|(known, _)| words == ["token", "new"] && id == *known);
+    let instead = OF_A_TOKEN
+        .iter()
+        .find(|(known, _)| words == ["token", "new"] && id == *known);
     let tip = match instead {
         Some((_, own)) => format!("what a token has of its own is given by '{own}'"),
         None => "it is a flag of 'replay --mcp-server'".to_owned(),
     };
-    let message = format!("'replay {}' does not read '--{flag}'\n\n  tip: {tip}", words.join(" "));
+    let message = format!(
+        "'replay {}' does not read '--{flag}'\n\n  tip: {tip}",
+        words.join(" ")
+    );
     command.build();
-    let named = words.iter().try_fold(&mut *command, |command, word| command.find_subcommand_mut(word));
+    let named = words.iter().try_fold(&mut *command, |command, word| {
+        command.find_subcommand_mut(word)
+    });
     Err(named.map_or_else(
         || Error::raw(ErrorKind::UnknownArgument, &message),
         |named| named.error(ErrorKind::UnknownArgument, &message),
@@ -243,17 +385,27 @@ mod tests {
     fn flags(words: &[&str]) -> Vec<String> {
         let mut command = with_what_matters(Cli::command(), &|_| true);
         command.build();
-        let found = words.iter().fold(&mut command, |command, word| command.find_subcommand_mut(word).unwrap());
+        let found = words.iter().fold(&mut command, |command, word| {
+            command.find_subcommand_mut(word).unwrap()
+        });
         let visible = found.get_arguments().filter(|arg| !arg.is_hide_set());
-        visible.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect()
+        visible
+            .filter_map(|arg| Some(format!("--{}", arg.get_long()?)))
+            .collect()
     }
 
     #[test]
     fn what_is_named_is_there() {
         let command = Cli::command();
-        let everywhere: Vec<&Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).collect();
+        let everywhere: Vec<&Arg> = command
+            .get_arguments()
+            .filter(|arg| arg.is_global_set())
+            .collect();
         for name in READ.iter().flat_map(|(_, read)| *read) {
-            assert!(everywhere.iter().any(|arg| is_among(arg, &[name])), "{name}");
+            assert!(
+                everywhere.iter().any(|arg| is_among(arg, &[name])),
+                "{name}"
+            );
         }
     }
 
@@ -262,7 +414,10 @@ mod tests {
         let mut command = with_what_matters(Cli::command(), &|_| true);
         let typed = std::iter::once("replay").chain(line.split(' '));
         let matches = command.try_get_matches_from_mut(typed).unwrap();
-        refuse_unread(&mut command, &matches).err().map(|error| error.to_string()).unwrap_or_default()
+        refuse_unread(&mut command, &matches)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
     }
 
     #[test]
@@ -273,15 +428,47 @@ mod tests {
         for (line, words, flag) in [
             ("--allow /src token new alice", "token new", "--allow"),
             ("token new alice --tools files", "token new", "--tools"),
-            ("token new alice --limit-processes 8", "token new", "--limit-processes"),
-            ("token new alice --max-line-bytes 8", "token new", "--max-line-bytes"),
-            ("token list --file f --network none", "token list", "--network"),
-            ("token revoke alice --file f --env A", "token revoke", "--env"),
-            ("token rotate alice --file f --allow-network", "token rotate", "--allow-network"),
+            (
+                "token new alice --limit-processes 8",
+                "token new",
+                "--limit-processes",
+            ),
+            (
+                "token new alice --max-line-bytes 8",
+                "token new",
+                "--max-line-bytes",
+            ),
+            (
+                "token list --file f --network none",
+                "token list",
+                "--network",
+            ),
+            (
+                "token revoke alice --file f --env A",
+                "token revoke",
+                "--env",
+            ),
+            (
+                "token rotate alice --file f --allow-network",
+                "token rotate",
+                "--allow-network",
+            ),
             ("audit verify f --allow /src", "audit verify", "--allow"),
-            ("audit show f --log-level debug", "audit show", "--log-level"),
-            ("health http://127.0.0.1:1 --sandbox off", "health", "--sandbox"),
-            ("mock check m.yaml --errors results", "mock check", "--errors"),
+            (
+                "audit show f --log-level debug",
+                "audit show",
+                "--log-level",
+            ),
+            (
+                "health http://127.0.0.1:1 --sandbox off",
+                "health",
+                "--sandbox",
+            ),
+            (
+                "mock check m.yaml --errors results",
+                "mock check",
+                "--errors",
+            ),
             ("mock --tools-from m.yaml --allow /src", "mock", "--allow"),
             ("bench --tools all", "bench", "--tools"),
             ("setup claude --tools all", "setup", "--tools"),
@@ -289,13 +476,28 @@ mod tests {
             ("calls show --isolation strict", "calls show", "--isolation"),
             ("calls noise a b --sandbox off", "calls noise", "--sandbox"),
             ("calls --no-fsync list", "calls list", "--no-fsync"),
-            ("calls record --tools all -- true", "calls record", "--tools"),
-            ("calls test --max-commands 2 -- true", "calls test", "--max-commands"),
+            (
+                "calls record --tools all -- true",
+                "calls record",
+                "--tools",
+            ),
+            (
+                "calls test --max-commands 2 -- true",
+                "calls test",
+                "--max-commands",
+            ),
             ("--audit f call read_file path=a", "call", "--audit"),
-            ("--mcp-server token list --file f", "token list", "--mcp-server"),
+            (
+                "--mcp-server token list --file f",
+                "token list",
+                "--mcp-server",
+            ),
         ] {
             let said = refusal(line);
-            assert!(said.starts_with(&format!("error: 'replay {words}' does not read '{flag}'\n")), "{line}: {said}");
+            assert!(
+                said.starts_with(&format!("error: 'replay {words}' does not read '{flag}'\n")),
+                "{line}: {said}"
+            );
         }
         for line in [
             "token new alice --own /src:rw --own-tools files --rate-limit 5 --max-calls 2",
@@ -319,31 +521,66 @@ mod tests {
     #[test]
     fn help_shows_what_means_something() {
         let sets = ["--path", "--memory-mib"];
-        let directories = ["--allow", "--allow-read", "--allow-write", "--sandbox-profile", "--log-level", "--help"];
+        let directories = [
+            "--allow",
+            "--allow-read",
+            "--allow-write",
+            "--sandbox-profile",
+            "--log-level",
+            "--help",
+        ];
         let sorted = |words: Vec<&str>| {
             let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
             words.sort();
             words
         };
         for (words, expected) in [
-            (vec!["bench"], vec!["--tree", "--pattern", "--rounds", "--help"]),
+            (
+                vec!["bench"],
+                vec!["--tree", "--pattern", "--rounds", "--help"],
+            ),
             (vec!["calls", "list"], [&sets[..], &directories].concat()),
-            (vec!["calls", "show"], [&sets[..], &["--html"], &directories].concat()),
+            (
+                vec!["calls", "show"],
+                [&sets[..], &["--html"], &directories].concat(),
+            ),
             (
                 vec!["calls", "noise"],
-                [&sets[..], &["--write", "--protect", "--unprotect", "--no-fsync"], &directories].concat(),
+                [
+                    &sets[..],
+                    &["--write", "--protect", "--unprotect", "--no-fsync"],
+                    &directories,
+                ]
+                .concat(),
             ),
             (vec!["mock", "distill"], vec!["--help"]),
-            (vec!["mock", "record"], vec!["--target", "--output", "--redact-env", "--redact", "--log-level", "--help"]),
+            (
+                vec!["mock", "record"],
+                vec![
+                    "--target",
+                    "--output",
+                    "--redact-env",
+                    "--redact",
+                    "--log-level",
+                    "--help",
+                ],
+            ),
         ] {
-            assert_eq!(sorted(flags(&words).iter().map(String::as_str).collect()), sorted(expected), "{words:?}");
+            assert_eq!(
+                sorted(flags(&words).iter().map(String::as_str).collect()),
+                sorted(expected),
+                "{words:?}"
+            );
         }
         for (words, there, not) in [
             (["calls", "record"], "--isolation", "--max-line-bytes"),
             (["sandbox", "run"], "--limit-processes", "--tools"),
         ] {
             let flags = flags(&words);
-            assert!(flags.iter().any(|flag| flag == there) && !flags.iter().any(|flag| flag == not), "{flags:?}");
+            assert!(
+                flags.iter().any(|flag| flag == there) && !flags.iter().any(|flag| flag == not),
+                "{flags:?}"
+            );
         }
         assert!(flags(&["call"]).contains(&"--max-commands".to_owned()));
     }

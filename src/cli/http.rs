@@ -14,8 +14,9 @@ use crate::limits;
 pub struct HttpArgs {
     /// Serve over HTTP at this address instead of stdin and stdout
     ///
-    /// The server answers at /mcp, /mcp/ws, /health, /docs, /openapi.json and /metrics. The page at / shows a person what agents
-    /// do. An address that other machines reach needs tokens. Port 0 takes a free port, which the log names.
+    /// The server answers at /mcp, /mcp/ws, /health, /docs, /openapi.json and /metrics. The page at
+    /// / shows a person what agents do. An address that other machines reach needs tokens. Port 0
+    /// takes a free port, which the log names.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["mock", "record"], value_parser = address)]
     pub http: Option<SocketAddr>,
     /// Serve stdin and stdout as well
@@ -23,8 +24,8 @@ pub struct HttpArgs {
     pub stdio: bool,
     /// Answer only clients with a token of this file, which `replay token` writes
     ///
-    /// Each line is a JSON object. Without a file the variable `REPLAY_TOKEN` holds the only token. Without both, the server answers
-    /// whoever reaches its address.
+    /// Each line is a JSON object. Without a file the variable `REPLAY_TOKEN` holds the only token.
+    /// Without both, the server answers whoever reaches its address.
     #[arg(long, requires = "http", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,
     /// Speak TLS with this certificate
@@ -42,7 +43,8 @@ pub struct HttpArgs {
     pub allow_origin: Vec<String>,
     /// Answer requests for this host name, beside those of loopback
     ///
-    /// Repeatable. At an address that other machines reach, the server answers any name if none is given.
+    /// Repeatable. At an address that other machines reach, the server answers any name if none is
+    /// given.
     #[arg(long, requires = "http", value_name = "NAME", value_parser = host, hide_short_help = true)]
     pub allow_host: Vec<String>,
     /// Limit the connections
@@ -77,14 +79,26 @@ pub struct HttpArgs {
     pub max_calls: u64,
 }
 
-pub const CONNECTIONS: Range = Range { min: 1, max: 1_000_000 };
+pub const CONNECTIONS: Range = Range {
+    min: 1,
+    max: 1_000_000,
+};
 /// Up to an hour.
 const CLIENT_SECS: Range = Range { min: 1, max: 3600 };
 /// Up to a month.
-const IDLE_SECS: Range = Range { min: 1, max: 31 * 86_400 };
+const IDLE_SECS: Range = Range {
+    min: 1,
+    max: 31 * 86_400,
+};
 /// Messages in a minute.
-pub const RATE: Range = Range { min: 0, max: 1_000_000_000 };
-pub const BURST: Range = Range { min: 1, max: 1_000_000_000 };
+pub const RATE: Range = Range {
+    min: 0,
+    max: 1_000_000_000,
+};
+pub const BURST: Range = Range {
+    min: 1,
+    max: 1_000_000_000,
+};
 /// Each has a thread.
 pub const CALLS: Range = Range { min: 1, max: 1024 };
 
@@ -99,11 +113,14 @@ pub enum TokenAction {
     /// Revoke a token; a running server obeys at its next SIGHUP
     ///
     /// The line of the token becomes a comment.
-    #[command(after_help = "Example: replay token revoke alice --file tokens.jsonl && systemctl reload replay")]
+    #[command(
+        after_help = "Example: replay token revoke alice --file tokens.jsonl && systemctl reload replay"
+    )]
     Revoke(NamedToken),
     /// Replace a token and print the new one; a running server obeys at its next SIGHUP
     ///
-    /// The line of the token stays as it is otherwise. The server then ends what belongs to the old token.
+    /// The line of the token stays as it is otherwise. The server then ends what belongs to the old
+    /// token.
     Rotate(NamedToken),
 }
 
@@ -136,7 +153,12 @@ pub struct NewToken {
     #[arg(long = "own", value_name = "DIR[:ro|:rw]", value_hint = clap::ValueHint::DirPath)]
     pub own: Vec<PathBuf>,
     /// Give it sets of tools of its own instead of those of the server
-    #[arg(long = "own-tools", value_enum, value_delimiter = ',', value_name = "SET,...")]
+    #[arg(
+        long = "own-tools",
+        value_enum,
+        value_delimiter = ',',
+        value_name = "SET,..."
+    )]
     pub own_tools: Vec<ToolsetArg>,
     /// Let it see what all tokens do
     ///
@@ -162,14 +184,21 @@ pub struct NewToken {
 
 /// An address with its port; `localhost` is the one name that needs no looking up.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let spelt = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let spelt = text
+        .strip_prefix("localhost:")
+        .map(|port| format!("127.0.0.1:{port}"));
     let parsed = spelt.as_deref().unwrap_or(text).parse();
-    parsed.map_err(|_| "it must be an address and a port, such as 127.0.0.1:8000 or [::1]:8000".to_owned())
+    parsed.map_err(|_| {
+        "it must be an address and a port, such as 127.0.0.1:8000 or [::1]:8000".to_owned()
+    })
 }
 
-/// A name as it stands in `Host`, whose port does not count; an IPv6 address in its brackets (RFC 3986, 3.2.2).
+/// A name as it stands in `Host`, whose port does not count; an IPv6 address in its brackets (RFC
+/// 3986, 3.2.2).
 fn host(text: &str) -> Result<String, String> {
-    let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
     if let Ok(address) = inner.unwrap_or(text).parse::<Ipv6Addr>() {
         return Ok(format!("[{address}]"));
     }
@@ -189,16 +218,32 @@ mod tests {
     fn an_address_is_no_name_but_for_this_machine() {
         assert_eq!(address("localhost:0").unwrap().to_string(), "127.0.0.1:0");
         assert_eq!(address("[::1]:8000").unwrap().to_string(), "[::1]:8000");
-        for wrong in ["box:8000", ":8000", "8000", "127.0.0.1", "localhost:", "localhost:x"] {
+        for wrong in [
+            "box:8000",
+            ":8000",
+            "8000",
+            "127.0.0.1",
+            "localhost:",
+            "localhost:x",
+        ] {
             assert!(address(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_host_is_a_name_without_its_port() {
-        let said = ["MCP.example", "10.0.0.1", "::1", "[2001:DB8::1]"].map(|text| host(text).unwrap());
+        let said =
+            ["MCP.example", "10.0.0.1", "::1", "[2001:DB8::1]"].map(|text| host(text).unwrap());
         assert_eq!(said, ["mcp.example", "10.0.0.1", "[::1]", "[2001:db8::1]"]);
-        for wrong in ["x.com:80", "https://x.com", "x.com/", "", "[::1]:80", "[x]", "a b"] {
+        for wrong in [
+            "x.com:80",
+            "https://x.com",
+            "x.com/",
+            "",
+            "[::1]:80",
+            "[x]",
+            "a b",
+        ] {
             assert!(host(wrong).is_err(), "{wrong}");
         }
     }

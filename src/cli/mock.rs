@@ -37,7 +37,8 @@ pub struct MockServe {
     pub journal: Option<PathBuf>,
     /// Check what the client does against this file
     ///
-    /// At the end the mock prints a report on stderr. The exit status is 1 if the client did too little or too much.
+    /// At the end the mock prints a report on stderr. The exit status is 1 if the client did too
+    /// little or too much.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub expect: Option<PathBuf>,
     /// Write the report of --expect to this file, too
@@ -77,7 +78,8 @@ pub struct Redact {
 /// `replay mock ...`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum MockAction {
-    /// Say what is wrong with a manifest, with line and column; the exit status is 1 if something is
+    /// Say what is wrong with a manifest, with line and column; the exit status is 1 if something
+    /// is
     Check {
         /// The manifest
         #[arg(value_hint = clap::ValueHint::FilePath)]

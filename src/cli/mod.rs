@@ -1,4 +1,5 @@
-//! argv as it was typed: the one declaration of flags, from which help, man page and completions are derived.
+//! argv as it was typed: the one declaration of flags, from which help, man page and completions
+//! are derived.
 
 mod audit;
 mod calls;
@@ -30,7 +31,9 @@ pub use calls::{CallsAction, CallsRun, Isolation, OnMissArg};
 pub use changes::{ChangesAction, ChangesOf, UndoArguments};
 pub use credentials::{CredentialArgs, DeclaredCredential};
 pub use help::parse;
-pub use http::{BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile};
+pub use http::{
+    BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile,
+};
 pub use mock::{MockAction, MockServe, Redact};
 pub use options::{Errors, Home, LinkedGit, LogLevel, NetworkArg, Options, Sandbox, ToolsetArg};
 pub use python::PythonArgs;
@@ -38,12 +41,19 @@ pub use setup::{Client, SetupArgs};
 pub use telemetry::{HealthArgs, TelemetryArgs};
 pub use undo::{Undo, UndoArgs, UndoFull};
 
-/// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed directories
+/// An MCP server that gives an agent files, search, edits and a shell, held inside the allowed
+/// directories
 ///
-/// An agent's client starts `replay --mcp-server --allow DIR:rw` and talks to it over stdin and stdout, or over HTTP. The server
-/// reads and writes nothing outside the allowed directories, whatever links, races or spellings an agent tries.
+/// An agent's client starts `replay --mcp-server --allow DIR:rw` and talks to it over stdin and
+/// stdout, or over HTTP. The server reads and writes nothing outside the allowed directories,
+/// whatever links, races or spellings an agent tries.
 #[derive(Debug, Parser)]
-#[command(name = "replay", version, arg_required_else_help = true, subcommand_negates_reqs = true)]
+#[command(
+    name = "replay",
+    version,
+    arg_required_else_help = true,
+    subcommand_negates_reqs = true
+)]
 pub struct Cli {
     #[command(flatten)]
     pub server: ServerArgs,
@@ -80,12 +90,14 @@ pub struct ServerArgs {
 pub enum Command {
     /// Print the configuration that makes an MCP client start this server, or write it (--write)
     ///
-    /// The server gets the working directory, or those of --allow. The entry names this program and the directories by absolute paths.
+    /// The server gets the working directory, or those of --allow. The entry names this program and
+    /// the directories by absolute paths.
     #[command(after_help = "Example: replay setup claude --write --allow .:rw -- --tools all")]
     Setup(SetupArgs),
     /// Tell what this machine can do for a server, and what to run where something is missing
     ///
-    /// The flags are those of the server. The exit status is 0 if commands can run behind walls, else 1.
+    /// The flags are those of the server. The exit status is 0 if commands can run behind walls,
+    /// else 1.
     Doctor {
         /// Print it as JSON
         #[arg(long)]
@@ -124,12 +136,15 @@ pub enum Command {
         #[command(subcommand)]
         action: SandboxAction,
     },
-    /// Ask which rule decides about a path, a connection or a program; the exit status is 1 for a denial
+    /// Ask which rule decides about a path, a connection or a program; the exit status is 1 for a
+    /// denial
     ///
-    /// The flags are those of the server. The answer names the flag that would allow it, and what that would allow besides.
+    /// The flags are those of the server. The answer names the flag that would allow it, and what
+    /// that would allow besides.
     #[command(after_help = "Example: replay why write .git/hooks/pre-commit --allow .:rw")]
     Why(WhyArgs),
-    /// Find the rules about the network (--allow-net) that a program needs, or list the sets that they can name
+    /// Find the rules about the network (--allow-net) that a program needs, or list the sets that
+    /// they can name
     Net {
         /// What to do
         #[command(subcommand)]
@@ -169,13 +184,16 @@ pub enum Command {
 pub enum NetAction {
     /// List the sets of hosts, and the rules of each
     Sets,
-    /// Run a program that reaches everything, and print the rules that it needed; the exit status is the program's
+    /// Run a program that reaches everything, and print the rules that it needed; the exit status
+    /// is the program's
     ///
-    /// It runs as the commands of a server do, inside the walls. Without --allow DIR:rw it may write to the working directory.
-    /// What --deny-net names stays denied, and so do this machine and its metadata, unless --allow-net names their addresses.
+    /// It runs as the commands of a server do, inside the walls. Without --allow DIR:rw it may
+    /// write to the working directory. What --deny-net names stays denied, and so do this machine
+    /// and its metadata, unless --allow-net names their addresses.
     #[command(after_help = "Example: replay net learn -- npm ci")]
     Learn {
-        /// Write the rules to this file instead of stdout (`-`), where what the program writes is, too
+        /// Write the rules to this file instead of stdout (`-`), where what the program writes is,
+        /// too
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         out: Option<PathBuf>,
         /// The program and its arguments, after `--`
@@ -208,7 +226,8 @@ pub struct WhyArgs {
     /// What would be done with it
     #[arg(value_enum)]
     pub access: Access,
-    /// A path; for connect HOST:PORT, udp://HOST:PORT or a URL; for run the name or the path of a program
+    /// A path; for connect HOST:PORT, udp://HOST:PORT or a URL; for run the name or the path of a
+    /// program
     pub what: OsString,
     /// Print the answer as JSON
     #[arg(long)]
@@ -255,7 +274,8 @@ pub struct BenchArgs {
     pub rounds: u32,
 }
 
-/// The name of a tool. Completions know all of them; the error about another one names the nearest, and where all are.
+/// The name of a tool. Completions know all of them; the error about another one names the nearest,
+/// and where all are.
 #[derive(Clone)]
 struct ToolName;
 
@@ -268,13 +288,20 @@ impl ToolName {
 impl TypedValueParser for ToolName {
     type Value = String;
 
-    fn parse_ref(&self, command: &clap::Command, arg: Option<&Arg>, typed: &OsStr) -> Result<String, clap::Error> {
-        Self::known().parse_ref(command, arg, typed).map_err(|mut error| {
-            error.remove(ContextKind::ValidValue);
-            let list = "'replay tools --tools all' lists the tools".into();
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![list]));
-            error
-        })
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        typed: &OsStr,
+    ) -> Result<String, clap::Error> {
+        Self::known()
+            .parse_ref(command, arg, typed)
+            .map_err(|mut error| {
+                error.remove(ContextKind::ValidValue);
+                let list = "'replay tools --tools all' lists the tools".into();
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![list]));
+                error
+            })
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {

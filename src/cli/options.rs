@@ -1,7 +1,7 @@
 //! Flags that every mode understands, and their values.
 //!
-//! The first paragraph of each is what `--help` and completions say; `replay help` and the man page say all of it. `hide_short_help`
-//! keeps what few people need out of `--help`.
+//! The first paragraph of each is what `--help` and completions say; `replay help` and the man page
+//! say all of it. `hide_short_help` keeps what few people need out of `--help`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::help::{COMMANDS as OF_COMMANDS, DIRECTORIES, LIMITS, SERVER, WALLS};
 use super::ranges::{
-    CACHE_MIB, COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES, PROCESSES,
-    REPLY_TOKENS, SEARCH_MEMORY_MIB, TIMEOUT_SECS,
+    CACHE_MIB, COMMANDS, CPU_SECS, FILE_BYTES, MEMORY_BYTES, MEMORY_MIB, OPEN_FILES, OUTPUT_BYTES,
+    PROCESSES, REPLY_TOKENS, SEARCH_MEMORY_MIB, TIMEOUT_SECS,
 };
 use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
 use crate::egress::SETS;
@@ -25,7 +25,10 @@ use crate::limits;
 
 /// Flags that every mode understands.
 #[derive(Clone, Debug, Parser)]
-#[expect(clippy::struct_excessive_bools, reason = "flags that say nothing but that they are there")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags that say nothing but that they are there"
+)]
 pub struct Options {
     /// Allow a directory: read-only, or with `:rw` at its end also for writing
     ///
@@ -43,58 +46,64 @@ pub struct Options {
     pub sandbox_profile: Option<PathBuf>,
     /// Keep a path below an allowed directory read-only
     ///
-    /// The path need not exist yet; a relative one begins where `replay` is started. Paths that programs trust, such as .git/hooks, are
-    /// read-only without this flag. The file tools always obey it. Only the tier `namespaces` can make commands obey it, so without
-    /// that tier commands are refused.
+    /// The path need not exist yet; a relative one begins where `replay` is started. Paths that
+    /// programs trust, such as .git/hooks, are read-only without this flag. The file tools always
+    /// obey it. Only the tier `namespaces` can make commands obey it, so without that tier commands
+    /// are refused.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub protect: Vec<PathBuf>,
     /// Let agents change a path that is read-only by default
     ///
-    /// This holds for all such paths below it, too. Repeatable. `replay sandbox explain` lists the paths.
+    /// This holds for all such paths below it, too. Repeatable. `replay sandbox explain` lists the
+    /// paths.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub unprotect: Vec<PathBuf>,
     /// Keep what programs outside the walls run as it is
     ///
-    /// That is hooks, programs that a configuration of git names, scripts that npm runs on install, .envrc, .husky, .mcp.json and tasks
-    /// and settings of VS Code, also those that commands make anew. Without this flag replies and the audit log tell of such a change.
+    /// That is hooks, programs that a configuration of git names, scripts that npm runs on install,
+    /// .envrc, .husky, .mcp.json and tasks and settings of VS Code, also those that commands make
+    /// anew. Without this flag replies and the audit log tell of such a change.
     #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
     pub freeze_sinks: bool,
 
     /// Hide what matches this pattern from tools, commands and Python
     ///
-    /// Repeatable. A pattern without a slash is a name at any depth below the allowed directories, such as .env or '*.pem'. One with a
-    /// slash is a path in an allowed directory, such as config/secrets. What lies in a hidden directory is hidden. Only the tier
-    /// `namespaces` can hide from commands.
+    /// Repeatable. A pattern without a slash is a name at any depth below the allowed directories,
+    /// such as .env or '*.pem'. One with a slash is a path in an allowed directory, such as
+    /// config/secrets. What lies in a hidden directory is hidden. Only the tier `namespaces` can
+    /// hide from commands.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATTERN")]
     pub hide: Vec<String>,
-    /// Choose what commands get of a git repository that an allowed directory belongs to and that lies outside [default: auto]
+    /// Choose what commands get of a git repository that an allowed directory belongs to and that
+    /// lies outside [default: auto]
     ///
     /// `.git` of a linked worktree or of a submodule is a file that names such a repository.
     #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND", hide_short_help = true)]
     pub git: Option<LinkedGit>,
     /// Let commands sign commits with the ssh-agent that `SSH_AUTH_SOCK` names
     ///
-    /// `git commit -S` signs with the agent's first key, if user.signingKey names no other. The agent is asked for its keys and for
-    /// signatures of git, and for nothing else, so nobody can log in with it.
+    /// `git commit -S` signs with the agent's first key, if user.signingKey names no other. The
+    /// agent is asked for its keys and for signatures of git, and for nothing else, so nobody can
+    /// log in with it.
     #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
     pub ssh_sign: bool,
     /// Let commands connect to this unix socket of a program outside
     ///
-    /// Repeatable. The program must listen when the server starts, and the server must be started again when the program is. Commands
-    /// get whatever the program does for those who connect: the socket of docker gives them this machine. Only the tier `namespaces`
-    /// has unix sockets.
+    /// Repeatable. The program must listen when the server starts, and the server must be started
+    /// again when the program is. Commands get whatever the program does for those who connect: the
+    /// socket of docker gives them this machine. Only the tier `namespaces` has unix sockets.
     #[arg(long, global = true, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub allow_socket: Vec<PathBuf>,
     /// Choose the kernel walls around commands [default: require]
     ///
-    /// `require` builds the best walls that the machine allows, and refuses commands if it allows none. `off` runs commands
-    /// without walls.
+    /// `require` builds the best walls that the machine allows, and refuses commands if it allows
+    /// none. `off` runs commands without walls.
     #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "MODE")]
     pub sandbox: Option<Sandbox>,
     /// Choose the network of commands [default: loopback]
     ///
-    /// Only the tier `namespaces` can give commands a loopback of their own. Without that tier, the default gives them no network,
-    /// and an explicit `loopback` refuses commands.
+    /// Only the tier `namespaces` can give commands a loopback of their own. Without that tier, the
+    /// default gives them no network, and an explicit `loopback` refuses commands.
     #[arg(long, global = true, help_heading = WALLS, value_parser = NetworkParser, value_name = "KIND")]
     pub network: Option<NetworkArg>,
     /// Give commands the system's network; the same as --network host
@@ -102,10 +111,11 @@ pub struct Options {
     pub allow_network: bool,
     /// Let commands reach these hosts, and nothing else of the network
     ///
-    /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or `:*` behind it or for ports 80 and
-    /// 443, or a set such as @npm (`replay net sets` lists them), or requests, such as `GET,HEAD https://api.example.com/v1/**`, or
-    /// datagrams, such as `udp://ntp.example.com:123`. An allowed name leads to a private address only if that is allowed, too.
-    /// Commands keep a loopback of their own.
+    /// Repeatable. RULE is a host, `*.` and a host, an address or a network, each with `:PORT` or
+    /// `:*` behind it or for ports 80 and 443, or a set such as @npm (`replay net sets` lists
+    /// them), or requests, such as `GET,HEAD https://api.example.com/v1/**`, or datagrams, such as
+    /// `udp://ntp.example.com:123`. An allowed name leads to a private address only if that is
+    /// allowed, too. Commands keep a loopback of their own.
     #[arg(long, global = true, help_heading = WALLS, value_name = "RULE")]
     pub allow_net: Vec<String>,
     /// Keep commands from these hosts, of those that --allow-net allows
@@ -117,13 +127,14 @@ pub struct Options {
     pub credentials: CredentialArgs,
     /// Let commands reach the hosts of a set; the same as --allow-net @SET
     ///
-    /// Whoever may publish at these hosts may read what commands send there. `replay net sets` lists the sets.
+    /// Whoever may publish at these hosts may read what commands send there. `replay net sets`
+    /// lists the sets.
     #[arg(long, global = true, help_heading = WALLS, value_name = "SET", value_parser = PossibleValuesParser::new(SETS.iter().flat_map(|set| set.names)))]
     pub net: Vec<String>,
     /// Log each decision about a connection of a command in this file, as a line of JSON
     ///
-    /// The log is for --allow-net. It never holds up a connection: lines that cannot be written in time are lost, and the log
-    /// says how many. Agents must not be able to reach the file.
+    /// The log is for --allow-net. It never holds up a connection: lines that cannot be written in
+    /// time are lost, and the log says how many. Agents must not be able to reach the file.
     #[arg(long, global = true, help_heading = WALLS, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub net_log: Option<PathBuf>,
     /// Commands reach everything, and this keeps what they reached
@@ -131,8 +142,8 @@ pub struct Options {
     pub learned: Option<Arc<Learned>>,
     /// Choose how far a program is held whose calls are recorded or answered
     ///
-    /// By default the best that the machine allows, but never `env`. If the flag is given and the machine does not allow that
-    /// kind, the program does not run.
+    /// By default the best that the machine allows, but never `env`. If the flag is given and the
+    /// machine does not allow that kind, the program does not run.
     #[arg(long, global = true, help_heading = WALLS, value_enum, value_name = "KIND")]
     pub isolation: Option<Isolation>,
     /// Run commands in this shell [default: /bin/bash, or /bin/sh where there is none]
@@ -142,8 +153,8 @@ pub struct Options {
     pub shell: Option<PathBuf>,
     /// Set a variable for commands, or pass one of the server's environment
     ///
-    /// Repeatable. NAME may be a glob with `*`. A glob never passes secrets such as *TOKEN* or *_KEY; an exact name does. Programs
-    /// of `replay calls` get the whole environment.
+    /// Repeatable. NAME may be a glob with `*`. A glob never passes secrets such as *TOKEN* or
+    /// *_KEY; an exact name does. Programs of `replay calls` get the whole environment.
     #[arg(long, global = true, help_heading = WALLS, value_name = "NAME|NAME=VALUE")]
     pub env: Vec<OsString>,
     /// Choose HOME of commands [default: private]
@@ -151,11 +162,13 @@ pub struct Options {
     pub home: Option<Home>,
     /// Keep the caches of package managers in this directory when the server ends
     ///
-    /// It is made if it does not exist, and must lie outside the allowed directories. Commands alone use it, as ~/.cache, ~/.npm and their
-    /// like. What one command leaves there later ones run. So give each trust a directory of its own.
+    /// It is made if it does not exist, and must lie outside the allowed directories. Commands
+    /// alone use it, as ~/.cache, ~/.npm and their like. What one command leaves there later ones
+    /// run. So give each trust a directory of its own.
     #[arg(long, global = true, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cache: Option<PathBuf>,
-    /// Keep so many MiB of these caches (8192 by default); those that were not used for longest go first
+    /// Keep so many MiB of these caches (8192 by default); those that were not used for longest go
+    /// first
     #[arg(long, global = true, help_heading = WALLS, value_name = "MIB", value_parser = CACHE_MIB.parser(), hide_short_help = true)]
     pub cache_mib: Option<u64>,
     /// Set author and committer of the commits that commands make, as `NAME <MAIL>`
@@ -173,12 +186,14 @@ pub struct Options {
     pub no_toolchains: bool,
     /// Hide what cargo and Go have downloaded from commands
     ///
-    /// Without this flag commands that have no network see the crates of crates.io and the modules of Go that are there, read-only.
+    /// Without this flag commands that have no network see the crates of crates.io and the modules
+    /// of Go that are there, read-only.
     #[arg(long, global = true, help_heading = WALLS, hide_short_help = true)]
     pub no_toolchain_caches: bool,
     /// Limit the processes and threads of all commands together (4096 by default)
     ///
-    /// Only the tier `namespaces` can hold this limit. If the flag is given and that tier cannot be built, commands are refused.
+    /// Only the tier `namespaces` can hold this limit. If the flag is given and that tier cannot be
+    /// built, commands are refused.
     #[arg(long, global = true, help_heading = LIMITS, value_name = "COUNT", value_parser = PROCESSES.parser(), hide_short_help = true)]
     pub limit_processes: Option<u64>,
     /// Limit the size of a file that commands write, in bytes
@@ -189,19 +204,22 @@ pub struct Options {
     pub limit_cpu_secs: Option<u64>,
     /// Limit the memory of all processes of a command together, in bytes
     ///
-    /// A cgroup holds this limit where the server has one to itself. Elsewhere the server looks ten times a second.
+    /// A cgroup holds this limit where the server has one to itself. Elsewhere the server looks ten
+    /// times a second.
     #[arg(long, global = true, help_heading = LIMITS, value_name = "BYTES", value_parser = MEMORY_BYTES.parser(), hide_short_help = true)]
     pub limit_memory_bytes: Option<u64>,
     /// Limit the open files of each process of a command (16384 by default)
     #[arg(long, global = true, help_heading = LIMITS, value_name = "COUNT", value_parser = OPEN_FILES.parser(), hide_short_help = true)]
     pub limit_open_files: Option<u64>,
-    /// Wait so many seconds for a command that asks for no limit; after that it goes on in the background (30 by default)
+    /// Wait so many seconds for a command that asks for no limit; after that it goes on in the
+    /// background (30 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub command_timeout_secs: Option<u64>,
     /// Limit the time that a command may ask for, in seconds (600 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub max_command_timeout_secs: Option<u64>,
-    /// Show so many bytes of each of a command's two streams (524288 by default); a log has the whole
+    /// Show so many bytes of each of a command's two streams (524288 by default); a log has the
+    /// whole
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub output_cap_bytes: Option<u64>,
     /// Run so many commands at the same time (16 by default)
@@ -210,7 +228,8 @@ pub struct Options {
     /// Run so many background commands at the same time (16 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "COUNT", value_parser = COMMANDS.parser(), hide_short_help = true)]
     pub max_background_commands: Option<u64>,
-    /// Keep so many bytes of the output of each background command, and of a longer stream than is shown (16777216 by default)
+    /// Keep so many bytes of the output of each background command, and of a longer stream than is
+    /// shown (16777216 by default)
     #[arg(long, global = true, help_heading = OF_COMMANDS, value_name = "BYTES", value_parser = OUTPUT_BYTES.parser(), hide_short_help = true)]
     pub background_output_bytes: Option<u64>,
     #[command(flatten)]
@@ -223,37 +242,40 @@ pub struct Options {
     pub tools: Vec<ToolsetArg>,
     /// Report failures of tools to older clients in this style
     ///
-    /// This concerns the revisions of the protocol that begin with a handshake. `results` is for clients that hide JSON-RPC errors
-    /// from their model.
+    /// This concerns the revisions of the protocol that begin with a handshake. `results` is for
+    /// clients that hide JSON-RPC errors from their model.
     #[arg(long, global = true, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
     pub errors: Errors,
     /// Cut replies longer than about so many tokens (100000 by default)
     ///
-    /// 0 cuts none. A token counts as three bytes. This concerns files, lists and trees, and output of commands if it is given. `maxTokens`,
-    /// `limit` and `depth` of a call win.
+    /// 0 cuts none. A token counts as three bytes. This concerns files, lists and trees, and output
+    /// of commands if it is given. `maxTokens`, `limit` and `depth` of a call win.
     #[arg(long, global = true, help_heading = SERVER, value_name = "TOKENS", value_parser = REPLY_TOKENS.parser(), hide_short_help = true)]
     pub reply_tokens: Option<u64>,
     /// Do not wait for the disk when a file is written
     ///
-    /// This saves most of the time of a small edit. A file is still whole after kill -9, but not after a power cut. Use it for
-    /// trees that you can make again.
+    /// This saves most of the time of a small edit. A file is still whole after kill -9, but not
+    /// after a power cut. Use it for trees that you can make again.
     #[arg(long, global = true, help_heading = SERVER, hide_short_help = true)]
     pub no_fsync: bool,
     /// Limit the memory that all calls hold together, in MiB
     ///
-    /// This counts files, requests, replies and recordings. A call that needs more waits, or is refused. With several tokens each
-    /// leaves the others as much as it takes. By default a quarter of the memory of the machine, or of its cgroup.
+    /// This counts files, requests, replies and recordings. A call that needs more waits, or is
+    /// refused. With several tokens each leaves the others as much as it takes. By default a
+    /// quarter of the memory of the machine, or of its cgroup.
     #[arg(long, global = true, help_heading = SERVER, value_name = "MIB", value_parser = MEMORY_MIB.parser(), hide_short_help = true)]
     pub memory_mib: Option<u64>,
     /// Remember in so many MiB what searches learn about files
     ///
-    /// The next search then reads less. At most a quarter of --memory-mib is used; 0 remembers nothing.
+    /// The next search then reads less. At most a quarter of --memory-mib is used; 0 remembers
+    /// nothing.
     #[arg(long, global = true, help_heading = SERVER, value_name = "MIB", default_value_t = limits::DEFAULT_SEARCH_MEMORY_MIB,
         value_parser = SEARCH_MEMORY_MIB.parser(), hide_short_help = true)]
     pub search_memory_mib: u64,
     /// Keep nothing of that for later sessions
     ///
-    /// Otherwise it is kept in ~/.cache/replay-search, where no agent reaches it, and the first search of the next session reads less too.
+    /// Otherwise it is kept in ~/.cache/replay-search, where no agent reaches it, and the first
+    /// search of the next session reads less too.
     #[arg(long, global = true, help_heading = SERVER, hide_short_help = true)]
     pub no_search_cache: bool,
     /// Accept messages of at most so many bytes
@@ -297,7 +319,10 @@ const NETWORKS: [(&str, &str); 4] = [
     ("none", "No network"),
     ("loopback", "A loopback of their own"),
     ("host", "The system's network"),
-    ("replay:SET", "What a mock set of `replay calls` answers, from ./keploy or DIR/SET"),
+    (
+        "replay:SET",
+        "What a mock set of `replay calls` answers, from ./keploy or DIR/SET",
+    ),
 ];
 
 const NETWORK_KINDS: [&str; 4] = [NETWORKS[0].0, NETWORKS[1].0, NETWORKS[2].0, NETWORKS[3].0];
@@ -308,7 +333,10 @@ impl NetworkArg {
             "none" => Some(Self::None),
             "loopback" => Some(Self::Loopback),
             "host" => Some(Self::Host),
-            _ => text.strip_prefix("replay:").filter(|set| !set.is_empty()).map(|set| Self::Replay(set.to_owned())),
+            _ => text
+                .strip_prefix("replay:")
+                .filter(|set| !set.is_empty())
+                .map(|set| Self::Replay(set.to_owned())),
         }
     }
 }
@@ -332,16 +360,27 @@ impl NetworkParser {
 impl TypedValueParser for NetworkParser {
     type Value = NetworkArg;
 
-    fn parse_ref(&self, command: &clap::Command, arg: Option<&Arg>, typed: &OsStr) -> Result<NetworkArg, clap::Error> {
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        typed: &OsStr,
+    ) -> Result<NetworkArg, clap::Error> {
         if let Some(network) = typed.to_str().and_then(NetworkArg::of) {
             return Ok(network);
         }
         let refused = Self::kinds().parse_ref(command, arg, typed);
-        Err(refused.err().unwrap_or_else(|| clap::Error::new(ErrorKind::InvalidValue)))
+        Err(refused
+            .err()
+            .unwrap_or_else(|| clap::Error::new(ErrorKind::InvalidValue)))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(NETWORKS.map(|(kind, help)| PossibleValue::new(kind).help(help)).into_iter()))
+        Some(Box::new(
+            NETWORKS
+                .map(|(kind, help)| PossibleValue::new(kind).help(help))
+                .into_iter(),
+        ))
     }
 }
 

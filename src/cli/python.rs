@@ -13,7 +13,8 @@ pub struct PythonArgs {
     /// Limit the time that Python code may ask for, in seconds (300 by default)
     #[arg(long, help_heading = "Python", hide_short_help = true, global = true, value_name = "SECS", value_parser = TIMEOUT_SECS.parser())]
     pub max_cell_secs: Option<u64>,
-    /// End a Python session that nobody uses for so many seconds (3600 by default); its variables are lost
+    /// End a Python session that nobody uses for so many seconds (3600 by default); its variables
+    /// are lost
     #[arg(long, help_heading = "Python", hide_short_help = true, global = true, value_name = "SECS", value_parser = IDLE_SECS.parser())]
     pub python_idle_timeout_secs: Option<u64>,
     /// Start each Python interpreter only when a session needs it

@@ -16,33 +16,72 @@ impl Range {
 }
 
 /// A shell with a pipeline needs a few; the most is `PID_MAX_LIMIT` of proc(5).
-pub const PROCESSES: Range = Range { min: 8, max: 4_194_304 };
+pub const PROCESSES: Range = Range {
+    min: 8,
+    max: 4_194_304,
+};
 /// Below a page nothing useful can be written.
-pub const FILE_BYTES: Range = Range { min: 4096, max: MAX_BYTES };
+pub const FILE_BYTES: Range = Range {
+    min: 4096,
+    max: MAX_BYTES,
+};
 /// Up to a day.
-pub const CPU_SECS: Range = Range { min: 1, max: 86_400 };
+pub const CPU_SECS: Range = Range {
+    min: 1,
+    max: 86_400,
+};
 /// A shell and its tools need some.
-pub const MEMORY_BYTES: Range = Range { min: 16 * 1024 * 1024, max: MAX_BYTES };
+pub const MEMORY_BYTES: Range = Range {
+    min: 16 * 1024 * 1024,
+    max: MAX_BYTES,
+};
 /// The most is what the kernel allows by default (`fs.nr_open`, proc(5)).
-pub const OPEN_FILES: Range = Range { min: 32, max: 1_048_576 };
+pub const OPEN_FILES: Range = Range {
+    min: 32,
+    max: 1_048_576,
+};
 /// Commands at the same time.
 pub const COMMANDS: Range = Range { min: 1, max: 1024 };
 /// Output that is kept.
-pub const OUTPUT_BYTES: Range = Range { min: 1024, max: 1 << 30 };
+pub const OUTPUT_BYTES: Range = Range {
+    min: 1024,
+    max: 1 << 30,
+};
 /// Up to a TiB.
-pub const MEMORY_MIB: Range = Range { min: limits::MIN_MEMORY_MIB, max: 1024 * 1024 };
+pub const MEMORY_MIB: Range = Range {
+    min: limits::MIN_MEMORY_MIB,
+    max: 1024 * 1024,
+};
 /// Up to a TiB.
-pub const SEARCH_MEMORY_MIB: Range = Range { min: 0, max: 1024 * 1024 };
+pub const SEARCH_MEMORY_MIB: Range = Range {
+    min: 0,
+    max: 1024 * 1024,
+};
 /// Up to a GiB of text.
-pub const REPLY_TOKENS: Range = Range { min: 0, max: (1 << 30) / limits::BYTES_PER_TOKEN as u64 };
+pub const REPLY_TOKENS: Range = Range {
+    min: 0,
+    max: (1 << 30) / limits::BYTES_PER_TOKEN as u64,
+};
 /// Up to 30 days.
-pub const IDLE_SECS: Range = Range { min: 1, max: 30 * 86_400 };
+pub const IDLE_SECS: Range = Range {
+    min: 1,
+    max: 30 * 86_400,
+};
 /// Up to a day.
-pub const TIMEOUT_SECS: Range = Range { min: 1, max: 86_400 };
+pub const TIMEOUT_SECS: Range = Range {
+    min: 1,
+    max: 86_400,
+};
 /// Up to a TiB.
-pub const UNDO_MIB: Range = Range { min: 1, max: 1024 * 1024 };
+pub const UNDO_MIB: Range = Range {
+    min: 1,
+    max: 1024 * 1024,
+};
 /// Up to a TiB.
-pub const CACHE_MIB: Range = Range { min: 1, max: 1024 * 1024 };
+pub const CACHE_MIB: Range = Range {
+    min: 1,
+    max: 1024 * 1024,
+};
 /// Up to ten years.
 pub const UNDO_DAYS: Range = Range { min: 1, max: 3650 };
 /// 1 PiB: more is a slip of the finger.

@@ -12,8 +12,9 @@ use crate::limits::HEALTH_TIMEOUT_SECS;
 pub struct TelemetryArgs {
     /// Export a span of each request to the OpenTelemetry collector at this URL
     ///
-    /// The spans go to /v1/traces below it, over OTLP/HTTP as JSON. The server reads the variables `OTEL_EXPORTER_OTLP_ENDPOINT`,
-    /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and
+    /// The spans go to /v1/traces below it, over OTLP/HTTP as JSON. The server reads the variables
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`,
+    /// `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and
     /// `OTEL_TRACES_SAMPLER`.
     #[arg(long, help_heading = super::help::SERVER, hide_short_help = true, value_name = "URL", value_hint = clap::ValueHint::Url)]
     pub otlp_endpoint: Option<String>,

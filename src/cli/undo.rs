@@ -23,7 +23,8 @@ pub struct UndoArgs {
     pub undo_full: Option<UndoFull>,
     /// Keep nothing of these files, such as target/**; replies tell
     ///
-    /// A glob over paths below the allowed directory. Repeatable. For trees that programs make again and whose keeping costs too much.
+    /// A glob over paths below the allowed directory. Repeatable. For trees that programs make
+    /// again and whose keeping costs too much.
     #[arg(long, global = true, help_heading = UNDO, value_name = "GLOB", hide_short_help = true)]
     pub undo_skip: Vec<String>,
 }

@@ -1,7 +1,12 @@
-//! `replay bench`: the short version of `benches/peers`, on a tree of the user's own, beside what is installed here.
+//! `replay bench`: the short version of `benches/peers`, on a tree of the user's own, beside what
+//! is installed here.
 //!
-//! Nothing is written to the tree. The server is this program again, over stdio, as a client starts it.
-#![expect(clippy::disallowed_methods, reason = "it starts the programs it compares, none of which an agent chose")]
+//! Nothing is written to the tree. The server is this program again, over stdio, as a client starts
+//! it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it starts the programs it compares, none of which an agent chose"
+)]
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,21 +28,33 @@ use crate::text::escape::show_path;
 
 /// Measures, says on stderr how far it is, and prints the table.
 pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
-    let tree = asked.tree.canonicalize().with_context(|| format!("`{}`", show_path(&asked.tree)))?;
+    let tree = asked
+        .tree
+        .canonicalize()
+        .with_context(|| format!("`{}`", show_path(&asked.tree)))?;
     if !tree.is_dir() {
         bail!("`{}` is not a directory", show_path(&tree));
     }
-    let mut rows = vec![["what", "by", "median", "(min - max)", "count", "replay is"].map(str::to_owned)];
+    let mut rows =
+        vec![["what", "by", "median", "(min - max)", "count", "replay is"].map(str::to_owned)];
     let mut versions = Vec::new();
     for part in parts(&tree, &asked.pattern) {
         // Nobody may be reading stderr; the table is what counts.
         let _ = writeln!(std::io::stderr(), "measuring: {}", part.title);
         versions.extend(part.contenders.iter().map(|one| one.version.clone()));
-        rows.extend(rows_of(part.title, &measure(part.contenders, asked.rounds)?));
+        rows.extend(rows_of(
+            part.title,
+            &measure(part.contenders, asked.rounds)?,
+        ));
     }
     let mut table = columns(&rows, &(4..5));
     let versions: BTreeSet<String> = versions.into_iter().flatten().collect();
-    let _ = write!(table, "\nreplay {}, {}\n", env!("CARGO_PKG_VERSION"), Vec::from_iter(versions).join(", "));
+    let _ = write!(
+        table,
+        "\nreplay {}, {}\n",
+        env!("CARGO_PKG_VERSION"),
+        Vec::from_iter(versions).join(", ")
+    );
     table.push_str(
         "\nEach time runs from the request to the whole reply, or from the start of a program to its exit.\n\
          Look at the counts first: they differ where programs mean different things.\n",
@@ -68,27 +85,63 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
     let grep = json!({"regex": pattern, "directory": tree, "outputMode": "count", "maxResults": MAX_GREP_RESULTS});
     let names = json!({"directory": tree, "globs": ["**/*"], "max": 0});
     let at = || vec![OsString::from(tree)];
-    let words = |words: &[&str]| words.iter().map(OsString::from).chain(at()).collect::<Vec<_>>();
+    let words = |words: &[&str]| {
+        words
+            .iter()
+            .map(OsString::from)
+            .chain(at())
+            .collect::<Vec<_>>()
+    };
     let counts = ["-e", pattern];
     let grepping = || {
         [
-            program("rg", &["rg"], words(&[&["-uu", "-c", "--no-messages"][..], &counts].concat()), Count::Numbers),
-            program("grep", &["grep"], words(&[&["-rcIsE"][..], &counts].concat()), Count::Numbers),
+            program(
+                "rg",
+                &["rg"],
+                words(&[&["-uu", "-c", "--no-messages"][..], &counts].concat()),
+                Count::Numbers,
+            ),
+            program(
+                "grep",
+                &["grep"],
+                words(&[&["-rcIsE"][..], &counts].concat()),
+                Count::Numbers,
+            ),
         ]
     };
     let part = |title, ours: Contender, theirs: [Option<Contender>; 2]| Part {
         title,
-        contenders: std::iter::once(ours).chain(theirs.into_iter().flatten()).collect(),
+        contenders: std::iter::once(ours)
+            .chain(theirs.into_iter().flatten())
+            .collect(),
     };
     vec![
-        part("contents, first call", replay(tree, "grep_files", grep.clone(), "/count", true), grepping()),
-        part("contents, again", replay(tree, "grep_files", grep, "/count", false), grepping()),
+        part(
+            "contents, first call",
+            replay(tree, "grep_files", grep.clone(), "/count", true),
+            grepping(),
+        ),
+        part(
+            "contents, again",
+            replay(tree, "grep_files", grep, "/count", false),
+            grepping(),
+        ),
         part(
             "names of all files",
             replay(tree, "glob_search", names, "/matches", false),
             [
-                program("fd", &["fdfind", "fd"], words(&["-u", "-t", "f", "-t", "l", "."]), Count::Lines),
-                program("find", &["find"], [at(), ["!", "-type", "d"].map(Into::into).to_vec()].concat(), Count::Lines),
+                program(
+                    "fd",
+                    &["fdfind", "fd"],
+                    words(&["-u", "-t", "f", "-t", "l", "."]),
+                    Count::Lines,
+                ),
+                program(
+                    "find",
+                    &["find"],
+                    [at(), ["!", "-type", "d"].map(Into::into).to_vec()].concat(),
+                    Count::Lines,
+                ),
             ],
         ),
         part(
@@ -107,8 +160,15 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Part> {
     ]
 }
 
-/// A tool call; `count` points into the structured reply. With `fresh` each round has a session of its own.
-fn replay(tree: &Path, tool: &'static str, arguments: Value, count: &'static str, fresh: bool) -> Contender {
+/// A tool call; `count` points into the structured reply. With `fresh` each round has a session of
+/// its own.
+fn replay(
+    tree: &Path,
+    tool: &'static str,
+    arguments: Value,
+    count: &'static str,
+    fresh: bool,
+) -> Contender {
     let tree = tree.to_path_buf();
     let mut session = None;
     let work = move || {
@@ -125,19 +185,39 @@ fn replay(tree: &Path, tool: &'static str, arguments: Value, count: &'static str
         let reply: Value = serde_json::from_str(&line)?;
         let result = &reply["result"];
         if result["isError"] == true || !reply["error"].is_null() {
-            let error = reply["error"]["message"].as_str().or_else(|| result["content"][0]["text"].as_str());
+            let error = reply["error"]["message"]
+                .as_str()
+                .or_else(|| result["content"][0]["text"].as_str());
             bail!("{tool}: {}", error.unwrap_or("failed"));
         }
-        let found = result["structuredContent"].pointer(count).unwrap_or(&Value::Null);
-        let listed = || found.as_array().map_or_else(|| nodes(found), |list| list.len() as u64);
-        Ok(Trial { time, count: found.as_u64().unwrap_or_else(listed) })
+        let found = result["structuredContent"]
+            .pointer(count)
+            .unwrap_or(&Value::Null);
+        let listed = || {
+            found
+                .as_array()
+                .map_or_else(|| nodes(found), |list| list.len() as u64)
+        };
+        Ok(Trial {
+            time,
+            count: found.as_u64().unwrap_or_else(listed),
+        })
     };
-    Contender { name: "replay", version: None, work: Box::new(work) }
+    Contender {
+        name: "replay",
+        version: None,
+        work: Box::new(work),
+    }
 }
 
 /// Entries of a tree, the root included.
 fn nodes(tree: &Value) -> u64 {
-    1 + tree["children"].as_array().into_iter().flatten().map(nodes).sum::<u64>()
+    1 + tree["children"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(nodes)
+        .sum::<u64>()
 }
 
 /// How the answer of a program is counted.
@@ -149,12 +229,32 @@ enum Count {
 }
 
 /// The first of these programs that is installed.
-fn program(name: &'static str, names: &[&str], words: Vec<OsString>, count: Count) -> Option<Contender> {
+fn program(
+    name: &'static str,
+    names: &[&str],
+    words: Vec<OsString>,
+    count: Count,
+) -> Option<Contender> {
     let path = std::env::var_os("PATH")?;
-    let found = |name: &str| std::env::split_paths(&path).map(|dir| dir.join(name)).find(|path| path.is_file());
+    let found = |name: &str| {
+        std::env::split_paths(&path)
+            .map(|dir| dir.join(name))
+            .find(|path| path.is_file())
+    };
     let program: PathBuf = names.iter().find_map(|name| found(name))?;
-    let said = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok();
-    let version = said.and_then(|said| Some(String::from_utf8_lossy(&said.stdout).lines().next()?.to_owned()));
+    let said = Command::new(&program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .ok();
+    let version = said.and_then(|said| {
+        Some(
+            String::from_utf8_lossy(&said.stdout)
+                .lines()
+                .next()?
+                .to_owned(),
+        )
+    });
     let work = move || {
         let begin = Instant::now();
         let output = Command::new(&program)
@@ -164,10 +264,16 @@ fn program(name: &'static str, names: &[&str], words: Vec<OsString>, count: Coun
             .stderr(Stdio::null())
             .output()?;
         let time = begin.elapsed();
-        let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let lines = output
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty());
         let number = |line: &[u8]| {
             let digits = line.rsplit(|byte| *byte == b':').next().unwrap_or(line);
-            std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u64>().ok()).unwrap_or(0)
+            std::str::from_utf8(digits)
+                .ok()
+                .and_then(|digits| digits.parse::<u64>().ok())
+                .unwrap_or(0)
         };
         let count = match count {
             Count::Lines => lines.count() as u64,
@@ -175,7 +281,11 @@ fn program(name: &'static str, names: &[&str], words: Vec<OsString>, count: Coun
         };
         Ok(Trial { time, count })
     };
-    Some(Contender { name, version, work: Box::new(work) })
+    Some(Contender {
+        name,
+        version,
+        work: Box::new(work),
+    })
 }
 
 /// The times of one contender, sorted, and its last count.
@@ -187,17 +297,27 @@ struct Cell {
 
 impl Cell {
     fn median(&self) -> Duration {
-        self.times.get(self.times.len() / 2).copied().unwrap_or_default()
+        self.times
+            .get(self.times.len() / 2)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
 /// One warm-up each, then rounds in turns, so that all meet the same machine.
 fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
-    let mut cells: Vec<Cell> =
-        contenders.iter().map(|one| Cell { name: one.name, times: Vec::new(), count: 0 }).collect();
+    let mut cells: Vec<Cell> = contenders
+        .iter()
+        .map(|one| Cell {
+            name: one.name,
+            times: Vec::new(),
+            count: 0,
+        })
+        .collect();
     for round in 0..=rounds {
         for (contender, cell) in contenders.iter_mut().zip(&mut cells) {
-            let trial = (contender.work)().with_context(|| format!("while measuring {}", contender.name))?;
+            let trial = (contender.work)()
+                .with_context(|| format!("while measuring {}", contender.name))?;
             cell.count = trial.count;
             if round > 0 {
                 cell.times.push(trial.time);
@@ -211,7 +331,10 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Cell>> {
 }
 
 fn rows_of(title: &str, cells: &[Cell]) -> Vec<[String; 6]> {
-    let ours = cells.first().map_or(Duration::ZERO, Cell::median).as_secs_f64();
+    let ours = cells
+        .first()
+        .map_or(Duration::ZERO, Cell::median)
+        .as_secs_f64();
     let row = |(index, cell): (usize, &Cell)| {
         let shown = |time: Option<&Duration>| duration(time.copied().unwrap_or_default());
         let ratio = match cell.median().as_secs_f64() {
@@ -222,7 +345,11 @@ fn rows_of(title: &str, cells: &[Cell]) -> Vec<[String; 6]> {
             if index == 0 { title } else { "" }.to_owned(),
             cell.name.to_owned(),
             duration(cell.median()),
-            format!("({} - {})", shown(cell.times.first()), shown(cell.times.last())),
+            format!(
+                "({} - {})",
+                shown(cell.times.first()),
+                shown(cell.times.last())
+            ),
             cell.count.to_string(),
             ratio,
         ]
@@ -241,24 +368,42 @@ struct Client {
 impl Client {
     fn start(tree: &Path) -> Result<Self> {
         let mut child = Command::new("/proc/self/exe")
-            .args(["--mcp-server", "--tools", "files", "--log-level", "off", "--no-search-cache", "--allow-read"])
+            .args([
+                "--mcp-server",
+                "--tools",
+                "files",
+                "--log-level",
+                "off",
+                "--no-search-cache",
+                "--allow-read",
+            ])
             .arg(tree)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .context("the server cannot be started")?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else { bail!("no pipes") };
-        let mut client = Self { child, stdin, stdout: BufReader::with_capacity(1 << 20, stdout), last_id: 0 };
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("no pipes")
+        };
+        let mut client = Self {
+            child,
+            stdin,
+            stdout: BufReader::with_capacity(1 << 20, stdout),
+            last_id: 0,
+        };
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "replay bench", "version": env!("CARGO_PKG_VERSION")}});
         client.ask("initialize", &hello)?;
-        client.stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        client
+            .stdin
+            .write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
         Ok(client)
     }
 
     fn ask(&mut self, method: &str, params: &Value) -> Result<String> {
         self.last_id += 1;
-        let request = json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
+        let request =
+            json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
         self.stdin.write_all(format!("{request}\n").as_bytes())?;
         let mut line = String::new();
         if self.stdout.read_line(&mut line)? == 0 {

@@ -49,19 +49,31 @@ pub fn run(options: &Options, asked: &CallArgs) -> Result<ExitCode> {
     }))
 }
 
-/// What the server answers. Fails when the arguments cannot be read; a tool's own failure is an answer.
-fn answer(server: &Arc<Server>, CallArgs { tool, arguments, .. }: &CallArgs) -> Result<(Outcome, Revision)> {
+/// What the server answers. Fails when the arguments cannot be read; a tool's own failure is an
+/// answer.
+fn answer(
+    server: &Arc<Server>,
+    CallArgs {
+        tool, arguments, ..
+    }: &CallArgs,
+) -> Result<(Outcome, Revision)> {
     let arguments = self::arguments(tool, arguments)?;
-    if tool == "execute_command" && [json!(true), json!("true")].contains(&arguments["background"]) {
+    if tool == "execute_command" && [json!(true), json!("true")].contains(&arguments["background"])
+    {
         bail!("a background command would end with this program; `replay --mcp-server` keeps them");
     }
     let params = json!({"name": tool, "arguments": arguments});
-    let line = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-    let Incoming::Request(request) = parse(line.as_bytes()) else { bail!("the call cannot be written as a request") };
+    let line =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let Incoming::Request(request) = parse(line.as_bytes()) else {
+        bail!("the call cannot be written as a request")
+    };
     let session = Session::new(server.clone());
     match session.admit(&request) {
         Admission::Admitted(ticket) => {
-            let outcome = session.serve(&ticket, &request, &Nowhere).context("the call was cancelled")?;
+            let outcome = session
+                .serve(&ticket, &request, &Nowhere)
+                .context("the call was cancelled")?;
             Ok((outcome, ticket.revision))
         }
         Admission::Refused(refused) => Ok((Err(refused.error), refused.revision)),
@@ -75,7 +87,9 @@ fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
         && only.trim_start().starts_with('{')
     {
         return serde_json::from_str(only).map_err(|error| {
-            let example = required(tool).next().map_or_else(|| json!({}), |name| json!({ name: "VALUE" }));
+            let example = required(tool)
+                .next()
+                .map_or_else(|| json!({}), |name| json!({ name: "VALUE" }));
             anyhow!("the arguments are not JSON: {error}; they are an object such as '{example}'")
         });
     }
@@ -89,7 +103,9 @@ fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
     }
     if let Some(word) = bare {
         let name = required(tool).find(|name| !members.contains_key(name));
-        let meant = name.map(|name| format!("; write {name}={}", quoted(word))).unwrap_or_default();
+        let meant = name
+            .map(|name| format!("; write {name}={}", quoted(word)))
+            .unwrap_or_default();
         bail!("`{word}` is neither key=value nor the only argument as a JSON object{meant}");
     }
     Ok(Value::Object(members))
@@ -97,14 +113,24 @@ fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
 
 /// The parameters that the tool must be given, in the order of its schema.
 fn required(tool: &str) -> impl Iterator<Item = String> {
-    let known = TOOLS.iter().map(|make| make()).find(|known| known.name() == tool);
-    let schema = known.and_then(|known| serde_json::from_str::<Value>(known.descriptor().input_schema).ok());
+    let known = TOOLS
+        .iter()
+        .map(|make| make())
+        .find(|known| known.name() == tool);
+    let schema =
+        known.and_then(|known| serde_json::from_str::<Value>(known.descriptor().input_schema).ok());
     let schema = schema.unwrap_or_default();
-    let names =
-        schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-    names
+    let names = schema["properties"]
+        .as_object()
         .into_iter()
-        .filter(move |name| schema["required"].as_array().is_some_and(|names| names.contains(&json!(name))))
+        .flatten()
+        .map(|(name, _)| name.clone())
+        .collect::<Vec<_>>();
+    names.into_iter().filter(move |name| {
+        schema["required"]
+            .as_array()
+            .is_some_and(|names| names.contains(&json!(name)))
+    })
 }
 
 fn text(reply: &ToolReply) -> String {
@@ -114,12 +140,20 @@ fn text(reply: &ToolReply) -> String {
         let _ = match block {
             Content::Text(block) => write!(text, "{block}"),
             Content::Image { data, mime } | Content::Audio { data, mime, .. } => {
-                write!(text, "[{mime}, {} bytes as base64; --json prints it]", data.len())
+                write!(
+                    text,
+                    "[{mime}, {} bytes as base64; --json prints it]",
+                    data.len()
+                )
             }
             // There is nobody to read it from when this process has ended.
             Content::Link { .. } => continue,
             Content::Blob { mime, blob, uri } => {
-                write!(text, "[{uri}: {mime}, {} bytes as base64; --json prints it]", blob.len())
+                write!(
+                    text,
+                    "[{uri}: {mime}, {} bytes as base64; --json prints it]",
+                    blob.len()
+                )
             }
         };
         if !text.ends_with('\n') {
@@ -135,7 +169,11 @@ fn whole(outcome: &Outcome, revision: Revision) -> Result<Vec<u8>> {
     render(&mut message, None, outcome, revision);
     let mut message: Value = serde_json::from_slice(&message)?;
     let part = message["result"].take();
-    let part = if part.is_null() { json!({"error": message["error"].take()}) } else { part };
+    let part = if part.is_null() {
+        json!({"error": message["error"].take()})
+    } else {
+        part
+    };
     let mut output = serde_json::to_vec_pretty(&part)?;
     output.push(b'\n');
     Ok(output)

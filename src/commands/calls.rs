@@ -16,7 +16,8 @@ use super::process::{self, NotRun, catch, exit_status, logging, quoted, unseen, 
 use crate::budget::Room;
 use crate::calls::sets::Set;
 use crate::calls::{
-    CallsError, Isolation, Kept, Loaded, NotKept, Play, Ran, add_noise, declared, keep, left, load, page, sets, table,
+    CallsError, Isolation, Kept, Loaded, NotKept, Play, Ran, add_noise, declared, keep, left, load,
+    page, sets, table,
 };
 use crate::cancel::CancelToken;
 use crate::cli::{CallsAction, CallsRun, OnMissArg, Options};
@@ -47,16 +48,23 @@ struct Here<'a> {
 }
 
 /// What may be the matter where a program called nothing.
-const UNREACHED: &str =
-    "nothing from outside reaches a port of the program; --isolation seccomp leaves it the system's network";
+const UNREACHED: &str = "nothing from outside reaches a port of the program; --isolation seccomp leaves it the system's network";
 
 /// Carries it out; the exit status. What is told goes to stderr where stdout is the program's.
 pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
-    let signals = catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT])?;
+    let signals = catch(&[
+        Signal::SIGTERM,
+        Signal::SIGINT,
+        Signal::SIGHUP,
+        Signal::SIGQUIT,
+    ])?;
     let mut config = Config::for_calls(options, action)?;
     logging(config.log_level);
     let temporary = config.temporary.clone();
-    let here = Here { signals: signals.as_fd(), temporary: &temporary };
+    let here = Here {
+        signals: signals.as_fd(),
+        temporary: &temporary,
+    };
     let status = with_one_command(&mut config, |services| {
         let status = act(services, action, &here);
         services.commands.end_all();
@@ -68,9 +76,20 @@ pub fn run(options: Options, action: &CallsAction) -> Result<ExitCode> {
 fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8> {
     match action {
         CallsAction::Record { sets, run, .. } => record(services, &sets.path, run, here),
-        CallsAction::Test { sets, mock, on_miss, exact, run } => {
-            test(services, &sets.path, mock.as_deref(), (*on_miss, *exact), run, here)
-        }
+        CallsAction::Test {
+            sets,
+            mock,
+            on_miss,
+            exact,
+            run,
+        } => test(
+            services,
+            &sets.path,
+            mock.as_deref(),
+            (*on_miss, *exact),
+            run,
+            here,
+        ),
         CallsAction::List { sets } => {
             let mut text = String::new();
             let found = sets::list(&services.policy, &sets.path).map_err(advised)?;
@@ -79,23 +98,45 @@ fn act(services: &Services, action: &CallsAction, here: &Here<'_>) -> Result<u8>
             }
             for set in found {
                 let modified = humantime::format_rfc3339_seconds(set.modified);
-                let _ = writeln!(text, "{}\t{modified}\t{}", set.name, held(services, &sets.path, &set));
+                let _ = writeln!(
+                    text,
+                    "{}\t{modified}\t{}",
+                    set.name,
+                    held(services, &sets.path, &set)
+                );
             }
             print(&text)
         }
-        CallsAction::Noise { name, other, sets, write } => noise(services, &sets.path, name, other, *write),
+        CallsAction::Noise {
+            name,
+            other,
+            sets,
+            write,
+        } => noise(services, &sets.path, name, other, *write),
         CallsAction::Show { name, sets, html } => {
             let name = if let Some(name) = name {
                 name.clone()
             } else {
-                let known = sets::candidates(sets::list(&services.policy, &sets.path).map_err(advised)?);
-                let latest = known.into_iter().next().with_context(|| none_in(&sets.path))?;
+                let known =
+                    sets::candidates(sets::list(&services.policy, &sets.path).map_err(advised)?);
+                let latest = known
+                    .into_iter()
+                    .next()
+                    .with_context(|| none_in(&sets.path))?;
                 tell(&format!("{} is the latest", latest.name), &[]);
                 latest.name
             };
             let loaded = loaded(services, &sets.path, &name)?;
-            let exchanges: Vec<Exchange> = loaded.recordings.into_iter().map(|recording| recording.exchange).collect();
-            print(&if *html { page(&name, &exchanges) } else { table(&exchanges) + &left(&exchanges) })
+            let exchanges: Vec<Exchange> = loaded
+                .recordings
+                .into_iter()
+                .map(|recording| recording.exchange)
+                .collect();
+            print(&if *html {
+                page(&name, &exchanges)
+            } else {
+                table(&exchanges) + &left(&exchanges)
+            })
         }
     }
 }
@@ -106,7 +147,15 @@ fn held(services: &Services, path: &str, set: &Set) -> String {
         return "no calls".to_owned();
     }
     match loaded(services, path, &set.name) {
-        Ok(loaded) => calls(Summary::of(loaded.recordings.iter().map(|recording| &recording.exchange)).calls as u64),
+        Ok(loaded) => calls(
+            Summary::of(
+                loaded
+                    .recordings
+                    .iter()
+                    .map(|recording| &recording.exchange),
+            )
+            .calls as u64,
+        ),
         Err(error) => {
             tell(&reasons(&error), &[]);
             "broken".to_owned()
@@ -117,16 +166,25 @@ fn held(services: &Services, path: &str, set: &Set) -> String {
 /// A set that is named.
 fn loaded(services: &Services, path: &str, name: &str) -> Result<Loaded> {
     set_name::check(name).map_err(|error| anyhow::anyhow!("{error}"))?;
-    let room = Room { account: Some(&services.account), cancel: &CancelToken::new() };
+    let room = Room {
+        account: Some(&services.account),
+        cancel: &CancelToken::new(),
+    };
     if let Some(loaded) = load(&services.policy, path, name, &room).map_err(advised)? {
         return Ok(loaded);
     }
-    let known: Vec<String> =
-        sets::list(&services.policy, path).map_err(advised)?.into_iter().map(|set| set.name).collect();
+    let known: Vec<String> = sets::list(&services.policy, path)
+        .map_err(advised)?
+        .into_iter()
+        .map(|set| set.name)
+        .collect();
     if known.is_empty() {
         bail!("there is no mock set `{name}`: {}", none_in(path));
     }
-    bail!("there is no mock set `{name}` in {path}; there are: {}", some_of(&known))
+    bail!(
+        "there is no mock set `{name}` in {path}; there are: {}",
+        some_of(&known)
+    )
 }
 
 fn none_in(path: &str) -> String {
@@ -134,9 +192,27 @@ fn none_in(path: &str) -> String {
 }
 
 fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) -> Result<u8> {
-    let (Loaded { recordings, share: _held, .. }, Loaded { recordings: others, share: _held_too, .. }) =
-        (loaded(services, path, name)?, loaded(services, path, other)?);
-    let exchanges = |recordings: &[Recording]| recordings.iter().map(|it| it.exchange.clone()).collect::<Vec<_>>();
+    let (
+        Loaded {
+            recordings,
+            share: _held,
+            ..
+        },
+        Loaded {
+            recordings: others,
+            share: _held_too,
+            ..
+        },
+    ) = (
+        loaded(services, path, name)?,
+        loaded(services, path, other)?,
+    );
+    let exchanges = |recordings: &[Recording]| {
+        recordings
+            .iter()
+            .map(|it| it.exchange.clone())
+            .collect::<Vec<_>>()
+    };
     let (ours, theirs) = (exchanges(&recordings), exchanges(&others));
     let (noise, lessons) = learn(&ours, &theirs);
     let mut text = String::new();
@@ -171,11 +247,25 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
         // Where no set is named the latest one answers, which either of them may be.
         let (mirrored, _) = learn(&theirs, &ours);
         let add = |set, recordings: &[Recording], noise: &Noise| {
-            add_noise(&services.policy, services.writer.telling(&Changes::none()), path, set, recordings, noise)
-                .map_err(advised)
+            add_noise(
+                &services.policy,
+                services.writer.telling(&Changes::none()),
+                path,
+                set,
+                recordings,
+                noise,
+            )
+            .map_err(advised)
         };
-        let files = (add(name, &recordings, &noise)?, add(other, &others, &mirrored)?);
-        format!("noise of {name} and {other}: {}, {}", files.0.display(), files.1.display())
+        let files = (
+            add(name, &recordings, &noise)?,
+            add(other, &others, &mirrored)?,
+        );
+        format!(
+            "noise of {name} and {other}: {}, {}",
+            files.0.display(),
+            files.1.display()
+        )
     } else {
         "add --write to have it left out of replays of both".to_owned()
     };
@@ -184,7 +274,12 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
 }
 
 fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> Result<u8> {
-    sets::prepare(&services.policy, services.writer.telling(&Changes::none()), path).map_err(advised)?;
+    sets::prepare(
+        &services.policy,
+        services.writer.telling(&Changes::none()),
+        path,
+    )
+    .map_err(advised)?;
     let line = shell_line(&run.program)?;
     let declared = declared(&services.policy, path, &line).map_err(advised)?;
     let rules = secrets(services, &declared).map_err(advised)?;
@@ -194,27 +289,67 @@ fn record(services: &Services, path: &str, run: &CallsRun, here: &Here<'_>) -> R
     let named = (line.as_str(), folder.as_str());
     let count = exchanges.len();
     if count == 0 {
-        let why = if did_not_run(&ran) { "the command did not run" } else { "no call of the program went through" };
-        let hint = unseen(services, ran.outcome.exit, true).into_iter().collect();
-        tell(&format!("recorded nothing: {why}"), &[vec![isolation(&ran)], notes(services, &ran), hint].concat());
+        let why = if did_not_run(&ran) {
+            "the command did not run"
+        } else {
+            "no call of the program went through"
+        };
+        let hint = unseen(services, ran.outcome.exit, true)
+            .into_iter()
+            .collect();
+        tell(
+            &format!("recorded nothing: {why}"),
+            &[vec![isolation(&ran)], notes(services, &ran), hint].concat(),
+        );
         return Ok(exit_status(ran.outcome.exit));
     }
     let changes = Changes::none();
     let (policy, writer) = (&services.policy, services.writer.telling(&changes));
-    let head = Head { redact: declared, ..Head::default() };
+    let head = Head {
+        redact: declared,
+        ..Head::default()
+    };
     let rules = (!services.calls.keep_secrets).then_some(&rules);
-    let kept = keep(policy, writer, path, named, (head, Vec::new()), exchanges, rules);
+    let kept = keep(
+        policy,
+        writer,
+        path,
+        named,
+        (head, Vec::new()),
+        exchanges,
+        rules,
+    );
     let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
     let summary = Summary::of(&exchanges);
     let mut text = if summary.is_nothing {
         "recorded no call that was answered, only that none was,".to_owned()
     } else {
-        format!("recorded {} ({})", calls(summary.calls as u64), summary.protocol_words().join(", "))
+        format!(
+            "recorded {} ({})",
+            calls(summary.calls as u64),
+            summary.protocol_words().join(", ")
+        )
     };
     let _ = write!(text, " as {}: {}", kept.name, kept.path.display());
-    let hint = unseen(services, ran.outcome.exit, summary.is_nothing).into_iter().collect();
-    let unreached = if summary.is_nothing { unreached(services, &ran, &exchanges) } else { Vec::new() };
-    tell(&text, &[vec![isolation(&ran)], left_out(&kept), notes(services, &ran), unreached, hint].concat());
+    let hint = unseen(services, ran.outcome.exit, summary.is_nothing)
+        .into_iter()
+        .collect();
+    let unreached = if summary.is_nothing {
+        unreached(services, &ran, &exchanges)
+    } else {
+        Vec::new()
+    };
+    tell(
+        &text,
+        &[
+            vec![isolation(&ran)],
+            left_out(&kept),
+            notes(services, &ran),
+            unreached,
+            hint,
+        ]
+        .concat(),
+    );
     Ok(exit_status(ran.outcome.exit))
 }
 
@@ -238,33 +373,60 @@ fn test(
     let mut loaded = loaded(services, path, &name)?;
     loaded.noise.exactly(exact);
     if on_miss == OnMissArg::Record {
-        sets::prepare(&services.policy, services.writer.telling(&Changes::none()), path).map_err(advised)?;
+        sets::prepare(
+            &services.policy,
+            services.writer.telling(&Changes::none()),
+            path,
+        )
+        .map_err(advised)?;
     }
     let on_miss = match on_miss {
         OnMissArg::Fail => OnMiss::Fail,
         OnMissArg::Passthrough => OnMiss::Passthrough,
         OnMissArg::Record => OnMiss::Record,
     };
-    let earlier = if on_miss == OnMiss::Record { loaded.recordings.clone() } else { Vec::new() };
+    let earlier = if on_miss == OnMiss::Record {
+        loaded.recordings.clone()
+    } else {
+        Vec::new()
+    };
     let rules = || secrets(services, &loaded.head.redact).map_err(advised);
-    let play =
-        Play::Replay { recordings: loaded.recordings, noise: loaded.noise, secrets: Box::new(rules()?), on_miss };
+    let play = Play::Replay {
+        recordings: loaded.recordings,
+        noise: loaded.noise,
+        secrets: Box::new(rules()?),
+        on_miss,
+    };
     let mut ran = run_here(services, &line, run, play, here.signals)?;
     let report = ran.report.clone().unwrap_or_default();
-    let mut text = format!("replayed {} of {name}", calls(report.replayed - report.refused - report.unanswered));
+    let mut text = format!(
+        "replayed {} of {name}",
+        calls(report.replayed - report.refused - report.unanswered)
+    );
     if report.refused > 0 {
-        let _ = write!(text, ", {} refused as recorded", counted(report.refused, "connection was", "connections were"));
+        let _ = write!(
+            text,
+            ", {} refused as recorded",
+            counted(report.refused, "connection was", "connections were")
+        );
     }
     if report.unanswered > 0 {
-        let _ =
-            write!(text, ", {} no answer as recorded", counted(report.unanswered, "connection had", "connections had"));
+        let _ = write!(
+            text,
+            ", {} no answer as recorded",
+            counted(report.unanswered, "connection had", "connections had")
+        );
     }
     if report.missed_count > 0 {
         let _ = write!(text, ", {} missed", report.missed_count);
     }
     if !report.unused.is_empty() {
         let unused = report.unused.len() as u64;
-        let _ = write!(text, ", {} not used", counted(unused, "recording was", "recordings were"));
+        let _ = write!(
+            text,
+            ", {} not used",
+            counted(unused, "recording was", "recordings were")
+        );
     }
     let mut elsewhere = Vec::new();
     let new = std::mem::take(&mut ran.recorded.exchanges);
@@ -276,10 +438,23 @@ fn test(
         let changes = Changes::none();
         let (policy, writer) = (&services.policy, services.writer.telling(&changes));
         let rules = rules()?;
-        let kept = keep(policy, writer, path, named, (loaded.head, earlier), new, Some(&rules));
+        let kept = keep(
+            policy,
+            writer,
+            path,
+            named,
+            (loaded.head, earlier),
+            new,
+            Some(&rules),
+        );
         let (kept, _) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
         let new = counted(summary.calls as u64, "new call", "new calls");
-        let _ = write!(text, "; {} holds those of {name} and {new}: {}", kept.name, kept.path.display());
+        let _ = write!(
+            text,
+            "; {} holds those of {name} and {new}: {}",
+            kept.name,
+            kept.path.display()
+        );
         elsewhere = left_out(&kept);
     }
     let mut more = vec![isolation(&ran)];
@@ -299,10 +474,15 @@ fn test(
     let status = exit_status(ran.outcome.exit);
     // By a signal it says nothing of how its calls went.
     let is_silent = status == 0 || matches!(ran.outcome.exit, Exit::Signal(_));
-    Ok(if is_silent && report.missed_count > 0 { 1 } else { status })
+    Ok(if is_silent && report.missed_count > 0 {
+        1
+    } else {
+        status
+    })
 }
 
-/// The set for a command where none is named, and what there is to tell of that where there are others.
+/// The set for a command where none is named, and what there is to tell of that where there are
+/// others.
 fn chosen(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
     let known = sets::candidates(sets::list(&services.policy, path).map_err(advised)?);
     let latest = known.first().with_context(|| none_in(path))?;
@@ -310,10 +490,14 @@ fn chosen(services: &Services, path: &str, line: &str) -> Result<(String, Option
         return Ok((latest.name.clone(), None));
     }
     let same = sets::of_command(&services.policy, path, &known, line);
-    let why =
-        if same.is_some() { "that was recorded with this command" } else { "and none was recorded with this command" };
+    let why = if same.is_some() {
+        "that was recorded with this command"
+    } else {
+        "and none was recorded with this command"
+    };
     let (name, count) = (&same.unwrap_or(latest).name, known.len());
-    let text = format!("of {count} mock sets {name} is the latest {why}; --mock NAME takes another one");
+    let text =
+        format!("of {count} mock sets {name} is the latest {why}; --mock NAME takes another one");
     Ok((name.clone(), Some(text)))
 }
 
@@ -325,27 +509,40 @@ fn missed(report: &Report) -> impl Iterator<Item = String> {
     report.missed.iter().map(|miss| format!("missed: {miss}"))
 }
 
-/// The last resort for what took a program its time: a directory among the temporary ones, of which the error tells. It fails
-/// in any case, since no set was written.
-fn rescue(here: &Here<'_>, path: &str, count: usize, lost: NotKept) -> Result<(Kept, Vec<Exchange>)> {
-    let failed = anyhow::Error::new(lost.reason)
-        .context(format!("{} could not be kept in {path}", counted(count as u64, "recorded call", "recorded calls")));
+/// The last resort for what took a program its time: a directory among the temporary ones, of which
+/// the error tells. It fails in any case, since no set was written.
+fn rescue(
+    here: &Here<'_>,
+    path: &str,
+    count: usize,
+    lost: NotKept,
+) -> Result<(Kept, Vec<Exchange>)> {
+    let failed = anyhow::Error::new(lost.reason).context(format!(
+        "{} could not be kept in {path}",
+        counted(count as u64, "recorded call", "recorded calls")
+    ));
     if lost.files.is_empty() {
         return Err(failed);
     }
-    let directory = here.temporary.join(format!("replay-{}-{}", lost.name, std::process::id()));
+    let directory = here
+        .temporary
+        .join(format!("replay-{}-{}", lost.name, std::process::id()));
     let shown = directory.display();
     let to = Path::new(path).join(&lost.name);
     match new_directory(&directory, &lost.files) {
-        Ok(()) => {
-            Err(failed.context(format!("the calls are in {shown}; move it to {} once there is room", to.display())))
-        }
+        Ok(()) => Err(failed.context(format!(
+            "the calls are in {shown}; move it to {} once there is room",
+            to.display()
+        ))),
         Err(error) => Err(failed.context(format!("nor in {shown}: {error}"))),
     }
 }
 
 /// A directory that nobody else can look into, and files below it.
-#[expect(clippy::disallowed_methods, reason = "new files in a directory that the operator named by TMPDIR")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "new files in a directory that the operator named by TMPDIR"
+)]
 fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
     let builder = |recursive| {
         let mut builder = DirBuilder::new();
@@ -355,8 +552,15 @@ fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()
     builder(false).create(directory)?;
     for (path, bytes) in files {
         let path = directory.join(path);
-        path.parent().map(|parent| builder(true).create(parent)).transpose()?;
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?.write_all(bytes)?;
+        path.parent()
+            .map(|parent| builder(true).create(parent))
+            .transpose()?;
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?
+            .write_all(bytes)?;
     }
     Ok(())
 }
@@ -365,19 +569,35 @@ fn new_directory(directory: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()
 fn advised(error: CallsError) -> anyhow::Error {
     match error.hint() {
         Some(hint)
-            if matches!(error, CallsError::Policy(PolicyError::Denied { .. } | PolicyError::ReadOnly { .. })) =>
+            if matches!(
+                error,
+                CallsError::Policy(PolicyError::Denied { .. } | PolicyError::ReadOnly { .. })
+            ) =>
         {
             anyhow::anyhow!("{error}; {hint}")
         }
-        _ if error.is_setup() => NotRun(format!("failed to setup agent: {}", error.advice())).into(),
+        _ if error.is_setup() => {
+            NotRun(format!("failed to setup agent: {}", error.advice())).into()
+        }
         Some(_) => anyhow::anyhow!("{}", error.advice()),
         None => error.into(),
     }
 }
 
-/// Runs the program with the streams of this process. A signal for this process is passed on, and what it has called is kept.
-fn run_here(services: &Services, line: &str, run: &CallsRun, play: Play, signals: BorrowedFd<'_>) -> Result<Ran> {
-    let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+/// Runs the program with the streams of this process. A signal for this process is passed on, and
+/// what it has called is kept.
+fn run_here(
+    services: &Services,
+    line: &str,
+    run: &CallsRun,
+    play: Play,
+    signals: BorrowedFd<'_>,
+) -> Result<Ran> {
+    let streams = [
+        rustix::stdio::stdin(),
+        rustix::stdio::stdout(),
+        rustix::stdio::stderr(),
+    ];
     let timeout_secs = Some(run.timeout_secs);
     let line = in_the_shells_place(&run.program, line);
     let wanted = Wanted {
@@ -387,7 +607,14 @@ fn run_here(services: &Services, line: &str, run: &CallsRun, play: Play, signals
         streams: Some(streams),
         signals: Some(signals),
     };
-    let mut ran = run_command(services, &wanted, play, &CancelToken::new(), &mut |_, _, _| {}).map_err(advised)?;
+    let mut ran = run_command(
+        services,
+        &wanted,
+        play,
+        &CancelToken::new(),
+        &mut |_, _, _| {},
+    )
+    .map_err(advised)?;
     // Whoever interrupted this program finds the signal of their own, whatever ended it then.
     if let (Some(signal), Exit::Signal(_)) = (ran.outcome.asked_by, ran.outcome.exit) {
         ran.outcome.exit = Exit::Signal(signal);
@@ -401,15 +628,24 @@ fn shell_line(program: &[OsString]) -> Result<String> {
     let words = words.context("the program's arguments are not UTF-8")?;
     Ok(match words.as_slice() {
         [line] => (*line).to_owned(),
-        words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        words => words
+            .iter()
+            .map(|word| quoted(word))
+            .collect::<Vec<_>>()
+            .join(" "),
     })
 }
 
-/// A program with its arguments takes the place of the shell: what it makes of a signal is the end of all, and no shell that
-/// the same signal ends stands between. A line may be more than one program, and `NAME=VALUE` is the shell's.
+/// A program with its arguments takes the place of the shell: what it makes of a signal is the end
+/// of all, and no shell that the same signal ends stands between. A line may be more than one
+/// program, and `NAME=VALUE` is the shell's.
 fn in_the_shells_place(program: &[OsString], line: &str) -> String {
     let is_program = matches!(program, [first, _, ..] if !first.to_string_lossy().contains('='));
-    if is_program { format!("exec {line}") } else { line.to_owned() }
+    if is_program {
+        format!("exec {line}")
+    } else {
+        line.to_owned()
+    }
 }
 
 fn print(text: &str) -> Result<u8> {

@@ -1,4 +1,5 @@
-//! `replay changes`: what agents' calls changed in a directory, listed, shown and undone by a person.
+//! `replay changes`: what agents' calls changed in a directory, listed, shown and undone by a
+//! person.
 #![expect(clippy::disallowed_methods, reason = "paths that a person types")]
 
 use std::fmt::Write as _;
@@ -27,11 +28,18 @@ pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
     let dir = std::fs::canonicalize(&of.dir).with_context(|| format!("`{}`", of.dir.display()))?;
     let found = chosen(&dir, of.store.as_deref())?;
     let changes = matches!(action, Some(ChangesAction::Undo(asked)) if !asked.dry_run);
-    let store = if changes { found.open()? } else { found.look()? };
+    let store = if changes {
+        found.open()?
+    } else {
+        found.look()?
+    };
     if changes {
         store.recover()?;
     }
-    let names = Names { store: &store, below: Some(&dir) };
+    let names = Names {
+        store: &store,
+        below: Some(&dir),
+    };
     match action {
         None => list(&names, ChangesAction::USUAL),
         Some(ChangesAction::List { last }) => list(&names, *last),
@@ -87,8 +95,17 @@ fn chosen(dir: &Path, asked: Option<&Path>) -> Result<FoundStore> {
 fn told(stores: &[FoundStore]) -> String {
     stores.iter().fold(String::new(), |mut text, store| {
         let roots: Vec<_> = store.roots.iter().map(|root| show_path(root)).collect();
-        let tenant = if store.tenant.is_empty() { String::new() } else { format!(", token {}", store.tenant) };
-        let _ = write!(text, "\n  {}  {}{tenant}", store.name().display(), roots.join(", "));
+        let tenant = if store.tenant.is_empty() {
+            String::new()
+        } else {
+            format!(", token {}", store.tenant)
+        };
+        let _ = write!(
+            text,
+            "\n  {}  {}{tenant}",
+            store.name().display(),
+            roots.join(", ")
+        );
         text
     })
 }
@@ -97,7 +114,10 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
     let (numbers, undone) = (names.store.numbers()?, names.store.undone()?);
     let mut newest = numbers.iter().rev();
     let mut text = String::new();
-    for number in newest.by_ref().take(usize::try_from(last).unwrap_or(usize::MAX)) {
+    for number in newest
+        .by_ref()
+        .take(usize::try_from(last).unwrap_or(usize::MAX))
+    {
         let entry = match names.store.entry(*number) {
             // A server may have let go of it meanwhile.
             Err(JournalError::Unknown { .. }) => continue,
@@ -111,7 +131,11 @@ fn list(names: &Names<'_>, last: u64) -> Result<ExitCode> {
         _ if text.is_empty() => text.push_str("no call has changed anything\n"),
         0 => text.extend(gone(names.store).map(|gone| gone + "\n")),
         older => {
-            let _ = writeln!(text, "[{older} older: replay changes list --last {}]", numbers.len());
+            let _ = writeln!(
+                text,
+                "[{older} older: replay changes list --last {}]",
+                numbers.len()
+            );
         }
     }
     let _ = writeln!(text, "[kept in {}]", show_path(names.store.shown()));
@@ -125,7 +149,11 @@ fn show(names: &Names<'_>, number: u64) -> Result<ExitCode> {
         let _ = writeln!(text, "{}", names.change(&change));
     }
     for place in names.store.not_kept(&entry) {
-        let _ = writeln!(text, "[not kept, and cannot be undone: what was in {}]", names.place(&place));
+        let _ = writeln!(
+            text,
+            "[not kept, and cannot be undone: what was in {}]",
+            names.place(&place)
+        );
     }
     print(text)
 }
@@ -134,9 +162,16 @@ fn diff(names: &Names<'_>, number: u64) -> Result<ExitCode> {
     let entry = names.store.entry(number)?;
     let versions = names.store.versions(number)?;
     let cancel = CancelToken::default();
-    let room = Room { account: None, cancel: &cancel };
+    let room = Room {
+        account: None,
+        cancel: &cancel,
+    };
     for change in names.store.changes(&entry) {
-        let told = format!("{}\n{}", names.change(&change), difference(names, &versions, &change, &room)?);
+        let told = format!(
+            "{}\n{}",
+            names.change(&change),
+            difference(names, &versions, &change, &room)?
+        );
         print_content(&told)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -144,16 +179,40 @@ fn diff(names: &Names<'_>, number: u64) -> Result<ExitCode> {
 
 fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
     let store = names.store;
-    let numbers = asked.since.map_or_else(|| Ok(asked.calls.clone()), |since| store.standing(since))?;
-    let places = |paths: &[PathBuf]| paths.iter().map(|path| place(names, path)).collect::<Result<Vec<_>>>();
+    let numbers = asked
+        .since
+        .map_or_else(|| Ok(asked.calls.clone()), |since| store.standing(since))?;
+    let places = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .map(|path| place(names, path))
+            .collect::<Result<Vec<_>>>()
+    };
     let (paths, except) = (places(&asked.paths)?, places(&asked.except)?);
-    let options = Options { paths: &paths, except: &except, dry_run: true, force: asked.force, ..Options::default() };
+    let options = Options {
+        paths: &paths,
+        except: &except,
+        dry_run: true,
+        force: asked.force,
+        ..Options::default()
+    };
     let mut done = store.undo(&numbers, TITLE, options)?;
     let goes_on = done.conflicts.is_empty() || asked.force;
     if !asked.dry_run && goes_on && !done.undone.is_empty() {
-        done = store.undo(&numbers, TITLE, Options { dry_run: false, ..options })?;
+        done = store.undo(
+            &numbers,
+            TITLE,
+            Options {
+                dry_run: false,
+                ..options
+            },
+        )?;
     }
-    let conflicts: Vec<String> = done.conflicts.iter().map(|conflict| names.conflict(conflict)).collect();
+    let conflicts: Vec<String> = done
+        .conflicts
+        .iter()
+        .map(|conflict| names.conflict(conflict))
+        .collect();
     // What has no place to go to is refused by force, too.
     if !done.conflicts.is_empty() && (!asked.force || !asked.dry_run && done.number.is_none()) {
         let refused = "nothing was undone, since not all is as the calls left it";
@@ -163,8 +222,10 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
         return Ok(status(false));
     }
     if done.undone.is_empty() {
-        let _ =
-            writeln!(stderr(), "there is nothing left to undo of that; `replay changes` says what each call changed");
+        let _ = writeln!(
+            stderr(),
+            "there is nothing left to undo of that; `replay changes` says what each call changed"
+        );
         return Ok(status(false));
     }
     let mut text = String::new();
@@ -178,7 +239,10 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
         let _ = writeln!(text, "[{line}]");
     }
     let _ = match done.number {
-        Some(number) => writeln!(text, "[undone; `replay changes undo {number}` takes that back]"),
+        Some(number) => writeln!(
+            text,
+            "[undone; `replay changes undo {number}` takes that back]"
+        ),
         None => writeln!(text, "[dry run: nothing was undone]"),
     };
     print(text)
@@ -188,11 +252,25 @@ fn undo(names: &Names<'_>, asked: &UndoArguments) -> Result<ExitCode> {
 fn place(names: &Names<'_>, path: &Path) -> Result<Place> {
     let absolute = names.below.unwrap_or(Path::new("/")).join(path);
     // What stands under the name itself may be a link, and is meant, not what it leads to.
-    let above = if absolute.file_name().is_some() { absolute.parent() } else { Some(&*absolute) };
-    let found = above.into_iter().flat_map(Path::ancestors).find_map(|above| {
-        let below = absolute.strip_prefix(above).ok()?;
-        let real = std::fs::canonicalize(above).ok()?;
-        names.store.place(&real.join(below).components().collect::<PathBuf>())
-    });
-    found.with_context(|| format!("--path `{}` is in no directory of which this store keeps changes", path.display()))
+    let above = if absolute.file_name().is_some() {
+        absolute.parent()
+    } else {
+        Some(&*absolute)
+    };
+    let found = above
+        .into_iter()
+        .flat_map(Path::ancestors)
+        .find_map(|above| {
+            let below = absolute.strip_prefix(above).ok()?;
+            let real = std::fs::canonicalize(above).ok()?;
+            names
+                .store
+                .place(&real.join(below).components().collect::<PathBuf>())
+        });
+    found.with_context(|| {
+        format!(
+            "--path `{}` is in no directory of which this store keeps changes",
+            path.display()
+        )
+    })
 }

@@ -1,5 +1,9 @@
-//! `replay doctor`: what this machine can do for a server. The walls are built as a server builds them, and tried.
-#![expect(clippy::disallowed_methods, reason = "a person asks, who may look at the disk")]
+//! `replay doctor`: what this machine can do for a server. The walls are built as a server builds
+//! them, and tried.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a person asks, who may look at the disk"
+)]
 
 use std::fmt::Write as _;
 use std::os::fd::AsFd as _;
@@ -42,17 +46,29 @@ struct Finding {
 
 impl Finding {
     fn good(about: impl Into<String>, found: impl Into<String>) -> Self {
-        Self { about: about.into(), good: true, found: found.into(), run: None }
+        Self {
+            about: about.into(),
+            good: true,
+            found: found.into(),
+            run: None,
+        }
     }
 
     fn lack(about: impl Into<String>, found: impl Into<String>, run: Option<String>) -> Self {
-        Self { good: false, run, ..Self::good(about, found) }
+        Self {
+            good: false,
+            run,
+            ..Self::good(about, found)
+        }
     }
 }
 
 /// What commands may use, and what for.
-const PROGRAMS: [(&str, &str); 3] =
-    [("git", "repositories"), ("bash", "most scripts"), ("python3", "Python sessions (--tools python)")];
+const PROGRAMS: [(&str, &str); 3] = [
+    ("git", "repositories"),
+    ("bash", "most scripts"),
+    ("python3", "Python sessions (--tools python)"),
+];
 
 const ROUNDS: usize = 7;
 
@@ -60,13 +76,23 @@ const ROUNDS: usize = 7;
 pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     let signals = catch_signals()?;
     let mut options = options.clone();
-    if [&options.allow, &options.allow_read, &options.allow_write].iter().all(|dirs| dirs.is_empty()) {
+    if [&options.allow, &options.allow_read, &options.allow_write]
+        .iter()
+        .all(|dirs| dirs.is_empty())
+    {
         options.allow_read.push(".".into());
     }
     // Else nobody would ask for a cgroup.
     options.limit_memory_bytes.get_or_insert(1 << 30);
     let mut findings = vec![
-        Finding::good("program", format!("{} {}", show_path(&own_program()?), env!("CARGO_PKG_VERSION"))),
+        Finding::good(
+            "program",
+            format!(
+                "{} {}",
+                show_path(&own_program()?),
+                env!("CARGO_PKG_VERSION")
+            ),
+        ),
         Finding::good("kernel", kernel()),
     ];
     let mut best = None;
@@ -74,11 +100,17 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         bail!("with --sandbox off there are no walls to look at; leave it out");
     }
     let asked = options.sandbox.filter(|mode| *mode != Sandbox::Require);
-    for (tier, mode) in [(Tier::Namespaces, Sandbox::Namespaces), (Tier::Landlock, Sandbox::Landlock)] {
+    for (tier, mode) in [
+        (Tier::Namespaces, Sandbox::Namespaces),
+        (Tier::Landlock, Sandbox::Landlock),
+    ] {
         if asked.is_some_and(|asked| asked != mode) {
             continue;
         }
-        let mut config = Config::resolve(&Options { sandbox: Some(mode), ..options.clone() })?;
+        let mut config = Config::resolve(&Options {
+            sandbox: Some(mode),
+            ..options.clone()
+        })?;
         config.undo.is_on = false;
         let tried = alone(&config);
         let refused = match &tried {
@@ -95,8 +127,15 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     if let Some(server) = &best {
         findings.extend(inside(server.services(), &signals)?);
     }
-    findings.extend(Client::value_variants().iter().copied().filter_map(of_client));
-    let tier = best.as_ref().and_then(|server| server.services().commands.standing.tier);
+    findings.extend(
+        Client::value_variants()
+            .iter()
+            .copied()
+            .filter_map(of_client),
+    );
+    let tier = best
+        .as_ref()
+        .and_then(|server| server.services().commands.standing.tier);
     if is_json {
         let report = serde_json::json!({"commands": tier.map(Tier::as_str), "findings": findings});
         print(format!("{report:#}\n"))?;
@@ -107,10 +146,24 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
 }
 
 fn text(findings: &[Finding], tier: Option<Tier>) -> String {
-    let width = findings.iter().map(|finding| finding.about.chars().count()).max().unwrap_or(0);
+    let width = findings
+        .iter()
+        .map(|finding| finding.about.chars().count())
+        .max()
+        .unwrap_or(0);
     let mut text = String::new();
-    for Finding { about, good, found, run } in findings {
-        let _ = writeln!(text, "{} {about:width$}  {found}", if *good { "ok" } else { "--" });
+    for Finding {
+        about,
+        good,
+        found,
+        run,
+    } in findings
+    {
+        let _ = writeln!(
+            text,
+            "{} {about:width$}  {found}",
+            if *good { "ok" } else { "--" }
+        );
         if let Some(run) = run {
             let _ = writeln!(text, "   {:width$}  run: {run}", "");
         }
@@ -126,31 +179,53 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
 fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
     let commands = &services.commands;
     let launcher = super::sandbox::launcher(commands)?;
-    let dir = place_of(services.policy.project().context("no directory is allowed")?)?;
+    let dir = place_of(
+        services
+            .policy
+            .project()
+            .context("no directory is allowed")?,
+    )?;
     let said = |words: &[&str]| {
         let argv = words.iter().map(|word| (*word).into()).collect();
-        output(launcher, &request(argv, dir.clone(), false), signals.as_fd()).context("a command behind the walls")
+        output(
+            launcher,
+            &request(argv, dir.clone(), false),
+            signals.as_fd(),
+        )
+        .context("a command behind the walls")
     };
     let mut findings = vec![match &commands.standing.memory {
         Some(MemoryHold::Watch { reason }) => {
             // sd_booted(3).
             let run = Path::new("/run/systemd/system").is_dir();
-            let run = run.then(|| "systemd-run --user --scope -p Delegate=yes replay ...".to_owned());
-            Finding::lack("memory limits", format!("by a look ten times a second: {reason}"), run)
+            let run =
+                run.then(|| "systemd-run --user --scope -p Delegate=yes replay ...".to_owned());
+            Finding::lack(
+                "memory limits",
+                format!("by a look ten times a second: {reason}"),
+                run,
+            )
         }
         _ => Finding::good("memory limits", "by a cgroup for each command"),
     }];
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         let begin = Instant::now();
-        Command::new("/bin/true").stdin(Stdio::null()).status().context("`/bin/true`")?;
+        Command::new("/bin/true")
+            .stdin(Stdio::null())
+            .status()
+            .context("`/bin/true`")?;
         times[0].push(begin.elapsed());
         let begin = Instant::now();
         said(&["/bin/true"])?;
         times[1].push(begin.elapsed());
     }
     let [plain, walled] = times.map(median);
-    let cost = format!("`true` takes {}, without walls {}", duration(walled), duration(plain));
+    let cost = format!(
+        "`true` takes {}, without walls {}",
+        duration(walled),
+        duration(plain)
+    );
     findings.push(Finding::good("cost", cost));
     for (name, what_for) in PROGRAMS {
         let path = said(&["/bin/sh", "-c", "command -v \"$0\" || :", name])?;
@@ -159,11 +234,14 @@ fn inside(services: &Services, signals: &SignalFd) -> Result<Vec<Finding>> {
         let of_yours = of_yours.as_deref().and_then(Path::parent).map(show_path);
         findings.push(match (path.is_empty(), of_yours) {
             (false, _) => Finding::good(name, path),
-            (true, Some(dir)) => {
-                Finding::lack(name, format!("commands do not see it (for {what_for}); --system {dir} shows it"), None)
-            }
+            (true, Some(dir)) => Finding::lack(
+                name,
+                format!("commands do not see it (for {what_for}); --system {dir} shows it"),
+                None,
+            ),
             (true, None) => {
-                let run = outside("apt-get".as_ref()).map(|_| format!("sudo apt-get install {name}"));
+                let run =
+                    outside("apt-get".as_ref()).map(|_| format!("sudo apt-get install {name}"));
                 Finding::lack(name, format!("not installed (for {what_for})"), run)
             }
         });
@@ -176,11 +254,15 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// A client that is installed or has a file, and whether it would start this server. `None` if it is not here.
+/// A client that is installed or has a file, and whether it would start this server. `None` if it
+/// is not here.
 fn of_client(client: Client) -> Option<Finding> {
     let known = KnownClient::of(client);
-    let files: Vec<(PathBuf, Result<Option<String>>)> =
-        known.paths().flatten().map(|(base, path)| (path.clone(), file::read(&base, &path))).collect();
+    let files: Vec<(PathBuf, Result<Option<String>>)> = known
+        .paths()
+        .flatten()
+        .map(|(base, path)| (path.clone(), file::read(&base, &path)))
+        .collect();
     let value = client.to_possible_value()?;
     let name = value.get_name();
     let run = || Some(format!("replay setup {name} --write"));
@@ -193,21 +275,40 @@ fn of_client(client: Client) -> Option<Finding> {
             Err(error) => Err(error),
         };
         let found = match entry {
-            Ok(None) => Finding::lack(known.title, format!("{shown} does not name this server"), run()),
+            Ok(None) => Finding::lack(
+                known.title,
+                format!("{shown} does not name this server"),
+                run(),
+            ),
             Err(error) => Finding::lack(known.title, format!("{shown}: {}", reasons(&error)), None),
             Ok(Some(entry)) => match program_of(&entry) {
-                Some((program, true)) => return Some(Finding::good(known.title, format!("{shown} starts {program}"))),
+                Some((program, true)) => {
+                    return Some(Finding::good(
+                        known.title,
+                        format!("{shown} starts {program}"),
+                    ));
+                }
                 Some((program, false)) => {
                     let run = Some(format!("replay setup {name} --write --force"));
-                    Finding::lack(known.title, format!("{shown} starts `{program}`, which is not there"), run)
+                    Finding::lack(
+                        known.title,
+                        format!("{shown} starts `{program}`, which is not there"),
+                        run,
+                    )
                 }
-                None => Finding::lack(known.title, format!("{shown} names no program for this server"), run()),
+                None => Finding::lack(
+                    known.title,
+                    format!("{shown} names no program for this server"),
+                    run(),
+                ),
             },
         };
         lack.get_or_insert(found);
     }
-    let installed =
-        || outside(known.program.as_ref()).map(|_| Finding::lack(known.title, "it has no servers yet", run()));
+    let installed = || {
+        outside(known.program.as_ref())
+            .map(|_| Finding::lack(known.title, "it has no servers yet", run()))
+    };
     lack.or_else(installed)
 }
 

@@ -1,5 +1,5 @@
-//! `replay generate`: documents derived from the declarations: man pages, completions, the table of tools. Committed, and
-//! checked for drift by a test.
+//! `replay generate`: documents derived from the declarations: man pages, completions, the table of
+//! tools. Committed, and checked for drift by a test.
 
 use std::fmt::Write as _;
 
@@ -37,11 +37,27 @@ fn tools_table() -> String {
     let mut text = String::from("| tool | does | parameters |\n|---|---|---|\n");
     for make in TOOLS {
         let tool = make();
-        let Descriptor { name, title, input_schema, .. } = tool.descriptor();
+        let Descriptor {
+            name,
+            title,
+            input_schema,
+            ..
+        } = tool.descriptor();
         let parameters: Vec<String> = parameters(&read(input_schema))
-            .map(|(name, required, _)| if required { format!("**{name}**") } else { name })
+            .map(|(name, required, _)| {
+                if required {
+                    format!("**{name}**")
+                } else {
+                    name
+                }
+            })
             .collect();
-        let _ = writeln!(text, "| `{name}` | {title} ({}) | {} |", effect(tool.hints()), parameters.join(", "));
+        let _ = writeln!(
+            text,
+            "| `{name}` | {title} ({}) | {} |",
+            effect(tool.hints()),
+            parameters.join(", ")
+        );
     }
     text
 }
@@ -65,11 +81,18 @@ fn effect(hints: Hints) -> &'static str {
 fn parameters(schema: &Value) -> impl Iterator<Item = (String, bool, &Value)> {
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     let properties = schema["properties"].as_object().into_iter().flatten();
-    properties.map(move |(name, schema)| (name.clone(), required.iter().any(|known| known == name.as_str()), schema))
+    properties.map(move |(name, schema)| {
+        (
+            name.clone(),
+            required.iter().any(|known| known == name.as_str()),
+            schema,
+        )
+    })
 }
 
-/// The page that `clap_mangen` gives, with a synopsis that shows each way to start the program, and with the
-/// subcommands told in place: it only names pages that would have to be there beside this one.
+/// The page that `clap_mangen` gives, with a synopsis that shows each way to start the program, and
+/// with the subcommands told in place: it only names pages that would have to be there beside this
+/// one.
 fn man(command: clap::Command) -> Result<String> {
     const SYNOPSIS: &str = ".SH SYNOPSIS\n\\fBreplay \\-\\-mcp\\-server\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay call\\fR \
         [\\fIOPTIONS\\fR] \\fITOOL\\fR [\\fIKEY=VALUE\\fR... | \\fIJSON\\fR]\n.br\n\\fBreplay tools\\fR [\\fB\\-\\-json\\fR]\n.br\n\\fBreplay mock\\fR \\fB\\-\\-tools\\-from\\fR \\fIMANIFEST\\fR | \\fB\\-\\-preset\\fR \\fINAME\\fR | \\fB\\-\\-cassette\\fR \\fIFILE\\fR\n.br\n\\fBreplay sandbox explain\\fR | \\fBprobe\\fR [\\fIOPTIONS\\fR]\n.br\n\\fBreplay \
@@ -84,24 +107,48 @@ fn man(command: clap::Command) -> Result<String> {
     clap_mangen::Man::new(command).render(&mut page)?;
     let page = String::from_utf8(page)?;
     let (head, rest) = page.split_once(".SH SYNOPSIS").context("no synopsis")?;
-    let (_, rest) = rest.split_once(".SH DESCRIPTION").context("no description")?;
-    let (options, rest) = rest.split_once(".SH SUBCOMMANDS").context("no subcommands")?;
+    let (_, rest) = rest
+        .split_once(".SH DESCRIPTION")
+        .context("no description")?;
+    let (options, rest) = rest
+        .split_once(".SH SUBCOMMANDS")
+        .context("no subcommands")?;
     let (_, version) = rest.split_once(".SH VERSION").context("no version")?;
-    Ok(format!("{head}{SYNOPSIS}{more}.SH DESCRIPTION{options}{commands}{}{STATUS}.SH VERSION{version}", man_profile()))
+    Ok(format!(
+        "{head}{SYNOPSIS}{more}.SH DESCRIPTION{options}{commands}{}{STATUS}.SH VERSION{version}",
+        man_profile()
+    ))
 }
 
 /// A line for each subcommand that the synopsis does not show as it is mostly typed.
 fn synopsis(command: &clap::Command) -> String {
     let shown = ["call", "tools", "mock", "sandbox"];
-    let more = command.get_subcommands().filter(|sub| !sub.is_hide_set() && !shown.contains(&sub.get_name()));
+    let more = command
+        .get_subcommands()
+        .filter(|sub| !sub.is_hide_set() && !shown.contains(&sub.get_name()));
     more.fold(String::new(), |mut text, sub| {
-        let actions: Vec<String> =
-            sub.get_subcommands().map(|action| format!("\\fB{}\\fR", action.get_name())).collect();
-        let actions = if actions.is_empty() { String::new() } else { format!(" {}", actions.join(" | ")) };
-        let place = sub.get_positionals().next().and_then(|arg| Some(arg.get_value_names()?.first()?.as_str()));
-        let place = place.map(|name| format!(" \\fI{name}\\fR")).unwrap_or_default();
+        let actions: Vec<String> = sub
+            .get_subcommands()
+            .map(|action| format!("\\fB{}\\fR", action.get_name()))
+            .collect();
+        let actions = if actions.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", actions.join(" | "))
+        };
+        let place = sub
+            .get_positionals()
+            .next()
+            .and_then(|arg| Some(arg.get_value_names()?.first()?.as_str()));
+        let place = place
+            .map(|name| format!(" \\fI{name}\\fR"))
+            .unwrap_or_default();
         // Writing to a String cannot fail.
-        let _ = writeln!(text, ".br\n\\fBreplay {}\\fR{actions} [\\fIOPTIONS\\fR]{place}", sub.get_name());
+        let _ = writeln!(
+            text,
+            ".br\n\\fBreplay {}\\fR{actions} [\\fIOPTIONS\\fR]{place}",
+            sub.get_name()
+        );
         text
     })
 }
@@ -132,7 +179,11 @@ fn man_command(text: &mut String, command: &clap::Command, path: &str) {
             man_command(text, sub, &path);
             continue;
         }
-        let about = sub.get_long_about().or(sub.get_about()).map(ToString::to_string).unwrap_or_default();
+        let about = sub
+            .get_long_about()
+            .or(sub.get_about())
+            .map(ToString::to_string)
+            .unwrap_or_default();
         let _ = writeln!(text, ".SS {path}\n{}.", roff(about.trim_end_matches('.')));
         for arg in sub.get_arguments() {
             let name = match (arg.get_long(), arg.get_value_names()) {
@@ -140,10 +191,19 @@ fn man_command(text: &mut String, command: &clap::Command, path: &str) {
                 (None, Some([name, ..])) => format!("\\fI{}\\fR", roff(name)),
                 (None, _) => format!("\\fI{}\\fR", arg.get_id().as_str().to_uppercase()),
             };
-            let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
+            let help = arg
+                .get_long_help()
+                .or(arg.get_help())
+                .map(ToString::to_string)
+                .unwrap_or_default();
             let _ = writeln!(text, ".TP\n{name}\n{}", roff(&help));
         }
-        for paragraph in sub.get_after_help().map(ToString::to_string).unwrap_or_default().split_terminator("\n\n") {
+        for paragraph in sub
+            .get_after_help()
+            .map(ToString::to_string)
+            .unwrap_or_default()
+            .split_terminator("\n\n")
+        {
             let _ = writeln!(text, ".PP\n{}", roff(paragraph));
         }
         man_command(text, sub, &path);
@@ -160,7 +220,13 @@ fn man_tools() -> String {
     for make in TOOLS {
         let tool = make();
         let descriptor = tool.descriptor();
-        let _ = writeln!(text, ".SS {}\n{} ({}).", descriptor.name, roff(&descriptor.title), effect(tool.hints()));
+        let _ = writeln!(
+            text,
+            ".SS {}\n{} ({}).",
+            descriptor.name,
+            roff(&descriptor.title),
+            effect(tool.hints())
+        );
         let _ = writeln!(text, ".PP\n{}", roff(&descriptor.description));
         man_parameters(&mut text, &read(descriptor.input_schema));
     }
@@ -171,16 +237,29 @@ fn man_tools() -> String {
 fn man_parameters(text: &mut String, schema: &Value) {
     for (name, required, schema) in parameters(schema) {
         let options = schema["anyOf"].as_array().into_iter().flatten();
-        let kinds: Vec<&str> = std::iter::once(schema).chain(options).filter_map(|of| of["type"].as_str()).collect();
-        let kind = if kinds.is_empty() { "value".to_owned() } else { kinds.join(" or ") };
+        let kinds: Vec<&str> = std::iter::once(schema)
+            .chain(options)
+            .filter_map(|of| of["type"].as_str())
+            .collect();
+        let kind = if kinds.is_empty() {
+            "value".to_owned()
+        } else {
+            kinds.join(" or ")
+        };
         let style = if required { "B" } else { "I" };
         let _ = writeln!(text, ".TP\n.{style} {}\n({kind})", roff(&name));
         if let Some(description) = schema["description"].as_str() {
             let _ = writeln!(text, "{}", roff(description));
         }
         let options = schema["anyOf"].as_array().into_iter().flatten();
-        let values = std::iter::once(schema).chain(options).flat_map(|of| [&of["enum"], &of["items"]["enum"]]);
-        let values: Vec<&str> = values.filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+        let values = std::iter::once(schema)
+            .chain(options)
+            .flat_map(|of| [&of["enum"], &of["items"]["enum"]]);
+        let values: Vec<&str> = values
+            .filter_map(Value::as_array)
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         if !values.is_empty() {
             let _ = writeln!(text, "One of: {}.", roff(&values.join(", ")));
         }
@@ -193,11 +272,18 @@ fn man_parameters(text: &mut String, schema: &Value) {
     }
 }
 
-/// Text that roff takes as text (`groff_char(7)`): hyphens stay hyphens, a line never begins with a control character.
+/// Text that roff takes as text (`groff_char(7)`): hyphens stay hyphens, a line never begins with a
+/// control character.
 fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     text.lines()
-        .map(|line| if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line.to_owned() })
+        .map(|line| {
+            if line.starts_with(['.', '\'']) {
+                format!("\\&{line}")
+            } else {
+                line.to_owned()
+            }
+        })
         .collect::<Vec<_>>()
         .join("\n")
 }

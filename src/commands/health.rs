@@ -1,4 +1,5 @@
-//! `replay health`: asks a server over HTTP how it is, for whoever looks after it and has no other client at hand.
+//! `replay health`: asks a server over HTTP how it is, for whoever looks after it and has no other
+//! client at hand.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,7 +14,8 @@ use crate::limits::MAX_KEPT_NAME_BYTES;
 use crate::outbound::{HttpTarget, Question, ask};
 use crate::text::escape::show;
 
-/// Prints `ok`, or says why not; then the exit status is 1, because 2 means nothing to a container's HEALTHCHECK.
+/// Prints `ok`, or says why not; then the exit status is 1, because 2 means nothing to a
+/// container's HEALTHCHECK.
 pub fn run(args: &HealthArgs) -> Result<ExitCode> {
     match check(args) {
         Ok(()) => print("ok\n"),
@@ -30,8 +32,15 @@ fn check(args: &HealthArgs) -> Result<()> {
     if target.path == "/" {
         target = target.below("health");
     }
-    let trust = target.is_encrypted.then(|| config::trust(args.cacert.as_deref(), "--cacert FILE")).transpose()?;
-    let question = Question { method: "GET", headers: "Accept: application/json\r\n", body: b"" };
+    let trust = target
+        .is_encrypted
+        .then(|| config::trust(args.cacert.as_deref(), "--cacert FILE"))
+        .transpose()?;
+    let question = Question {
+        method: "GET",
+        headers: "Accept: application/json\r\n",
+        body: b"",
+    };
     let deadline = Instant::now() + Duration::from_secs(args.timeout_secs);
     let answer = ask(&target, trust.as_ref(), question, deadline)?;
     match answer.status {
@@ -41,7 +50,9 @@ fn check(args: &HealthArgs) -> Result<()> {
             args.url
         ),
         status => {
-            let state = state(&answer.body).map(|state| format!(": {state}")).unwrap_or_default();
+            let state = state(&answer.body)
+                .map(|state| format!(": {state}"))
+                .unwrap_or_default();
             bail!("`{}` answers with {status}{state}", args.url)
         }
     }
@@ -51,7 +62,10 @@ fn check(args: &HealthArgs) -> Result<()> {
 fn state(body: &[u8]) -> Option<String> {
     let body: serde_json::Value = serde_json::from_slice(body).ok()?;
     let state = body.get("status")?.as_str()?;
-    Some(show(state.as_bytes()[..state.floor_char_boundary(MAX_KEPT_NAME_BYTES)].as_ref()).into_owned())
+    Some(
+        show(state.as_bytes()[..state.floor_char_boundary(MAX_KEPT_NAME_BYTES)].as_ref())
+            .into_owned(),
+    )
 }
 
 #[cfg(test)]
@@ -61,7 +75,16 @@ mod tests {
 
     #[test]
     fn the_state_is_what_the_body_says() {
-        let cases = [&b"{\"status\":\"failing\"}"[..], b"{\"status\":\"\x1b\"}", b"{\"status\":1}", b"<html>", b""];
-        assert_eq!(cases.map(state), [Some("failing".to_owned()), None, None, None, None]);
+        let cases = [
+            &b"{\"status\":\"failing\"}"[..],
+            b"{\"status\":\"\x1b\"}",
+            b"{\"status\":1}",
+            b"<html>",
+            b"",
+        ];
+        assert_eq!(
+            cases.map(state),
+            [Some("failing".to_owned()), None, None, None, None]
+        );
     }
 }

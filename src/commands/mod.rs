@@ -28,7 +28,9 @@ use crate::text::reasons::reasons;
 /// Does what the command line asks for.
 pub fn run(cli: Cli) -> Result<ExitCode> {
     process::raise_open_files();
-    let Some(command) = cli.command else { return serve::run(&cli.server) };
+    let Some(command) = cli.command else {
+        return serve::run(&cli.server);
+    };
     let options = cli.server.options;
     match command {
         Command::Generate { document } => process::print_content(generate::document(document)?),
@@ -38,8 +40,14 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Why(asked) => why::run(&options, &asked),
         Command::Call(asked) => call::run(&options, &asked),
         Command::Bench(asked) => bench::run(&asked),
-        Command::Mock { serve, action: None } => mock::serve(&serve, &options),
-        Command::Mock { action: Some(action), .. } => mock::run(&action, &options),
+        Command::Mock {
+            serve,
+            action: None,
+        } => mock::serve(&serve, &options),
+        Command::Mock {
+            action: Some(action),
+            ..
+        } => mock::run(&action, &options),
         Command::Calls { action } => calls::run(options, &action),
         Command::Sandbox { action } => sandbox::run(options, &action),
         Command::Net { action } => net::run(options, &action),

@@ -29,8 +29,9 @@ const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
 #[error("{0}")]
 pub struct NotRun(pub String);
 
-/// Does what needs one command, which is the trial of its walls as well. Where nothing was run, it is done again with walls that were
-/// tried before, as a server's are, so that other ones may be taken.
+/// Does what needs one command, which is the trial of its walls as well. Where nothing was run, it
+/// is done again with walls that were tried before, as a server's are, so that other ones may be
+/// taken.
 pub fn with_one_command<T>(config: &mut Config, act: impl Fn(&Services) -> Result<T>) -> Result<T> {
     config.sandbox.is_tried = false;
     let done = act(alone(config)?.services());
@@ -62,7 +63,8 @@ pub fn tell(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(text.as_ref()));
 }
 
-/// A stream of lines whose characters do nothing to a terminal. What the lines are coloured with stays.
+/// A stream of lines whose characters do nothing to a terminal. What the lines are coloured with
+/// stays.
 struct HarmlessLines<W>(W);
 
 impl<W: Write> Write for HarmlessLines<W> {
@@ -75,7 +77,8 @@ impl<W: Write> Write for HarmlessLines<W> {
         let pieces = text.split_inclusive(|c: char| c.is_ascii_control());
         let lines: String = pieces
             .map(|piece| {
-                let end = piece.len() - usize::from(piece.ends_with(|c: char| c.is_ascii_control()));
+                let end =
+                    piece.len() - usize::from(piece.ends_with(|c: char| c.is_ascii_control()));
                 harmless(&piece[..end]).into_owned() + &piece[end..]
             })
             .collect();
@@ -90,7 +93,11 @@ impl<W: Write> Write for HarmlessLines<W> {
 
 /// The exit status of something that may have gone wrong although it ran.
 pub fn status(good: bool) -> ExitCode {
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// The exit status of a program, as shells report it.
@@ -112,27 +119,37 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// What a program that ended so may have missed of the disk: said where the shell found nothing to run (sh(1), "Exit Status") or
-/// could not run it, and where `idle`, without a call, it failed.
+/// What a program that ended so may have missed of the disk: said where the shell found nothing to
+/// run (sh(1), "Exit Status") or could not run it, and where `idle`, without a call, it failed.
 pub fn unseen(services: &Services, exit: Exit, idle: bool) -> Option<String> {
     let failed = matches!(exit, Exit::Code(126 | 127)) || idle && matches!(exit, Exit::Code(1..));
     if !failed || !services.commands.are_walled() {
         return None;
     }
-    let roots = services.policy.roots().iter().map(|root| root.path().display().to_string());
+    let roots = services
+        .policy
+        .roots()
+        .iter()
+        .map(|root| root.path().display().to_string());
     let roots = roots.collect::<Vec<_>>().join(", ");
-    let home = if services.commands.standing.private_home { ", HOME is a private one" } else { "" };
+    let home = if services.commands.standing.private_home {
+        ", HOME is a private one"
+    } else {
+        ""
+    };
     Some(format!(
         "the program sees the system's programs and the allowed directories only ({roots}); --allow DIR shows it more{home}"
     ))
 }
 
-/// The signals that end this process, as a descriptor. Before any thread starts, so that all leave them to it.
+/// The signals that end this process, as a descriptor. Before any thread starts, so that all leave
+/// them to it.
 pub fn catch_signals() -> Result<SignalFd> {
     catch(&ENDING)
 }
 
-/// Does what may wait for a client. Meanwhile these signals end this process at once: nothing has begun yet that it has to end.
+/// Does what may wait for a client. Meanwhile these signals end this process at once: nothing has
+/// begun yet that it has to end.
 pub fn interruptible<T>(act: impl FnOnce() -> T) -> T {
     let signals: SigSet = ENDING.into_iter().collect();
     // Neither can fail (sigprocmask(2)).
@@ -145,15 +162,24 @@ pub fn interruptible<T>(act: impl FnOnce() -> T) -> T {
 /// These signals as a descriptor, for a program that passes them on.
 pub fn catch(caught: &[Signal]) -> Result<SignalFd> {
     let signals: SigSet = caught.iter().copied().collect();
-    signals.thread_block().context("signals cannot be blocked")?;
-    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context("signals cannot be received")
+    signals
+        .thread_block()
+        .context("signals cannot be blocked")?;
+    SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+        .context("signals cannot be received")
 }
 
-/// An atomic edit of many files holds each of them open, and the soft limit of most systems is 1024. Commands have their own, below
-/// this one (`OPEN_FILES_KEPT_SHARE`).
+/// An atomic edit of many files holds each of them open, and the soft limit of most systems is
+/// 1024. Commands have their own, below this one (`OPEN_FILES_KEPT_SHARE`).
 pub fn raise_open_files() {
     let maximum = getrlimit(Resource::Nofile).maximum;
-    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+    if let Err(error) = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    ) {
         tracing::warn!("the limit of open files cannot be raised: {error}");
     }
 }
@@ -161,13 +187,16 @@ pub fn raise_open_files() {
 /// Logs go to stderr, whatever happens; stdout is the protocol.
 pub fn logging(level: LevelFilter) {
     // What libraries say of themselves at such levels helps nobody who runs this.
-    let own = Targets::new().with_target(env!("CARGO_PKG_NAME"), level).with_default(level.min(LevelFilter::WARN));
+    let own = Targets::new()
+        .with_target(env!("CARGO_PKG_NAME"), level)
+        .with_default(level.min(LevelFilter::WARN));
     let lines = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_target(false)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(|| HarmlessLines(std::io::stderr()))
-        // It says so on stderr, and panics if that is what is broken: whoever reads the log may go before its server.
+        // It says so on stderr, and panics if that is what is broken: whoever reads the log may go
+        // before its server.
         .log_internal_errors(false)
         .finish();
     lines.with(own).init();
@@ -175,10 +204,18 @@ pub fn logging(level: LevelFilter) {
 
 /// Unbuffered: lines are cut from blocks as they come.
 pub fn stdin() -> Result<File> {
-    Ok(std::io::stdin().as_fd().try_clone_to_owned().context("stdin is closed")?.into())
+    Ok(std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .context("stdin is closed")?
+        .into())
 }
 
 /// Unbuffered: one write is one message.
 pub fn stdout() -> Result<File> {
-    Ok(std::io::stdout().as_fd().try_clone_to_owned().context("stdout is closed")?.into())
+    Ok(std::io::stdout()
+        .as_fd()
+        .try_clone_to_owned()
+        .context("stdout is closed")?
+        .into())
 }

@@ -24,18 +24,33 @@ use crate::web;
 /// Serves until the client goes, or a signal comes.
 pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
     let config = Config::resolve(&cli.options)?;
-    if cli.http.http.is_some() { serve_http(config, cli) } else { serve(config, cli) }
+    if cli.http.http.is_some() {
+        serve_http(config, cli)
+    } else {
+        serve(config, cli)
+    }
 }
 
 fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
     // Read before the server's own walls stand: a manifest lies where the operator wants it.
-    let mock = cli.mock.as_deref().map(|path| mock::beside(path, config.errors)).transpose()?;
-    let recorder = cli.record.as_deref().map(|path| mock::recorder(path, &Redact::default())).transpose()?;
+    let mock = cli
+        .mock
+        .as_deref()
+        .map(|path| mock::beside(path, config.errors))
+        .transpose()?;
+    let recorder = cli
+        .record
+        .as_deref()
+        .map(|path| mock::recorder(path, &Redact::default()))
+        .transpose()?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
     let search_cache = config::search_cache(&cli.options);
-    let config = &Config { search_cache, ..hiding(config, log.as_deref()).beside(cli.mock.as_deref()) };
+    let config = &Config {
+        search_cache,
+        ..hiding(config, log.as_deref()).beside(cli.mock.as_deref())
+    };
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
     // Who looks on sees a session whole.
@@ -44,13 +59,19 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let server = greeting(config, &mut |coming, ready| {
         if greeted.is_none() && !is_watched {
             // What fails here fails again below.
-            greeted = open(coming.clone(), config).ok().map(|door| (door, Arc::clone(coming)));
+            greeted = open(coming.clone(), config)
+                .ok()
+                .map(|door| (door, Arc::clone(coming)));
         }
         let from = std::io::stdin();
-        has_met |= greeted.as_ref().is_some_and(|(door, _)| interruptible(|| door.greet(from.as_fd(), ready)));
+        has_met |= greeted
+            .as_ref()
+            .is_some_and(|(door, _)| interruptible(|| door.greet(from.as_fd(), ready)));
     })?;
     let service: Arc<dyn Service> = match mock {
-        Some(mock) => Arc::new(ServerAndMock::new(server.clone(), mock).map_err(anyhow::Error::msg)?),
+        Some(mock) => {
+            Arc::new(ServerAndMock::new(server.clone(), mock).map_err(anyhow::Error::msg)?)
+        }
         None => server.clone(),
     };
     let service = Traced::over(service, tracer.as_ref(), Way::Stdio);
@@ -60,7 +81,11 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     };
     let service = ledger.over(service, "stdio");
     if let Some(log) = &log {
-        log.start(&audit::Started { serves: "stdio".to_owned(), servers: vec![("stdio", &*server)], config })?;
+        log.start(&audit::Started {
+            serves: "stdio".to_owned(),
+            servers: vec![("stdio", &*server)],
+            config,
+        })?;
     }
     announce(&[("stdio", &*server)], wall_in(&[server.services()], &[]));
     look_around(server.services());
@@ -75,10 +100,16 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
         server.met();
     }
     give_back_memory();
-    let end = door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+    let end = door
+        .run(Some(signals.as_fd()))
+        .context("stdin cannot be served")?;
     let ended = server.services().commands.end_all();
     server.services().memory.end();
-    let why = if end == End::Served { "stdin has ended" } else { "stopped by a signal, or nobody reads any more" };
+    let why = if end == End::Served {
+        "stdin has ended"
+    } else {
+        "stopped by a signal, or nobody reads any more"
+    };
     tracing::debug!(ended, "{why}");
     if let Some(log) = &log {
         log.end();
@@ -91,7 +122,12 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
 
 /// Joins a service to stdin and stdout.
 fn open(service: Arc<dyn Service>, config: &Config) -> Result<Arc<Door>> {
-    Ok(Door::new(Session::new(service), stdin()?, Writer::to_descriptor(stdout()?)?, config.client_limits)?)
+    Ok(Door::new(
+        Session::new(service),
+        stdin()?,
+        Writer::to_descriptor(stdout()?)?,
+        config.client_limits,
+    )?)
 }
 
 /// The same, with what belongs to the audit log out of the sight of agents.
@@ -102,13 +138,19 @@ fn hiding(config: Config, log: Option<&AuditLog>) -> Config {
 
 /// Who looks on at calls.
 fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
-    log.cloned().into_iter().map(|log| log as Arc<dyn Observer>).collect()
+    log.cloned()
+        .into_iter()
+        .map(|log| log as Arc<dyn Observer>)
+        .collect()
 }
 
-/// Who makes spans of requests, if they are to be exported. Started before the server's own walls, which refuse TCP.
+/// Who makes spans of requests, if they are to be exported. Started before the server's own walls,
+/// which refuse TCP.
 fn tracer(cli: &ServerArgs) -> Result<Option<Arc<Tracer>>> {
     let settings = config::telemetry(&cli.telemetry)?;
-    settings.map(|settings| Tracer::start(settings).context("no thread to be had")).transpose()
+    settings
+        .map(|settings| Tracer::start(settings).context("no thread to be had"))
+        .transpose()
 }
 
 /// Serves over HTTP, and over stdin and stdout as well if that is asked for.
@@ -120,11 +162,19 @@ fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let mut config = hiding(config, log.as_deref());
     let servers = web::prepare(cli, &mut config, log.as_ref(), tracer.clone())?;
     if let Some(log) = &log {
-        log.start(&audit::Started { serves: servers.address()?, servers: servers.named(), config: &config })?;
+        log.start(&audit::Started {
+            serves: servers.address()?,
+            servers: servers.named(),
+            config: &config,
+        })?;
     }
     let own_wall = servers.wall_in();
     announce(&servers.named(), own_wall);
-    let stdio = if cli.http.stdio { Some((stdin()?, stdout()?)) } else { None };
+    let stdio = if cli.http.stdio {
+        Some((stdin()?, stdout()?))
+    } else {
+        None
+    };
     let served = servers.serve(stdio, signals.as_fd().try_clone_to_owned()?);
     if let Some(log) = &log {
         log.end();
@@ -139,14 +189,29 @@ fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
 /// Directories that the start-up lines name.
 const NAMED_DIRECTORIES: usize = 8;
 
-/// The start-up lines: what may be touched, and what stands around commands and around this process.
+/// The start-up lines: what may be touched, and what stands around commands and around this
+/// process.
 fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
     // Several differ in what they may touch; the walls are the same for all.
-    let Some((_, first)) = servers.first() else { return };
+    let Some((_, first)) = servers.first() else {
+        return;
+    };
     let directories = servers.iter().flat_map(|(name, server)| {
         server.services().policy.roots().iter().map(move |root| {
-            let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
-            format!("{owner}{} ({})", root.path().display(), if root.writable() { "read-write" } else { "read-only" })
+            let owner = if servers.len() > 1 {
+                format!("{name}: ")
+            } else {
+                String::new()
+            };
+            format!(
+                "{owner}{} ({})",
+                root.path().display(),
+                if root.writable() {
+                    "read-write"
+                } else {
+                    "read-only"
+                }
+            )
         })
     });
     let mut directories: Vec<String> = directories.collect();
@@ -165,7 +230,11 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
     }
     for (name, server) in servers {
         let services = server.services();
-        let owner = if servers.len() > 1 { format!("{name}: ") } else { String::new() };
+        let owner = if servers.len() > 1 {
+            format!("{name}: ")
+        } else {
+            String::new()
+        };
         if let Err(reason) = &services.journal
             && services.policy.roots().iter().any(Root::writable)
         {
@@ -173,21 +242,38 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
         }
         let tier = services.commands.standing.tier.unwrap_or(Tier::Namespaces);
         for (is_warning, words) in linked_git::lines(&services.policy, tier) {
-            if is_warning { tracing::warn!("{owner}{words}") } else { tracing::info!("{owner}{words}") }
+            if is_warning {
+                tracing::warn!("{owner}{words}")
+            } else {
+                tracing::info!("{owner}{words}")
+            }
         }
-        if services.journal.as_ref().is_ok_and(|journal| journal.freezes()) {
-            tracing::info!("{owner}what programs outside the walls run stays as it is (--freeze-sinks)");
+        if services
+            .journal
+            .as_ref()
+            .is_ok_and(|journal| journal.freezes())
+        {
+            tracing::info!(
+                "{owner}what programs outside the walls run stays as it is (--freeze-sinks)"
+            );
         }
         if services.commands.ssh_agent.is_some() {
             tracing::info!("{owner}the ssh-agent signs for commands what git signs (--ssh-sign)");
         }
     }
-    let own = own_landlock.map_or_else(|| "none".to_owned(), |version| format!("landlock {version}"));
+    let own = own_landlock.map_or_else(
+        || "none".to_owned(),
+        |version| format!("landlock {version}"),
+    );
     let standing = &first.services().commands.standing;
     let network = standing.network_word();
     match (&standing.refused, standing.tier) {
         (Some(_), _) if !standing.tried.is_empty() => {
-            let tried: Vec<&str> = standing.tried.iter().map(|(tier, _)| tier.as_str()).collect();
+            let tried: Vec<&str> = standing
+                .tried
+                .iter()
+                .map(|(tier, _)| tier.as_str())
+                .collect();
             let tried = tried.join(" and ");
             tracing::info!(
                 "commands are refused: no walls can be built ({tried} failed; `replay sandbox explain` says why); walls around the \
@@ -204,9 +290,14 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
             let tier = tier.as_str();
             let gaps = match standing.gaps.len() as u64 {
                 0 => String::new(),
-                count => format!(" ({}, see `replay sandbox explain`)", counted(count, "gap", "gaps")),
+                count => format!(
+                    " ({}, see `replay sandbox explain`)",
+                    counted(count, "gap", "gaps")
+                ),
             };
-            tracing::info!("walls around commands: {tier}, network: {network}{gaps}; walls around the server: {own}");
+            tracing::info!(
+                "walls around commands: {tier}, network: {network}{gaps}; walls around the server: {own}"
+            );
         }
     }
 }

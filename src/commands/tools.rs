@@ -26,9 +26,14 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
             .into_iter()
             .flatten()
             .map(|(name, _)| {
-                let required =
-                    tool["inputSchema"]["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
-                if required { name.clone() } else { format!("[{name}]") }
+                let required = tool["inputSchema"]["required"]
+                    .as_array()
+                    .is_some_and(|names| names.contains(&json!(name)));
+                if required {
+                    name.clone()
+                } else {
+                    format!("[{name}]")
+                }
             })
             .collect();
         let title = tool["title"].as_str().unwrap_or_default();

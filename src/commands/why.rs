@@ -1,6 +1,10 @@
-//! `replay why`: which rule decides about a path, a connection or a program, which flag would allow it, and what that would allow besides.
-//! Every answer is that of the server's own policy, rules or walls.
-#![expect(clippy::disallowed_methods, reason = "a person asks, who may look at the disk")]
+//! `replay why`: which rule decides about a path, a connection or a program, which flag would allow
+//! it, and what that would allow besides. Every answer is that of the server's own policy, rules or
+//! walls.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a person asks, who may look at the disk"
+)]
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -43,15 +47,28 @@ struct Answer {
 
 impl Answer {
     fn allowed(rule: impl Into<String>) -> Self {
-        Self { allowed: true, rule: rule.into(), flag: None, besides: None, notes: Vec::new() }
+        Self {
+            allowed: true,
+            rule: rule.into(),
+            flag: None,
+            besides: None,
+            notes: Vec::new(),
+        }
     }
 
     fn denied(rule: impl Into<String>) -> Self {
-        Self { allowed: false, ..Self::allowed(rule) }
+        Self {
+            allowed: false,
+            ..Self::allowed(rule)
+        }
     }
 
     fn unless(self, flag: impl Into<String>, besides: impl Into<String>) -> Self {
-        Self { flag: Some(flag.into()), besides: Some(besides.into()), ..self }
+        Self {
+            flag: Some(flag.into()),
+            besides: Some(besides.into()),
+            ..self
+        }
     }
 
     fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
@@ -73,10 +90,22 @@ impl Answer {
     }
 
     fn text(&self) -> String {
-        let Self { allowed, rule, flag, besides, notes } = self;
+        let Self {
+            allowed,
+            rule,
+            flag,
+            besides,
+            notes,
+        } = self;
         let mut text = format!("{}: {rule}\n", if *allowed { "allowed" } else { "denied" });
-        let told = [("what would allow it", flag), ("what that allows, too", besides)];
-        for (name, words) in told.into_iter().filter_map(|(name, words)| Some((name, words.as_ref()?))) {
+        let told = [
+            ("what would allow it", flag),
+            ("what that allows, too", besides),
+        ];
+        for (name, words) in told
+            .into_iter()
+            .filter_map(|(name, words)| Some((name, words.as_ref()?)))
+        {
             let _ = writeln!(text, "{name}: {words}");
         }
         for note in notes {
@@ -127,7 +156,8 @@ fn is_path(what: &OsStr) -> bool {
 }
 
 fn is_socket(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.file_type().is_socket())
+    path.metadata()
+        .is_ok_and(|found| found.file_type().is_socket())
 }
 
 /// Answers for a unix socket: to use it means to connect to it.
@@ -155,8 +185,18 @@ fn read(config: &Config, policy: &Policy, path: &Path) -> Answer {
     if is_socket(&path) {
         return socket(config, &path);
     }
-    let seen = config.sandbox.system.iter().find(|seen| path.starts_with(&seen.path));
-    let seen = seen.map(|seen| format!("commands read it all the same: {} ({})", seen.path.display(), seen.why));
+    let seen = config
+        .sandbox
+        .system
+        .iter()
+        .find(|seen| path.starts_with(&seen.path));
+    let seen = seen.map(|seen| {
+        format!(
+            "commands read it all the same: {} ({})",
+            seen.path.display(),
+            seen.why
+        )
+    });
     match policy.look(&path) {
         Ok(_) => Answer::allowed(allowed_by(policy, &path)),
         Err(error) => refused(policy, &path, &error, "").but_for_caches(config, &path),
@@ -173,14 +213,23 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
         Err(PolicyError::IsDirectory { .. }) => policy.create_dir(&path).map(drop),
         found => found,
     };
-    let sink = path.parent().and_then(|_| named(path.as_os_str().as_bytes()));
-    let frozen = sink
-        .filter(|_| config.undo.freezes)
-        .map(|(sink, _)| format!("what {} runs of it stays as it is (--freeze-sinks)", sink.obeyed_by));
+    let sink = path
+        .parent()
+        .and_then(|_| named(path.as_os_str().as_bytes()));
+    let frozen = sink.filter(|_| config.undo.freezes).map(|(sink, _)| {
+        format!(
+            "what {} runs of it stays as it is (--freeze-sinks)",
+            sink.obeyed_by
+        )
+    });
     match (found, frozen) {
-        (Ok(()), Some(frozen)) if sink.is_some_and(|(sink, _)| sink.compared == Compared::Whole) => {
-            Answer::denied(frozen)
-                .unless("no --freeze-sinks", "commands and tools change all that programs outside run")
+        (Ok(()), Some(frozen))
+            if sink.is_some_and(|(sink, _)| sink.compared == Compared::Whole) =>
+        {
+            Answer::denied(frozen).unless(
+                "no --freeze-sinks",
+                "commands and tools change all that programs outside run",
+            )
         }
         (Ok(()), frozen) => Answer::allowed(allowed_by(policy, &path)).noting(frozen),
         (Err(error), _) => refused(policy, &path, &error, ":rw").but_for_caches(config, &path),
@@ -190,22 +239,40 @@ fn write(config: &Config, policy: &Policy, path: &Path) -> Answer {
 fn allowed_by(policy: &Policy, path: &Path) -> String {
     let root = policy.governing(path).ok().flatten();
     root.map_or_else(String::new, |root| {
-        let rights = if root.writable() { "read-write" } else { "read-only" };
-        format!("it lies in the allowed directory {} ({rights})", Quoted(root.path()))
+        let rights = if root.writable() {
+            "read-write"
+        } else {
+            "read-only"
+        };
+        format!(
+            "it lies in the allowed directory {} ({rights})",
+            Quoted(root.path())
+        )
     })
 }
 
 fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> Answer {
     let denied = Answer::denied(error.to_string());
     match error {
-        PolicyError::NotFound { .. } => Answer::allowed(allowed_by(policy, path)).noting([error.to_string()]),
+        PolicyError::NotFound { .. } => {
+            Answer::allowed(allowed_by(policy, path)).noting([error.to_string()])
+        }
         PolicyError::Denied { .. } => {
             let is_dir = |path: &Path| path.is_dir() && path != Path::new("/");
-            let Some(dir) = path.ancestors().find(|above| is_dir(above)) else { return denied };
-            let does = if suffix.is_empty() { "read" } else { "read and change" };
-            let holds_sockets =
-                dir.read_dir().is_ok_and(|entries| entries.flatten().any(|entry| is_socket(&entry.path())));
-            let note = "unix sockets lie there; commands connect to none of them without --allow-socket".to_owned();
+            let Some(dir) = path.ancestors().find(|above| is_dir(above)) else {
+                return denied;
+            };
+            let does = if suffix.is_empty() {
+                "read"
+            } else {
+                "read and change"
+            };
+            let holds_sockets = dir
+                .read_dir()
+                .is_ok_and(|entries| entries.flatten().any(|entry| is_socket(&entry.path())));
+            let note =
+                "unix sockets lie there; commands connect to none of them without --allow-socket"
+                    .to_owned();
             denied
                 .unless(
                     format!("--allow {}{suffix}", shell(dir)),
@@ -214,10 +281,15 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> A
                 .noting(holds_sockets.then_some(note))
         }
         PolicyError::ReadOnly { .. } => {
-            let Some(root) = policy.governing(path).ok().flatten() else { return denied };
+            let Some(root) = policy.governing(path).ok().flatten() else {
+                return denied;
+            };
             denied.unless(
                 format!("--allow {}:rw", shell(root.path())),
-                format!("tools and commands change all that lies in {}, but for protected paths", Quoted(root.path())),
+                format!(
+                    "tools and commands change all that lies in {}, but for protected paths",
+                    Quoted(root.path())
+                ),
             )
         }
         PolicyError::Protected { protected, why, .. } => {
@@ -226,9 +298,18 @@ fn refused(policy: &Policy, path: &Path, error: &PolicyError, suffix: &str) -> A
                 Cause::Asked => format!("no --protect {}", shell(protected)),
                 Cause::Configures | Cause::Hidden => return denied,
             };
-            let obeyed =
-                if let Cause::Default(program) = why { format!(", which {program} obeys") } else { String::new() };
-            denied.unless(flag, format!("tools and commands change all at or below {}{obeyed}", Quoted(protected)))
+            let obeyed = if let Cause::Default(program) = why {
+                format!(", which {program} obeys")
+            } else {
+                String::new()
+            };
+            denied.unless(
+                flag,
+                format!(
+                    "tools and commands change all at or below {}{obeyed}",
+                    Quoted(protected)
+                ),
+            )
         }
         _ => denied,
     }
@@ -248,19 +329,38 @@ fn destination(what: &OsStr) -> Result<(Destination, Option<(bool, String)>)> {
         "udp" => (Transport::Udp, 53),
         other => bail!("`{other}://` is none of tcp://, udp://, http:// and https://"),
     };
-    let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(format!("/{path}"))));
+    let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| {
+        (host, Some(format!("/{path}")))
+    });
     let (host, port) = if let Ok(address) = authority.parse() {
         (Host::Address(address), port)
     } else {
-        let split = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let split = authority
+            .rsplit_once(':')
+            .and_then(|(host, port)| Some((host, port.parse().ok()?)));
         let (host, port) = split.unwrap_or((authority, port));
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+            .unwrap_or(host);
         let named = || canonical(bare).map(Host::Name);
         let host = bare.parse().map(Host::Address).ok().or_else(named);
-        (host.with_context(|| format!("`{what}` names no host; give HOST:PORT or a URL"))?, port)
+        (
+            host.with_context(|| format!("`{what}` names no host; give HOST:PORT or a URL"))?,
+            port,
+        )
     };
-    let asked = path.filter(|_| scheme.starts_with("http")).map(|path| (scheme == "https", path));
-    Ok((Destination { transport, host, port }, asked))
+    let asked = path
+        .filter(|_| scheme.starts_with("http"))
+        .map(|path| (scheme == "https", path));
+    Ok((
+        Destination {
+            transport,
+            host,
+            port,
+        },
+        asked,
+    ))
 }
 
 fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer> {
@@ -272,82 +372,142 @@ fn connect(config: &Config, services: &Services, what: &OsStr) -> Result<Answer>
     let rule = to.rule().to_string();
     let flag = format!("--allow-net {}", quoted(&rule));
     let besides = format!("commands, Python sessions and tests send {rule} whatever they can read");
-    let danger = if let Host::Address(address) = to.host { danger(address) } else { None };
+    let danger = if let Host::Address(address) = to.host {
+        danger(address)
+    } else {
+        None
+    };
     let danger = danger.map(|danger| format!("this address {danger}"));
     let is_own = match &to.host {
         Host::Address(address) => address.to_canonical().is_loopback(),
         Host::Name(name) => name == "localhost",
     };
-    let own = || Answer::allowed("commands have a loopback of their own, which is not that of this machine");
+    let own = || {
+        Answer::allowed("commands have a loopback of their own, which is not that of this machine")
+    };
     if rules.is_empty() {
         return Ok(match (standing.tier, standing.effective_network()) {
-            _ if standing.by_rule => Answer::allowed("the mock set of --network answers, and nothing is reached"),
+            _ if standing.by_rule => {
+                Answer::allowed("the mock set of --network answers, and nothing is reached")
+            }
             (Some(Tier::Off), _) => Answer::allowed("commands run without walls (--sandbox off)"),
-            (_, Network::Host) => Answer::allowed("commands have the system's network (--network host)"),
+            (_, Network::Host) => {
+                Answer::allowed("commands have the system's network (--network host)")
+            }
             (_, Network::Loopback) if is_own => return Ok(own()),
             (_, Network::Loopback) => {
-                Answer::denied("commands have only a loopback of their own (--network loopback)").unless(flag, besides)
+                Answer::denied("commands have only a loopback of their own (--network loopback)")
+                    .unless(flag, besides)
             }
-            (_, Network::None) => Answer::denied("commands have no network (--network none)").unless(flag, besides),
+            (_, Network::None) => {
+                Answer::denied("commands have no network (--network none)").unless(flag, besides)
+            }
         }
         .noting(danger));
     }
     let deciding = rules.deciding(&to).unwrap_or_default();
     if rules.denies(&to) {
-        return Ok(Answer::denied(format!("--deny-net {}", quoted(deciding)))
-            .unless(format!("no --deny-net {}", quoted(deciding)), "what else that names and --allow-net allows"));
+        return Ok(
+            Answer::denied(format!("--deny-net {}", quoted(deciding))).unless(
+                format!("no --deny-net {}", quoted(deciding)),
+                "what else that names and --allow-net allows",
+            ),
+        );
     }
     if !rules.allows(&to) {
         if is_own && standing.tier == Some(Tier::Namespaces) {
             return Ok(own());
         }
-        return Ok(Answer::denied("no --allow-net names it").unless(flag, besides).noting(danger));
+        return Ok(Answer::denied("no --allow-net names it")
+            .unless(flag, besides)
+            .noting(danger));
     }
     let by = format!("--allow-net {}", quoted(deciding));
     let (Some((_, opening)), Some((is_tls, path))) = (rules.opens(&to), &asked) else {
-        let some = rules.opens(&to).map(|(_, rule)| format!("only for requests, by {rule}: ask with a URL"));
+        let some = rules
+            .opens(&to)
+            .map(|(_, rule)| format!("only for requests, by {rule}: ask with a URL"));
         return Ok(Answer::allowed(by).noting(some).noting(leads(&to)));
     };
-    let line = RequestLine { is_tls: *is_tls, method: "GET", path, may_switch: false };
+    let line = RequestLine {
+        is_tls: *is_tls,
+        method: "GET",
+        path,
+        may_switch: false,
+    };
     let request = to.rule_for(line).to_string();
     Ok(match rules.judge(&to, line) {
         Verdict::Allowed => Answer::allowed(format!("{by}, for GET")).noting(leads(&to)),
         Verdict::Denied => Answer::denied("--deny-net names this request"),
-        Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => {
-            Answer::denied(format!("only some requests are allowed there ({opening}), and GET of this path is none"))
-                .unless(
-                    format!("--allow-net {}", quoted(&request)),
-                    "requests of that method to that path, with any query",
-                )
-        }
+        Verdict::Missing | Verdict::OddPath | Verdict::OddMethod => Answer::denied(format!(
+            "only some requests are allowed there ({opening}), and GET of this path is none"
+        ))
+        .unless(
+            format!("--allow-net {}", quoted(&request)),
+            "requests of that method to that path, with any query",
+        ),
     })
 }
 
 /// What holds of a name that is allowed.
 fn leads(to: &Destination) -> Option<String> {
     let is_name = matches!(to.host, Host::Name(_));
-    is_name.then(|| "a private address that the name leads to has to be allowed by itself".to_owned())
+    is_name
+        .then(|| "a private address that the name leads to has to be allowed by itself".to_owned())
 }
 
 /// The shell inside says where it finds a program, by the PATH that commands have.
 const FIND: &str = r#"command -v -- "$1""#;
 
-fn program(config: &Config, services: &Services, what: &OsStr, signals: std::os::fd::BorrowedFd<'_>) -> Result<Answer> {
+fn program(
+    config: &Config,
+    services: &Services,
+    what: &OsStr,
+    signals: std::os::fd::BorrowedFd<'_>,
+) -> Result<Answer> {
     let commands = &services.commands;
     if commands.standing.refused.is_some() {
         return Ok(Answer::denied(commands.standing.word()));
     }
-    let root = services.policy.project().context("there is no directory to run it in; add --allow DIR")?;
-    let argv = ["/bin/sh", "-c", FIND, "sh"].map(Into::into).into_iter().chain([what.into()]).collect::<Vec<_>>();
-    let found = output(launcher(commands)?, &request(argv, place_of(root)?, false), signals)?;
+    let root = services
+        .policy
+        .project()
+        .context("there is no directory to run it in; add --allow DIR")?;
+    let argv = ["/bin/sh", "-c", FIND, "sh"]
+        .map(Into::into)
+        .into_iter()
+        .chain([what.into()])
+        .collect::<Vec<_>>();
+    let found = output(
+        launcher(commands)?,
+        &request(argv, place_of(root)?, false),
+        signals,
+    )?;
     let found = Path::new(OsStr::from_bytes(found.trim_ascii_end()));
     if !found.as_os_str().is_empty() {
-        let at = if found.is_absolute() { found.to_owned() } else { root.path().join(found) };
-        let seen = config.sandbox.system.iter().find(|seen| at.starts_with(&seen.path));
+        let at = if found.is_absolute() {
+            found.to_owned()
+        } else {
+            root.path().join(found)
+        };
+        let seen = config
+            .sandbox
+            .system
+            .iter()
+            .find(|seen| at.starts_with(&seen.path));
         return Ok(Answer::allowed(match seen {
-            Some(seen) => format!("commands find {}, in {} ({})", Quoted(found), seen.path.display(), seen.why),
+            Some(seen) => format!(
+                "commands find {}, in {} ({})",
+                Quoted(found),
+                seen.path.display(),
+                seen.why
+            ),
             None if policy_allows(&services.policy, &at) => {
-                format!("commands find {}; {}", Quoted(found), allowed_by(&services.policy, &at))
+                format!(
+                    "commands find {}; {}",
+                    Quoted(found),
+                    allowed_by(&services.policy, &at)
+                )
             }
             None => format!("commands find {}", Quoted(found)),
         }));
@@ -359,8 +519,12 @@ fn program(config: &Config, services: &Services, what: &OsStr, signals: std::os:
         )));
     };
     let dir = outside.parent().unwrap_or(&outside);
-    Ok(Answer::denied(format!("commands do not see {}", Quoted(&outside)))
-        .unless(format!("--system {}", shell(dir)), format!("commands read and run all that lies in {}", Quoted(dir))))
+    Ok(
+        Answer::denied(format!("commands do not see {}", Quoted(&outside))).unless(
+            format!("--system {}", shell(dir)),
+            format!("commands read and run all that lies in {}", Quoted(dir)),
+        ),
+    )
 }
 
 fn policy_allows(policy: &Policy, path: &Path) -> bool {
@@ -373,9 +537,18 @@ pub fn outside(what: &OsStr) -> Option<PathBuf> {
         vec![absolute(Path::new(what)).into()]
     } else {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).map(|dir| dir.join(what).into()).collect()
+        std::env::split_paths(&path)
+            .map(|dir| dir.join(what).into())
+            .collect()
     };
-    let is_program =
-        |path: &&PathBuf| rustix::fs::access(path.as_path(), rustix::fs::Access::EXEC_OK).is_ok() && path.is_file();
-    places.into_iter().map(PathBuf::from).collect::<Vec<_>>().iter().find(is_program).cloned()
+    let is_program = |path: &&PathBuf| {
+        rustix::fs::access(path.as_path(), rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
+    };
+    places
+        .into_iter()
+        .map(PathBuf::from)
+        .collect::<Vec<_>>()
+        .iter()
+        .find(is_program)
+        .cloned()
 }

@@ -1,4 +1,5 @@
-//! What runs commands: the launcher of the best tier that can be built here, and the private directory that they have.
+//! What runs commands: the launcher of the best tier that can be built here, and the private
+//! directory that they have.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -16,7 +17,9 @@ use crate::cli::Sandbox;
 use crate::config::{CacheConfig, Config, configure_git};
 use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
-use crate::gate::{GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher};
+use crate::gate::{
+    GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
+};
 use crate::hide::Hide;
 use crate::journal::Journal;
 use crate::limits;
@@ -24,8 +27,8 @@ use crate::policy::{Hidden, LinkedRepository, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
 use crate::sandbox::{
-    Cache, Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot, instruction_before,
-    is_inside, private_home,
+    Cache, Extent, Place, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot,
+    instruction_before, is_inside, private_home,
 };
 use crate::secrets::open_log;
 use crate::text::reasons::reasons;
@@ -39,7 +42,11 @@ fn refused(config: &Config) -> Option<String> {
     let is_nested = config.sandbox.mode != Sandbox::Off && is_inside();
     let nested = "this program runs inside another replay already, and the kernel takes only one supervisor; run it outside \
                   of that, or with --sandbox off (and --isolation env to record calls)";
-    config.sandbox.refused.clone().or_else(|| is_nested.then(|| nested.to_owned()))
+    config
+        .sandbox
+        .refused
+        .clone()
+        .or_else(|| is_nested.then(|| nested.to_owned()))
 }
 
 /// What an agent is told of commands before the walls stand, and whether they are refused.
@@ -48,7 +55,10 @@ pub fn told(config: &Config) -> (String, bool) {
     match refused(config) {
         Some(reason) => (WallStatus::refused(reason, Vec::new()).instruction(), true),
         None if sandbox.mode == Sandbox::Off => (WallStatus::off().instruction(), false),
-        None => (instruction_before(sandbox.network, is_by_rule(config), sandbox.private_home), false),
+        None => (
+            instruction_before(sandbox.network, is_by_rule(config), sandbox.private_home),
+            false,
+        ),
     }
 }
 
@@ -57,8 +67,8 @@ fn is_by_rule(config: &Config) -> bool {
     !config.sandbox.rules.is_empty() || config.sandbox.recording.is_some()
 }
 
-/// Starts the launcher of the best tier that can be built here, of those that the operator lets it be. `meanwhile` has the time until
-/// its descriptor is readable, for each tier that is tried.
+/// Starts the launcher of the best tier that can be built here, of those that the operator lets it
+/// be. `meanwhile` has the time until its descriptor is readable, for each tier that is tried.
 pub fn start(
     config: &Config,
     policy: &Policy,
@@ -91,7 +101,9 @@ pub fn start(
     let mut tried = Vec::new();
     for &tier in tiers {
         if tier != Tier::Namespaces
-            && let Some(hidden) = policy.hidden().find(|hidden| config.hidden.contains(hidden))
+            && let Some(hidden) = policy
+                .hidden()
+                .find(|hidden| config.hidden.contains(hidden))
         {
             bail!(cannot_hide(&hidden.path, tier, &tried));
         }
@@ -110,12 +122,24 @@ pub fn start(
         }
         let beside = (&*watchers, set.as_ref(), cache.as_ref());
         match launch(config, policy, journal, account, tier, beside, meanwhile) {
-            Ok(Launched { standing, launcher, gate, ssh_agent, scratch }) => {
+            Ok(Launched {
+                standing,
+                launcher,
+                gate,
+                ssh_agent,
+                scratch,
+            }) => {
                 if let Some(cache) = &cache {
                     cache.started();
                 }
-                let dir = scratch.as_fd().try_clone_to_owned().context("the private directory")?;
-                let (most, bytes) = (config.max_background_commands, config.background_output_bytes);
+                let dir = scratch
+                    .as_fd()
+                    .try_clone_to_owned()
+                    .context("the private directory")?;
+                let (most, bytes) = (
+                    config.max_background_commands,
+                    config.background_output_bytes,
+                );
                 return Ok(Commands {
                     launcher: Some(launcher),
                     gate,
@@ -129,8 +153,14 @@ pub fn start(
             Err(error) => tried.push((tier, reasons(&error))),
         }
     }
-    let reasons: Vec<String> = tried.iter().map(|(tier, reason)| format!("{}: {reason}", tier.as_str())).collect();
-    Ok(bounds(WallStatus::refused(format!("no wall can be built for them ({})", reasons.join("; ")), tried)))
+    let reasons: Vec<String> = tried
+        .iter()
+        .map(|(tier, reason)| format!("{}: {reason}", tier.as_str()))
+        .collect();
+    Ok(bounds(WallStatus::refused(
+        format!("no wall can be built for them ({})", reasons.join("; ")),
+        tried,
+    )))
 }
 
 /// Why a server with commands is not started for which something would have to be hidden.
@@ -157,22 +187,33 @@ fn temporaries(config: &Config) -> impl Iterator<Item = &Path> {
     std::iter::once(config.temporary.as_path()).chain(["/tmp", "/var/tmp"].map(Path::new))
 }
 
-/// What holds the private directories of other servers, those included that are still to come, as far as it would lie in an
-/// allowed directory. One that cannot be made there is nobody's.
+/// What holds the private directories of other servers, those included that are still to come, as
+/// far as it would lie in an allowed directory. One that cannot be made there is nobody's.
 pub fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
     let mut found: Vec<Hidden> = Vec::new();
     for parent in temporaries(config).filter_map(real) {
-        if !policy.roots().iter().any(|root| parent.starts_with(root.path())) {
+        if !policy
+            .roots()
+            .iter()
+            .any(|root| parent.starts_with(root.path()))
+        {
             continue;
         }
         match depot(&parent) {
             Ok(path) if found.iter().all(|known| known.path != path) => {
-                let stat = rustix::fs::stat(&path).with_context(|| format!("`{}`", path.display()))?;
-                found.push(Hidden { path, id: (stat.st_dev, stat.st_ino) });
+                let stat =
+                    rustix::fs::stat(&path).with_context(|| format!("`{}`", path.display()))?;
+                found.push(Hidden {
+                    path,
+                    id: (stat.st_dev, stat.st_ino),
+                });
             }
             Ok(_) => {}
             Err(fault) if [libc::EROFS, libc::EACCES, libc::EPERM].contains(&fault.errno()) => {}
-            Err(fault) => return Err(fault).context("what holds private directories of commands cannot be hidden"),
+            Err(fault) => {
+                return Err(fault)
+                    .context("what holds private directories of commands cannot be hidden");
+            }
         }
     }
     Ok(found)
@@ -183,8 +224,8 @@ fn real(path: &Path) -> Option<PathBuf> {
     std::fs::canonicalize(path).ok()
 }
 
-/// A private directory of commands, outside the allowed ones (`roots`) if that can be: it is no business of the file tools, and
-/// commands could remove their own HOME.
+/// A private directory of commands, outside the allowed ones (`roots`) if that can be: it is no
+/// business of the file tools, and commands could remove their own HOME.
 pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     if let Some(ground) = &config.ground {
         return Ok(Scratch::create(ground)?);
@@ -198,7 +239,10 @@ pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
             Err(fault) => reasons.push(fault.to_string()),
         }
     }
-    bail!("no private directory for commands can be made (TMPDIR says where): {}", reasons.join("; "))
+    bail!(
+        "no private directory for commands can be made (TMPDIR says where): {}",
+        reasons.join("; ")
+    )
 }
 
 /// What runs commands, and what holds them.
@@ -225,7 +269,13 @@ fn launch(
     let asked = config.sandbox.asked(&protected);
     let roots: Vec<&Path> = policy.roots().iter().map(Root::path).collect();
     let scratch = private_directory(config, &roots)?;
-    let mut plan = plan(config, policy, journal.map(AsRef::as_ref), tier, (scratch.path(), cache))?;
+    let mut plan = plan(
+        config,
+        policy,
+        journal.map(AsRef::as_ref),
+        tier,
+        (scratch.path(), cache),
+    )?;
     if plan.cargo_home.is_some() {
         scratch.make_in_home(".cargo").context("the private home")?;
     } else {
@@ -238,7 +288,11 @@ fn launch(
     let ssh_agent = ssh_agent(config, &mut plan, &scratch)?;
     let (launcher, ready) = launcher.build_beside(&plan, meanwhile)?;
     let launcher = launcher.noting(journal.cloned());
-    let launcher = if tier == Tier::Off { launcher } else { launcher.guarding(Arc::clone(policy.repositories())) };
+    let launcher = if tier == Tier::Off {
+        launcher
+    } else {
+        launcher.guarding(Arc::clone(policy.repositories()))
+    };
     let rules = &config.sandbox.rules;
     for redundant in rules.redundant() {
         tracing::warn!("{redundant}");
@@ -246,14 +300,29 @@ fn launch(
     for set in rules.sets() {
         tracing::warn!("commands reach the hosts of {set}: {WARNING}");
     }
-    let tmp = ready.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
+    let tmp = ready
+        .tmp
+        .as_ref()
+        .map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
     let java_options = launcher.variable(JAVA_OPTIONS);
-    let place = TrustPlace { scratch: &scratch, tmp: &tmp, java_options };
+    let place = TrustPlace {
+        scratch: &scratch,
+        tmp: &tmp,
+        java_options,
+    };
     let gate = || {
-        let script = set.map(|set| script(config, set, &launcher, account)).transpose()?;
+        let script = set
+            .map(|set| script(config, set, &launcher, account))
+            .transpose()?;
         let (watchers, has_loopback) = (watchers.to_vec(), tier == Tier::Namespaces);
         let credentials = config.sandbox.credentials.clone();
-        let terms = Terms { rules: rules.clone(), credentials, watchers, script, has_loopback };
+        let terms = Terms {
+            rules: rules.clone(),
+            credentials,
+            watchers,
+            script,
+            has_loopback,
+        };
         let gate = Gate::start(terms, place, &config.calls.roots, account.clone());
         anyhow::Ok(Arc::new(gate.context("the network by rule")?))
     };
@@ -272,22 +341,37 @@ fn launch(
         home: ready.home,
         tmp: ready.tmp,
         landlock_abi: ready.landlock_abi,
-        gaps: gaps(&plan, asked, ready.memory.as_ref()).into_iter().chain(ready.gaps).collect(),
+        gaps: gaps(&plan, asked, ready.memory.as_ref())
+            .into_iter()
+            .chain(ready.gaps)
+            .collect(),
         memory: ready.memory,
     };
-    Ok(Launched { standing, launcher, gate, ssh_agent, scratch })
+    Ok(Launched {
+        standing,
+        launcher,
+        gate,
+        ssh_agent,
+        scratch,
+    })
 }
 
 /// What signs for commands, of which their environment is told.
 fn ssh_agent(config: &Config, plan: &mut Plan, scratch: &Scratch) -> Result<Option<SshAgent>> {
-    let Some(socket) = &config.sandbox.ssh_agent else { return Ok(None) };
+    let Some(socket) = &config.sandbox.ssh_agent else {
+        return Ok(None);
+    };
     let home = match plan.tier {
         Tier::Namespaces => PathBuf::from(private_home(plan)),
         Tier::Landlock => bail!("--ssh-sign needs unix sockets, and this tier has none"),
         Tier::Off => scratch.path().join("home"),
     };
-    let agent = SshAgent::start(scratch, socket.clone())
-        .with_context(|| format!("--ssh-sign: the ssh-agent at `{}` (SSH_AUTH_SOCK)", socket.display()))?;
+    let agent = SshAgent::start(scratch, socket.clone()).with_context(|| {
+        format!(
+            "--ssh-sign: the ssh-agent at `{}` (SSH_AUTH_SOCK)",
+            socket.display()
+        )
+    })?;
     let (name, value) = SshAgent::variable(&home);
     plan.environment.retain(|(known, _)| known.0 != name);
     plan.environment.push(((&name).into(), (&value).into()));
@@ -295,12 +379,19 @@ fn ssh_agent(config: &Config, plan: &mut Plan, scratch: &Scratch) -> Result<Opti
     Ok(Some(agent))
 }
 
-/// Opens the directory of `--cache`, which has nothing to do with an allowed one: commands would see more of that, or file tools of it.
+/// Opens the directory of `--cache`, which has nothing to do with an allowed one: commands would
+/// see more of that, or file tools of it.
 fn cache(config: &Config, policy: &Policy) -> Result<Option<Cache>> {
-    let Some(CacheConfig { dir, bytes }) = &config.sandbox.cache else { return Ok(None) };
+    let Some(CacheConfig { dir, bytes }) = &config.sandbox.cache else {
+        return Ok(None);
+    };
     let linked = policy.linked().iter().map(LinkedRepository::outermost);
-    if let Some(root) =
-        policy.roots().iter().map(Root::path).chain(linked).find(|root| dir.starts_with(root) || root.starts_with(dir))
+    if let Some(root) = policy
+        .roots()
+        .iter()
+        .map(Root::path)
+        .chain(linked)
+        .find(|root| dir.starts_with(root) || root.starts_with(dir))
     {
         bail!(
             "--cache `{}` and the allowed directory `{}` lie in one another; put the cache elsewhere, such as below ~/.cache",
@@ -313,29 +404,49 @@ fn cache(config: &Config, policy: &Policy) -> Result<Option<Cache>> {
 
 /// Who looks on at decisions about connections.
 fn watchers(config: &Config) -> Result<Vec<Arc<dyn Watcher>>> {
-    let path = config.net_log.as_deref().filter(|_| !config.sandbox.rules.is_empty());
+    let path = config
+        .net_log
+        .as_deref()
+        .filter(|_| !config.sandbox.rules.is_empty());
     let log = path.map(|path| {
-        let (file, _) = open_log(path).with_context(|| format!("--net-log `{}`", path.display()))?;
+        let (file, _) =
+            open_log(path).with_context(|| format!("--net-log `{}`", path.display()))?;
         anyhow::Ok(Arc::new(NetLog::start(file).context("--net-log")?) as Arc<dyn Watcher>)
     });
-    let learned = config.learned.clone().map(|learned| learned as Arc<dyn Watcher>);
+    let learned = config
+        .learned
+        .clone()
+        .map(|learned| learned as Arc<dyn Watcher>);
     Ok(log.transpose()?.into_iter().chain(learned).collect())
 }
 
 /// The mock set that answers instead of the network.
 fn recording(config: &Config, policy: &Policy, account: &Account) -> Result<Option<Loaded>> {
-    let Some(path) = &config.sandbox.recording else { return Ok(None) };
+    let Some(path) = &config.sandbox.recording else {
+        return Ok(None);
+    };
     let (directory, name) = path.rsplit_once('/').unwrap_or((DEFAULT_DIRECTORY, path));
-    let room = Room { account: Some(account), cancel: &CancelToken::new() };
-    let loaded = load(policy, directory, name, &room).with_context(|| format!("--network replay:{path}"))?;
-    let loaded = loaded.with_context(|| format!("--network replay:{path}: there is no set `{name}` in {directory}"))?;
-    loaded.torn.iter().for_each(|torn| tracing::warn!("--network replay:{path}: {torn}"));
+    let room = Room {
+        account: Some(account),
+        cancel: &CancelToken::new(),
+    };
+    let loaded =
+        load(policy, directory, name, &room).with_context(|| format!("--network replay:{path}"))?;
+    let loaded = loaded.with_context(|| {
+        format!("--network replay:{path}: there is no set `{name}` in {directory}")
+    })?;
+    loaded
+        .torn
+        .iter()
+        .for_each(|torn| tracing::warn!("--network replay:{path}: {torn}"));
     Ok(Some(loaded))
 }
 
 fn script(config: &Config, set: &Loaded, launcher: &Launcher, account: &Account) -> Result<Script> {
     let mut share = account.share();
-    share.try_grow(set.share.bytes()).context("the mock set of --network")?;
+    share
+        .try_grow(set.share.bytes())
+        .context("the mock set of --network")?;
     Ok(Script {
         name: config.sandbox.recording.clone().unwrap_or_default(),
         recordings: set.recordings.clone(),
@@ -346,7 +457,8 @@ fn script(config: &Config, set: &Loaded, launcher: &Launcher, account: &Account)
     })
 }
 
-/// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any more.
+/// What the launcher is told for one tier. Fails when an allowed directory cannot be looked at any
+/// more.
 pub fn plan(
     config: &Config,
     policy: &Policy,
@@ -357,7 +469,9 @@ pub fn plan(
     let sandbox = &config.sandbox;
     let mut roots: Vec<_> = policy.roots().iter().map(planned).collect::<Result<_>>()?;
     roots.extend(linked_git::planned(policy, tier)?);
-    let of_git = linked_git::protected(policy).filter(|_| tier == Tier::Namespaces).map(|path| (&path).into());
+    let of_git = linked_git::protected(policy)
+        .filter(|_| tier == Tier::Namespaces)
+        .map(|path| (&path).into());
     let protected = policy.protected().map(Into::into).chain(of_git).collect();
     let mut environment = sandbox.environment.clone();
     if linked_git::is_partly_writable(&roots) {
@@ -378,29 +492,49 @@ pub fn plan(
         network: sandbox.network,
         answers_names: is_by_rule(config),
         roots,
-        other_names: policy.other_names().map(|(name, path)| (name.into(), path.into())).collect(),
+        other_names: policy
+            .other_names()
+            .map(|(name, path)| (name.into(), path.into()))
+            .collect(),
         protected,
         hidden: policy.hidden().map(concealed).collect(),
-        hide: policy.hidden_by_patterns().map(|hide| planned_hide(config, hide)),
-        system: sandbox.system.iter().map(|seen| (&seen.path).into()).collect(),
+        hide: policy
+            .hidden_by_patterns()
+            .map(|hide| planned_hide(config, hide)),
+        system: sandbox
+            .system
+            .iter()
+            .map(|seen| (&seen.path).into())
+            .collect(),
         sockets: Vec::new(),
         public: Vec::new(),
         scratch: scratch.into(),
         cache: cache.map(Cache::planned).transpose()?,
         private_home: sandbox.private_home,
-        cargo_home: sandbox.cargo_home.as_ref().filter(|_| tier == Tier::Namespaces).map(Into::into),
-        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        cargo_home: sandbox
+            .cargo_home
+            .as_ref()
+            .filter(|_| tier == Tier::Namespaces)
+            .map(Into::into),
+        environment: environment
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
         limits: sandbox.limits.clone(),
         journal: undo::planned(config, journal, policy, tier)?,
     };
     if tier == Tier::Namespaces {
         plan.sockets = sockets(config)?;
         let named = sandbox.sockets.iter().map(Into::into);
-        plan.system.extend(named.chain(plan.sockets.iter().map(|socket| socket.path.clone())));
+        plan.system
+            .extend(named.chain(plan.sockets.iter().map(|socket| socket.path.clone())));
     }
     if let Some(place) = &plan.cargo_home {
         let installed = Path::new(private_home(&plan)).join(".cargo");
-        plan.environment.extend([(CARGO_HOME.into(), place.clone()), (CARGO_INSTALL_ROOT.into(), (&installed).into())]);
+        plan.environment.extend([
+            (CARGO_HOME.into(), place.clone()),
+            (CARGO_INSTALL_ROOT.into(), (&installed).into()),
+        ]);
     }
     Ok(plan)
 }
@@ -416,27 +550,51 @@ fn sockets(config: &Config) -> Result<Vec<Place>> {
             stat.file_type().is_socket(),
             "it is no unix socket; name the one that the program outside listens at"
         );
-        Ok(Place { path: (&path).into(), dev: stat.dev(), ino: stat.ino() })
+        Ok(Place {
+            path: (&path).into(),
+            dev: stat.dev(),
+            ino: stat.ino(),
+        })
     };
     let places = config.sandbox.sockets.iter();
-    places.map(|path| place(path).with_context(|| format!("--allow-socket `{}`", path.display()))).collect()
+    places
+        .map(|path| place(path).with_context(|| format!("--allow-socket `{}`", path.display())))
+        .collect()
 }
 
 fn planned_hide(config: &Config, hide: &Hide) -> PlannedHide {
     PlannedHide {
         patterns: config.hide.clone(),
-        aliases: hide.found.aliases.iter().map(|(one, other)| (one.into(), other.into())).collect(),
+        aliases: hide
+            .found
+            .aliases
+            .iter()
+            .map(|(one, other)| (one.into(), other.into()))
+            .collect(),
         targets: hide.found.targets.iter().map(Into::into).collect(),
         ids: hide.found.ids.iter().copied().collect(),
     }
 }
 
 fn concealed(hidden: &Hidden) -> Place {
-    Place { path: (&hidden.path).into(), dev: hidden.id.0, ino: hidden.id.1 }
+    Place {
+        path: (&hidden.path).into(),
+        dev: hidden.id.0,
+        ino: hidden.id.1,
+    }
 }
 
 fn planned(root: &Root) -> Result<PlannedRoot> {
-    let stat = rustix::fs::fstat(root).with_context(|| format!("`{}` cannot be looked at", root.path().display()))?;
-    let place = Place { path: root.path().into(), dev: stat.st_dev, ino: stat.st_ino };
-    Ok(PlannedRoot { place, writable: root.writable(), extent: Extent::Allowed })
+    let stat = rustix::fs::fstat(root)
+        .with_context(|| format!("`{}` cannot be looked at", root.path().display()))?;
+    let place = Place {
+        path: root.path().into(),
+        dev: stat.st_dev,
+        ino: stat.st_ino,
+    };
+    Ok(PlannedRoot {
+        place,
+        writable: root.writable(),
+        extent: Extent::Allowed,
+    })
 }

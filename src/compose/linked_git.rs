@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result};
 use crate::policy::{GitDirectory, LinkedRepository, PROTECTED_IN_REPOSITORIES, Policy};
 use crate::sandbox::{Extent, Place, PlannedRoot, Tier, cannot_hold};
 
-/// gc leaves alone what is read-only: what other worktrees have, and `info`; otherwise it would fail (git-config(1)).
+/// gc leaves alone what is read-only: what other worktrees have, and `info`; otherwise it would
+/// fail (git-config(1)).
 pub const GC: [(&str, &str); 4] = [
     ("gc.reflogExpire", "never"),
     ("gc.reflogExpireUnreachable", "never"),
@@ -17,14 +18,19 @@ pub const GC: [(&str, &str); 4] = [
 
 /// Whether commands share the directory of a repository with other worktrees.
 pub fn is_partly_writable(roots: &[PlannedRoot]) -> bool {
-    roots.iter().any(|root| root.writable && root.extent == Extent::CommonOfGit)
+    roots
+        .iter()
+        .any(|root| root.writable && root.extent == Extent::CommonOfGit)
 }
 
 /// Why what of a repository has to stay read-only cannot be held, if so.
 fn refusal(linked: &LinkedRepository, tier: Tier) -> Option<&'static str> {
     match tier {
         Tier::Namespaces | Tier::Landlock if !linked.writable => None,
-        Tier::Namespaces => linked.common.as_ref().and_then(|(common, _)| cannot_hold(&common.path)),
+        Tier::Namespaces => linked
+            .common
+            .as_ref()
+            .and_then(|(common, _)| cannot_hold(&common.path)),
         Tier::Landlock | Tier::Off => Some("which only the tier of namespaces can hold"),
     }
 }
@@ -32,33 +38,60 @@ fn refusal(linked: &LinkedRepository, tier: Tier) -> Option<&'static str> {
 /// The places of these repositories that commands see, each once.
 pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
     let mut all: Vec<PlannedRoot> = Vec::new();
-    for linked in policy.linked().iter().filter(|linked| refusal(linked, tier).is_none()) {
+    for linked in policy
+        .linked()
+        .iter()
+        .filter(|linked| refusal(linked, tier).is_none())
+    {
         let common = linked.common.as_ref().map(|(common, worktrees)| {
-            [(common, linked.writable, Extent::CommonOfGit), (worktrees, false, Extent::OfGit)]
+            [
+                (common, linked.writable, Extent::CommonOfGit),
+                (worktrees, false, Extent::OfGit),
+            ]
         });
         let own = (&linked.own, linked.writable, Extent::OfGit);
-        for (GitDirectory { path, handle }, writable, extent) in common.into_iter().flatten().chain([own]) {
-            let stat =
-                rustix::fs::fstat(handle).with_context(|| format!("`{}` cannot be looked at", path.display()))?;
-            let place = Place { path: path.into(), dev: stat.st_dev, ino: stat.st_ino };
+        for (GitDirectory { path, handle }, writable, extent) in
+            common.into_iter().flatten().chain([own])
+        {
+            let stat = rustix::fs::fstat(handle)
+                .with_context(|| format!("`{}` cannot be looked at", path.display()))?;
+            let place = Place {
+                path: path.into(),
+                dev: stat.st_dev,
+                ino: stat.st_ino,
+            };
             match all.iter_mut().find(|known| known.place == place) {
                 Some(known) => known.writable |= writable,
-                None => all.push(PlannedRoot { place, writable, extent }),
+                None => all.push(PlannedRoot {
+                    place,
+                    writable,
+                    extent,
+                }),
             }
         }
     }
     Ok(all)
 }
 
-/// What has to stay away where it is not there yet. Programs outside replace the configuration by a rename, so that is only held
-/// as far as it is there; what lies in directories of work trees is found as in any repository.
+/// What has to stay away where it is not there yet. Programs outside replace the configuration by a
+/// rename, so that is only held as far as it is there; what lies in directories of work trees is
+/// found as in any repository.
 pub fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
-    let common = policy.linked().iter().filter(|linked| linked.writable).filter_map(|linked| linked.common.as_ref());
-    let names = || PROTECTED_IN_REPOSITORIES.iter().filter(|name| **name != "config");
+    let common = policy
+        .linked()
+        .iter()
+        .filter(|linked| linked.writable)
+        .filter_map(|linked| linked.common.as_ref());
+    let names = || {
+        PROTECTED_IN_REPOSITORIES
+            .iter()
+            .filter(|name| **name != "config")
+    };
     common.flat_map(move |(common, _)| names().map(|name| common.path.join(name)))
 }
 
-/// A line for the operator on each of them, and on those that were not followed; whether it is a warning.
+/// A line for the operator on each of them, and on those that were not followed; whether it is a
+/// warning.
 pub fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
     let linked = policy.linked().iter().map(|linked| {
         let (tree, outermost) = (linked.work_tree.display(), linked.outermost().display());

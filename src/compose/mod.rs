@@ -34,15 +34,21 @@ pub use undo::undo_places;
 pub use undo::{globs_of, skips_of};
 pub use undo_stores::{FoundStore, stores_of};
 
-/// The server that this configuration asks for, in a process that has no other. Fails when a directory cannot be opened; that no wall
-/// can be built is a refusal of commands.
+/// The server that this configuration asks for, in a process that has no other. Fails when a
+/// directory cannot be opened; that no wall can be built is a refusal of commands.
 pub fn alone(config: &Config) -> Result<Arc<Server>> {
     greeting(config, &mut |_, _| ())
 }
 
-/// The same; `greet` has the time in which the launcher builds walls: what is coming may be served until the descriptor is readable.
+/// The same; `greet` has the time in which the launcher builds walls: what is coming may be served
+/// until the descriptor is readable.
 pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
-    server(config, Budget::new(config.memory_bytes).account(), &mut Pins::default(), greet)
+    server(
+        config,
+        Budget::new(config.memory_bytes).account(),
+        &mut Pins::default(),
+        greet,
+    )
 }
 
 /// The same for one of several servers of this process, whose directories `pins` holds.
@@ -53,7 +59,12 @@ pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Resu
 /// Called on the only thread, in no domain yet: it must touch no file.
 type Greet<'a> = &'a mut dyn FnMut(&Arc<Coming>, BorrowedFd<'_>);
 
-fn server(config: &Config, account: Account, pins: &mut Pins, greet: Greet<'_>) -> Result<Arc<Server>> {
+fn server(
+    config: &Config,
+    account: Account,
+    pins: &mut Pins,
+    greet: Greet<'_>,
+) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     if !config.hide.is_empty() {
         policy.hide_by_patterns(&config.hide, undo::globs_of)?;
@@ -73,7 +84,13 @@ fn server(config: &Config, account: Account, pins: &mut Pins, greet: Greet<'_>) 
     let front = Front::new(registry, words);
     let commands = if runs_commands {
         let coming = Coming::new(Arc::clone(&front), account.clone());
-        launcher::start(config, &policy, journal.as_ref().ok(), &account, &mut |ready| greet(&coming, ready))?
+        launcher::start(
+            config,
+            &policy,
+            journal.as_ref().ok(),
+            &account,
+            &mut |ready| greet(&coming, ready),
+        )?
     } else {
         Commands::none()
     };
@@ -89,8 +106,16 @@ fn server(config: &Config, account: Account, pins: &mut Pins, greet: Greet<'_>) 
         }
     }
     let calls = calls(config, &commands.standing);
-    let python = Sessions::new(config.max_python_sessions, config.python_idle_timeout, first_writable(&policy));
-    let python = if config.has_python_spare { python } else { python.without_spare() };
+    let python = Sessions::new(
+        config.max_python_sessions,
+        config.python_idle_timeout,
+        first_writable(&policy),
+    );
+    let python = if config.has_python_spare {
+        python
+    } else {
+        python.without_spare()
+    };
     let writer = Writer::new(config.durability);
     let mut services = Services {
         account,
@@ -108,17 +133,32 @@ fn server(config: &Config, account: Account, pins: &mut Pins, greet: Greet<'_>) 
     };
     let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
     let reach = secrets::Reach::of(std::iter::once(&services), system);
-    config.sandbox.secret_files.iter().try_for_each(|file| reach.keeps_apart("--credential", file))?;
+    config
+        .sandbox
+        .secret_files
+        .iter()
+        .try_for_each(|file| reach.keeps_apart("--credential", file))?;
     reach.keeps_cache_apart(&services)?;
-    services.memory = Memory::new(config.search_memory_bytes, search_cache::place(config, &services.policy, &reach));
+    services.memory = Memory::new(
+        config.search_memory_bytes,
+        search_cache::place(config, &services.policy, &reach),
+    );
     let logs = !config.sandbox.rules.is_empty() && services.commands.launcher.is_some();
-    config.net_log.iter().filter(|_| logs).try_for_each(|path| reach.keeps_apart("--net-log", path))?;
+    config
+        .net_log
+        .iter()
+        .filter(|_| logs)
+        .try_for_each(|path| reach.keeps_apart("--net-log", path))?;
     Ok(Server::new(front, services, config.errors))
 }
 
 /// What is in the history of git cannot be hidden.
 fn told_of_history(policy: &Policy) {
-    for path in policy.hidden_by_patterns().iter().flat_map(|hide| &hide.found.tracked) {
+    for path in policy
+        .hidden_by_patterns()
+        .iter()
+        .flat_map(|hide| &hide.found.tracked)
+    {
         tracing::warn!("{}", in_history(path));
     }
 }
@@ -134,19 +174,31 @@ pub fn in_history(path: &Path) -> String {
 
 /// Where programs run that are not told where.
 fn first_writable(policy: &Policy) -> PathBuf {
-    let root = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
+    let root = policy
+        .roots()
+        .iter()
+        .find(|root| root.writable())
+        .or_else(|| policy.project());
     root.map_or_else(|| PathBuf::from("."), |root| root.path().to_owned())
 }
 
-/// What recordings of calls may reach: what the operator lets commands reach, unless it was said otherwise.
+/// What recordings of calls may reach: what the operator lets commands reach, unless it was said
+/// otherwise.
 fn calls(config: &Config, standing: &WallStatus) -> Calls {
     let reach = match (config.calls.reach, standing.effective_network()) {
         (Some(reach), _) => reach,
         (None, Network::None) if !standing.by_rule => Reach::Nothing,
         (None, _) => Reach::AsCommands,
     };
-    let resolves = reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
-    let CallsConfig { roots, open, keep_secrets, isolation, .. } = config.calls.clone();
+    let resolves =
+        reach == Reach::AsServer || reach == Reach::AsCommands && standing.network == Network::Host;
+    let CallsConfig {
+        roots,
+        open,
+        keep_secrets,
+        isolation,
+        ..
+    } = config.calls.clone();
     let mut calls = Calls::default();
     (calls.reach, calls.resolves, calls.roots) = (reach, resolves, roots);
     (calls.open, calls.keep_secrets) = (open, keep_secrets);
@@ -158,8 +210,8 @@ fn calls(config: &Config, standing: &WallStatus) -> Calls {
     calls
 }
 
-/// Looks for git repositories, and mends the journal, while nobody waits for that. To be called once the walls stand; whoever needs
-/// them before that is over waits.
+/// Looks for git repositories, and mends the journal, while nobody waits for that. To be called
+/// once the walls stand; whoever needs them before that is over waits.
 pub fn look_around(services: &Services) {
     let repositories = Arc::clone(services.policy.repositories());
     let journal = services.journal.clone();
@@ -171,7 +223,10 @@ pub fn look_around(services: &Services) {
         }
         repositories.found();
     };
-    if let Err(error) = std::thread::Builder::new().name("repositories".to_owned()).spawn(look) {
+    if let Err(error) = std::thread::Builder::new()
+        .name("repositories".to_owned())
+        .spawn(look)
+    {
         tracing::debug!("git repositories are looked for when the first command is run: {error}");
     }
 }

@@ -1,5 +1,9 @@
-//! Where what calls change is kept so that it can be undone: the place of the journal's store, and who must not see it.
-#![expect(clippy::disallowed_methods, reason = "places of the operator's, looked at before any agent speaks")]
+//! Where what calls change is kept so that it can be undone: the place of the journal's store, and
+//! who must not see it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "places of the operator's, looked at before any agent speaks"
+)]
 
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,7 +17,8 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest as _, Sha256};
 
 use super::undo_stores::{
-    FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted, noted_stores, open_plain, private,
+    FoundStore, IN_STATE, Owner, ROOTS, VERSION, elsewhere, note, note_of, noted, noted_stores,
+    open_plain, private,
 };
 use crate::budget::Account;
 use crate::config::{Config, UndoConfig};
@@ -32,48 +37,85 @@ const MAX_LINKS: usize = 40;
 /// What `--undo-skip` says, for who notes changes.
 pub fn skips_of(globs: &[String]) -> Result<Skips, String> {
     let skips = GlobMatcher::new(globs, false).map_err(|error| error.to_string())?;
-    Ok(Arc::new(move |_, path| skips.is_match(path.as_os_str().as_bytes())))
+    Ok(Arc::new(move |_, path| {
+        skips.is_match(path.as_os_str().as_bytes())
+    }))
 }
 
-/// Matchers of `--hide`: a name with brackets is hidden as that name, too, also if it appears later. A program may read a file on a filesystem
-/// without letter case.
+/// Matchers of `--hide`: a name with brackets is hidden as that name, too, also if it appears
+/// later. A program may read a file on a filesystem without letter case.
 pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
     let said = |error: GlobError| format!("{error}: {}", error.hint());
-    globs.iter().try_for_each(|glob| glob::check(glob)).map_err(said)?;
+    globs
+        .iter()
+        .try_for_each(|glob| glob::check(glob))
+        .map_err(said)?;
     let both: Vec<_> = globs.iter().map(|glob| with_names(glob)).collect();
     let globs = GlobMatcher::new(&both, true).map_err(said)?;
     Ok(Arc::new(move |path| globs.is_match(path)))
 }
 
-/// Opens the journal, makes its store and hides all stores. Fails if they cannot be hidden. The inner error says why nothing is kept.
-pub fn open(config: &Config, policy: &mut Policy, account: &Account) -> Result<Result<Arc<Journal>, String>> {
+/// Opens the journal, makes its store and hides all stores. Fails if they cannot be hidden. The
+/// inner error says why nothing is kept.
+pub fn open(
+    config: &Config,
+    policy: &mut Policy,
+    account: &Account,
+) -> Result<Result<Arc<Journal>, String>> {
     let undo = &config.undo;
     let states = states(undo, policy)?;
-    let found = if undo.is_on { first_place(undo, policy) } else { Err(anyhow!("it is switched off (--undo off)")) };
+    let found = if undo.is_on {
+        first_place(undo, policy)
+    } else {
+        Err(anyhow!("it is switched off (--undo off)"))
+    };
     // Also those of other servers of this user.
-    let noted = states.iter().flat_map(|state| noted_stores(state)).flatten();
-    let noted: Vec<PathBuf> = noted.filter_map(|store| Some(store.parent()?.to_owned())).collect();
-    let beside = policy.roots().iter().flat_map(|root| stores_in(root.path())).collect();
+    let noted = states
+        .iter()
+        .flat_map(|state| noted_stores(state))
+        .flatten();
+    let noted: Vec<PathBuf> = noted
+        .filter_map(|store| Some(store.parent()?.to_owned()))
+        .collect();
+    let beside = policy
+        .roots()
+        .iter()
+        .flat_map(|root| stores_in(root.path()))
+        .collect();
     for path in [states, noted, beside, found.iter().cloned().collect()].concat() {
         hide(policy, &path)?;
     }
-    Ok(found.and_then(|place| make(undo, policy, &place, account)).map(Arc::new).map_err(|error| reasons(&error)))
+    Ok(found
+        .and_then(|place| make(undo, policy, &place, account))
+        .map(Arc::new)
+        .map_err(|error| reasons(&error)))
 }
 
-/// Makes the directories whose stores `replay changes` trusts, so that no agent makes one first. Returns their true paths.
+/// Makes the directories whose stores `replay changes` trusts, so that no agent makes one first.
+/// Returns their true paths.
 fn states(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
     let mut made = Vec::new();
-    let states =
-        undo.state.iter().map(|state| (state, true)).chain(undo.default_state.iter().map(|state| (state, false)));
+    let states = undo
+        .state
+        .iter()
+        .map(|state| (state, true))
+        .chain(undo.default_state.iter().map(|state| (state, false)));
     for (state, is_used) in states {
         let path = state.join(IN_STATE);
         let landing = landing(&path);
-        let root = policy.roots().iter().find(|root| root.writable() && landing.starts_with(root.path()));
+        let root = policy
+            .roots()
+            .iter()
+            .find(|root| root.writable() && landing.starts_with(root.path()));
         if root.is_none() && !is_used {
             continue;
         }
         // Once the walls of the process stand, it is there or never comes.
-        let done = if undo.places.is_some() { Ok(()) } else { make_dir(&path) };
+        let done = if undo.places.is_some() {
+            Ok(())
+        } else {
+            make_dir(&path)
+        };
         match (done.and_then(|()| std::fs::canonicalize(&path)), root) {
             (Ok(path), _) => made.push(path),
             (Err(error), Some(root)) => {
@@ -96,8 +138,15 @@ fn states(undo: &UndoConfig, policy: &Policy) -> Result<Vec<PathBuf>> {
 fn landing(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
-        let real = |above: &Path| Some((std::fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?.to_owned()));
-        let Some((there, missing)) = path.ancestors().find_map(real) else { break };
+        let real = |above: &Path| {
+            Some((
+                std::fs::canonicalize(above).ok()?,
+                path.strip_prefix(above).ok()?.to_owned(),
+            ))
+        };
+        let Some((there, missing)) = path.ancestors().find_map(real) else {
+            break;
+        };
         let mut names = missing.iter();
         let next = there.join(names.next().unwrap_or_default());
         // A link that leads to nothing yet.
@@ -109,7 +158,8 @@ fn landing(path: &Path) -> PathBuf {
     path
 }
 
-/// The same when it is known how commands run: what lies in an allowed directory can be hidden from them only by namespaces.
+/// The same when it is known how commands run: what lies in an allowed directory can be hidden from
+/// them only by namespaces.
 pub fn beside(
     journal: Result<Arc<Journal>, String>,
     policy: &Policy,
@@ -117,7 +167,10 @@ pub fn beside(
 ) -> Result<Arc<Journal>, String> {
     let journal = journal?;
     let store = journal.store.shown();
-    let tier = commands.standing.tier.filter(|_| commands.launcher.is_some());
+    let tier = commands
+        .standing
+        .tier
+        .filter(|_| commands.launcher.is_some());
     match tier {
         Some(tier) if !is_kept_from(policy, store, tier) => Err(format!(
             "`{}` lies in an allowed directory, where only the tier of namespaces can hide it from commands; set XDG_STATE_HOME to a \
@@ -135,15 +188,26 @@ pub fn planned(
     policy: &Policy,
     tier: Tier,
 ) -> Result<Option<PlannedJournal>> {
-    let journal = journal.filter(|journal| tier != Tier::Off && is_kept_from(policy, journal.store.shown(), tier));
-    let Some(journal) = journal else { return Ok(None) };
+    let journal = journal
+        .filter(|journal| tier != Tier::Off && is_kept_from(policy, journal.store.shown(), tier));
+    let Some(journal) = journal else {
+        return Ok(None);
+    };
     let at = |path: &Path, handle: rustix::fd::BorrowedFd<'_>| {
-        let stat = rustix::fs::fstat(handle).with_context(|| format!("`{}` cannot be looked at", path.display()))?;
-        Ok::<_, anyhow::Error>(Place { path: path.into(), dev: stat.st_dev, ino: stat.st_ino })
+        let stat = rustix::fs::fstat(handle)
+            .with_context(|| format!("`{}` cannot be looked at", path.display()))?;
+        Ok::<_, anyhow::Error>(Place {
+            path: path.into(),
+            dev: stat.st_dev,
+            ino: stat.st_ino,
+        })
     };
     Ok(Some(PlannedJournal {
         store: at(journal.store.shown(), journal.store.handle())?,
-        roots: writable(policy).iter().map(|root| at(root.path(), root.as_fd())).collect::<Result<_>>()?,
+        roots: writable(policy)
+            .iter()
+            .map(|root| at(root.path(), root.as_fd()))
+            .collect::<Result<_>>()?,
         skip: config.undo.skip.clone(),
         drops: config.undo.drops,
     }))
@@ -152,15 +216,21 @@ pub fn planned(
 /// Returns the entries of a directory that are named like holders of stores.
 fn stores_in(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let stores = entries.filter(|entry| entry.file_name().as_bytes().starts_with(STORES.as_bytes()));
+    let stores =
+        entries.filter(|entry| entry.file_name().as_bytes().starts_with(STORES.as_bytes()));
     stores.map(|entry| entry.path()).collect()
 }
 
 fn is_kept_from(policy: &Policy, store: &Path, tier: Tier) -> bool {
-    tier == Tier::Namespaces || !policy.roots().iter().any(|root| store.starts_with(root.path()))
+    tier == Tier::Namespaces
+        || !policy
+            .roots()
+            .iter()
+            .any(|root| store.starts_with(root.path()))
 }
 
-/// Returns the places of notes and stores for tokens that are added later. The domain of the process allows no others.
+/// Returns the places of notes and stores for tokens that are added later. The domain of the
+/// process allows no others.
 pub fn undo_places(config: &Config, policy: &Policy) -> Result<Vec<PathBuf>> {
     let mut found = states(&config.undo, policy)?;
     let roots = writable(policy).into_iter().filter(|_| config.undo.is_on);
@@ -173,29 +243,47 @@ pub fn undo_places(config: &Config, policy: &Policy) -> Result<Vec<PathBuf>> {
 /// Where changes are noted: of the read-write directories those that lie in no other.
 fn writable(policy: &Policy) -> Vec<&Root> {
     let all = || policy.roots().iter().filter(|root| root.writable());
-    let is_inner =
-        |root: &&Root| all().any(|other| other.path() != root.path() && root.path().starts_with(other.path()));
+    let is_inner = |root: &&Root| {
+        all().any(|other| other.path() != root.path() && root.path().starts_with(other.path()))
+    };
     all().filter(|root| !is_inner(root)).collect()
 }
 
 fn first_place(undo: &UndoConfig, policy: &Policy) -> Result<PathBuf> {
-    place(undo, writable(policy).first().context("no directory may be written to")?)
+    place(
+        undo,
+        writable(policy)
+            .first()
+            .context("no directory may be written to")?,
+    )
 }
 
-/// The directory for the stores of this user on the filesystem of a directory, where links can be made; where that cannot be, the
-/// user's usual one.
+/// The directory for the stores of this user on the filesystem of a directory, where links can be
+/// made; where that cannot be, the user's usual one.
 fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
     let mount = mount(root.path())?;
     if let Some(places) = &undo.places {
-        let same = places.iter().find(|place| self::mount(place).is_ok_and(|other| other == mount));
-        return same.or(places.first()).cloned().context("the server has to be restarted to have a place for it");
+        let same = places
+            .iter()
+            .find(|place| self::mount(place).is_ok_and(|other| other == mount));
+        return same
+            .or(places.first())
+            .cloned()
+            .context("the server has to be restarted to have a place for it");
     }
     let state = undo.state.as_ref().map(|state| state.join(IN_STATE));
-    let state_mount = state.iter().flat_map(|state| state.ancestors()).find_map(|above| self::mount(above).ok());
+    let state_mount = state
+        .iter()
+        .flat_map(|state| state.ancestors())
+        .find_map(|above| self::mount(above).ok());
     if let Some(state) = state.as_ref().filter(|_| state_mount == Some(mount)) {
         return make_private(state);
     }
-    let allowed: Vec<PathBuf> = undo.allowed.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+    let allowed: Vec<PathBuf> = undo
+        .allowed
+        .iter()
+        .filter_map(|path| std::fs::canonicalize(path).ok())
+        .collect();
     let above: Vec<&Path> = root.path().ancestors().skip(1).collect();
     let name = elsewhere();
     for dir in above.into_iter().rev() {
@@ -214,9 +302,12 @@ fn place(undo: &UndoConfig, root: &Root) -> Result<PathBuf> {
 
 /// Which mount a path is on, and which device.
 fn mount(path: &Path) -> Result<(u64, u64)> {
-    let stat =
-        statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).with_context(|| format!("`{}`", path.display()))?;
-    Ok((stat.stx_mnt_id, makedev(stat.stx_dev_major, stat.stx_dev_minor)))
+    let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)
+        .with_context(|| format!("`{}`", path.display()))?;
+    Ok((
+        stat.stx_mnt_id,
+        makedev(stat.stx_dev_major, stat.stx_dev_minor),
+    ))
 }
 
 /// Makes a directory that is this user's alone, if there is none; its true path.
@@ -226,17 +317,26 @@ pub(super) fn make_private(path: &Path) -> Result<PathBuf> {
 }
 
 fn make_dir(path: &Path) -> std::io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
 }
 
 /// Hides a directory if it lies in an allowed one.
 fn hide(policy: &mut Policy, path: &Path) -> Result<()> {
-    let is_inside = policy.roots().iter().any(|root| path.starts_with(root.path()));
+    let is_inside = policy
+        .roots()
+        .iter()
+        .any(|root| path.starts_with(root.path()));
     if !is_inside || policy.hidden().any(|hidden| hidden.path == path) {
         return Ok(());
     }
     let found = std::fs::symlink_metadata(path).with_context(|| format!("`{}`", path.display()))?;
-    Ok(policy.hide(&[Hidden { path: path.to_owned(), id: (found.dev(), found.ino()) }])?)
+    Ok(policy.hide(&[Hidden {
+        path: path.to_owned(),
+        id: (found.dev(), found.ino()),
+    }])?)
 }
 
 /// Makes a new directory for a store, under a random name.
@@ -245,15 +345,18 @@ fn fresh(place: &Path, hash: &str) -> Result<String> {
     getrandom(&mut random, GetRandomFlags::empty()).context("random bytes")?;
     let name = format!("{hash}-{}", hex(&random));
     let store = place.join(&name);
-    std::fs::DirBuilder::new().mode(0o700).create(&store).with_context(|| format!("making `{}`", store.display()))?;
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&store)
+        .with_context(|| format!("making `{}`", store.display()))?;
     Ok(name)
 }
 
 fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> Result<Journal> {
     let roots = writable(policy);
     let mut hash = Sha256::new();
-    for part in
-        std::iter::once(undo.tenant.as_bytes()).chain(roots.iter().map(|root| root.path().as_os_str().as_bytes()))
+    for part in std::iter::once(undo.tenant.as_bytes())
+        .chain(roots.iter().map(|root| root.path().as_os_str().as_bytes()))
     {
         hash.update(part);
         hash.update([0]);
@@ -261,12 +364,22 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
     let name = hex(&hash.finalize()[..8]);
     let dir = open_plain(place)?;
     let own = roots.iter().map(|root| {
-        let handle = root.as_fd().try_clone_to_owned().with_context(|| format!("`{}`", root.path().display()))?;
-        Ok(journal::Root { handle, shown: root.path().to_owned() })
+        let handle = root
+            .as_fd()
+            .try_clone_to_owned()
+            .with_context(|| format!("`{}`", root.path().display()))?;
+        Ok(journal::Root {
+            handle,
+            shown: root.path().to_owned(),
+        })
     });
     let own: Vec<journal::Root> = own.collect::<Result<_>>()?;
-    let state = undo.state.as_ref().and_then(|state| private(&state.join(IN_STATE)).ok());
-    // Beside a tree only what the note names is a store of this server's; whatever else is there, another one is made.
+    let state = undo
+        .state
+        .as_ref()
+        .and_then(|state| private(&state.join(IN_STATE)).ok());
+    // Beside a tree only what the note names is a store of this server's; whatever else is there,
+    // another one is made.
     let beside = (state.as_deref() != Some(place)).then_some(&name);
     let state = state.context(
         "without a state directory that is yours alone (XDG_STATE_HOME), nothing says which store is a server's",
@@ -275,7 +388,9 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
         None => (name.clone(), None),
         Some(hash) => {
             let state = state?;
-            let known = noted(&note_of(&state, hash)).ok().filter(|store| store.parent() == Some(place));
+            let known = noted(&note_of(&state, hash))
+                .ok()
+                .filter(|store| store.parent() == Some(place));
             let known = known.and_then(|store| Some(store.file_name()?.to_str()?.to_owned()));
             match known {
                 Some(name) => (name, None),
@@ -291,10 +406,18 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
     }
     let mut opened = Store::open(dir.as_fd(), name.as_ref(), &store, own.into())?;
     if !is_known {
-        let roots = roots.iter().map(|root| Bytes(root.path().as_os_str().as_bytes().to_vec())).collect();
-        let text = serde_json::to_string(&Owner { version: VERSION, tenant: undo.tenant.clone(), roots })?;
+        let roots = roots
+            .iter()
+            .map(|root| Bytes(root.path().as_os_str().as_bytes().to_vec()))
+            .collect();
+        let text = serde_json::to_string(&Owner {
+            version: VERSION,
+            tenant: undo.tenant.clone(),
+            roots,
+        })?;
         let new = store.join(format!("{ROOTS}.{}", std::process::id()));
-        let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, store.join(ROOTS)));
+        let written =
+            std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, store.join(ROOTS)));
         written.with_context(|| format!("`{}`", store.join(ROOTS).display()))?;
     }
     if let (Some(state), Some(hash)) = (state, beside) {
@@ -304,10 +427,18 @@ fn make(undo: &UndoConfig, policy: &Policy, place: &Path, account: &Account) -> 
         opened.keeping.when_full = WhenFull::Drop;
     }
     if !undo.skip.is_empty() {
-        opened.keeping.skips = Some(skips_of(&undo.skip).map_err(|reason| anyhow!("--undo-skip: {reason}"))?);
+        opened.keeping.skips =
+            Some(skips_of(&undo.skip).map_err(|reason| anyhow!("--undo-skip: {reason}"))?);
     }
     opened.changer = Some(policy.changer());
     opened.account = Some(account.clone());
     opened.hooks = Some(Arc::<Repositories>::clone(policy.repositories()));
-    Ok(Journal::new(opened, Bounds { bytes: undo.bytes, age: undo.age }).freezing(undo.freezes))
+    Ok(Journal::new(
+        opened,
+        Bounds {
+            bytes: undo.bytes,
+            age: undo.age,
+        },
+    )
+    .freezing(undo.freezes))
 }

@@ -1,8 +1,12 @@
 //! The stores of a directory, for a person who looks for what agents changed there.
 //!
-//! An agent can make a store, and an undo would then write what that says with the person's rights. So a store beside a tree is trusted
-//! only if the operator's state directory has a note of it, which the server wrote when it made the store.
-#![expect(clippy::disallowed_methods, reason = "places of the operator's, looked at for a person")]
+//! An agent can make a store, and an undo would then write what that says with the person's rights.
+//! So a store beside a tree is trusted only if the operator's state directory has a note of it,
+//! which the server wrote when it made the store.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "places of the operator's, looked at for a person"
+)]
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read as _};
@@ -58,7 +62,8 @@ impl FoundStore {
     }
 }
 
-/// Extension of notes in the operator's state directory: `NAME.at` says where the store NAME is, and which directory it is.
+/// Extension of notes in the operator's state directory: `NAME.at` says where the store NAME is,
+/// and which directory it is.
 const NOTE: &str = "at";
 
 #[derive(Serialize, Deserialize)]
@@ -71,25 +76,36 @@ struct Note {
 
 /// Returns the inode and time of birth of a directory; follows no links.
 fn identity(path: &Path) -> Result<(u64, i64)> {
-    let Id(_, inode, born) = Id::of(open_plain(path)?).with_context(|| format!("`{}`", path.display()))?;
+    let Id(_, inode, born) =
+        Id::of(open_plain(path)?).with_context(|| format!("`{}`", path.display()))?;
     Ok((inode, born))
 }
 
 /// Writes the note of a new store.
 pub(super) fn note(state: &Path, name: &str, store: &Path) -> Result<()> {
     let (inode, born) = identity(store)?;
-    let text = serde_json::to_string(&Note { path: Bytes(store.as_os_str().as_bytes().to_vec()), inode, born })?;
+    let text = serde_json::to_string(&Note {
+        path: Bytes(store.as_os_str().as_bytes().to_vec()),
+        inode,
+        born,
+    })?;
     let note = state.join(format!("{name}.{NOTE}"));
     let new = state.join(format!("{name}.{}", std::process::id()));
     let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &note));
-    written.with_context(|| format!("`{}`, which has to say that this store is a server's", note.display()))
+    written.with_context(|| {
+        format!(
+            "`{}`, which has to say that this store is a server's",
+            note.display()
+        )
+    })
 }
 
 /// Returns the store of a note, if the same directory is still there.
 pub(super) fn noted(note: &Path) -> Result<PathBuf> {
     let shown = note.display();
     let text = text_of(note).with_context(|| format!("`{shown}`"))?;
-    let note: Note = serde_json::from_slice(&text).with_context(|| format!("`{shown}` names no store"))?;
+    let note: Note =
+        serde_json::from_slice(&text).with_context(|| format!("`{shown}` names no store"))?;
     let path = note.path.path().to_owned();
     if identity(&path)? != (note.inode, note.born) {
         bail!(
@@ -107,10 +123,16 @@ pub(super) fn note_of(state: &Path, name: &str) -> PathBuf {
 /// Returns the stores of all notes.
 pub(super) fn noted_stores(state: &Path) -> Vec<Result<PathBuf>> {
     let is_note = |path: &PathBuf| path.extension() == Some(OsStr::new(NOTE));
-    entries(state).unwrap_or_default().iter().filter(|path| is_note(path)).map(|note| noted(note)).collect()
+    entries(state)
+        .unwrap_or_default()
+        .iter()
+        .filter(|path| is_note(path))
+        .map(|note| noted(note))
+        .collect()
 }
 
-/// The stores that keep changes of a directory, given by its true path, and what looks like one and was left out, with the reason.
+/// The stores that keep changes of a directory, given by its true path, and what looks like one and
+/// was left out, with the reason.
 pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<String>) {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     let mut add = |store: Result<PathBuf>| match store.and_then(|store| FoundStore::read(&store)) {
@@ -121,15 +143,27 @@ pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<Stri
     if let Some(state) = state.map(|state| state.join(IN_STATE)) {
         match private_entries(&state) {
             Ok(stores) => {
-                let own = stores.into_iter().filter(|path| path.extension().is_none()).map(Ok);
+                let own = stores
+                    .into_iter()
+                    .filter(|path| path.extension().is_none())
+                    .map(Ok);
                 own.chain(noted_stores(&state)).for_each(&mut add);
             }
             Err(error) => add(Err(error)),
         }
     }
-    for place in dir.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev().map(|above| above.join(elsewhere())) {
+    for place in dir
+        .ancestors()
+        .skip(1)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .map(|above| above.join(elsewhere()))
+    {
         let unknown = entries(&place).unwrap_or_default();
-        let unknown = unknown.iter().filter(|path| !found.iter().any(|known: &FoundStore| known.path == **path));
+        let unknown = unknown
+            .iter()
+            .filter(|path| !found.iter().any(|known: &FoundStore| known.path == **path));
         left_out.extend(unknown.map(|path| {
             format!(
                 "`{}`, of which no server has left a note; if it is a server's, name it by --store and this path",
@@ -149,17 +183,23 @@ fn private_entries(place: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn entries(place: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(place).with_context(|| format!("listing `{}`", place.display()))?;
-    let mut stores: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let entries =
+        std::fs::read_dir(place).with_context(|| format!("listing `{}`", place.display()))?;
+    let mut stores: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
     stores.sort();
     Ok(stores)
 }
 
-/// A file that an agent may have put there: what is no file is not waited for, and what is too long is not read whole.
+/// A file that an agent may have put there: what is no file is not waited for, and what is too long
+/// is not read whole.
 fn text_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut text = Vec::new();
-    std::fs::File::from(openat(CWD, path, flags, Mode::empty())?).take(MAX_STORE_ROOTS_BYTES).read_to_end(&mut text)?;
+    std::fs::File::from(openat(CWD, path, flags, Mode::empty())?)
+        .take(MAX_STORE_ROOTS_BYTES)
+        .read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -168,7 +208,8 @@ impl FoundStore {
     pub fn read(path: &Path) -> Result<Self> {
         let file = path.join(ROOTS);
         let shown = file.display();
-        let text = text_of(&file).with_context(|| format!("`{}` is no store: `{ROOTS}` in it", path.display()))?;
+        let text = text_of(&file)
+            .with_context(|| format!("`{}` is no store: `{ROOTS}` in it", path.display()))?;
         let no_roots = || format!("`{shown}` does not say of which directories the store is");
         let said: Value = serde_json::from_slice(&text).with_context(no_roots)?;
         if said["version"] != VERSION {
@@ -180,12 +221,20 @@ impl FoundStore {
         let Owner { tenant, roots, .. } = serde_json::from_value(said).with_context(no_roots)?;
         let is_plain = |root: &Path| {
             let mut parts = root.components();
-            parts.next() == Some(Component::RootDir) && parts.all(|part| matches!(part, Component::Normal(_)))
+            parts.next() == Some(Component::RootDir)
+                && parts.all(|part| matches!(part, Component::Normal(_)))
         };
         if let Some(root) = roots.iter().map(Bytes::path).find(|root| !is_plain(root)) {
-            bail!("`{shown}` names `{}`, and a server writes an absolute path without `..`", root.display());
+            bail!(
+                "`{shown}` names `{}`, and a server writes an absolute path without `..`",
+                root.display()
+            );
         }
-        Ok(Self { path: path.to_owned(), roots: roots.iter().map(|root| root.path().to_owned()).collect(), tenant })
+        Ok(Self {
+            path: path.to_owned(),
+            roots: roots.iter().map(|root| root.path().to_owned()).collect(),
+            tenant,
+        })
     }
 
     pub fn name(&self) -> &OsStr {
@@ -202,10 +251,19 @@ impl FoundStore {
         self.opened(Store::look)
     }
 
-    fn opened(&self, open: impl FnOnce(BorrowedFd<'_>, &OsStr, &Path, Arc<[Root]>) -> Opened) -> Result<Store> {
-        let opened = self.roots.iter().map(|root| Ok(Root { handle: open_plain(root)?, shown: root.clone() }));
-        let roots: Vec<Root> =
-            opened.collect::<Result<_>>().context("a directory that the store is of cannot be opened")?;
+    fn opened(
+        &self,
+        open: impl FnOnce(BorrowedFd<'_>, &OsStr, &Path, Arc<[Root]>) -> Opened,
+    ) -> Result<Store> {
+        let opened = self.roots.iter().map(|root| {
+            Ok(Root {
+                handle: open_plain(root)?,
+                shown: root.clone(),
+            })
+        });
+        let roots: Vec<Root> = opened
+            .collect::<Result<_>>()
+            .context("a directory that the store is of cannot be opened")?;
         let dir = open_plain(self.path.parent().unwrap_or(Path::new("/")))?;
         Ok(open(dir.as_fd(), self.name(), &self.path, roots.into())?)
     }
@@ -221,8 +279,12 @@ pub(super) fn open_plain(path: &Path) -> Result<OwnedFd> {
         // Not known here, or raced by a rename: name by name it always works.
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {
             let top = openat(CWD, "/", flags, Mode::empty());
-            let names = path.components().filter(|part| matches!(part, Component::Normal(_)));
-            names.fold(top, |dir, name| openat(dir?, name.as_os_str(), flags, Mode::empty()))
+            let names = path
+                .components()
+                .filter(|part| matches!(part, Component::Normal(_)));
+            names.fold(top, |dir, name| {
+                openat(dir?, name.as_os_str(), flags, Mode::empty())
+            })
         }
         opened => opened,
     };
@@ -235,7 +297,9 @@ pub(super) fn private(path: &Path) -> Result<PathBuf> {
     let path = std::fs::canonicalize(path).with_context(|| format!("`{shown}`"))?;
     let found = std::fs::symlink_metadata(&path).with_context(|| format!("`{shown}`"))?;
     if found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
-        bail!("`{shown}` is another user's or open to others; make it yours and take that away (chmod 700)");
+        bail!(
+            "`{shown}` is another user's or open to others; make it yours and take that away (chmod 700)"
+        );
     }
     Ok(path)
 }

@@ -1,4 +1,5 @@
-//! What commands are held by and what they get: the command line and the profile, made one, for the walls.
+//! What commands are held by and what they get: the command line and the profile, made one, for the
+//! walls.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -23,8 +24,8 @@ use crate::secrets::is_led_by_agents;
 const BY_FLAG: &str = "--system";
 const BY_PROFILE: &str = "`system` of the profile";
 
-/// What package managers are told where there is no network: to fail at once instead of trying for half a minute, and not
-/// to look for news of themselves.
+/// What package managers are told where there is no network: to fail at once instead of trying for
+/// half a minute, and not to look for news of themselves.
 const WITHOUT_NETWORK: [(&str, &str); 4] = [
     ("npm_config_fetch_retries", "0"),
     ("npm_config_update_notifier", "false"),
@@ -32,7 +33,8 @@ const WITHOUT_NETWORK: [(&str, &str); 4] = [
     ("PIP_RETRIES", "0"),
 ];
 
-/// The same where the network is by rule: what is allowed and fails is tried once more, and soon, since what is blocked stays so.
+/// The same where the network is by rule: what is allowed and fails is tried once more, and soon,
+/// since what is blocked stays so.
 const NETWORK_BY_RULE: [(&str, &str); 7] = [
     ("npm_config_fetch_retry_mintimeout", "1000"),
     ("npm_config_fetch_retry_maxtimeout", "1000"),
@@ -43,8 +45,9 @@ const NETWORK_BY_RULE: [(&str, &str); 7] = [
     ("CARGO_NET_RETRY", "1"),
 ];
 
-/// What git is told, since nobody sits at it (git(1), git-var(1)): an editor would wait, and one that does nothing would say that a
-/// message is fine; it serves lists of rebase, too. `git status` writes no index, so that a command which only looks changes nothing.
+/// What git is told, since nobody sits at it (git(1), git-var(1)): an editor would wait, and one
+/// that does nothing would say that a message is fine; it serves lists of rebase, too. `git status`
+/// writes no index, so that a command which only looks changes nothing.
 const GIT: [(&str, &str); 2] = [
     (
         "GIT_EDITOR",
@@ -54,10 +57,14 @@ const GIT: [(&str, &str); 2] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
-/// Nothing that git starts goes on after the command, so what it would do in the background (`git maintenance run --auto`) it does at once.
-/// Linked worktrees that commands do not see are not gone.
-const GIT_KEEPS: [(&str, &str); 3] =
-    [("gc.autoDetach", "false"), ("maintenance.autoDetach", "false"), ("gc.worktreePruneExpire", "never")];
+/// Nothing that git starts goes on after the command, so what it would do in the background (`git
+/// maintenance run --auto`) it does at once. Linked worktrees that commands do not see are not
+/// gone.
+const GIT_KEEPS: [(&str, &str); 3] = [
+    ("gc.autoDetach", "false"),
+    ("maintenance.autoDetach", "false"),
+    ("gc.worktreePruneExpire", "never"),
+];
 
 /// What the walls around commands shall be, as far as it does not depend on the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,14 +98,15 @@ pub struct SandboxConfig {
     pub processes_asked: bool,
     /// Whether commands get a HOME of their own; otherwise `environment` holds the server's.
     pub private_home: bool,
-    /// The environment of every command. Without HOME and TMPDIR, but for what `private_home` says, and without walls
-    /// with both.
+    /// The environment of every command. Without HOME and TMPDIR, but for what `private_home` says,
+    /// and without walls with both.
     pub environment: Vec<(OsString, OsString)>,
     /// What commands see, read-only and executable, each with the reason; none need exist.
     pub system: Vec<Visible>,
     /// Links to make in the private home (where, below it) to something in `system`.
     pub home_links: Vec<(PathBuf, PathBuf)>,
-    /// Where cargo's directory of the private home shall be, too, instead of such links: at the path that it has outside.
+    /// Where cargo's directory of the private home shall be, too, instead of such links: at the
+    /// path that it has outside.
     pub cargo_home: Option<PathBuf>,
     /// Where caches of package managers outlive the server.
     pub cache: Option<CacheConfig>,
@@ -123,25 +131,47 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn variable(&self, name: &str) -> Option<OsString> {
-        self.vars.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+        self.vars
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.clone())
     }
 
     pub(super) fn home(&self) -> Option<PathBuf> {
-        self.variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home.parent().is_some())
+        self.variable("HOME")
+            .map(PathBuf::from)
+            .filter(|home| home.is_absolute() && home.parent().is_some())
     }
 }
 
 impl SandboxConfig {
     /// Fails on contradictions and on what cannot be.
-    pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
-        let mode = options.sandbox.or(profile.sandbox).unwrap_or(Sandbox::Require);
+    pub(super) fn resolve(
+        options: &Options,
+        profile: &Profile,
+        world: &World,
+        grants: &[Grant],
+    ) -> Result<Self> {
+        let mode = options
+            .sandbox
+            .or(profile.sandbox)
+            .unwrap_or(Sandbox::Require);
         let (network, loopback_asked, recording) = network(options, profile, mode)?;
         let hosts = rules(options, profile, mode)?;
-        let CredentialArgs { credentials: typed, are_all } = &options.credentials;
-        let declared = if *are_all { typed.clone() } else { [&typed[..], &profile.credentials].concat() };
+        let CredentialArgs {
+            credentials: typed,
+            are_all,
+        } = &options.credentials;
+        let declared = if *are_all {
+            typed.clone()
+        } else {
+            [&typed[..], &profile.credentials].concat()
+        };
         let (credentials, secret_files) =
             credentials::resolve(&declared, &hosts, &world.here, |name| world.variable(name))?;
-        credentials.iter().try_for_each(|one| own(OsStr::new(&one.name)))?;
+        credentials
+            .iter()
+            .try_for_each(|one| own(OsStr::new(&one.name)))?;
         let home = options.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let cache = cache(options, profile, world, private_home)?;
@@ -152,30 +182,47 @@ impl SandboxConfig {
             let wanted = !options.no_toolchains && profile.toolchains.unwrap_or(usual);
             if let Some(home) = world.home().filter(|_| wanted) {
                 // Else cargo downloads by itself, be it from a registry of the operator's own.
-                let has_network = network == Network::Host || !hosts.is_empty() || recording.is_some();
-                let downloads = private_home && cache.is_none() && !has_network && !options.no_toolchain_caches;
+                let has_network =
+                    network == Network::Host || !hosts.is_empty() || recording.is_some();
+                let downloads =
+                    private_home && cache.is_none() && !has_network && !options.no_toolchain_caches;
                 found = toolchains(world, &home, downloads);
                 let is_shown = |place: &Path| can_be_shown(place, &roots);
                 found.system.retain(|seen| is_shown(&seen.path));
                 found.cargo_home = found.cargo_home.filter(|place| is_shown(place));
             }
-            found.system.splice(0..0, system(options, profile, world, usual)?);
+            found
+                .system
+                .splice(0..0, system(options, profile, world, usual)?);
             if !private_home {
-                let path = world.home().context("--home read-only: HOME is not set to a directory")?;
-                found.system.push(Visible { path, why: "the real home" });
+                let path = world
+                    .home()
+                    .context("--home read-only: HOME is not set to a directory")?;
+                found.system.push(Visible {
+                    path,
+                    why: "the real home",
+                });
             }
             check_system(&found.system, &roots)?;
             // Commands see these already, with the rights of the allowed directory.
-            found.system.retain(|seen| !roots.iter().any(|root| seen.path.starts_with(root)));
+            found
+                .system
+                .retain(|seen| !roots.iter().any(|root| seen.path.starts_with(root)));
         }
-        let rules = EnvRules { whole: world.own, ..env_rules(options, profile, &found, &roots, mode)? };
+        let rules = EnvRules {
+            whole: world.own,
+            ..env_rules(options, profile, &found, &roots, mode)?
+        };
         let mut environment = environment::scrub(world.vars.iter().cloned(), &rules);
         let kept: &[&str] = match (mode, private_home) {
             (Sandbox::Off, _) => &["HOME", "TMPDIR"],
             (_, false) => &["HOME"],
             (_, true) => &[],
         };
-        environment.extend(kept.iter().filter_map(|name| Some((name.into(), world.variable(name)?))));
+        environment.extend(
+            kept.iter()
+                .filter_map(|name| Some((name.into(), world.variable(name)?))),
+        );
         let is_by_rule = !hosts.is_empty() || recording.is_some();
         let told: &[_] = match network {
             _ if is_by_rule => &NETWORK_BY_RULE,
@@ -185,7 +232,11 @@ impl SandboxConfig {
         let told = told.iter().chain(GIT.iter().filter(|_| !world.own));
         let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
         let missing: Vec<_> = told.filter(unset).collect();
-        environment.extend(missing.into_iter().map(|(name, value)| (name.into(), value.into())));
+        environment.extend(
+            missing
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
         if !world.own {
             credentials::configure_git(&mut environment, GIT_KEEPS.into_iter())?;
         }
@@ -193,11 +244,15 @@ impl SandboxConfig {
         let is_free = |place: &PathBuf| {
             let is_taken = environment.iter().any(|(name, _)| name == CARGO_HOME)
                 || found.system.iter().any(|seen| seen.path == *place)
-                || roots.iter().any(|root| root.starts_with(place) || place.starts_with(root));
+                || roots
+                    .iter()
+                    .any(|root| root.starts_with(place) || place.starts_with(root));
             private_home && !is_taken
         };
         let cargo_home = found.cargo_home.clone().filter(is_free);
-        let ssh_agent = (options.ssh_sign || profile.ssh_sign).then(|| ssh_agent(world)).transpose()?;
+        let ssh_agent = (options.ssh_sign || profile.ssh_sign)
+            .then(|| ssh_agent(world))
+            .transpose()?;
         Ok(Self {
             mode,
             is_tried: true,
@@ -216,7 +271,10 @@ impl SandboxConfig {
                 .map(|path| world.here.join(path))
                 .collect(),
             limits: limits(options, profile),
-            processes_asked: options.limit_processes.or(profile.limits.processes).is_some(),
+            processes_asked: options
+                .limit_processes
+                .or(profile.limits.processes)
+                .is_some(),
             private_home,
             environment,
             cache,
@@ -229,31 +287,61 @@ impl SandboxConfig {
 
     /// What was asked for in so many words, these protected paths included.
     pub fn asked<'a>(&self, protected: &'a [&'a Path]) -> Asked<'a> {
-        Asked { protected, loopback: self.loopback_asked, processes: self.processes_asked }
+        Asked {
+            protected,
+            loopback: self.loopback_asked,
+            processes: self.processes_asked,
+        }
     }
 }
 
 fn ssh_agent(world: &World) -> Result<PathBuf> {
-    let named = world.variable("SSH_AUTH_SOCK").map(PathBuf::from).filter(|path| path.is_absolute());
+    let named = world
+        .variable("SSH_AUTH_SOCK")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     named.context(
         "--ssh-sign: the variable SSH_AUTH_SOCK names no socket of an ssh-agent; start one with `eval $(ssh-agent)`, add a key \
          with `ssh-add`, and start this program from there",
     )
 }
 
-/// The command line, else the profile, else loopback; whether that was asked for in so many words; and the mock set that answers
-/// instead. Either may say it twice, but not differently.
-fn network(options: &Options, profile: &Profile, mode: Sandbox) -> Result<(Network, bool, Option<String>)> {
-    if options.allow_network && options.network.as_ref().is_some_and(|network| *network != NetworkArg::Host) {
-        bail!("--allow-network is the same as --network host, and --network says otherwise; leave one of them out");
+/// The command line, else the profile, else loopback; whether that was asked for in so many words;
+/// and the mock set that answers instead. Either may say it twice, but not differently.
+fn network(
+    options: &Options,
+    profile: &Profile,
+    mode: Sandbox,
+) -> Result<(Network, bool, Option<String>)> {
+    if options.allow_network
+        && options
+            .network
+            .as_ref()
+            .is_some_and(|network| *network != NetworkArg::Host)
+    {
+        bail!(
+            "--allow-network is the same as --network host, and --network says otherwise; leave one of them out"
+        );
     }
     if let (Some(allow), Some(network)) = (profile.allow_network, &profile.network)
         && allow != (*network == NetworkArg::Host)
     {
-        bail!("the profile's `allow_network` is {allow} and its `network` says otherwise; leave one of them out");
+        bail!(
+            "the profile's `allow_network` is {allow} and its `network` says otherwise; leave one of them out"
+        );
     }
-    let typed = if options.allow_network { Some(NetworkArg::Host) } else { options.network.clone() };
-    let allowed = profile.allow_network.map(|allow| if allow { NetworkArg::Host } else { NetworkArg::Loopback });
+    let typed = if options.allow_network {
+        Some(NetworkArg::Host)
+    } else {
+        options.network.clone()
+    };
+    let allowed = profile.allow_network.map(|allow| {
+        if allow {
+            NetworkArg::Host
+        } else {
+            NetworkArg::Loopback
+        }
+    });
     let said = typed.or(profile.network.clone());
     let loopback_asked = said == Some(NetworkArg::Loopback);
     let asked = said.or(allowed);
@@ -281,12 +369,18 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
     let allow = [&sets[..], &options.allow_net, &profile.allow_net].concat();
     let deny = [&options.deny_net[..], &profile.deny_net].concat();
     let rules = Rules::new(&allow, &deny)?;
-    let rules = if options.learned.is_some() { rules.learning() } else { rules };
+    let rules = if options.learned.is_some() {
+        rules.learning()
+    } else {
+        rules
+    };
     if rules.is_empty() {
         return Ok(rules);
     }
     if mode == Sandbox::Off {
-        bail!("only a wall can hold commands to --allow-net and --deny-net, and it is switched off (sandbox off)");
+        bail!(
+            "only a wall can hold commands to --allow-net and --deny-net, and it is switched off (sandbox off)"
+        );
     }
     if allow.is_empty() && options.learned.is_none() {
         bail!("--deny-net takes away from what --allow-net gives, and nothing is given");
@@ -296,7 +390,9 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
         || profile.network.is_some()
         || profile.allow_network == Some(true)
     {
-        bail!("--allow-net says which network commands have, and --network says it, too; leave one of them out");
+        bail!(
+            "--allow-net says which network commands have, and --network says it, too; leave one of them out"
+        );
     }
     Ok(rules)
 }
@@ -304,7 +400,10 @@ fn rules(options: &Options, profile: &Profile, mode: Sandbox) -> Result<Rules> {
 fn limits(options: &Options, profile: &Profile) -> Limits {
     let profile = &profile.limits;
     Limits {
-        processes: options.limit_processes.or(profile.processes).or(Some(limits::MAX_COMMAND_PROCESSES)),
+        processes: options
+            .limit_processes
+            .or(profile.processes)
+            .or(Some(limits::MAX_COMMAND_PROCESSES)),
         file_bytes: options.limit_file_bytes.or(profile.file_bytes),
         cpu_secs: options.limit_cpu_secs.or(profile.cpu_secs),
         memory_bytes: options.limit_memory_bytes.or(profile.memory_bytes),
@@ -313,38 +412,69 @@ fn limits(options: &Options, profile: &Profile) -> Limits {
     }
 }
 
-fn cache(options: &Options, profile: &Profile, world: &World, private_home: bool) -> Result<Option<CacheConfig>> {
-    let Some(dir) = options.cache.as_ref().or(profile.cache.as_ref()) else { return Ok(None) };
+fn cache(
+    options: &Options,
+    profile: &Profile,
+    world: &World,
+    private_home: bool,
+) -> Result<Option<CacheConfig>> {
+    let Some(dir) = options.cache.as_ref().or(profile.cache.as_ref()) else {
+        return Ok(None);
+    };
     if !private_home {
-        bail!("--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none");
+        bail!(
+            "--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none"
+        );
     }
-    let mib = options.cache_mib.or(profile.limits.cache_mib).unwrap_or(limits::DEFAULT_CACHE_MIB);
-    Ok(Some(CacheConfig { dir: without_parents(&world.here, dir), bytes: mib * 1024 * 1024 }))
+    let mib = options
+        .cache_mib
+        .or(profile.limits.cache_mib)
+        .unwrap_or(limits::DEFAULT_CACHE_MIB);
+    Ok(Some(CacheConfig {
+        dir: without_parents(&world.here, dir),
+        bytes: mib * 1024 * 1024,
+    }))
 }
 
 /// Whether commands see what they usually see of the system.
 fn usual_system(profile: &Profile) -> Result<bool> {
     match (&profile.system, profile.import_baseline) {
         (Some(System::Word(_)), Some(false)) => {
-            bail!("the profile's `system` is `default` and its `import_baseline` is false; leave one of them out")
+            bail!(
+                "the profile's `system` is `default` and its `import_baseline` is false; leave one of them out"
+            )
         }
         (Some(System::Dirs(_)), asked) => Ok(asked == Some(true)),
         (_, asked) => Ok(asked.unwrap_or(true)),
     }
 }
 
-fn system(options: &Options, profile: &Profile, world: &World, usual: bool) -> Result<Vec<Visible>> {
+fn system(
+    options: &Options,
+    profile: &Profile,
+    world: &World,
+    usual: bool,
+) -> Result<Vec<Visible>> {
     let mut system: Vec<Visible> = Vec::new();
     if usual {
-        system.extend(SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" }));
+        system.extend(SYSTEM.map(|path| Visible {
+            path: path.into(),
+            why: "the system's programs",
+        }));
     }
     if let Some(System::Dirs(dirs)) = &profile.system {
-        system.extend(dirs.iter().map(|dir| Visible { path: without_parents(&world.here, dir), why: BY_PROFILE }));
+        system.extend(dirs.iter().map(|dir| Visible {
+            path: without_parents(&world.here, dir),
+            why: BY_PROFILE,
+        }));
     }
     for dir in &options.system {
         let path = without_parents(&world.here, dir);
         if std::fs::metadata(&path).is_err() {
-            bail!("--system `{}` does not exist or cannot be looked at", path.display());
+            bail!(
+                "--system `{}` does not exist or cannot be looked at",
+                path.display()
+            );
         }
         system.push(Visible { path, why: BY_FLAG });
     }
@@ -352,12 +482,22 @@ fn system(options: &Options, profile: &Profile, world: &World, usual: bool) -> R
 }
 
 fn toolchains(world: &World, home: &Path, downloads: bool) -> Toolchains {
-    let path: Vec<PathBuf> = std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
-    let surroundings = Surroundings { home, path: &path, downloads };
-    toolchains::find(surroundings, |name| world.variable(name), |path| std::fs::symlink_metadata(path).is_ok())
+    let path: Vec<PathBuf> =
+        std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
+    let surroundings = Surroundings {
+        home,
+        path: &path,
+        downloads,
+    };
+    toolchains::find(
+        surroundings,
+        |name| world.variable(name),
+        |path| std::fs::symlink_metadata(path).is_ok(),
+    )
 }
 
-/// Whether what was found can be shown at its path: nothing else of the commands is there, it is no link, and no agent leads it elsewhere.
+/// Whether what was found can be shown at its path: nothing else of the commands is there, it is no
+/// link, and no agent leads it elsewhere.
 fn can_be_shown(place: &Path, roots: &[PathBuf]) -> bool {
     let is_link = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
     !is_link && !is_below_link(place) && !is_led_by_agents(place, roots)
@@ -367,7 +507,13 @@ fn can_be_shown(place: &Path, roots: &[PathBuf]) -> bool {
 fn true_roots(grants: &[Grant]) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = Vec::new();
     for grant in grants {
-        for path in [Some(grant.path.clone()), std::fs::canonicalize(&grant.path).ok()].into_iter().flatten() {
+        for path in [
+            Some(grant.path.clone()),
+            std::fs::canonicalize(&grant.path).ok(),
+        ]
+        .into_iter()
+        .flatten()
+        {
             if !path.as_os_str().is_empty() && !roots.contains(&path) {
                 roots.push(path);
             }
@@ -376,12 +522,22 @@ fn true_roots(grants: &[Grant]) -> Vec<PathBuf> {
     roots
 }
 
-/// What the operator named: a slip would show commands everything, or would not be read-only as it looks.
+/// What the operator named: a slip would show commands everything, or would not be read-only as it
+/// looks.
 fn check_system(system: &[Visible], roots: &[PathBuf]) -> Result<()> {
-    for Visible { path, why } in system.iter().filter(|seen| [BY_FLAG, BY_PROFILE].contains(&seen.why)) {
+    for Visible { path, why } in system
+        .iter()
+        .filter(|seen| [BY_FLAG, BY_PROFILE].contains(&seen.why))
+    {
         let shown = path.display();
-        if path.parent().is_none() || ["/proc", "/sys", "/dev"].iter().any(|tree| path.starts_with(tree)) {
-            bail!("`{shown}` ({why}) cannot be a directory of programs: it is the whole disk or belongs to the kernel");
+        if path.parent().is_none()
+            || ["/proc", "/sys", "/dev"]
+                .iter()
+                .any(|tree| path.starts_with(tree))
+        {
+            bail!(
+                "`{shown}` ({why}) cannot be a directory of programs: it is the whole disk or belongs to the kernel"
+            );
         }
         if let Some(root) = roots.iter().find(|root| path.starts_with(root)) {
             bail!(
@@ -405,7 +561,10 @@ fn shell(asked: Option<&PathBuf>) -> Result<OsString> {
     match asked {
         Some(path) if path.is_absolute() && path.is_file() => Ok(path.into()),
         Some(path) => {
-            bail!("--shell `{}` is no program; give the absolute path of one, such as /bin/sh", path.display())
+            bail!(
+                "--shell `{}` is no program; give the absolute path of one, such as /bin/sh",
+                path.display()
+            )
         }
         None if Path::new(USUAL).is_file() => Ok(USUAL.into()),
         None => Ok(environment::FALLBACK_SHELL.into()),
@@ -419,31 +578,45 @@ fn env_rules(
     roots: &[PathBuf],
     mode: Sandbox,
 ) -> Result<EnvRules> {
-    let mut rules = EnvRules { drop: profile.env.drop.clone(), ..EnvRules::default() };
+    let mut rules = EnvRules {
+        drop: profile.env.drop.clone(),
+        ..EnvRules::default()
+    };
     rules.visible = (mode != Sandbox::Off).then(|| {
         let seen = found.system.iter().map(|seen| seen.path.clone());
         // Certificates lie there.
-        seen.chain(roots.iter().cloned()).chain(["/etc".into()]).collect()
+        seen.chain(roots.iter().cloned())
+            .chain(["/etc".into()])
+            .collect()
     });
     rules.shell = Some(shell(options.shell.as_ref().or(profile.shell.as_ref()))?);
     rules.set.extend(found.variables.iter().cloned());
-    if let Some(identity) = options.git_identity.as_ref().or(profile.git_identity.as_ref()) {
+    if let Some(identity) = options
+        .git_identity
+        .as_ref()
+        .or(profile.git_identity.as_ref())
+    {
         rules.set.extend(git_identity(identity)?);
     }
     for name in &profile.env.pass {
         rules.pass.push(passable(name, "env.pass")?);
     }
     for (name, value) in &profile.env.set {
-        let Value::String(value) = value else { bail!("the profile's `env.set.{name}` must be a string") };
+        let Value::String(value) = value else {
+            bail!("the profile's `env.set.{name}` must be a string")
+        };
         rules.set.push(settable(name.into(), value.into())?);
     }
     for typed in &options.env {
         let bytes = typed.as_bytes();
         if let Some(end) = memchr::memchr(b'=', bytes) {
-            let [name, value] = [&bytes[..end], &bytes[end + 1..]].map(|part| OsString::from_vec(part.to_vec()));
+            let [name, value] =
+                [&bytes[..end], &bytes[end + 1..]].map(|part| OsString::from_vec(part.to_vec()));
             rules.set.push(settable(name, value)?);
         } else {
-            let name = typed.to_str().with_context(|| format!("--env `{}` is not UTF-8", typed.display()))?;
+            let name = typed
+                .to_str()
+                .with_context(|| format!("--env `{}` is not UTF-8", typed.display()))?;
             rules.pass.push(passable(name, "--env")?);
         }
     }
@@ -453,9 +626,15 @@ fn env_rules(
 /// HOME and TMPDIR say where the walls put them.
 fn own(name: &OsStr) -> Result<()> {
     if name == "HOME" || name == "TMPDIR" {
-        let remedy =
-            if name == "HOME" { "--home read-only shows commands the real one" } else { "it is always private" };
-        bail!("`{}` of commands is not taken from the environment: {remedy}", name.display());
+        let remedy = if name == "HOME" {
+            "--home read-only shows commands the real one"
+        } else {
+            "it is always private"
+        };
+        bail!(
+            "`{}` of commands is not taken from the environment: {remedy}",
+            name.display()
+        );
     }
     Ok(())
 }
@@ -470,7 +649,10 @@ fn passable(name: &str, by: &str) -> Result<String> {
 
 fn settable(name: OsString, value: OsString) -> Result<(OsString, OsString)> {
     if !environment::is_name(&name) || value.as_bytes().contains(&0) {
-        bail!("`{}` is no name of a variable, or its value holds a NUL byte", name.display());
+        bail!(
+            "`{}` is no name of a variable, or its value holds a NUL byte",
+            name.display()
+        );
     }
     own(&name)?;
     Ok((name, value))
@@ -478,7 +660,9 @@ fn settable(name: OsString, value: OsString) -> Result<(OsString, OsString)> {
 
 /// The four variables that git takes an identity from (git-commit(1)).
 fn git_identity(identity: &str) -> Result<[(OsString, OsString); 4]> {
-    let parts = identity.strip_suffix('>').and_then(|rest| rest.split_once('<'));
+    let parts = identity
+        .strip_suffix('>')
+        .and_then(|rest| rest.split_once('<'));
     let plain = |text: &str| !text.is_empty() && !text.contains(['<', '>', '\n', '\0']);
     match parts.map(|(name, mail)| (name.trim(), mail.trim())) {
         Some((name, mail)) if plain(name) && plain(mail) => Ok([

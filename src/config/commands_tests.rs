@@ -18,10 +18,24 @@ fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
         ("MY_NAME", "name"),
         ("LONG_TOKEN", SECRET),
     ];
-    let vars = vars.map(|(name, value)| (name.into(), value.into())).to_vec();
-    let world = World { here: "/here".into(), vars, own: false };
-    let grants = [Grant { path: "/project".into(), access: Access::ReadWrite }];
-    SandboxConfig::resolve(&cli.server.options, &Profile::parse(profile)?, &world, &grants)
+    let vars = vars
+        .map(|(name, value)| (name.into(), value.into()))
+        .to_vec();
+    let world = World {
+        here: "/here".into(),
+        vars,
+        own: false,
+    };
+    let grants = [Grant {
+        path: "/project".into(),
+        access: Access::ReadWrite,
+    }];
+    SandboxConfig::resolve(
+        &cli.server.options,
+        &Profile::parse(profile)?,
+        &world,
+        &grants,
+    )
 }
 
 fn good(flags: &[&str], profile: &str) -> SandboxConfig {
@@ -48,15 +62,27 @@ fn variables(config: &SandboxConfig) -> Vec<String> {
     let own = |(name, value): &&(OsString, OsString)| {
         usual().all(|other| other != (name.to_str().unwrap(), value.to_str().unwrap()))
     };
-    let shown = |(name, value): &(OsString, OsString)| format!("{}={}", name.display(), value.display());
+    let shown =
+        |(name, value): &(OsString, OsString)| format!("{}={}", name.display(), value.display());
     config.environment.iter().filter(own).map(shown).collect()
 }
 
 #[test]
 fn nothing_said_is_the_careful_way() {
-    let system = SYSTEM.map(|path| Visible { path: path.into(), why: "the system's programs" });
-    let environment = [("LANG", "C.UTF-8"), ("SHELL", "/bin/bash"), ("PATH", "/usr/bin:/project/bin")];
-    let environment = environment.into_iter().chain(WITHOUT_NETWORK).chain(GIT).chain(GIT_CONFIGURED);
+    let system = SYSTEM.map(|path| Visible {
+        path: path.into(),
+        why: "the system's programs",
+    });
+    let environment = [
+        ("LANG", "C.UTF-8"),
+        ("SHELL", "/bin/bash"),
+        ("PATH", "/usr/bin:/project/bin"),
+    ];
+    let environment = environment
+        .into_iter()
+        .chain(WITHOUT_NETWORK)
+        .chain(GIT)
+        .chain(GIT_CONFIGURED);
     assert_eq!(
         good(&[], "{}"),
         SandboxConfig {
@@ -70,10 +96,16 @@ fn nothing_said_is_the_careful_way() {
             loopback_asked: false,
             linked_git: LinkedGit::Auto,
             ssh_agent: None,
-            limits: Limits { processes: Some(4096), oom_score_adj: 500, ..Limits::default() },
+            limits: Limits {
+                processes: Some(4096),
+                oom_score_adj: 500,
+                ..Limits::default()
+            },
             processes_asked: false,
             private_home: true,
-            environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
+            environment: environment
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
             system: system.to_vec(),
             sockets: Vec::new(),
             home_links: Vec::new(),
@@ -90,20 +122,45 @@ fn what_was_asked_for_is_told_from_what_is_so_anyway() {
         let config = good(flags, profile);
         (config.loopback_asked, config.processes_asked)
     };
-    assert_eq!(asked(&["--network", "loopback"], r#"{"network": "host"}"#), (true, false));
-    assert_eq!(asked(&[], r#"{"network": "loopback", "limits": {"processes": 100}}"#), (true, true));
-    assert_eq!(asked(&["--network", "none", "--limit-processes", "100"], r#"{"network": "loopback"}"#), (false, true));
+    assert_eq!(
+        asked(&["--network", "loopback"], r#"{"network": "host"}"#),
+        (true, false)
+    );
+    assert_eq!(
+        asked(
+            &[],
+            r#"{"network": "loopback", "limits": {"processes": 100}}"#
+        ),
+        (true, true)
+    );
+    assert_eq!(
+        asked(
+            &["--network", "none", "--limit-processes", "100"],
+            r#"{"network": "loopback"}"#
+        ),
+        (false, true)
+    );
     // The default by another name.
     assert_eq!(asked(&[], r#"{"allow_network": false}"#), (false, false));
 }
 
 #[test]
 fn a_cache_is_for_a_private_home() {
-    let cache = |flags: &[&str], profile| good(flags, profile).cache.map(|cache| (cache.dir, cache.bytes >> 20));
+    let cache = |flags: &[&str], profile| {
+        good(flags, profile)
+            .cache
+            .map(|cache| (cache.dir, cache.bytes >> 20))
+    };
     assert_eq!(cache(&[], r#"{"limits": {"cache_mib": 2}}"#), None);
-    assert_eq!(cache(&[], r#"{"cache": "c"}"#), Some(("/here/c".into(), 8192)));
+    assert_eq!(
+        cache(&[], r#"{"cache": "c"}"#),
+        Some(("/here/c".into(), 8192))
+    );
     let typed = ["--cache", "/d", "--cache-mib", "1"];
-    assert_eq!(cache(&typed, r#"{"cache": "c", "limits": {"cache_mib": 2}}"#), Some(("/d".into(), 1)));
+    assert_eq!(
+        cache(&typed, r#"{"cache": "c", "limits": {"cache_mib": 2}}"#),
+        Some(("/d".into(), 1))
+    );
     let none = "--cache is for the private HOME of commands, and with --sandbox off or --home read-only they have none";
     for more in [["--sandbox", "off"], ["--home", "read-only"]] {
         assert_eq!(wrong(&[&typed[..], &more].concat(), "{}"), none);
@@ -114,7 +171,10 @@ fn a_cache_is_for_a_private_home() {
 fn the_command_line_beats_the_profile() {
     let mode = |flags: &[&str], profile| good(flags, profile).mode;
     assert_eq!(mode(&[], r#"{"sandbox": "landlock"}"#), Sandbox::Landlock);
-    assert_eq!(mode(&["--sandbox", "namespaces"], r#"{"sandbox": "off"}"#), Sandbox::Namespaces);
+    assert_eq!(
+        mode(&["--sandbox", "namespaces"], r#"{"sandbox": "off"}"#),
+        Sandbox::Namespaces
+    );
     let limits = r#"{"limits": {"processes": 10, "cpu_secs": 20, "memory_bytes": 1000000000}}"#;
     let expected = Limits {
         processes: Some(10),
@@ -124,9 +184,15 @@ fn the_command_line_beats_the_profile() {
         open_files: None,
         oom_score_adj: 500,
     };
-    assert_eq!(good(&["--limit-cpu-secs", "30", "--limit-file-bytes", "4096"], limits).limits, expected);
-    let env =
-        r#"{"env": {"pass": ["MY_*"], "set": {"A": "1", "B": "1"}, "drop": ["LANG"]}, "git_identity": "X <x@y>"}"#;
+    assert_eq!(
+        good(
+            &["--limit-cpu-secs", "30", "--limit-file-bytes", "4096"],
+            limits
+        )
+        .limits,
+        expected
+    );
+    let env = r#"{"env": {"pass": ["MY_*"], "set": {"A": "1", "B": "1"}, "drop": ["LANG"]}, "git_identity": "X <x@y>"}"#;
     let flags = [
         "--shell",
         "/bin/sh",
@@ -159,17 +225,39 @@ fn the_command_line_beats_the_profile() {
 fn the_network_is_said_once() {
     let network = |flags: &[&str], profile| good(flags, profile).network;
     assert_eq!(network(&["--allow-network"], "{}"), Network::Host);
-    assert_eq!(network(&["--allow-network", "--network", "host"], "{}"), Network::Host);
-    assert_eq!(network(&["--network", "none"], r#"{"allow_network": true}"#), Network::None);
-    assert_eq!(network(&["--allow-network"], r#"{"allow_network": false}"#), Network::Host);
+    assert_eq!(
+        network(&["--allow-network", "--network", "host"], "{}"),
+        Network::Host
+    );
+    assert_eq!(
+        network(&["--network", "none"], r#"{"allow_network": true}"#),
+        Network::None
+    );
+    assert_eq!(
+        network(&["--allow-network"], r#"{"allow_network": false}"#),
+        Network::Host
+    );
     assert_eq!(network(&[], r#"{"allow_network": true}"#), Network::Host);
-    assert_eq!(network(&[], r#"{"allow_network": false}"#), Network::Loopback);
-    assert_eq!(network(&[], r#"{"allow_network": false, "network": "none"}"#), Network::None);
+    assert_eq!(
+        network(&[], r#"{"allow_network": false}"#),
+        Network::Loopback
+    );
+    assert_eq!(
+        network(&[], r#"{"allow_network": false, "network": "none"}"#),
+        Network::None
+    );
     assert_eq!(network(&["--sandbox", "off"], "{}"), Network::Host);
-    assert!(wrong(&["--allow-network", "--network", "none"], "{}").starts_with("--allow-network is the same as"));
+    assert!(
+        wrong(&["--allow-network", "--network", "none"], "{}")
+            .starts_with("--allow-network is the same as")
+    );
     let twice = wrong(&[], r#"{"allow_network": false, "network": "host"}"#);
-    assert_eq!(twice, "the profile's `allow_network` is false and its `network` says otherwise; leave one of them out");
-    let unheld = "only a wall can keep commands from the network, and it is switched off (sandbox off)";
+    assert_eq!(
+        twice,
+        "the profile's `allow_network` is false and its `network` says otherwise; leave one of them out"
+    );
+    let unheld =
+        "only a wall can keep commands from the network, and it is switched off (sandbox off)";
     assert!(wrong(&["--sandbox", "off", "--network", "none"], "{}").starts_with(unheld));
     assert!(wrong(&["--sandbox", "off"], r#"{"allow_network": false}"#).starts_with(unheld));
 }
@@ -177,51 +265,99 @@ fn the_network_is_said_once() {
 #[test]
 fn what_no_wall_can_make_good_is_refused() {
     let refused = |flags: &[&str], profile| good(flags, profile).refused.unwrap_or_default();
-    assert_eq!(refused(&[], r#"{"allow_exec": false}"#), "the profile says `allow_exec: false`");
-    assert!(refused(&["--sandbox", "off"], r#"{"allow_fork": false}"#).contains("a shell that may start nothing"));
+    assert_eq!(
+        refused(&[], r#"{"allow_exec": false}"#),
+        "the profile says `allow_exec: false`"
+    );
+    assert!(
+        refused(&["--sandbox", "off"], r#"{"allow_fork": false}"#)
+            .contains("a shell that may start nothing")
+    );
     assert!(refused(&[], r#"{"import_baseline": false}"#).contains("there is no shell"));
-    assert_eq!(refused(&["--system", "/usr"], r#"{"import_baseline": false}"#), "");
+    assert_eq!(
+        refused(&["--system", "/usr"], r#"{"import_baseline": false}"#),
+        ""
+    );
     assert_eq!(refused(&[], r#"{"system": ["/usr", "/bin"]}"#), "");
-    assert_eq!(refused(&["--sandbox", "off"], r#"{"import_baseline": false}"#), "");
+    assert_eq!(
+        refused(&["--sandbox", "off"], r#"{"import_baseline": false}"#),
+        ""
+    );
 }
 
 #[test]
 fn directories_of_programs() {
     let system = |flags: &[&str], profile: &str| {
         let seen = good(flags, profile).system;
-        seen.iter().map(|seen| format!("{} ({})", seen.path.display(), seen.why)).collect::<Vec<_>>()
+        seen.iter()
+            .map(|seen| format!("{} ({})", seen.path.display(), seen.why))
+            .collect::<Vec<_>>()
     };
     assert_eq!(
         system(&["--system", "/usr"], r#"{"system": ["x", "/bin"]}"#),
-        ["/here/x (`system` of the profile)", "/bin (`system` of the profile)", "/usr (--system)"]
+        [
+            "/here/x (`system` of the profile)",
+            "/bin (`system` of the profile)",
+            "/usr (--system)"
+        ]
     );
-    assert_eq!(system(&[], r#"{"system": ["/x"], "import_baseline": true}"#).len(), SYSTEM.len() + 1);
+    assert_eq!(
+        system(&[], r#"{"system": ["/x"], "import_baseline": true}"#).len(),
+        SYSTEM.len() + 1
+    );
     assert_eq!(system(&["--sandbox", "off"], "{}"), Vec::<String>::new());
     let both = wrong(&[], r#"{"system": "default", "import_baseline": false}"#);
-    assert_eq!(both, "the profile's `system` is `default` and its `import_baseline` is false; leave one of them out");
-    assert_eq!(wrong(&["--system", "/nowhere"], "{}"), "--system `/nowhere` does not exist or cannot be looked at");
+    assert_eq!(
+        both,
+        "the profile's `system` is `default` and its `import_baseline` is false; leave one of them out"
+    );
+    assert_eq!(
+        wrong(&["--system", "/nowhere"], "{}"),
+        "--system `/nowhere` does not exist or cannot be looked at"
+    );
     assert!(wrong(&["--system", "/"], "{}").contains("it is the whole disk"));
     assert!(wrong(&[], r#"{"system": ["/proc/1"]}"#).contains("belongs to the kernel"));
     let inside = wrong(&[], r#"{"system": ["/project/tools"]}"#);
-    assert!(inside.contains("lies in the allowed directory `/project`"), "{inside}");
+    assert!(
+        inside.contains("lies in the allowed directory `/project`"),
+        "{inside}"
+    );
 }
 
 #[test]
 fn a_shell_is_a_program_by_its_absolute_path() {
     for shell in ["sh", "/bin", "/bin/no-such-shell"] {
-        let expected = format!("--shell `{shell}` is no program; give the absolute path of one, such as /bin/sh");
+        let expected = format!(
+            "--shell `{shell}` is no program; give the absolute path of one, such as /bin/sh"
+        );
         assert_eq!(wrong(&["--shell", shell], "{}"), expected);
     }
-    assert_eq!(variables(&good(&[], r#"{"shell": "/bin/sh"}"#))[1], "SHELL=/bin/sh");
+    assert_eq!(
+        variables(&good(&[], r#"{"shell": "/bin/sh"}"#))[1],
+        "SHELL=/bin/sh"
+    );
 }
 
 #[test]
 fn a_home_is_private_or_the_real_one() {
     let real = good(&["--home", "read-only"], "{}");
     assert!(!real.private_home);
-    assert_eq!(real.system.last(), Some(&Visible { path: "/nowhere/home".into(), why: "the real home" }));
+    assert_eq!(
+        real.system.last(),
+        Some(&Visible {
+            path: "/nowhere/home".into(),
+            why: "the real home"
+        })
+    );
     // Now its programs can be seen, but `/nowhere/bin` is not below it.
-    assert_eq!(variables(&real)[1..], ["SHELL=/bin/bash", "PATH=/usr/bin:/project/bin", "HOME=/nowhere/home"]);
+    assert_eq!(
+        variables(&real)[1..],
+        [
+            "SHELL=/bin/bash",
+            "PATH=/usr/bin:/project/bin",
+            "HOME=/nowhere/home"
+        ]
+    );
     assert!(good(&["--home", "private"], r#"{"home": "read_only"}"#).private_home);
     let off = good(&["--sandbox", "off"], "{}");
     assert!(!off.private_home);
@@ -239,15 +375,39 @@ fn a_home_is_private_or_the_real_one() {
 
 #[test]
 fn names_and_values_are_checked() {
-    assert_eq!(wrong(&["--env", "=x"], "{}"), "`` is no name of a variable, or its value holds a NUL byte");
-    assert_eq!(wrong(&["--env", ""], "{}"), "`--env`: `` is no name of a variable");
-    assert_eq!(wrong(&[], r#"{"env": {"pass": ["A=B"]}}"#), "`env.pass`: `A=B` is no name of a variable");
-    assert_eq!(wrong(&[], r#"{"env": {"set": {"A": 1}}}"#), "the profile's `env.set.A` must be a string");
-    assert!(wrong(&["--env", "HOME=/root"], "{}").contains("--home read-only shows commands the real one"));
+    assert_eq!(
+        wrong(&["--env", "=x"], "{}"),
+        "`` is no name of a variable, or its value holds a NUL byte"
+    );
+    assert_eq!(
+        wrong(&["--env", ""], "{}"),
+        "`--env`: `` is no name of a variable"
+    );
+    assert_eq!(
+        wrong(&[], r#"{"env": {"pass": ["A=B"]}}"#),
+        "`env.pass`: `A=B` is no name of a variable"
+    );
+    assert_eq!(
+        wrong(&[], r#"{"env": {"set": {"A": 1}}}"#),
+        "the profile's `env.set.A` must be a string"
+    );
+    assert!(
+        wrong(&["--env", "HOME=/root"], "{}")
+            .contains("--home read-only shows commands the real one")
+    );
     assert!(wrong(&[], r#"{"env": {"pass": ["TMPDIR"]}}"#).contains("it is always private"));
-    for identity in ["", "Name", "<a@b>", "Name <>", "Name <a@b> x", "A <b> <c>", "A\nB <b>"] {
+    for identity in [
+        "",
+        "Name",
+        "<a@b>",
+        "Name <>",
+        "Name <a@b> x",
+        "A <b> <c>",
+        "A\nB <b>",
+    ] {
         assert!(
-            wrong(&["--git-identity", identity], "{}").ends_with("is not of the form `Name <mail>`"),
+            wrong(&["--git-identity", identity], "{}")
+                .ends_with("is not of the form `Name <mail>`"),
             "{identity:?}"
         );
     }
@@ -257,19 +417,47 @@ const SECRET: &str = "secret-0123456789abcdef";
 
 /// What commands have of credentials, with `STAND_IN` for what stands for the first.
 fn credentials(flags: &[&str], profile: &str) -> Result<Vec<String>, String> {
-    let fixed = ["--allow-net", "api.example.com", "--env", "OTHER=secret-0123456789abcdef!"];
-    let config = resolve(&[&fixed[..], flags].concat(), profile).map_err(|error| format!("{error:#}"))?;
-    let stand_in = config.credentials.iter().next().map(|one| one.stand_in.clone()).unwrap_or_default();
-    let ours = |text: &String| ["GIT", "MY", "OTHER", "TOKEN", "GH"].iter().any(|name| text.starts_with(name));
-    let said = variables(&config).into_iter().filter(ours).map(|text| text.replace(&stand_in, "STAND_IN"));
+    let fixed = [
+        "--allow-net",
+        "api.example.com",
+        "--env",
+        "OTHER=secret-0123456789abcdef!",
+    ];
+    let config =
+        resolve(&[&fixed[..], flags].concat(), profile).map_err(|error| format!("{error:#}"))?;
+    let stand_in = config
+        .credentials
+        .iter()
+        .next()
+        .map(|one| one.stand_in.clone())
+        .unwrap_or_default();
+    let ours = |text: &String| {
+        ["GIT", "MY", "OTHER", "TOKEN", "GH"]
+            .iter()
+            .any(|name| text.starts_with(name))
+    };
+    let said = variables(&config)
+        .into_iter()
+        .filter(ours)
+        .map(|text| text.replace(&stand_in, "STAND_IN"));
     Ok(said.collect())
 }
 
 #[test]
 fn commands_have_stand_ins_wherever_a_secret_would_be() {
-    let helper =
-        |user: &str| format!("!f() {{ test \"$1\" != get || printf '%s\\n' username={user} password=STAND_IN; }}; f");
-    let flags = ["--credential", "TOKEN=env:LONG_TOKEN", "--for", "https://api.example.com", "--env", "LONG_TOKEN"];
+    let helper = |user: &str| {
+        format!(
+            "!f() {{ test \"$1\" != get || printf '%s\\n' username={user} password=STAND_IN; }}; f"
+        )
+    };
+    let flags = [
+        "--credential",
+        "TOKEN=env:LONG_TOKEN",
+        "--for",
+        "https://api.example.com",
+        "--env",
+        "LONG_TOKEN",
+    ];
     let expected = [
         "OTHER=STAND_IN!".to_owned(),
         "TOKEN=STAND_IN".to_owned(),
@@ -278,7 +466,14 @@ fn commands_have_stand_ins_wherever_a_secret_would_be() {
         "GIT_CONFIG_COUNT=4".to_owned(),
     ];
     assert_eq!(credentials(&flags, "{}"), Ok(expected.to_vec()));
-    let with_git = ["--env", "GIT_CONFIG_COUNT=1", "--env", "GIT_CONFIG_KEY_0=a.b", "--env", "GIT_CONFIG_VALUE_0=c"];
+    let with_git = [
+        "--env",
+        "GIT_CONFIG_COUNT=1",
+        "--env",
+        "GIT_CONFIG_KEY_0=a.b",
+        "--env",
+        "GIT_CONFIG_VALUE_0=c",
+    ];
     let profile = r#"{"credentials": [{"credential": "TOKEN=env:LONG_TOKEN", "for": ["https://me@api.example.com"]}]}"#;
     let said = credentials(&with_git, profile).unwrap();
     let expected = [
@@ -304,22 +499,50 @@ fn a_credential_that_cannot_be_used_is_an_error() {
     let place = ["--for", "https://api.example.com"];
     let said = |flags: &[&str]| credentials(flags, "{}").unwrap_err();
     let one = |credential| said(&["--credential", credential, place[0], place[1]]);
-    assert_eq!(one("TOKEN"), "--credential is NAME=env:VARIABLE or NAME=file:PATH, and one has no `=`");
-    assert_eq!(one("1A=env:LONG_TOKEN"), "--credential 1A: it is no name of a variable");
-    assert_eq!(one("TOKEN=env:NOT_SET"), "--credential TOKEN: the variable `NOT_SET` is not set");
-    assert_eq!(one("TOKEN=secret"), "--credential TOKEN is not read from there; env:VARIABLE and file:PATH are known");
-    assert_eq!(one("TOKEN=env:MY_TOKEN"), "--credential TOKEN: its value: has 6 bytes; 8 to 8192 are allowed");
-    assert_eq!(one("TOKEN=file:/dev/null"), "--credential TOKEN: `/dev/null` is no regular file");
+    assert_eq!(
+        one("TOKEN"),
+        "--credential is NAME=env:VARIABLE or NAME=file:PATH, and one has no `=`"
+    );
+    assert_eq!(
+        one("1A=env:LONG_TOKEN"),
+        "--credential 1A: it is no name of a variable"
+    );
+    assert_eq!(
+        one("TOKEN=env:NOT_SET"),
+        "--credential TOKEN: the variable `NOT_SET` is not set"
+    );
+    assert_eq!(
+        one("TOKEN=secret"),
+        "--credential TOKEN is not read from there; env:VARIABLE and file:PATH are known"
+    );
+    assert_eq!(
+        one("TOKEN=env:MY_TOKEN"),
+        "--credential TOKEN: its value: has 6 bytes; 8 to 8192 are allowed"
+    );
+    assert_eq!(
+        one("TOKEN=file:/dev/null"),
+        "--credential TOKEN: `/dev/null` is no regular file"
+    );
     assert_eq!(
         said(&["--credential", "TOKEN=env:LONG_TOKEN"]),
         "--credential TOKEN has no --for behind it that says what it is for, such as --for https://example.com/**"
     );
     assert_eq!(
-        said(&["--credential", "TOKEN=env:LONG_TOKEN", "--for", "https://other.example"]),
+        said(&[
+            "--credential",
+            "TOKEN=env:LONG_TOKEN",
+            "--for",
+            "https://other.example"
+        ]),
         "--credential TOKEN: --for `https://other.example`: commands do not reach that; allow it, too, such as with \
          --allow-net other.example:443"
     );
-    let postgres = ["--credential", "TOKEN=env:LONG_TOKEN", "--for", "postgres://api.example.com"];
+    let postgres = [
+        "--credential",
+        "TOKEN=env:LONG_TOKEN",
+        "--for",
+        "postgres://api.example.com",
+    ];
     let expected = "--for `postgres://api.example.com`: commands do not reach that; allow it, too, such as with \
                     --allow-net api.example.com:5432";
     assert_eq!(said(&postgres), format!("--credential TOKEN: {expected}"));
@@ -329,10 +552,23 @@ fn a_credential_that_cannot_be_used_is_an_error() {
         "--credential TOKEN is said twice; a second --for adds a place"
     );
     assert_eq!(
-        said(&[&again[..], &["--credential", "GH=env:LONG_TOKEN", place[0], place[1]]].concat()),
+        said(
+            &[
+                &again[..],
+                &["--credential", "GH=env:LONG_TOKEN", place[0], place[1]]
+            ]
+            .concat()
+        ),
         "the value of --credential TOKEN stands in that of GH too; declare it once, with a --for for each place"
     );
-    let typed = ["replay", "--mcp-server", "--for", "https://api.example.com", "--credential", "A=env:B"];
+    let typed = [
+        "replay",
+        "--mcp-server",
+        "--for",
+        "https://api.example.com",
+        "--credential",
+        "A=env:B",
+    ];
     let error = Cli::try_parse_from(typed).unwrap_err().to_string();
     let expected = "error: --for `https://api.example.com` has no --credential before it, to which it would belong";
     assert_eq!(error.lines().next(), Some(expected));

@@ -41,7 +41,11 @@ pub(super) fn resolve(
         let secret = match from.split_once(':') {
             Some(("env", named)) => {
                 let value = variable(named);
-                value.with_context(|| format!("--credential {name}: the variable `{named}` is not set"))?.into_vec()
+                value
+                    .with_context(|| {
+                        format!("--credential {name}: the variable `{named}` is not set")
+                    })?
+                    .into_vec()
             }
             Some(("file", path)) => {
                 let path = super::absolute(here, Path::new(path));
@@ -49,16 +53,22 @@ pub(super) fn resolve(
                 files.push(path);
                 secret
             }
-            _ => bail!("--credential {name} is not read from there; env:VARIABLE and file:PATH are known"),
+            _ => bail!(
+                "--credential {name} is not read from there; env:VARIABLE and file:PATH are known"
+            ),
         };
-        let places = places.iter().map(|place| place_of(place, rules)).collect::<Result<_>>().with_context(said)?;
+        let places = places
+            .iter()
+            .map(|place| place_of(place, rules))
+            .collect::<Result<_>>()
+            .with_context(said)?;
         let credential = Credential::new(name.to_owned(), Secret::new(secret), places);
         all.push(credential.with_context(|| format!("--credential {name}: its value"))?);
     }
     for one in &all {
         let others = || all.iter().filter(|other| other.name != one.name);
-        if let Some(other) =
-            others().find(|other| memchr::memmem::find(other.secret.bytes(), one.secret.bytes()).is_some())
+        if let Some(other) = others()
+            .find(|other| memchr::memmem::find(other.secret.bytes(), one.secret.bytes()).is_some())
         {
             let (one, other) = (&one.name, &other.name);
             bail!(
@@ -72,7 +82,9 @@ pub(super) fn resolve(
 /// As shells write a name of a variable.
 fn check_name(name: &str) -> Result<()> {
     let is_name = !name.starts_with(|first: char| first.is_ascii_digit())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if name.is_empty() || !is_name {
         bail!("it is no name of a variable");
     }
@@ -80,10 +92,14 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 fn place_of(text: &str, rules: &Rules) -> Result<Place> {
-    let place: Place = text.parse().map_err(|error| anyhow::anyhow!("--for: {error}"))?;
+    let place: Place = text
+        .parse()
+        .map_err(|error| anyhow::anyhow!("--for: {error}"))?;
     if !place.is_within(rules) {
         let rule = place.reaching();
-        bail!("--for `{text}`: commands do not reach that; allow it, too, such as with --allow-net {rule}");
+        bail!(
+            "--for `{text}`: commands do not reach that; allow it, too, such as with --allow-net {rule}"
+        );
     }
     Ok(place)
 }
@@ -97,9 +113,13 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     }
     identity(path, &file).with_context(|| format!("`{shown}`"))?;
     // An end of a line, as editors write it.
-    let read = reading::of(&file, is_regular, MAX_SECRET_BYTES as u64 + 2).with_context(|| format!("`{shown}`"))?;
+    let read = reading::of(&file, is_regular, MAX_SECRET_BYTES as u64 + 2)
+        .with_context(|| format!("`{shown}`"))?;
     if read.mode & 0o077 != 0 {
-        bail!("others may use `{shown}` (mode {:04o}); take that away with chmod 600", read.mode & 0o777);
+        bail!(
+            "others may use `{shown}` (mode {:04o}); take that away with chmod 600",
+            read.mode & 0o777
+        );
     }
     let mut bytes = read.bytes;
     for end in [b'\n', b'\r'] {
@@ -110,23 +130,32 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Takes secrets out of the environment of commands, wherever they are, and adds what they use in their place. One
-/// that has the name of a credential is replaced by that.
-pub(super) fn stand_in(environment: &mut Vec<(OsString, OsString)>, credentials: &Credentials) -> Result<()> {
+/// Takes secrets out of the environment of commands, wherever they are, and adds what they use in
+/// their place. One that has the name of a credential is replaced by that.
+pub(super) fn stand_in(
+    environment: &mut Vec<(OsString, OsString)>,
+    credentials: &Credentials,
+) -> Result<()> {
     if credentials.is_empty() {
         return Ok(());
     }
     let concealer = credentials.conceals();
     for (name, value) in environment.iter_mut() {
         let concealed = concealer.whole(value.as_bytes());
-        *value = OsString::from_vec(concealed.with_context(|| format!("`{}` cannot be looked at", name.display()))?);
+        *value = OsString::from_vec(
+            concealed.with_context(|| format!("`{}` cannot be looked at", name.display()))?,
+        );
     }
     for Credential { name, stand_in, .. } in credentials.iter() {
         environment.retain(|(known, _)| known != name.as_str());
         environment.push((name.into(), stand_in.into()));
     }
-    let places =
-        credentials.iter().flat_map(|credential| credential.places.iter().map(move |place| (credential, place)));
+    let places = credentials.iter().flat_map(|credential| {
+        credential
+            .places
+            .iter()
+            .map(move |place| (credential, place))
+    });
     let helpers = places.filter(|(_, place)| place.scheme.login_port().is_none()).map(|(credential, place)| {
         let (scheme, stand_in) = (place.scheme.word(), &credential.stand_in);
         let user = place.user.as_deref().unwrap_or(GIT_USER);
@@ -141,13 +170,21 @@ pub fn configure_git<Text: Into<OsString>>(
     environment: &mut Vec<(OsString, OsString)>,
     settings: impl Iterator<Item = (Text, Text)>,
 ) -> Result<()> {
-    let count = environment.iter().find(|(name, _)| name == GIT_COUNT).map(|(_, value)| value.clone());
+    let count = environment
+        .iter()
+        .find(|(name, _)| name == GIT_COUNT)
+        .map(|(_, value)| value.clone());
     let first: usize = match &count {
         None => 0,
         Some(count) => count
             .to_str()
             .and_then(|count| count.parse().ok())
-            .with_context(|| format!("--env {GIT_COUNT} of commands is `{}`, which is no number", count.display()))?,
+            .with_context(|| {
+                format!(
+                    "--env {GIT_COUNT} of commands is `{}`, which is no number",
+                    count.display()
+                )
+            })?,
     };
     let mut last = first;
     for (key, value) in settings {

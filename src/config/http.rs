@@ -1,5 +1,8 @@
 //! A server over HTTP: its address, its certificate, and who may ask it.
-#![expect(clippy::disallowed_methods, reason = "start-up reads the operator's own files and the environment")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "start-up reads the operator's own files and the environment"
+)]
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -14,7 +17,10 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
 use super::{Config, Meant, client_limits};
-use crate::cli::{BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE, ToolsetArg};
+use crate::cli::{
+    BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
+    ToolsetArg,
+};
 use crate::limits::{MAX_HTTP_TENANTS, MAX_TLS_FILE_BYTES, MAX_TOKEN_FILE_BYTES};
 use crate::protocol::fault;
 use crate::secrets::reading;
@@ -39,7 +45,8 @@ pub struct HttpConfig {
     pub tokens: Vec<TokenEntry>,
     /// What whoever has no limits of its own is held to.
     pub tenant: TenantLimits,
-    /// Where a service manager wants to hear how far the server is (`NOTIFY_SOCKET`, `sd_notify(3)`).
+    /// Where a service manager wants to hear how far the server is (`NOTIFY_SOCKET`,
+    /// `sd_notify(3)`).
     pub manager: Option<OsString>,
 }
 
@@ -55,25 +62,42 @@ pub struct TokenEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
     /// Directories of its own instead of those of the server, each as with `--allow`, absolute.
-    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "stated",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub allow: Option<Vec<PathBuf>>,
-    /// What its agent may change although it is protected by default, each as with `--unprotect`, absolute.
+    /// What its agent may change although it is protected by default, each as with `--unprotect`,
+    /// absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unprotect: Vec<PathBuf>,
     /// Hosts of its own instead of those of the server, each as with `--allow-net`.
-    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "stated",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub allow_net: Option<Vec<String>>,
     /// Hosts that it may not reach, beside those of the server, each as with `--deny-net`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny_net: Vec<String>,
     /// Instead of `--credential` and `--for`.
-    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "stated",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub credentials: Option<Vec<DeclaredCredential>>,
     /// Where caches of its commands are kept, as with `--cache`, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<PathBuf>,
     /// Sets of tools of its own, as with `--tools`.
-    #[serde(default, deserialize_with = "stated", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "stated",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub tools: Option<Vec<String>>,
     /// Whether it sees what all tokens do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -95,8 +119,11 @@ pub struct TokenEntry {
     pub max_connections: Option<u64>,
 }
 
-/// A list that is there: `null` is none, and must not stand for what is left out, which is everything.
-fn stated<'de, T: Deserialize<'de>, D: Deserializer<'de>>(list: D) -> Result<Option<Vec<T>>, D::Error> {
+/// A list that is there: `null` is none, and must not stand for what is left out, which is
+/// everything.
+fn stated<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    list: D,
+) -> Result<Option<Vec<T>>, D::Error> {
     Vec::deserialize(list).map(Some)
 }
 
@@ -108,7 +135,11 @@ impl TokenEntry {
         for byte in Sha256::digest(token.as_bytes()) {
             let _ = write!(sha256, "{byte:02x}");
         }
-        Self { name: name.to_owned(), sha256, ..Self::default() }
+        Self {
+            name: name.to_owned(),
+            sha256,
+            ..Self::default()
+        }
     }
 
     /// The token's SHA-256; `None` if it is not one.
@@ -123,11 +154,16 @@ impl TokenEntry {
         Some(digest)
     }
 
-    /// Whether a server that began with this line does what `other` says: nothing else than the token itself is another one, or
-    /// it sees no more what all tokens do.
+    /// Whether a server that began with this line does what `other` says: nothing else than the
+    /// token itself is another one, or it sees no more what all tokens do.
     pub fn is_served_as(&self, other: &Self) -> bool {
         let operator = self.operator && other.operator;
-        Self { sha256: other.sha256.clone(), made: other.made.clone(), operator, ..self.clone() } == *other
+        Self {
+            sha256: other.sha256.clone(),
+            made: other.made.clone(),
+            operator,
+            ..self.clone()
+        } == *other
     }
 
     /// What it is held to, beside what all are.
@@ -145,18 +181,34 @@ impl TokenEntry {
 
     /// Says what is wrong with it.
     pub fn check(&self) -> Result<()> {
-        let named = self.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
+        let named = self
+            .name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
         if !named || self.name.is_empty() || self.name.len() > MAX_NAME_BYTES {
-            bail!("the name `{}` must be 1 to {MAX_NAME_BYTES} letters, digits, `_`, `.` and `-`", self.name);
+            bail!(
+                "the name `{}` must be 1 to {MAX_NAME_BYTES} letters, digits, `_`, `.` and `-`",
+                self.name
+            );
         }
         if RESERVED.contains(&&*self.name) {
-            bail!("the name `{}` is that of whoever has no token; choose another", self.name);
+            bail!(
+                "the name `{}` is that of whoever has no token; choose another",
+                self.name
+            );
         }
         if self.digest().is_none() {
             bail!("`sha256` of `{}` must be 64 hexadecimal digits", self.name);
         }
-        if let Some(made) = self.made.as_ref().filter(|made| humantime::parse_rfc3339(made).is_err()) {
-            bail!("`made` of `{}` is `{made}`; it must be a time such as 2026-07-28T12:00:00Z", self.name);
+        if let Some(made) = self
+            .made
+            .as_ref()
+            .filter(|made| humantime::parse_rfc3339(made).is_err())
+        {
+            bail!(
+                "`made` of `{}` is `{made}`; it must be a time such as 2026-07-28T12:00:00Z",
+                self.name
+            );
         }
         for (what, value, range) in [
             ("rate_limit", self.rate_limit, RATE),
@@ -166,13 +218,27 @@ impl TokenEntry {
             ("max_connections", self.max_connections, CONNECTIONS),
         ] {
             if let Some(value) = value.filter(|value| !(range.min..=range.max).contains(value)) {
-                bail!("`{what}` of `{}` is {value}; it must be {} to {}", self.name, range.min, range.max);
+                bail!(
+                    "`{what}` of `{}` is {value}; it must be {} to {}",
+                    self.name,
+                    range.min,
+                    range.max
+                );
             }
         }
-        // Left out, they are those of the server; empty, they are none, and a token without any is good for nothing.
+        // Left out, they are those of the server; empty, they are none, and a token without any is
+        // good for nothing.
         for (what, is_empty, least) in [
-            ("allow", self.allow.as_ref().is_some_and(Vec::is_empty), "a directory, be it one that holds nothing"),
-            ("tools", self.tools.as_ref().is_some_and(Vec::is_empty), "`files`"),
+            (
+                "allow",
+                self.allow.as_ref().is_some_and(Vec::is_empty),
+                "a directory, be it one that holds nothing",
+            ),
+            (
+                "tools",
+                self.tools.as_ref().is_some_and(Vec::is_empty),
+                "`files`",
+            ),
         ] {
             if is_empty {
                 bail!(
@@ -182,13 +248,25 @@ impl TokenEntry {
             }
         }
         if let Some(relative) = self.allow.iter().flatten().find(|path| path.is_relative()) {
-            bail!("`{}` allows `{}`, which is not absolute", self.name, relative.display());
+            bail!(
+                "`{}` allows `{}`, which is not absolute",
+                self.name,
+                relative.display()
+            );
         }
         if let Some(relative) = self.cache.iter().find(|path| path.is_relative()) {
-            bail!("`cache` of `{}` is `{}`, which is not absolute", self.name, relative.display());
+            bail!(
+                "`cache` of `{}` is `{}`, which is not absolute",
+                self.name,
+                relative.display()
+            );
         }
         if let Some(relative) = self.unprotect.iter().find(|path| path.is_relative()) {
-            bail!("`unprotect` of `{}` names `{}`, which is not absolute", self.name, relative.display());
+            bail!(
+                "`unprotect` of `{}` names `{}`, which is not absolute",
+                self.name,
+                relative.display()
+            );
         }
         self.toolsets().map(drop)
     }
@@ -196,17 +274,30 @@ impl TokenEntry {
     /// `None` if its line names none.
     fn toolsets(&self) -> Result<Option<Vec<ToolsetArg>>> {
         let parse = |name: &String| {
-            let known = ToolsetArg::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value);
+            let known = ToolsetArg::value_variants()
+                .iter()
+                .filter_map(clap::ValueEnum::to_possible_value);
             let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
-            let message = || format!("`{name}` is no set of tools; there are {}", known.join(", "));
-            ToolsetArg::from_str(name, false).map_err(anyhow::Error::msg).with_context(message)
+            let message = || {
+                format!(
+                    "`{name}` is no set of tools; there are {}",
+                    known.join(", ")
+                )
+            };
+            ToolsetArg::from_str(name, false)
+                .map_err(anyhow::Error::msg)
+                .with_context(message)
         };
-        self.tools.as_ref().map(|tools| tools.iter().map(parse).collect()).transpose()
+        self.tools
+            .as_ref()
+            .map(|tools| tools.iter().map(parse).collect())
+            .transpose()
     }
 }
 
 impl HttpConfig {
-    /// Reads the files that the flags name. Fails when the server would be open to others without a token.
+    /// Reads the files that the flags name. Fails when the server would be open to others without a
+    /// token.
     pub fn resolve(address: SocketAddr, args: &HttpArgs, options: &Options) -> Result<Self> {
         let tokens = tokens(args)?;
         if tokens.is_empty() && !address.ip().is_loopback() {
@@ -234,42 +325,65 @@ impl HttpConfig {
             session_idle: Duration::from_secs(args.session_idle_secs),
             max_connections: args.max_connections as usize,
         };
-        Ok(Self { settings, tokens, tenant, manager: std::env::var_os("NOTIFY_SOCKET") })
+        Ok(Self {
+            settings,
+            tokens,
+            tenant,
+            manager: std::env::var_os("NOTIFY_SOCKET"),
+        })
     }
 }
 
 /// The encryption that the flags ask for.
 pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
-    let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else {
+        return Ok(None);
+    };
     let chain_text = reading::read(chain, MAX_TLS_FILE_BYTES)?.bytes;
     let key_text = reading::read(key, MAX_TLS_FILE_BYTES)?;
     // A group may read it: many systems have one for programs that serve TLS.
     if key_text.mode & 0o027 != 0 {
         let (key, mode) = (key.display(), key_text.mode & 0o777);
-        bail!("others may use the key `{key}` (mode {mode:04o}); take that away with chmod 640, or 600");
+        bail!(
+            "others may use the key `{key}` (mode {mode:04o}); take that away with chmod 640, or 600"
+        );
     }
     let config = server_config(&chain_text, &key_text.bytes);
-    config.map(Some).with_context(|| format!("`{}` and `{}`", chain.display(), key.display()))
+    config
+        .map(Some)
+        .with_context(|| format!("`{}` and `{}`", chain.display(), key.display()))
 }
 
 /// The tokens that the flags and the environment name.
 pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     let Some(path) = &args.token_file else {
-        let Some(token) = std::env::var_os(TOKEN_VARIABLE) else { return Ok(Vec::new()) };
-        let token = token.into_string().ok().filter(|token| token.len() >= MIN_TOKEN_BYTES);
+        let Some(token) = std::env::var_os(TOKEN_VARIABLE) else {
+            return Ok(Vec::new());
+        };
+        let token = token
+            .into_string()
+            .ok()
+            .filter(|token| token.len() >= MIN_TOKEN_BYTES);
         let token = token.with_context(|| {
             format!(
                 "{TOKEN_VARIABLE} must be at least {MIN_TOKEN_BYTES} bytes of text; `replay token new NAME` makes one"
             )
         })?;
-        return Ok(vec![TokenEntry { operator: true, ..TokenEntry::of("default", &token) }]);
+        return Ok(vec![TokenEntry {
+            operator: true,
+            ..TokenEntry::of("default", &token)
+        }]);
     };
     let shown = path.display();
-    let unreadable = || format!("`{shown}` cannot be read; `replay token new NAME --file {shown}` makes one");
+    let unreadable =
+        || format!("`{shown}` cannot be read; `replay token new NAME --file {shown}` makes one");
     std::fs::metadata(path).with_context(unreadable)?;
     let read = reading::read(path, MAX_TOKEN_FILE_BYTES)?;
     if read.mode & 0o022 != 0 {
-        bail!("`{shown}` can be written by others (mode {:o}); take that away with chmod go-w", read.mode & 0o777);
+        bail!(
+            "`{shown}` can be written by others (mode {:o}); take that away with chmod go-w",
+            read.mode & 0o777
+        );
     }
     let text = read.text().with_context(|| format!("`{shown}`"))?;
     entries(&text).with_context(|| format!("`{shown}`"))
@@ -289,14 +403,22 @@ pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
             anyhow!("line {number}: {reason}; `replay token new NAME` makes such lines")
         })?;
         entry.check().with_context(|| format!("line {number}"))?;
-        if entries.iter().any(|other| other.name == entry.name || other.digest() == entry.digest()) {
-            bail!("line {number}: there is another line with the name or the token of `{}`", entry.name);
+        if entries
+            .iter()
+            .any(|other| other.name == entry.name || other.digest() == entry.digest())
+        {
+            bail!(
+                "line {number}: there is another line with the name or the token of `{}`",
+                entry.name
+            );
         }
         entries.push(entry);
     }
     match entries.len() {
         0 => bail!("there is no token in it; `replay token new NAME` makes lines for it"),
-        count if count > MAX_HTTP_TENANTS => bail!("it has {count} tokens; at most {MAX_HTTP_TENANTS} are served"),
+        count if count > MAX_HTTP_TENANTS => {
+            bail!("it has {count} tokens; at most {MAX_HTTP_TENANTS} are served")
+        }
         _ => Ok(entries),
     }
 }
@@ -320,12 +442,20 @@ impl Config {
         }
         options.deny_net.extend(entry.deny_net.iter().cloned());
         if let Some(own) = &entry.credentials {
-            options.credentials = CredentialArgs { credentials: own.clone(), are_all: true };
+            options.credentials = CredentialArgs {
+                credentials: own.clone(),
+                are_all: true,
+            };
         }
         if let Some(allow) = &entry.allow {
-            (options.allow, options.allow_read, options.allow_write) = (allow.clone(), Vec::new(), Vec::new());
+            (options.allow, options.allow_read, options.allow_write) =
+                (allow.clone(), Vec::new(), Vec::new());
         }
-        let meant = Meant { own: false, is_whole: entry.allow.is_none(), with_hosts: entry.allow_net.is_none() };
+        let meant = Meant {
+            own: false,
+            is_whole: entry.allow.is_none(),
+            with_hosts: entry.allow_net.is_none(),
+        };
         let mut config = Self::resolve_for(&options, meant)?;
         config.undo.tenant.clone_from(&entry.name);
         Ok(config)
@@ -358,35 +488,71 @@ mod tests {
         let sha = "0".repeat(64);
         let line = |more: &str| format!("{{\"name\":\"a\",\"sha256\":\"{sha}\"{more}}}");
         let unknown = fault(&line(",\"nmae\":1"));
-        assert!(unknown.starts_with("line 1: unknown field `nmae`"), "{unknown}");
-        assert_eq!(fault("# only\n"), "there is no token in it; `replay token new NAME` makes lines for it");
+        assert!(
+            unknown.starts_with("line 1: unknown field `nmae`"),
+            "{unknown}"
+        );
+        assert_eq!(
+            fault("# only\n"),
+            "there is no token in it; `replay token new NAME` makes lines for it"
+        );
         assert_eq!(
             fault("\n{\"name\":\"a\",\"sha256\":\"xyz\"}"),
             "line 2: `sha256` of `a` must be 64 hexadecimal digits"
         );
         let name = fault(&format!("{{\"name\":\"a b\",\"sha256\":\"{sha}\"}}"));
-        assert_eq!(name, "line 1: the name `a b` must be 1 to 64 letters, digits, `_`, `.` and `-`");
+        assert_eq!(
+            name,
+            "line 1: the name `a b` must be 1 to 64 letters, digits, `_`, `.` and `-`"
+        );
         let taken = fault(&format!("{{\"name\":\"stdio\",\"sha256\":\"{sha}\"}}"));
-        assert_eq!(taken, "line 1: the name `stdio` is that of whoever has no token; choose another");
-        assert_eq!(fault(&line(",\"allow\":[\"src\"]")), "line 1: `a` allows `src`, which is not absolute");
+        assert_eq!(
+            taken,
+            "line 1: the name `stdio` is that of whoever has no token; choose another"
+        );
+        assert_eq!(
+            fault(&line(",\"allow\":[\"src\"]")),
+            "line 1: `a` allows `src`, which is not absolute"
+        );
         let empty = |what: &str, least: &str| {
             format!(
                 "line 1: `{what}` of `a` is empty, which leaves it nothing; name at least {least}, or leave `{what}` out for what the server has"
             )
         };
-        assert_eq!(fault(&line(",\"allow\":[]")), empty("allow", "a directory, be it one that holds nothing"));
+        assert_eq!(
+            fault(&line(",\"allow\":[]")),
+            empty("allow", "a directory, be it one that holds nothing")
+        );
         assert_eq!(fault(&line(",\"tools\":[]")), empty("tools", "`files`"));
         for what in ["allow", "tools"] {
             let null = fault(&line(&format!(",\"{what}\":null")));
-            assert!(null.starts_with("line 1: invalid type: null, expected a sequence"), "{null}");
+            assert!(
+                null.starts_with("line 1: invalid type: null, expected a sequence"),
+                "{null}"
+            );
         }
-        let credential = r#","credentials":[{"credential":"A=env:B","for":["https://a.b"],"more":1}]"#;
-        assert!(fault(&line(credential)).starts_with("line 1: unknown field `more`"), "{}", fault(&line(credential)));
-        assert_eq!(fault(&line(",\"max_calls\":0")), "line 1: `max_calls` of `a` is 0; it must be 1 to 1024");
+        let credential =
+            r#","credentials":[{"credential":"A=env:B","for":["https://a.b"],"more":1}]"#;
+        assert!(
+            fault(&line(credential)).starts_with("line 1: unknown field `more`"),
+            "{}",
+            fault(&line(credential))
+        );
+        assert_eq!(
+            fault(&line(",\"max_calls\":0")),
+            "line 1: `max_calls` of `a` is 0; it must be 1 to 1024"
+        );
         let twice = fault(&format!("{}\n{}", line(""), line("")));
-        assert_eq!(twice, "line 2: there is another line with the name or the token of `a`");
+        assert_eq!(
+            twice,
+            "line 2: there is another line with the name or the token of `a`"
+        );
         let tools = fault(&line(",\"tools\":[\"fiels\"]"));
-        assert!(tools.starts_with("line 1: `fiels` is no set of tools; there are files, command, calls"), "{tools}");
+        assert!(
+            tools
+                .starts_with("line 1: `fiels` is no set of tools; there are files, command, calls"),
+            "{tools}"
+        );
     }
 
     #[test]
@@ -400,24 +566,63 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
             path
         };
-        let (ours, theirs) = (format!("A=file:{}", secret("ours").display()), secret("theirs"));
+        let (ours, theirs) = (
+            format!("A=file:{}", secret("ours").display()),
+            secret("theirs"),
+        );
         let place = "https://api.example.com/**";
-        let typed = ["replay", "--mcp-server", "--allow-net", "api.example.com", "--credential", &ours, "--for", place];
+        let typed = [
+            "replay",
+            "--mcp-server",
+            "--allow-net",
+            "api.example.com",
+            "--credential",
+            &ours,
+            "--for",
+            place,
+        ];
         let options = Cli::try_parse_from(typed).unwrap().server.options;
         let has = |credentials| {
-            let config =
-                Config::for_token(&options, &TokenEntry { credentials, ..TokenEntry::of("alice", "a") }).unwrap();
-            let has = config.sandbox.credentials.iter().map(|one| (one.name.clone(), one.secret.bytes().to_vec()));
+            let config = Config::for_token(
+                &options,
+                &TokenEntry {
+                    credentials,
+                    ..TokenEntry::of("alice", "a")
+                },
+            )
+            .unwrap();
+            let has = config
+                .sandbox
+                .credentials
+                .iter()
+                .map(|one| (one.name.clone(), one.secret.bytes().to_vec()));
             (has.collect::<Vec<_>>(), config.sandbox.secret_files)
         };
-        let of_server = (vec![("A".to_owned(), b"secret of ours".to_vec())], vec![dir.path().join("ours")]);
+        let of_server = (
+            vec![("A".to_owned(), b"secret of ours".to_vec())],
+            vec![dir.path().join("ours")],
+        );
         assert_eq!(has(None), of_server);
         assert_eq!(has(Some(Vec::new())), (Vec::new(), Vec::new()));
-        let own =
-            DeclaredCredential { credential: format!("B=file:{}", theirs.display()), places: vec![place.to_owned()] };
-        assert_eq!(has(Some(vec![own])), (vec![("B".to_owned(), b"secret of theirs".to_vec())], vec![theirs.clone()]));
-        std::fs::set_permissions(dir.path().join("ours"), std::fs::Permissions::from_mode(0o640)).unwrap();
-        let error = Config::for_token(&options, &TokenEntry::of("alice", "a")).map(drop).unwrap_err();
+        let own = DeclaredCredential {
+            credential: format!("B=file:{}", theirs.display()),
+            places: vec![place.to_owned()],
+        };
+        assert_eq!(
+            has(Some(vec![own])),
+            (
+                vec![("B".to_owned(), b"secret of theirs".to_vec())],
+                vec![theirs.clone()]
+            )
+        );
+        std::fs::set_permissions(
+            dir.path().join("ours"),
+            std::fs::Permissions::from_mode(0o640),
+        )
+        .unwrap();
+        let error = Config::for_token(&options, &TokenEntry::of("alice", "a"))
+            .map(drop)
+            .unwrap_err();
         let expected = format!(
             "--credential A: others may use `{}` (mode 0640); take that away with chmod 600",
             dir.path().join("ours").display()

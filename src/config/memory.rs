@@ -1,5 +1,8 @@
 //! How much memory there is for this process.
-#![expect(clippy::disallowed_methods, reason = "start-up reads files of the kernel")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "start-up reads files of the kernel"
+)]
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -13,17 +16,22 @@ pub fn usual_bytes() -> u64 {
     let info = sysinfo();
     let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let limits = files(&groups).into_iter().filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
+    let limits = files(&groups)
+        .into_iter()
+        .filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok());
     (limits.fold(machine, u64::min) / MEMORY_SHARE).max(MIN_MEMORY_MIB * 1024 * 1024)
 }
 
-/// The files that may hold a limit of this process's memory, by what `/proc/self/cgroup` says (cgroups(7)): those of its groups
-/// and of the groups above. Without a limit they say `max`, or a very large number.
+/// The files that may hold a limit of this process's memory, by what `/proc/self/cgroup` says
+/// (cgroups(7)): those of its groups and of the groups above. Without a limit they say `max`, or a
+/// very large number.
 fn files(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for group in groups.lines() {
         let mut parts = group.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            continue;
+        };
         let (mount, name) = match controllers {
             "" => ("/sys/fs/cgroup", "memory.max"),
             _ if controllers.split(',').any(|one| one == "memory") => {
@@ -36,7 +44,11 @@ fn files(groups: &str) -> Vec<PathBuf> {
             continue;
         }
         for above in path.ancestors() {
-            files.push(Path::new(mount).join(above.strip_prefix("/").unwrap_or(above)).join(name));
+            files.push(
+                Path::new(mount)
+                    .join(above.strip_prefix("/").unwrap_or(above))
+                    .join(name),
+            );
         }
     }
     files
@@ -48,14 +60,26 @@ mod tests {
 
     #[test]
     fn limits_are_those_of_the_groups_and_of_all_above_them() {
-        let of = |groups: &str| files(groups).iter().map(|file| file.display().to_string()).collect::<Vec<_>>();
+        let of = |groups: &str| {
+            files(groups)
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(
             of("0::/a/b\n"),
-            ["/sys/fs/cgroup/a/b/memory.max", "/sys/fs/cgroup/a/memory.max", "/sys/fs/cgroup/memory.max"]
+            [
+                "/sys/fs/cgroup/a/b/memory.max",
+                "/sys/fs/cgroup/a/memory.max",
+                "/sys/fs/cgroup/memory.max"
+            ]
         );
         assert_eq!(
             of("5:cpu:/x\n4:memory,hugetlb:/x\n"),
-            ["/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+            [
+                "/sys/fs/cgroup/memory/x/memory.limit_in_bytes",
+                "/sys/fs/cgroup/memory/memory.limit_in_bytes"
+            ]
         );
         assert_eq!(of("0::/../x\nnonsense"), Vec::<String>::new());
     }

@@ -1,5 +1,9 @@
-//! Cli -> Config: what was typed, resolved against the world. May fail; reads the environment, which nothing else does.
-#![expect(clippy::disallowed_methods, reason = "start-up reads the environment and the operator's own profile")]
+//! Cli -> Config: what was typed, resolved against the world. May fail; reads the environment,
+//! which nothing else does.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "start-up reads the environment and the operator's own profile"
+)]
 
 mod commands;
 mod credentials;
@@ -29,7 +33,9 @@ use commands::World;
 use profile::Profile;
 
 use crate::calls::Reach;
-use crate::cli::{CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg};
+use crate::cli::{
+    CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg,
+};
 use crate::fs::Durability;
 use crate::gate::Learned;
 use crate::limits;
@@ -93,7 +99,8 @@ pub struct Config {
     pub memory_bytes: usize,
     /// What may be remembered of files between searches; 0 for nothing.
     pub search_memory_bytes: usize,
-    /// Where that is kept for later sessions, which only a server over stdio does: see [`search_cache`].
+    /// Where that is kept for later sessions, which only a server over stdio does: see
+    /// [`search_cache`].
     pub search_cache: Option<PathBuf>,
     /// What is kept of what calls change.
     pub undo: UndoConfig,
@@ -126,14 +133,25 @@ pub struct CallsConfig {
 impl CallsConfig {
     fn resolve(toolsets: &[Toolset], isolation: Option<Isolation>, opens: bool) -> Self {
         let is_there = toolsets.contains(&Toolset::Calls);
-        let roots = if is_there || opens { telemetry::authorities() } else { Vec::new() };
-        Self { roots, isolation: isolation.filter(|_| is_there), ..Self::default() }
+        let roots = if is_there || opens {
+            telemetry::authorities()
+        } else {
+            Vec::new()
+        };
+        Self {
+            roots,
+            isolation: isolation.filter(|_| is_there),
+            ..Self::default()
+        }
     }
 }
 
 /// What a client is held to, be it one of the tools or of a mock.
 pub fn client_limits(options: &Options) -> Limits {
-    Limits { max_line_bytes: options.max_line_bytes, stall_timeout: Duration::from_secs(options.stall_timeout_secs) }
+    Limits {
+        max_line_bytes: options.max_line_bytes,
+        stall_timeout: Duration::from_secs(options.stall_timeout_secs),
+    }
 }
 
 /// How failures reach clients, be it of the tools or of a mock.
@@ -155,29 +173,59 @@ struct Meant {
     with_hosts: bool,
 }
 
-/// Where what searches remember is kept for later sessions, if it is to be: below the place where programs of this user keep what they
-/// can do without. `replay` there is what documentation calls the directory of `--cache`, so it is beside that.
+/// Where what searches remember is kept for later sessions, if it is to be: below the place where
+/// programs of this user keep what they can do without. `replay` there is what documentation calls
+/// the directory of `--cache`, so it is beside that.
 pub fn search_cache(options: &Options) -> Option<PathBuf> {
-    let world = World { here: PathBuf::new(), vars: std::env::vars_os().collect(), own: true };
-    let named = world.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let caches = named.or_else(|| Some(world.home()?.join(".cache"))).filter(|_| !options.no_search_cache)?;
+    let world = World {
+        here: PathBuf::new(),
+        vars: std::env::vars_os().collect(),
+        own: true,
+    };
+    let named = world
+        .variable("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let caches = named
+        .or_else(|| Some(world.home()?.join(".cache")))
+        .filter(|_| !options.no_search_cache)?;
     Some(caches.join("replay-search"))
 }
 
 fn reply_bytes(tokens: u64) -> usize {
-    if tokens == 0 { usize::MAX } else { tokens as usize * limits::BYTES_PER_TOKEN }
+    if tokens == 0 {
+        usize::MAX
+    } else {
+        tokens as usize * limits::BYTES_PER_TOKEN
+    }
 }
 
 impl Config {
     /// Resolves relative paths against the working directory and reads the profile.
     pub fn resolve(options: &Options) -> Result<Self> {
-        Self::resolve_for(options, Meant { own: false, is_whole: true, with_hosts: true })
+        Self::resolve_for(
+            options,
+            Meant {
+                own: false,
+                is_whole: true,
+                with_hosts: true,
+            },
+        )
     }
 
     fn resolve_for(options: &Options, meant: Meant) -> Result<Self> {
         let here = std::env::current_dir().context("the working directory cannot be read")?;
-        let world = World { here: here.clone(), vars: std::env::vars_os().collect(), own: meant.own };
-        let mut profile = options.sandbox_profile.as_deref().map(Profile::load).transpose()?.unwrap_or_default();
+        let world = World {
+            here: here.clone(),
+            vars: std::env::vars_os().collect(),
+            own: meant.own,
+        };
+        let mut profile = options
+            .sandbox_profile
+            .as_deref()
+            .map(Profile::load)
+            .transpose()?
+            .unwrap_or_default();
         if !meant.is_whole {
             profile.read_write.clear();
             profile.read_only.clear();
@@ -191,7 +239,10 @@ impl Config {
             grants.push(suffixed(&here, "--allow", allow)?);
         }
         let mut grant = |paths: &[PathBuf], access| {
-            grants.extend(paths.iter().map(|path| Grant { path: absolute(&here, path), access }));
+            grants.extend(paths.iter().map(|path| Grant {
+                path: absolute(&here, path),
+                access,
+            }));
         };
         grant(&options.allow_read, Access::ReadOnly);
         grant(&options.allow_write, Access::ReadWrite);
@@ -199,28 +250,54 @@ impl Config {
         grant(&profile.read_only, Access::ReadOnly);
         let asked = &profile.limits;
         let timeout_secs = options.command_timeout_secs.or(asked.command_timeout_secs);
-        let max_timeout_secs = options.max_command_timeout_secs.or(asked.max_command_timeout_secs);
+        let max_timeout_secs = options
+            .max_command_timeout_secs
+            .or(asked.max_command_timeout_secs);
         let (timeout_secs, max_timeout_secs) = timeouts(timeout_secs, max_timeout_secs)?;
         let reply_tokens = options.reply_tokens.or(asked.reply_tokens);
         let output_cap_bytes = options.output_cap_bytes.or(asked.output_cap_bytes);
-        let background_output_bytes = options.background_output_bytes.or(asked.background_output_bytes);
-        let count =
-            |typed: Option<u64>, asked: Option<u64>, usual| typed.or(asked).map_or(usual, |count| count as usize);
+        let background_output_bytes = options
+            .background_output_bytes
+            .or(asked.background_output_bytes);
+        let count = |typed: Option<u64>, asked: Option<u64>, usual| {
+            typed.or(asked).map_or(usual, |count| count as usize)
+        };
         let toolsets = toolsets(&options.tools);
-        let memory = options.memory_mib.map_or_else(memory::usual_bytes, |mib| mib * 1024 * 1024);
-        let search_memory = (options.search_memory_mib * 1024 * 1024).min(memory / limits::SEARCH_MEMORY_SHARE);
+        let memory = options
+            .memory_mib
+            .map_or_else(memory::usual_bytes, |mib| mib * 1024 * 1024);
+        let search_memory =
+            (options.search_memory_mib * 1024 * 1024).min(memory / limits::SEARCH_MEMORY_SHARE);
         let sandbox = SandboxConfig::resolve(options, &profile, &world, &grants)?;
         let opens = sandbox.rules.are_about_requests() || !sandbox.credentials.is_empty();
         Ok(Self {
             calls: CallsConfig::resolve(&toolsets, options.isolation, opens),
-            protect: options.protect.iter().chain(&profile.protect).map(|path| absolute(&here, path)).collect(),
-            unprotect: options.unprotect.iter().chain(&profile.unprotect).map(|path| absolute(&here, path)).collect(),
+            protect: options
+                .protect
+                .iter()
+                .chain(&profile.protect)
+                .map(|path| absolute(&here, path))
+                .collect(),
+            unprotect: options
+                .unprotect
+                .iter()
+                .chain(&profile.unprotect)
+                .map(|path| absolute(&here, path))
+                .collect(),
             hide: options.hide.iter().chain(&profile.hide).cloned().collect(),
-            own_files: options.sandbox_profile.iter().flat_map(|path| own_file(&here, path)).collect(),
+            own_files: options
+                .sandbox_profile
+                .iter()
+                .flat_map(|path| own_file(&here, path))
+                .collect(),
             hidden: Vec::new(),
             sandbox,
             undo: UndoConfig::resolve(options, &profile, &world, &grants)?,
-            net_log: options.net_log.as_ref().or(profile.net_log.as_ref()).map(|path| absolute(&here, path)),
+            net_log: options
+                .net_log
+                .as_ref()
+                .or(profile.net_log.as_ref())
+                .map(|path| absolute(&here, path)),
             learned: options.learned.clone(),
             temporary: std::env::temp_dir(),
             ground: None,
@@ -232,20 +309,29 @@ impl Config {
             output_cap_bytes: count(output_cap_bytes, None, limits::OUTPUT_CAP_BYTES),
             reply_bytes: reply_bytes(reply_tokens.unwrap_or(limits::REPLY_TOKENS)),
             shown_output_bytes: reply_bytes(reply_tokens.unwrap_or(0)),
-            max_commands: count(options.max_commands, asked.max_commands, limits::MAX_COMMANDS),
+            max_commands: count(
+                options.max_commands,
+                asked.max_commands,
+                limits::MAX_COMMANDS,
+            ),
             max_background_commands: count(
                 options.max_background_commands,
                 asked.max_background_commands,
                 limits::MAX_BACKGROUND_COMMANDS,
             ),
-            background_output_bytes: background_output_bytes.unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
+            background_output_bytes: background_output_bytes
+                .unwrap_or(limits::BACKGROUND_OUTPUT_BYTES),
             max_python_sessions: count(
                 options.python.max_python_sessions,
                 asked.max_python_sessions,
                 limits::MAX_PYTHON_SESSIONS,
             ),
             max_cell: Duration::from_secs(
-                options.python.max_cell_secs.or(asked.max_cell_secs).unwrap_or(limits::MAX_CELL_SECS),
+                options
+                    .python
+                    .max_cell_secs
+                    .or(asked.max_cell_secs)
+                    .unwrap_or(limits::MAX_CELL_SECS),
             ),
             python_idle_timeout: Duration::from_secs(
                 options
@@ -255,7 +341,11 @@ impl Config {
                     .unwrap_or(limits::PYTHON_IDLE_TIMEOUT_SECS),
             ),
             has_python_spare: !options.python.no_python_spare,
-            durability: if options.no_fsync { Durability::Kernel } else { Durability::Disk },
+            durability: if options.no_fsync {
+                Durability::Kernel
+            } else {
+                Durability::Disk
+            },
             memory_bytes: (memory - search_memory) as usize,
             search_memory_bytes: search_memory as usize,
             search_cache: None,
@@ -266,15 +356,22 @@ impl Config {
 }
 
 impl Config {
-    /// For `replay calls`: the working directory is allowed if no other one may be written to, and a program that is recorded reaches what
-    /// this process reaches. The program is the user's own: it gets the environment that it would get without this one.
+    /// For `replay calls`: the working directory is allowed if no other one may be written to, and
+    /// a program that is recorded reaches what this process reaches. The program is the user's own:
+    /// it gets the environment that it would get without this one.
     pub fn for_calls(mut options: Options, action: &CallsAction) -> Result<Self> {
         options.tools = vec![ToolsetArg::Calls];
         allow_here(&mut options)?;
         let (run, reaches, keep_secrets) = match action {
-            CallsAction::Record { run, keep_secrets, .. } => (Some(run), true, *keep_secrets),
-            CallsAction::Test { run, on_miss, .. } => (Some(run), *on_miss != OnMissArg::Fail, false),
-            CallsAction::List { .. } | CallsAction::Noise { .. } | CallsAction::Show { .. } => (None, false, false),
+            CallsAction::Record {
+                run, keep_secrets, ..
+            } => (Some(run), true, *keep_secrets),
+            CallsAction::Test { run, on_miss, .. } => {
+                (Some(run), *on_miss != OnMissArg::Fail, false)
+            }
+            CallsAction::List { .. } | CallsAction::Noise { .. } | CallsAction::Show { .. } => {
+                (None, false, false)
+            }
         };
         let is_strict = match options.isolation.filter(|_| run.is_some()) {
             Some(isolation) => isolation == Isolation::Strict,
@@ -288,7 +385,14 @@ impl Config {
         if !said && !is_strict {
             options.network = Some(NetworkArg::Host);
         }
-        let mut config = Self::resolve_for(&options, Meant { own: run.is_some(), is_whole: true, with_hosts: true })?;
+        let mut config = Self::resolve_for(
+            &options,
+            Meant {
+                own: run.is_some(),
+                is_whole: true,
+                with_hosts: true,
+            },
+        )?;
         here_first(&mut config.grants)?;
         if run.is_none() {
             config.toolsets.clear();
@@ -296,7 +400,11 @@ impl Config {
         config.calls.reach = match (said, reaches) {
             (_, false) => Some(Reach::Nothing),
             (true, true) => None,
-            (false, true) => Some(if is_strict { Reach::AsServer } else { Reach::AsCommands }),
+            (false, true) => Some(if is_strict {
+                Reach::AsServer
+            } else {
+                Reach::AsCommands
+            }),
         };
         // It is the user's own program.
         (config.undo.is_on, config.undo.freezes) = (false, false);
@@ -305,7 +413,8 @@ impl Config {
         Ok(config)
     }
 
-    /// For `replay net learn`: commands as a server has them, in the working directory if no other one may be written to.
+    /// For `replay net learn`: commands as a server has them, in the working directory if no other
+    /// one may be written to.
     pub fn for_learning(mut options: Options, learned: Arc<Learned>) -> Result<Self> {
         allow_here(&mut options)?;
         options.learned = Some(learned);
@@ -318,25 +427,44 @@ impl Config {
 
     /// What of the allowed directories is kept from agents, or is not.
     pub fn restrictions(&self) -> Restrictions<'_> {
-        let Self { protect, unprotect, own_files: own, hidden, .. } = self;
-        Restrictions { protect, unprotect, own, hidden, freezes_sinks: self.undo.freezes }
+        let Self {
+            protect,
+            unprotect,
+            own_files: own,
+            hidden,
+            ..
+        } = self;
+        Restrictions {
+            protect,
+            unprotect,
+            own,
+            hidden,
+            freezes_sinks: self.undo.freezes,
+        }
     }
 
     /// The same, with the manifest of a mock that is served beside the tools.
     #[must_use]
     pub fn beside(mut self, manifest: Option<&Path>) -> Self {
         let here = std::env::current_dir().unwrap_or_default();
-        self.own_files.extend(manifest.into_iter().flat_map(|path| own_file(&here, path)));
+        self.own_files
+            .extend(manifest.into_iter().flat_map(|path| own_file(&here, path)));
         self
     }
 
     /// The same for one call: walls are built only for a tool that needs them, or tells about them.
     #[must_use]
     pub fn for_tool(mut self, tool: &str) -> Self {
-        let known = TOOLS.iter().map(|make| make()).find(|known| known.name() == tool);
-        let set = known.filter(|known| known.name() != "list_allowed_directories").map(|known| known.toolset());
+        let known = TOOLS
+            .iter()
+            .map(|make| make())
+            .find(|known| known.name() == tool);
+        let set = known
+            .filter(|known| known.name() != "list_allowed_directories")
+            .map(|known| known.toolset());
         if let Some(set) = set {
-            self.toolsets.retain(|other| *other == set || !other.runs_commands());
+            self.toolsets
+                .retain(|other| *other == set || !other.runs_commands());
             if !self.toolsets.contains(&set) {
                 self.toolsets.push(set);
             }
@@ -345,12 +473,16 @@ impl Config {
     }
 }
 
-/// Relative paths are those of whoever types them, where the working directory may be written to: they are taken below the first
-/// directory.
+/// Relative paths are those of whoever types them, where the working directory may be written to:
+/// they are taken below the first directory.
 fn here_first(grants: &mut [Grant]) -> Result<()> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
-    let is_here = |path: &Path| path == here || std::fs::canonicalize(path).is_ok_and(|path| path == here);
-    if let Some(at) = grants.iter().position(|grant| grant.access == Access::ReadWrite && is_here(&grant.path)) {
+    let is_here =
+        |path: &Path| path == here || std::fs::canonicalize(path).is_ok_and(|path| path == here);
+    if let Some(at) = grants
+        .iter()
+        .position(|grant| grant.access == Access::ReadWrite && is_here(&grant.path))
+    {
         grants[..=at].rotate_right(1);
     }
     Ok(())
@@ -365,8 +497,9 @@ fn allow_here(options: &mut Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether such a program may write to the working directory: where no directory may be written to, and none that it lies in
-/// was allowed for reading, as it would be if it were meant to stay as it is.
+/// Whether such a program may write to the working directory: where no directory may be written to,
+/// and none that it lies in was allowed for reading, as it would be if it were meant to stay as it
+/// is.
 fn adds_here(options: &Options) -> Result<bool> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
     let true_here = std::fs::canonicalize(&here).unwrap_or_else(|_| here.clone());
@@ -374,14 +507,19 @@ fn adds_here(options: &Options) -> Result<bool> {
     for allow in &options.allow {
         grants.push(suffixed(&here, "--allow", allow)?);
     }
-    grants
-        .extend(options.allow_read.iter().map(|path| Grant { path: absolute(&here, path), access: Access::ReadOnly }));
-    let holds = |path: &Path| true_here.starts_with(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+    grants.extend(options.allow_read.iter().map(|path| Grant {
+        path: absolute(&here, path),
+        access: Access::ReadOnly,
+    }));
+    let holds = |path: &Path| {
+        true_here.starts_with(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+    };
     let says = |grant: &Grant| grant.access == Access::ReadWrite || holds(&grant.path);
     Ok(options.allow_write.is_empty() && !grants.iter().any(says))
 }
 
-/// A file of the operator's under the name that was typed, and where it is: it may be a link from elsewhere.
+/// A file of the operator's under the name that was typed, and where it is: it may be a link from
+/// elsewhere.
 fn own_file(here: &Path, typed: &Path) -> impl Iterator<Item = PathBuf> {
     let path = absolute(here, typed);
     let real = std::fs::canonicalize(&path).ok();
@@ -404,12 +542,15 @@ pub fn level_filter(level: LogLevel) -> LevelFilter {
 fn timeouts(asked: Option<u64>, most: Option<u64>) -> Result<(u64, u64)> {
     let (asked, most) = match (asked, most) {
         (None, Some(most)) => (limits::DEFAULT_COMMAND_TIMEOUT_SECS.min(most), most),
-        (asked, most) => {
-            (asked.unwrap_or(limits::DEFAULT_COMMAND_TIMEOUT_SECS), most.unwrap_or(limits::MAX_COMMAND_TIMEOUT_SECS))
-        }
+        (asked, most) => (
+            asked.unwrap_or(limits::DEFAULT_COMMAND_TIMEOUT_SECS),
+            most.unwrap_or(limits::MAX_COMMAND_TIMEOUT_SECS),
+        ),
     };
     if asked > most {
-        bail!("--command-timeout-secs is {asked} and --max-command-timeout-secs is {most}; the first must not be more");
+        bail!(
+            "--command-timeout-secs is {asked} and --max-command-timeout-secs is {most}; the first must not be more"
+        );
     }
     Ok((asked, most))
 }
@@ -425,10 +566,14 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
             ToolsetArg::Tests => set == Toolset::Tests,
         })
     };
-    Toolset::ALL.into_iter().filter(|&set| wanted(set)).collect()
+    Toolset::ALL
+        .into_iter()
+        .filter(|&set| wanted(set))
+        .collect()
 }
 
-/// Splits `DIR[:ro|:rw]`; only a final `:ro` or `:rw` is a suffix, any other colon belongs to the name.
+/// Splits `DIR[:ro|:rw]`; only a final `:ro` or `:rw` is a suffix, any other colon belongs to the
+/// name.
 fn suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
     let (path, access) = access_of(typed);
     if path.as_os_str().is_empty() {
@@ -448,8 +593,14 @@ fn suffixed(here: &Path, flag: &str, typed: &Path) -> Result<Grant> {
 /// What stands behind the last colon, if somebody may have meant rights by it.
 fn meant_as_suffix(path: &Path) -> Option<&str> {
     let (_, last) = path.as_os_str().to_str()?.rsplit_once(':')?;
-    let is_of_rights = |last: &str| last.bytes().all(|byte| b"rwox".contains(&byte.to_ascii_lowercase()));
-    let is_meant = is_of_rights(last) || ["read", "write"].iter().any(|word| last.eq_ignore_ascii_case(word));
+    let is_of_rights = |last: &str| {
+        last.bytes()
+            .all(|byte| b"rwox".contains(&byte.to_ascii_lowercase()))
+    };
+    let is_meant = is_of_rights(last)
+        || ["read", "write"]
+            .iter()
+            .any(|word| last.eq_ignore_ascii_case(word));
     (is_meant && !["ro", "rw"].contains(&last)).then_some(last)
 }
 
@@ -458,15 +609,17 @@ fn is_missing(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// A directory as a file keeps it: absolute, as `--allow` would take it from the working directory, and with the suffix that was
-/// typed to `flag`. Fails if it names none.
+/// A directory as a file keeps it: absolute, as `--allow` would take it from the working directory,
+/// and with the suffix that was typed to `flag`. Fails if it names none.
 pub fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
     let path = suffixed(&here, flag, typed)?.path;
     // Without the `.` that a person types.
     let mut own: OsString = path.components().collect::<PathBuf>().into();
     let dir = access_of(typed).0;
-    own.push(OsStr::from_bytes(&typed.as_os_str().as_bytes()[dir.as_os_str().len()..]));
+    own.push(OsStr::from_bytes(
+        &typed.as_os_str().as_bytes()[dir.as_os_str().len()..],
+    ));
     Ok(own.into())
 }
 
@@ -483,7 +636,11 @@ pub fn access_of(typed: &Path) -> (&Path, Access) {
 
 /// An empty path stays empty, for the policy to refuse.
 fn absolute(here: &Path, path: &Path) -> PathBuf {
-    if path.as_os_str().is_empty() { PathBuf::new() } else { here.join(path) }
+    if path.as_os_str().is_empty() {
+        PathBuf::new()
+    } else {
+        here.join(path)
+    }
 }
 
 /// The same without `..`, which would hide where it lies; the last name need not be there yet.
@@ -492,8 +649,17 @@ fn without_parents(here: &Path, path: &Path) -> PathBuf {
     if !path.components().any(|part| part == Component::ParentDir) {
         return path;
     }
-    let above = || Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
-    std::fs::canonicalize(&path).ok().or_else(above).unwrap_or(path)
+    let above = || {
+        Some(
+            std::fs::canonicalize(path.parent()?)
+                .ok()?
+                .join(path.file_name()?),
+        )
+    };
+    std::fs::canonicalize(&path)
+        .ok()
+        .or_else(above)
+        .unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -508,7 +674,10 @@ mod tests {
         let at = |path: &str| without_parents(&dir.join("project"), Path::new(path));
         assert_eq!(at("../project/src"), dir.join("project/src"));
         assert_eq!(at("../cache"), dir.join("cache"));
-        assert_eq!(at("src/../new/../other"), dir.join("project/src/../new/../other"));
+        assert_eq!(
+            at("src/../new/../other"),
+            dir.join("project/src/../new/../other")
+        );
         assert_eq!(at("cache"), dir.join("project/cache"));
         assert_eq!(at(""), PathBuf::new());
     }
@@ -516,8 +685,11 @@ mod tests {
     #[test]
     fn only_a_final_suffix_is_one() {
         let here = Path::new("/here");
-        let grant =
-            |typed: &str| suffixed(here, "--allow", Path::new(typed)).map(|grant| (grant.path, grant.access)).unwrap();
+        let grant = |typed: &str| {
+            suffixed(here, "--allow", Path::new(typed))
+                .map(|grant| (grant.path, grant.access))
+                .unwrap()
+        };
         assert_eq!(grant("/a:rw"), ("/a".into(), Access::ReadWrite));
         assert_eq!(grant("/a:ro"), ("/a".into(), Access::ReadOnly));
         assert_eq!(grant("a"), ("/here/a".into(), Access::ReadOnly));
@@ -530,13 +702,20 @@ mod tests {
     #[test]
     fn rights_that_there_are_not_are_no_name_of_a_directory() {
         let dir = tempfile::tempdir().unwrap();
-        let said = |typed: &str| suffixed(dir.path(), "--allow", Path::new(typed)).map(|grant| grant.path);
+        let said =
+            |typed: &str| suffixed(dir.path(), "--allow", Path::new(typed)).map(|grant| grant.path);
         let refusal = |typed: &str, slip: &str| {
             format!(
                 "--allow `{typed}`: `:{slip}` is no suffix, and no such directory is there; there are `:ro` and `:rw`"
             )
         };
-        for (typed, slip) in [(".:rwx", "rwx"), ("a:RW", "RW"), ("a:", ""), ("a:write", "write"), ("a:x:rw", "x")] {
+        for (typed, slip) in [
+            (".:rwx", "rwx"),
+            ("a:RW", "RW"),
+            ("a:", ""),
+            ("a:write", "write"),
+            ("a:x:rw", "x"),
+        ] {
             assert_eq!(said(typed).unwrap_err().to_string(), refusal(typed, slip));
         }
         assert_eq!(said("a:b").unwrap(), dir.path().join("a:b"));
@@ -548,11 +727,21 @@ mod tests {
     fn a_directory_of_a_token_is_taken_from_where_it_is_typed() {
         let here = std::env::current_dir().unwrap();
         let here = here.to_str().unwrap();
-        for (typed, expected) in
-            [("src/bob:rw", format!("{here}/src/bob:rw")), (".:ro", format!("{here}:ro")), ("/a", "/a".to_owned())]
-        {
-            assert_eq!(own_directory("--own", Path::new(typed)).unwrap(), Path::new(&expected));
+        for (typed, expected) in [
+            ("src/bob:rw", format!("{here}/src/bob:rw")),
+            (".:ro", format!("{here}:ro")),
+            ("/a", "/a".to_owned()),
+        ] {
+            assert_eq!(
+                own_directory("--own", Path::new(typed)).unwrap(),
+                Path::new(&expected)
+            );
         }
-        assert_eq!(own_directory("--own", Path::new(":rw")).unwrap_err().to_string(), "--own `:rw` names no directory");
+        assert_eq!(
+            own_directory("--own", Path::new(":rw"))
+                .unwrap_err()
+                .to_string(),
+            "--own `:rw` names no directory"
+        );
     }
 }

@@ -13,7 +13,8 @@ use crate::cli::{self, DeclaredCredential, Home, LinkedGit, NetworkArg, Sandbox,
 use crate::limits::MAX_PROFILE_BYTES;
 use crate::text::nearest::nearest;
 
-/// The JSON profile. Its directories come after those of the command line; otherwise the command line beats it.
+/// The JSON profile. Its directories come after those of the command line; otherwise the command
+/// line beats it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Profile {
@@ -90,7 +91,10 @@ pub(super) struct Profile {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "`system` must be \"default\" or a list of directories")]
+#[serde(
+    untagged,
+    expecting = "`system` must be \"default\" or a list of directories"
+)]
 pub(super) enum System {
     /// The word for the usual ones.
     Word(SystemWord),
@@ -186,7 +190,9 @@ impl Profile {
 /// A profile is small: something that has no end is none.
 fn read(path: &Path) -> Result<String> {
     let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_PROFILE_BYTES + 1).read_to_string(&mut text)?;
+    std::fs::File::open(path)?
+        .take(MAX_PROFILE_BYTES + 1)
+        .read_to_string(&mut text)?;
     if text.len() as u64 > MAX_PROFILE_BYTES {
         bail!("it is longer than {MAX_PROFILE_BYTES} bytes");
     }
@@ -202,15 +208,39 @@ impl Limits {
             ("memory_bytes", self.memory_bytes, cli::MEMORY_BYTES),
             ("open_files", self.open_files, cli::OPEN_FILES),
             ("max_commands", self.max_commands, cli::COMMANDS),
-            ("max_background_commands", self.max_background_commands, cli::COMMANDS),
-            ("background_output_bytes", self.background_output_bytes, cli::OUTPUT_BYTES),
-            ("command_timeout_secs", self.command_timeout_secs, cli::TIMEOUT_SECS),
-            ("max_command_timeout_secs", self.max_command_timeout_secs, cli::TIMEOUT_SECS),
+            (
+                "max_background_commands",
+                self.max_background_commands,
+                cli::COMMANDS,
+            ),
+            (
+                "background_output_bytes",
+                self.background_output_bytes,
+                cli::OUTPUT_BYTES,
+            ),
+            (
+                "command_timeout_secs",
+                self.command_timeout_secs,
+                cli::TIMEOUT_SECS,
+            ),
+            (
+                "max_command_timeout_secs",
+                self.max_command_timeout_secs,
+                cli::TIMEOUT_SECS,
+            ),
             ("output_cap_bytes", self.output_cap_bytes, cli::OUTPUT_BYTES),
             ("reply_tokens", self.reply_tokens, cli::REPLY_TOKENS),
-            ("max_python_sessions", self.max_python_sessions, cli::COMMANDS),
+            (
+                "max_python_sessions",
+                self.max_python_sessions,
+                cli::COMMANDS,
+            ),
             ("max_cell_secs", self.max_cell_secs, cli::TIMEOUT_SECS),
-            ("python_idle_timeout_secs", self.python_idle_timeout_secs, cli::IDLE_SECS),
+            (
+                "python_idle_timeout_secs",
+                self.python_idle_timeout_secs,
+                cli::IDLE_SECS,
+            ),
             ("cache_mib", self.cache_mib, cli::CACHE_MIB),
             ("undo_mib", self.undo_mib, cli::UNDO_MIB),
             ("undo_days", self.undo_days, cli::UNDO_DAYS),
@@ -219,19 +249,27 @@ impl Limits {
             if let Some(value) = value
                 && !(range.min..=range.max).contains(&value)
             {
-                bail!("`limits.{name}` is {value}, and must be from {} to {}", range.min, range.max);
+                bail!(
+                    "`limits.{name}` is {value}, and must be from {} to {}",
+                    range.min,
+                    range.max
+                );
             }
         }
         Ok(())
     }
 }
 
-/// An unknown key is an error that names the nearest known one: left out, a misspelt restriction would be none.
+/// An unknown key is an error that names the nearest known one: left out, a misspelt restriction
+/// would be none.
 fn known_keys(value: &Value, prefix: &str) -> Result<()> {
     // serde would take an array for the fields in their order.
     if !value.is_object() && !value.is_null() {
-        let place =
-            if prefix.is_empty() { "a profile".to_owned() } else { format!("`{}`", prefix.trim_end_matches('.')) };
+        let place = if prefix.is_empty() {
+            "a profile".to_owned()
+        } else {
+            format!("`{}`", prefix.trim_end_matches('.'))
+        };
         bail!("{place} must be a JSON object");
     }
     let keys = profile_keys().filter_map(|(key, _)| key.strip_prefix(prefix));
@@ -251,17 +289,32 @@ fn known_keys(value: &Value, prefix: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every key of a profile with what it means, in the order of the declarations; keys of objects with a dot.
+/// Every key of a profile with what it means, in the order of the declarations; keys of objects
+/// with a dot.
 pub fn profile_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
-    include_str!("profile.txt").lines().filter_map(|line| line.split_once(": "))
+    include_str!("profile.txt")
+        .lines()
+        .filter_map(|line| line.split_once(": "))
 }
 
 /// The same from the types, which a test writes to the file.
 pub fn derived_profile_keys() -> String {
     let mut text = String::new();
-    for (prefix, schema) in [("", schema_for!(Profile)), ("env.", schema_for!(Env)), ("limits.", schema_for!(Limits))] {
-        for (key, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            let words = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+    for (prefix, schema) in [
+        ("", schema_for!(Profile)),
+        ("env.", schema_for!(Env)),
+        ("limits.", schema_for!(Limits)),
+    ] {
+        for (key, schema) in schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
+            let words = schema["description"]
+                .as_str()
+                .unwrap_or_default()
+                .replace('\n', " ");
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{prefix}{key}: {words}");
         }
@@ -280,15 +333,25 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_an_error_that_names_the_nearest() {
-        assert_eq!(wrong(r#"{"read_onyl": []}"#), "unknown key `read_onyl`; the nearest known one is `read_only`");
-        assert_eq!(wrong(r#"{"env": {"pas": []}}"#), "unknown key `env.pas`; the nearest known one is `env.pass`");
+        assert_eq!(
+            wrong(r#"{"read_onyl": []}"#),
+            "unknown key `read_onyl`; the nearest known one is `read_only`"
+        );
+        assert_eq!(
+            wrong(r#"{"env": {"pas": []}}"#),
+            "unknown key `env.pas`; the nearest known one is `env.pass`"
+        );
         assert_eq!(
             wrong(r#"{"env": {"zzzzzzzz": []}}"#),
             "unknown key `env.zzzzzzzz`; known are `pass`, `set`, `drop`"
         );
-        let memory = "unknown key `limits.memory_mb`; the nearest known one is `limits.memory_bytes`";
+        let memory =
+            "unknown key `limits.memory_mb`; the nearest known one is `limits.memory_bytes`";
         assert_eq!(wrong(r#"{"limits": {"memory_mb": 1}}"#), memory);
-        assert!(wrong(r#"{"system": 1}"#).starts_with("`system` must be \"default\" or a list of directories"));
+        assert!(
+            wrong(r#"{"system": 1}"#)
+                .starts_with("`system` must be \"default\" or a list of directories")
+        );
         assert!(wrong(r#"{"unix_sockets": []}"#).starts_with("unknown key `unix_sockets`"));
     }
 
@@ -297,16 +360,28 @@ mod tests {
         let zero = "`limits.processes` is 0, and must be from 8 to 4194304";
         assert_eq!(wrong(r#"{"limits": {"processes": 0}}"#), zero);
         assert!(wrong(r#"{"limits": {"cpu_secs": -1}}"#).contains("invalid value"));
-        assert!(wrong(r#"{"network": "internet"}"#).contains("unknown variant `internet`, expected one of `none`"));
-        assert!(wrong(r#"{"read_only": ["/a"], "read_only": []}"#).contains("duplicate field `read_only`"));
+        assert!(
+            wrong(r#"{"network": "internet"}"#)
+                .contains("unknown variant `internet`, expected one of `none`")
+        );
+        assert!(
+            wrong(r#"{"read_only": ["/a"], "read_only": []}"#)
+                .contains("duplicate field `read_only`")
+        );
         assert_eq!(wrong(r#"{"env": []}"#), "`env` must be a JSON object");
         assert_eq!(wrong("[]"), "a profile must be a JSON object");
     }
 
     #[test]
     fn every_key_says_what_it_means() {
-        let keys: Vec<&str> = profile_keys().filter(|(_, words)| !words.is_empty()).map(|(key, _)| key).collect();
-        assert_eq!((keys.len(), derived_profile_keys().lines().count()), (52, 52));
+        let keys: Vec<&str> = profile_keys()
+            .filter(|(_, words)| !words.is_empty())
+            .map(|(key, _)| key)
+            .collect();
+        assert_eq!(
+            (keys.len(), derived_profile_keys().lines().count()),
+            (52, 52)
+        );
         assert_eq!((keys[0], keys[51]), ("read_only", "limits.undo_days"));
     }
 
@@ -322,8 +397,14 @@ mod tests {
         )
         .unwrap();
         assert_eq!(profile.home, Some(Home::ReadOnly));
-        assert!(matches!(profile.system, Some(System::Word(SystemWord::Default))));
-        assert_eq!((profile.limits.cpu_secs, profile.limits.reply_tokens), (Some(5), Some(0)));
+        assert!(matches!(
+            profile.system,
+            Some(System::Word(SystemWord::Default))
+        ));
+        assert_eq!(
+            (profile.limits.cpu_secs, profile.limits.reply_tokens),
+            (Some(5), Some(0))
+        );
         let dirs = Profile::parse(r#"{"system": ["/usr"]}"#).unwrap().system;
         assert!(matches!(dirs, Some(System::Dirs(dirs)) if dirs == [Path::new("/usr")]));
     }

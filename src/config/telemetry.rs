@@ -1,9 +1,13 @@
-//! Where spans go: the flag, and the variables that every OpenTelemetry SDK reads (OpenTelemetry specification,
-//! configuration/sdk-environment-variables.md and protocol/exporter.md).
+//! Where spans go: the flag, and the variables that every OpenTelemetry SDK reads (OpenTelemetry
+//! specification, configuration/sdk-environment-variables.md and protocol/exporter.md).
 //!
-//! What the flag says wrongly is an error. A variable that says something wrong is a warning, and nothing is exported or the
-//! usual is taken: it may be meant for another program that was started from the same environment.
-#![expect(clippy::disallowed_methods, reason = "start-up reads the environment and the operator's own certificates")]
+//! What the flag says wrongly is an error. A variable that says something wrong is a warning, and
+//! nothing is exported or the usual is taken: it may be meant for another program that was started
+//! from the same environment.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "start-up reads the environment and the operator's own certificates"
+)]
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -27,14 +31,18 @@ const AUTHORITIES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// The authorities that everybody here trusts, as PEM; `SSL_CERT_FILE` goes before the usual places. Empty if there are none.
+/// The authorities that everybody here trusts, as PEM; `SSL_CERT_FILE` goes before the usual
+/// places. Empty if there are none.
 pub fn authorities() -> Vec<u8> {
     let named = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
     let mut places = named.into_iter().chain(AUTHORITIES.map(PathBuf::from));
-    places.find_map(|place| std::fs::read(place).ok()).unwrap_or_default()
+    places
+        .find_map(|place| std::fs::read(place).ok())
+        .unwrap_or_default()
 }
 
-/// Whom to trust: the certificates of this file, or everybody's authorities. `trusting` is what one types to name a file.
+/// Whom to trust: the certificates of this file, or everybody's authorities. `trusting` is what one
+/// types to name a file.
 pub fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
     let trusted = match file {
         Some(path) => {
@@ -47,12 +55,16 @@ pub fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
         }
         None => authorities(),
     };
-    Trust::of(&trusted, trusting).map_err(anyhow::Error::msg).context("TLS cannot be set up")
+    Trust::of(&trusted, trusting)
+        .map_err(anyhow::Error::msg)
+        .context("TLS cannot be set up")
 }
 
 /// How spans are exported; `None` if they are not.
 pub fn telemetry(args: &TelemetryArgs) -> Result<Option<Settings>> {
-    resolve(args.otlp_endpoint.as_deref(), &|name| std::env::var(name).ok())
+    resolve(args.otlp_endpoint.as_deref(), &|name| {
+        std::env::var(name).ok()
+    })
 }
 
 /// A variable that is set to something; an empty one means the same as none.
@@ -60,7 +72,9 @@ struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
 
 impl Variables<'_> {
     fn get(&self, name: &str) -> Option<String> {
-        self.0(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+        self.0(name)
+            .map(|value| value.trim().to_owned())
+            .filter(|value| !value.is_empty())
     }
 
     /// `OTEL_EXPORTER_OTLP_TRACES_WORD` goes before `OTEL_EXPORTER_OTLP_WORD`.
@@ -76,16 +90,31 @@ impl Variables<'_> {
         if let Some(url) = self.get(OWN) {
             return HttpTarget::parse(&url).context(OWN).map(Some);
         }
-        let Some(url) = self.get(BASE) else { return Ok(None) };
-        HttpTarget::parse(&url).context(BASE).map(|target| Some(target.below("v1/traces")))
+        let Some(url) = self.get(BASE) else {
+            return Ok(None);
+        };
+        HttpTarget::parse(&url)
+            .context(BASE)
+            .map(|target| Some(target.below("v1/traces")))
     }
 }
 
-fn resolve(flag: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Settings>> {
+fn resolve(
+    flag: Option<&str>,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<Settings>> {
     let variables = Variables(variable);
-    let is_on = |name: &str, value: &str| variables.get(name).is_some_and(|set| set.eq_ignore_ascii_case(value));
+    let is_on = |name: &str, value: &str| {
+        variables
+            .get(name)
+            .is_some_and(|set| set.eq_ignore_ascii_case(value))
+    };
     let target = match flag {
-        Some(url) => Some(HttpTarget::parse(url).context("--otlp-endpoint")?.below("v1/traces")),
+        Some(url) => Some(
+            HttpTarget::parse(url)
+                .context("--otlp-endpoint")?
+                .below("v1/traces"),
+        ),
         None if is_on("OTEL_SDK_DISABLED", "true") || is_on("OTEL_TRACES_EXPORTER", "none") => None,
         None => match variables.target() {
             Ok(target) => target,
@@ -95,19 +124,36 @@ fn resolve(flag: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Res
             }
         },
     };
-    let Some(target) = target else { return Ok(None) };
-    if flag.is_none() && variables.exporter("PROTOCOL").is_some_and(|protocol| protocol == "grpc") {
-        tracing::warn!("no spans are exported: OTEL_EXPORTER_OTLP_PROTOCOL is `grpc`, and only OTLP/HTTP is spoken");
+    let Some(target) = target else {
+        return Ok(None);
+    };
+    if flag.is_none()
+        && variables
+            .exporter("PROTOCOL")
+            .is_some_and(|protocol| protocol == "grpc")
+    {
+        tracing::warn!(
+            "no spans are exported: OTEL_EXPORTER_OTLP_PROTOCOL is `grpc`, and only OTLP/HTTP is spoken"
+        );
         return Ok(None);
     }
     let own = variables.exporter("CERTIFICATE");
-    let trusted = || trust(own.as_deref().map(Path::new), "OTEL_EXPORTER_OTLP_CERTIFICATE=FILE");
+    let trusted = || {
+        trust(
+            own.as_deref().map(Path::new),
+            "OTEL_EXPORTER_OTLP_CERTIFICATE=FILE",
+        )
+    };
     let trust = target.is_encrypted.then(trusted).transpose()?;
-    let timeout = variables.exporter("TIMEOUT").and_then(|text| text.parse().ok()).filter(|millis| *millis > 0);
+    let timeout = variables
+        .exporter("TIMEOUT")
+        .and_then(|text| text.parse().ok())
+        .filter(|millis| *millis > 0);
     Ok(Some(Settings {
         target,
         trust,
-        headers: headers(&variables.exporter("HEADERS").unwrap_or_default()).context("OTEL_EXPORTER_OTLP_HEADERS")?,
+        headers: headers(&variables.exporter("HEADERS").unwrap_or_default())
+            .context("OTEL_EXPORTER_OTLP_HEADERS")?,
         timeout: Duration::from_millis(timeout.unwrap_or(EXPORT_TIMEOUT_MS)),
         sampler: sampler(&variables),
         resource: resource(&variables),
@@ -115,7 +161,9 @@ fn resolve(flag: Option<&str>, variable: &dyn Fn(&str) -> Option<String>) -> Res
 }
 
 fn sampler(variables: &Variables<'_>) -> Sampler {
-    let Some(name) = variables.get("OTEL_TRACES_SAMPLER") else { return Sampler::default() };
+    let Some(name) = variables.get("OTEL_TRACES_SAMPLER") else {
+        return Sampler::default();
+    };
     Sampler::parse(&name, variables.get("OTEL_TRACES_SAMPLER_ARG").as_deref()).unwrap_or_else(|| {
         let known = Sampler::NAMES;
         tracing::warn!(
@@ -125,7 +173,8 @@ fn sampler(variables: &Variables<'_>) -> Sampler {
     })
 }
 
-/// Members of a list as W3C Baggage has them: `name=value`, separated by commas, values percent-encoded, properties left out.
+/// Members of a list as W3C Baggage has them: `name=value`, separated by commas, values
+/// percent-encoded, properties left out.
 fn members(text: &str) -> impl Iterator<Item = (&str, String)> {
     text.split(',').filter_map(|member| {
         let (name, value) = member.split(';').next()?.split_once('=')?;
@@ -138,8 +187,11 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, behind)) = rest.split_first() {
-        let escaped = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let escaped = escaped.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let escaped = behind
+            .get(..2)
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped =
+            escaped.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
         let escaped = escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         if let Some(byte) = escaped.filter(|_| first == b'%') {
             bytes.push(byte);
@@ -154,10 +206,17 @@ fn decoded(text: &str) -> String {
 
 /// The lines of a head. Values are secrets, and are not shown.
 fn headers(text: &str) -> Result<String> {
-    const OURS: [&str; 5] = ["host", "connection", "content-length", "content-type", "transfer-encoding"];
+    const OURS: [&str; 5] = [
+        "host",
+        "connection",
+        "content-length",
+        "content-type",
+        "transfer-encoding",
+    ];
     let mut lines = String::new();
     for (name, value) in members(text) {
-        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        let is_token =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if !name.bytes().all(is_token) || OURS.contains(&&*name.to_ascii_lowercase()) {
             bail!("`{}` cannot be a header of an export", name.escape_debug());
         }
@@ -169,23 +228,42 @@ fn headers(text: &str) -> Result<String> {
     Ok(lines)
 }
 
-/// What is said of this process. `service.instance.id` is made anew each time it starts (UUID version 4).
+/// What is said of this process. `service.instance.id` is made anew each time it starts (UUID
+/// version 4).
 fn resource(variables: &Variables<'_>) -> Vec<(Cow<'static, str>, String)> {
     let mut resource: Vec<(Cow<'static, str>, String)> = Vec::new();
-    let mut set = |key: Cow<'static, str>, value: String| match resource.iter_mut().find(|(known, _)| *known == key) {
+    let mut set = |key: Cow<'static, str>, value: String| match resource
+        .iter_mut()
+        .find(|(known, _)| *known == key)
+    {
         Some((_, old)) => *old = value,
         None => resource.push((key, value)),
     };
     set("service.name".into(), env!("CARGO_PKG_NAME").to_owned());
-    set("service.version".into(), env!("CARGO_PKG_VERSION").to_owned());
+    set(
+        "service.version".into(),
+        env!("CARGO_PKG_VERSION").to_owned(),
+    );
     let mut random = [0; 16];
     if getrandom(&mut random, GetRandomFlags::empty()) == Ok(random.len()) {
-        let bits = u128::from_be_bytes(random) & !(0xF000 << 64 | 0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48;
+        let bits = u128::from_be_bytes(random) & !(0xF000 << 64 | 0xC000 << 48)
+            | 0x4000 << 64
+            | 0x8000 << 48;
         let digits = format!("{bits:032x}");
-        let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
+        let parts = [
+            &digits[..8],
+            &digits[8..12],
+            &digits[12..16],
+            &digits[16..20],
+            &digits[20..],
+        ];
         set("service.instance.id".into(), parts.join("-"));
     }
-    for (key, value) in members(&variables.get("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default()) {
+    for (key, value) in members(
+        &variables
+            .get("OTEL_RESOURCE_ATTRIBUTES")
+            .unwrap_or_default(),
+    ) {
         set(key.to_owned().into(), value);
     }
     if let Some(name) = variables.get("OTEL_SERVICE_NAME") {
@@ -200,12 +278,18 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn settings(flag: Option<&str>, set: &[(&str, &str)]) -> Result<Option<Settings>> {
-        let variable = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let variable = |name: &str| {
+            set.iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
         resolve(flag, &variable)
     }
 
     fn url(flag: Option<&str>, set: &[(&str, &str)]) -> Option<String> {
-        settings(flag, set).unwrap().map(|found| format!("{}{}", found.target.authority(), found.target.path))
+        settings(flag, set)
+            .unwrap()
+            .map(|found| format!("{}{}", found.target.authority(), found.target.path))
     }
 
     #[test]
@@ -217,7 +301,10 @@ mod tests {
         assert_eq!(url(None, &[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]), None);
         assert_eq!(url(None, &[base]), found("base:4318/x/v1/traces"));
         assert_eq!(url(None, &[base, own]), found("own:4318/y"));
-        assert_eq!(url(Some("http://flag"), &[base, own]), found("flag/v1/traces"));
+        assert_eq!(
+            url(Some("http://flag"), &[base, own]),
+            found("flag/v1/traces")
+        );
         for off in [
             ("OTEL_SDK_DISABLED", "TRUE"),
             ("OTEL_TRACES_EXPORTER", "none"),
@@ -226,25 +313,44 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector:4317"),
         ] {
             assert_eq!(url(None, &[base, off]), None, "{off:?}");
-            assert_eq!(url(Some("http://flag"), &[base, off]), found("flag/v1/traces"), "{off:?}");
+            assert_eq!(
+                url(Some("http://flag"), &[base, off]),
+                found("flag/v1/traces"),
+                "{off:?}"
+            );
         }
         let wrong = format!("{:#}", settings(Some("collector:4317"), &[]).unwrap_err());
-        assert_eq!(wrong, "--otlp-endpoint: `collector:4317` must begin with http:// or https://");
+        assert_eq!(
+            wrong,
+            "--otlp-endpoint: `collector:4317` must begin with http:// or https://"
+        );
     }
 
     #[test]
     fn headers_and_attributes_are_lists() {
         let set = [
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://base"),
-            ("OTEL_EXPORTER_OTLP_HEADERS", "api-key = a%20b%2Cc;p=1,x=100%"),
+            (
+                "OTEL_EXPORTER_OTLP_HEADERS",
+                "api-key = a%20b%2Cc;p=1,x=100%",
+            ),
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "250"),
-            ("OTEL_RESOURCE_ATTRIBUTES", "service.name=other,deployment.environment.name=a%3Db,service.instance.id=7"),
+            (
+                "OTEL_RESOURCE_ATTRIBUTES",
+                "service.name=other,deployment.environment.name=a%3Db,service.instance.id=7",
+            ),
             ("OTEL_TRACES_SAMPLER", "always_off"),
         ];
         let found = settings(None, &set).unwrap().unwrap();
         assert_eq!(found.headers, "api-key: a b,c\r\nx: 100%\r\n");
         assert_eq!(found.timeout, Duration::from_millis(250));
-        assert_eq!(found.sampler, Sampler { follows_parent: false, ratio: 0.0 });
+        assert_eq!(
+            found.sampler,
+            Sampler {
+                follows_parent: false,
+                ratio: 0.0
+            }
+        );
         let pair = |key: &str, value: &str| (Cow::Owned(key.to_owned()), value.to_owned());
         let version = env!("CARGO_PKG_VERSION");
         let expected = [
@@ -254,8 +360,18 @@ mod tests {
             pair("deployment.environment.name", "a=b"),
         ];
         assert_eq!(found.resource, expected);
-        let named = [&set[..], &[("OTEL_SERVICE_NAME", "mine"), ("OTEL_TRACES_SAMPLER", "odd")]].concat();
-        assert_eq!(settings(None, &named).unwrap().unwrap().resource[0], pair("service.name", "mine"));
+        let named = [
+            &set[..],
+            &[
+                ("OTEL_SERVICE_NAME", "mine"),
+                ("OTEL_TRACES_SAMPLER", "odd"),
+            ],
+        ]
+        .concat();
+        assert_eq!(
+            settings(None, &named).unwrap().unwrap().resource[0],
+            pair("service.name", "mine")
+        );
     }
 
     #[test]
@@ -265,7 +381,10 @@ mod tests {
         assert_eq!(key, "service.instance.id");
         let dashes: Vec<usize> = id.match_indices('-').map(|(at, _)| at).collect();
         assert_eq!((id.len(), dashes), (36, vec![8, 13, 18, 23]));
-        assert!(id.as_bytes()[14] == b'4' && b"89ab".contains(&id.as_bytes()[19]), "{id}");
+        assert!(
+            id.as_bytes()[14] == b'4' && b"89ab".contains(&id.as_bytes()[19]),
+            "{id}"
+        );
     }
 
     #[test]
@@ -273,7 +392,10 @@ mod tests {
         for (text, reason) in [
             ("a=b%0D%0Ac: d", "the value of `a` must be printable ASCII"),
             ("a b=c", "`a b` cannot be a header of an export"),
-            ("Content-Length=1", "`Content-Length` cannot be a header of an export"),
+            (
+                "Content-Length=1",
+                "`Content-Length` cannot be a header of an export",
+            ),
         ] {
             let set = [("OTEL_EXPORTER_OTLP_HEADERS", text)];
             let said = format!("{:#}", settings(Some("http://flag"), &set).unwrap_err());

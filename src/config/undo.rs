@@ -1,5 +1,8 @@
 //! What is kept of what calls change.
-#![expect(clippy::disallowed_methods, reason = "start-up looks for what the operator names")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "start-up looks for what the operator names"
+)]
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,7 +36,8 @@ pub struct UndoConfig {
     pub skip: Vec<String>,
     /// Where programs keep their state, if that is known.
     pub state: Option<PathBuf>,
-    /// The default for it, if `XDG_STATE_HOME` names another directory. `replay changes` may run without that variable.
+    /// The default for it, if `XDG_STATE_HOME` names another directory. `replay changes` may run
+    /// without that variable.
     pub default_state: Option<PathBuf>,
     /// What agents of this process may reach: no place for it.
     pub allowed: Vec<PathBuf>,
@@ -46,23 +50,42 @@ fn skip(pattern: &str, allowed: &[PathBuf]) -> Result<[String; 2]> {
     check_spelling(pattern).map_err(|reason| anyhow!("--undo-skip: {reason}"))?;
     let below = pattern.trim_start_matches("./");
     if below.starts_with('/') {
-        let below = allowed.iter().find_map(|dir| Path::new(pattern).strip_prefix(dir).ok()).map(Path::display);
-        let right = below.map_or("one that lies below an allowed directory".to_owned(), |below| format!("`{below}`"));
+        let below = allowed
+            .iter()
+            .find_map(|dir| Path::new(pattern).strip_prefix(dir).ok())
+            .map(Path::display);
+        let right = below.map_or(
+            "one that lies below an allowed directory".to_owned(),
+            |below| format!("`{below}`"),
+        );
         bail!("--undo-skip: `{pattern}` is no path below an allowed directory: write {right}");
     }
-    let exists = |name: &str| allowed.iter().any(|dir| std::fs::symlink_metadata(dir.join(name)).is_ok());
+    let exists = |name: &str| {
+        allowed
+            .iter()
+            .any(|dir| std::fs::symlink_metadata(dir.join(name)).is_ok())
+    };
     let reading = Reading::new(without_end(below), exists);
-    let glob = reading.map_err(|error| anyhow!("--undo-skip: {error}: {}", error.hint()))?.to_glob();
+    let glob = reading
+        .map_err(|error| anyhow!("--undo-skip: {error}: {}", error.hint()))?
+        .to_glob();
     Ok([format!("{glob}/**"), glob])
 }
 
 /// Where programs of this user keep their state, if that is known.
 pub fn state_directory() -> Option<PathBuf> {
-    state(&World { here: PathBuf::new(), vars: std::env::vars_os().collect(), own: true })
+    state(&World {
+        here: PathBuf::new(),
+        vars: std::env::vars_os().collect(),
+        own: true,
+    })
 }
 
 fn state(world: &World) -> Option<PathBuf> {
-    let named = world.variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let named = world
+        .variable("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     named.or_else(|| default_state(world))
 }
 
@@ -71,10 +94,19 @@ fn default_state(world: &World) -> Option<PathBuf> {
 }
 
 impl UndoConfig {
-    pub(super) fn resolve(options: &Options, profile: &Profile, world: &World, grants: &[Grant]) -> Result<Self> {
+    pub(super) fn resolve(
+        options: &Options,
+        profile: &Profile,
+        world: &World,
+        grants: &[Grant],
+    ) -> Result<Self> {
         let args = &options.undo;
         let allowed: Vec<PathBuf> = grants.iter().map(|grant| grant.path.clone()).collect();
-        let skip = args.undo_skip.iter().chain(&profile.undo_skip).map(|pattern| skip(pattern, &allowed));
+        let skip = args
+            .undo_skip
+            .iter()
+            .chain(&profile.undo_skip)
+            .map(|pattern| skip(pattern, &allowed));
         let skip = skip.collect::<Result<Vec<_>>>()?.concat();
         GlobMatcher::new(&skip, false).context("--undo-skip")?;
         let is_on = args.undo.or(profile.undo) != Some(Undo::Off);
@@ -89,15 +121,24 @@ impl UndoConfig {
         Ok(Self {
             is_on,
             tenant: String::new(),
-            bytes: args.undo_mib.or(profile.limits.undo_mib).unwrap_or(DEFAULT_UNDO_MIB) * 1024 * 1024,
+            bytes: args
+                .undo_mib
+                .or(profile.limits.undo_mib)
+                .unwrap_or(DEFAULT_UNDO_MIB)
+                * 1024
+                * 1024,
             age: Duration::from_secs(
-                args.undo_days.or(profile.limits.undo_days).unwrap_or(DEFAULT_UNDO_DAYS) * SECS_PER_DAY,
+                args.undo_days
+                    .or(profile.limits.undo_days)
+                    .unwrap_or(DEFAULT_UNDO_DAYS)
+                    * SECS_PER_DAY,
             ),
             drops,
             freezes,
             skip,
             state: state(world),
-            default_state: default_state(world).filter(|default| state(world).as_ref() != Some(default)),
+            default_state: default_state(world)
+                .filter(|default| state(world).as_ref() != Some(default)),
             allowed,
             places: None,
         })

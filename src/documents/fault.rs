@@ -6,7 +6,8 @@ use thiserror::Error;
 
 use crate::limits::MAX_FAULT_BYTES;
 
-/// The end of a sentence that begins with the name of the file. One line, at most [`MAX_FAULT_BYTES`].
+/// The end of a sentence that begins with the name of the file. One line, at most
+/// [`MAX_FAULT_BYTES`].
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct Fault(String);

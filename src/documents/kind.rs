@@ -28,9 +28,14 @@ impl Size {
         if longer <= longest {
             return self;
         }
-        let side =
-            |side: u32| ((u64::from(side) * u64::from(longest) + u64::from(longer) / 2) / u64::from(longer)).max(1);
-        Self { width: side(self.width) as u32, height: side(self.height) as u32 }
+        let side = |side: u32| {
+            ((u64::from(side) * u64::from(longest) + u64::from(longer) / 2) / u64::from(longer))
+                .max(1)
+        };
+        Self {
+            width: side(self.width) as u32,
+            height: side(self.height) as u32,
+        }
     }
 }
 
@@ -39,13 +44,16 @@ const CONTENT_TYPES: &[u8] = b"[Content_Types].xml";
 /// How far into a file its mark may stand, in bytes (Adobe's supplement to ISO 32000, H.3.4.1).
 const PDF_MARK_BYTES: usize = 1024;
 
-/// What a file of this name is that begins so. `tail` is its end, where a package has its directory.
+/// What a file of this name is that begins so. `tail` is its end, where a package has its
+/// directory.
 pub fn kind(name: &[u8], head: &[u8], tail: &[u8]) -> Option<Kind> {
     let holds = |bytes: &[u8], what: &[u8]| memchr::memmem::find(bytes, what).is_some();
     match media(b"", head).media_type {
         "image/png" | "image/jpeg" | "image/gif" | "image/webp" => return Some(Kind::Picture),
         "application/pdf" => return Some(Kind::Pdf),
-        "application/zip" if [head, tail].iter().any(|bytes| holds(bytes, CONTENT_TYPES)) => return Some(Kind::Office),
+        "application/zip" if [head, tail].iter().any(|bytes| holds(bytes, CONTENT_TYPES)) => {
+            return Some(Kind::Office);
+        }
         _ => {}
     }
     match extension(name).as_str() {
@@ -72,12 +80,18 @@ fn extension(name: &[u8]) -> String {
     String::from_utf8_lossy(&name[dot..]).to_ascii_lowercase()
 }
 
-/// Width and height of a picture that begins so, in pixels, before it is turned: PNG (its `IHDR`), GIF (its logical screen and all frames),
-/// WebP (RFC 9649, 2.5 to 2.7), JPEG (its largest frame header before the first scan, ITU-T T.81, B.2.2). `None` for what a reader may
-/// take otherwise.
+/// Width and height of a picture that begins so, in pixels, before it is turned: PNG (its `IHDR`),
+/// GIF (its logical screen and all frames), WebP (RFC 9649, 2.5 to 2.7), JPEG (its largest frame
+/// header before the first scan, ITU-T T.81, B.2.2). `None` for what a reader may take otherwise.
 pub fn picture_size(head: &[u8]) -> Option<Size> {
-    let big = |at: usize| head.get(at..at + 2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
-    let little = |at: usize| head.get(at..at + 2).map(|two| u32::from(u16::from_le_bytes([two[0], two[1]])));
+    let big = |at: usize| {
+        head.get(at..at + 2)
+            .map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])))
+    };
+    let little = |at: usize| {
+        head.get(at..at + 2)
+            .map(|two| u32::from(u16::from_le_bytes([two[0], two[1]])))
+    };
     let (width, height) = match media(b"", head).media_type {
         "image/png" => (big(16)? << 16 | big(18)?, big(20)? << 16 | big(22)?),
         "image/gif" => gif_size(head)?,
@@ -89,7 +103,10 @@ pub fn picture_size(head: &[u8]) -> Option<Size> {
             }
             _ => {
                 let byte = |at: usize| head.get(at).map(|byte| u32::from(*byte));
-                ((little(24)? | byte(26)? << 16) + 1, (little(27)? | byte(29)? << 16) + 1)
+                (
+                    (little(24)? | byte(26)? << 16) + 1,
+                    (little(27)? | byte(29)? << 16) + 1,
+                )
             }
         },
         "image/jpeg" => {
@@ -122,8 +139,18 @@ pub fn picture_size(head: &[u8]) -> Option<Size> {
 
 /// What holds the logical screen and all frames (GIF version 89a, sections 17 to 27).
 fn gif_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let little = |at: usize| bytes.get(at..at + 2).map(|two| u32::from(u16::from_le_bytes([two[0], two[1]])));
-    let colours = |packed: u8| if packed & 0x80 == 0 { 0 } else { 3 << ((packed & 7) + 1) };
+    let little = |at: usize| {
+        bytes
+            .get(at..at + 2)
+            .map(|two| u32::from(u16::from_le_bytes([two[0], two[1]])))
+    };
+    let colours = |packed: u8| {
+        if packed & 0x80 == 0 {
+            0
+        } else {
+            3 << ((packed & 7) + 1)
+        }
+    };
     let (mut width, mut height) = (little(6)?, little(8)?);
     let mut at = 13 + colours(*bytes.get(10)?);
     loop {

@@ -1,5 +1,6 @@
-//! Pictures and documents: bytes to a smaller picture, or to text. Functions of bytes alone, for a process that can do nothing else
-//! (`exec::read_apart`): what they stand on may crash, loop or be taken over by what it reads.
+//! Pictures and documents: bytes to a smaller picture, or to text. Functions of bytes alone, for a
+//! process that can do nothing else (`exec::read_apart`): what they stand on may crash, loop or be
+//! taken over by what it reads.
 
 mod fault;
 mod kind;
@@ -51,17 +52,24 @@ pub enum Answer {
 
 /// Answers a question, both as JSON, about a file that holds these bytes.
 pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
-    let answered = serde_json::from_str(question).map_err(|error| Fault::broken("the question", &error));
+    let answered =
+        serde_json::from_str(question).map_err(|error| Fault::broken("the question", &error));
     let (answer, payload) = answered
-        .and_then(|Question { kind, part: Part { region, pages }, memory_bytes }| {
-            let text = match kind {
-                Kind::Picture => return picture::shown(bytes, region, memory_bytes),
-                Kind::Notebook => notebook::text(bytes, pages),
-                Kind::Pdf => pdf::text(bytes, pages),
-                Kind::Office => office::text(bytes, pages),
-            };
-            text.map(|text| (Answer::Text, text.into_bytes()))
-        })
+        .and_then(
+            |Question {
+                 kind,
+                 part: Part { region, pages },
+                 memory_bytes,
+             }| {
+                let text = match kind {
+                    Kind::Picture => return picture::shown(bytes, region, memory_bytes),
+                    Kind::Notebook => notebook::text(bytes, pages),
+                    Kind::Pdf => pdf::text(bytes, pages),
+                    Kind::Office => office::text(bytes, pages),
+                };
+                text.map(|text| (Answer::Text, text.into_bytes()))
+            },
+        )
         .unwrap_or_else(|fault| (Answer::Fault(fault.to_string()), Vec::new()));
     let mut said = serde_json::to_vec(&answer).unwrap_or_default();
     said.push(b'\n');
@@ -69,7 +77,8 @@ pub fn answer(question: &str, bytes: &[u8]) -> Vec<u8> {
     said
 }
 
-/// Reads what a reader said. It is a stranger's word: `None` unless it is what an honest one could say.
+/// Reads what a reader said. It is a stranger's word: `None` unless it is what an honest one could
+/// say.
 pub fn read_answer(said: &[u8]) -> Option<(Answer, &[u8])> {
     let end = memchr::memchr(b'\n', said)?;
     let (answer, payload) = (serde_json::from_slice(&said[..end]).ok()?, &said[end + 1..]);
@@ -84,7 +93,9 @@ pub fn read_answer(said: &[u8]) -> Option<(Answer, &[u8])> {
         Answer::Text => std::str::from_utf8(payload).is_ok(),
         Answer::AsItIs => payload.is_empty(),
         Answer::Fault(reason) => {
-            payload.is_empty() && reason.len() <= MAX_FAULT_BYTES && !reason.contains(char::is_control)
+            payload.is_empty()
+                && reason.len() <= MAX_FAULT_BYTES
+                && !reason.contains(char::is_control)
         }
     };
     is_honest.then_some((answer, payload))

@@ -11,19 +11,26 @@ use crate::text::escape::show;
 
 /// Number, kind, source and outputs of each cell.
 pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
-    let notebook: Value = serde_json::from_slice(bytes).map_err(|error| Fault::broken("its JSON", &error))?;
+    let notebook: Value =
+        serde_json::from_slice(bytes).map_err(|error| Fault::broken("its JSON", &error))?;
     if notebook["nbformat"].as_u64() != Some(4) {
         let got = &notebook["nbformat"];
         return Err(Fault::new(format!(
             "is no notebook of nbformat 4: `nbformat` is {got}; `encoding` reads it as text"
         )));
     }
-    let cells = notebook["cells"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let cells = notebook["cells"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let mut parts = Parts::default();
     for number in Parts::chosen(pages, "cell", cells.len())? {
         let cell = &cells[number - 1];
         let kind = cell["cell_type"].as_str().unwrap_or("unknown");
-        let count = cell["execution_count"].as_u64().map(|count| format!(", run as [{count}]")).unwrap_or_default();
+        let count = cell["execution_count"]
+            .as_u64()
+            .map(|count| format!(", run as [{count}]"))
+            .unwrap_or_default();
         parts.begin(&format!("cell {number} of {}: {kind}{count}", cells.len()))?;
         add(&mut parts, &joined(&cell["source"]))?;
         for output in cell["outputs"].as_array().into_iter().flatten() {
@@ -38,9 +45,14 @@ fn output(parts: &mut Parts, output: &Value) -> Result<(), Fault> {
     match output["output_type"].as_str() {
         Some("stream") => add(parts, &joined(&output["text"])),
         Some("error") => match joined(&output["traceback"]) {
-            none if none.is_empty() => {
-                add(parts, &format!("{}: {}", joined(&output["ename"]), joined(&output["evalue"])))
-            }
+            none if none.is_empty() => add(
+                parts,
+                &format!(
+                    "{}: {}",
+                    joined(&output["ename"]),
+                    joined(&output["evalue"])
+                ),
+            ),
             traceback => add(parts, &traceback),
         },
         _ => data(parts, output["data"].as_object().unwrap_or(&Map::new())),
@@ -54,10 +66,16 @@ fn data(parts: &mut Parts, data: &Map<String, Value>) -> Result<(), Fault> {
         if media_type == "text/plain" {
             add(parts, &value)?;
         } else if media_type.starts_with("image/") {
-            let bytes =
-                STANDARD.decode(value.split_whitespace().collect::<String>()).unwrap_or_else(|_| value.into_bytes());
-            let size = picture_size(&bytes).map(|Size { width, height }| format!(", {width} x {height} pixels"));
-            parts.line(&format!("[{shown}{}, {} bytes]", size.unwrap_or_default(), bytes.len()))?;
+            let bytes = STANDARD
+                .decode(value.split_whitespace().collect::<String>())
+                .unwrap_or_else(|_| value.into_bytes());
+            let size = picture_size(&bytes)
+                .map(|Size { width, height }| format!(", {width} x {height} pixels"));
+            parts.line(&format!(
+                "[{shown}{}, {} bytes]",
+                size.unwrap_or_default(),
+                bytes.len()
+            ))?;
         } else if !data.contains_key("text/plain") {
             parts.line(&format!("[{shown}, {} bytes]", value.len()))?;
         }
@@ -83,7 +101,11 @@ fn joined(value: &Value) -> String {
 
 fn add(parts: &mut Parts, text: &str) -> Result<(), Fault> {
     let text = without_colours(text);
-    if text.is_empty() { Ok(()) } else { parts.line(text.trim_end_matches('\n')) }
+    if text.is_empty() {
+        Ok(())
+    } else {
+        parts.line(text.trim_end_matches('\n'))
+    }
 }
 
 /// Without the control sequences of terminals (ECMA-48, 5.4).
@@ -91,7 +113,9 @@ fn without_colours(text: &str) -> String {
     let mut pieces = text.split("\x1b[");
     let mut plain = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let end = piece.find(|next: char| ('@'..='~').contains(&next)).map_or(piece.len(), |end| end + 1);
+        let end = piece
+            .find(|next: char| ('@'..='~').contains(&next))
+            .map_or(piece.len(), |end| end + 1);
         plain.push_str(&piece[end..]);
     }
     plain

@@ -22,7 +22,9 @@ impl FromStr for Pages {
     fn from_str(text: &str) -> Result<Self, ()> {
         let (first, last) = text
             .split_once('-')
-            .map_or((text, Some(text)), |(first, last)| (first, Some(last).filter(|last| !last.trim().is_empty())));
+            .map_or((text, Some(text)), |(first, last)| {
+                (first, Some(last).filter(|last| !last.trim().is_empty()))
+            });
         let number = |text: &str| text.trim().parse().map_err(drop);
         let (first, last) = (number(first)?, last.map(number).transpose()?);
         if first == 0 || last.is_some_and(|last| last < first) {
@@ -40,10 +42,18 @@ pub struct Parts {
 
 impl Parts {
     /// The numbers of those that are asked for, of `total` that there are.
-    pub fn chosen(pages: Option<Pages>, unit: &str, total: usize) -> Result<RangeInclusive<usize>, Fault> {
-        let Some(Pages { first, last }) = pages else { return Ok(1..=total) };
+    pub fn chosen(
+        pages: Option<Pages>,
+        unit: &str,
+        total: usize,
+    ) -> Result<RangeInclusive<usize>, Fault> {
+        let Some(Pages { first, last }) = pages else {
+            return Ok(1..=total);
+        };
         if first > total {
-            return Err(Fault::new(format!("has {total} {unit}s, and `pages` begins with {first}")));
+            return Err(Fault::new(format!(
+                "has {total} {unit}s, and `pages` begins with {first}"
+            )));
         }
         Ok(first..=last.map_or(total, |last| last.min(total)))
     }
@@ -64,7 +74,10 @@ impl Parts {
         if self.text.len() + text.len() >= MAX_DOCUMENT_TEXT_BYTES {
             return Err(Self::too_long());
         }
-        self.text.extend(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_active(*c)));
+        self.text.extend(
+            text.chars()
+                .filter(|c| matches!(c, '\n' | '\t') || !is_active(*c)),
+        );
         self.text.push('\n');
         Ok(())
     }

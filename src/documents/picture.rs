@@ -8,8 +8,8 @@ use image::codecs::png::{PngDecoder, PngEncoder};
 use image::codecs::webp::WebPDecoder;
 use image::imageops::FilterType;
 use image::{
-    AnimationDecoder as _, DynamicImage, ImageDecoder as _, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits,
-    Rgb, RgbImage,
+    AnimationDecoder as _, DynamicImage, ImageDecoder as _, ImageEncoder, ImageError, ImageFormat,
+    ImageReader, Limits, Rgb, RgbImage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,8 @@ use super::fault::Fault;
 use super::kind::{Size, picture_size};
 use crate::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, PICTURE_QUALITY_PERCENT};
 
-/// A part of a picture: x and y of its upper left corner, width, height, in pixels of the picture as it is shown.
+/// A part of a picture: x and y of its upper left corner, width, height, in pixels of the picture
+/// as it is shown.
 pub type Region = [u32; 4];
 
 /// A picture that was made of another.
@@ -56,8 +57,16 @@ impl Form {
 }
 
 /// The picture as [`super::Question`] asks for it.
-pub fn shown(bytes: &[u8], region: Option<Region>, memory_bytes: u64) -> Result<(Answer, Vec<u8>), Fault> {
-    let too_large = || Fault::new(format!("needs more than {memory_bytes} bytes of memory to be decoded"));
+pub fn shown(
+    bytes: &[u8],
+    region: Option<Region>,
+    memory_bytes: u64,
+) -> Result<(Answer, Vec<u8>), Fault> {
+    let too_large = || {
+        Fault::new(format!(
+            "needs more than {memory_bytes} bytes of memory to be decoded"
+        ))
+    };
     let broken = |error: ImageError| match error {
         ImageError::Limits(_) => too_large(),
         error => Fault::broken("the picture", &error),
@@ -72,8 +81,13 @@ pub fn shown(bytes: &[u8], region: Option<Region>, memory_bytes: u64) -> Result<
     let mut decoder = reader.into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
     // Other readers may find a larger one in it.
-    let is_small = picture_size(bytes).is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);
-    if region.is_none() && bytes.len() <= MAX_PICTURE_BYTES && width.max(height) <= MAX_PICTURE_SIDE && is_small {
+    let is_small =
+        picture_size(bytes).is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);
+    if region.is_none()
+        && bytes.len() <= MAX_PICTURE_BYTES
+        && width.max(height) <= MAX_PICTURE_SIDE
+        && is_small
+    {
         return Ok((Answer::AsItIs, Vec::new()));
     }
     if decoder.total_bytes() > memory_bytes {
@@ -82,7 +96,10 @@ pub fn shown(bytes: &[u8], region: Option<Region>, memory_bytes: u64) -> Result<
     let orientation = decoder.orientation().map_err(broken)?;
     let mut image = DynamicImage::from_decoder(decoder).map_err(broken)?;
     image.apply_orientation(orientation);
-    let original = Size { width: image.width(), height: image.height() };
+    let original = Size {
+        width: image.width(),
+        height: image.height(),
+    };
     let region = match region {
         Some(region) => inside(region, original)?,
         None => [0, 0, original.width, original.height],
@@ -95,13 +112,27 @@ pub fn shown(bytes: &[u8], region: Option<Region>, memory_bytes: u64) -> Result<
     let mut longest = MAX_PICTURE_SIDE;
     loop {
         let size = Size { width, height }.scaled(longest);
-        if size != (Size { width: image.width(), height: image.height() }) {
+        if size
+            != (Size {
+                width: image.width(),
+                height: image.height(),
+            })
+        {
             image = image.resize_exact(size.width, size.height, FilterType::Triangle);
         }
         let (form, encoded) = encoded(&image, is_photo).map_err(broken)?;
         if encoded.len() <= MAX_PICTURE_BYTES {
             let is_animated = is_animated(bytes, format);
-            return Ok((Answer::Picture(Shown { form, size, region, original, is_animated }), encoded));
+            return Ok((
+                Answer::Picture(Shown {
+                    form,
+                    size,
+                    region,
+                    original,
+                    is_animated,
+                }),
+                encoded,
+            ));
         }
         longest = longest / 4 * 3;
     }
@@ -109,9 +140,17 @@ pub fn shown(bytes: &[u8], region: Option<Region>, memory_bytes: u64) -> Result<
 
 /// What of a region lies in the picture.
 fn inside([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
-    let part = [x, y, width.min(of.width.saturating_sub(x)), height.min(of.height.saturating_sub(y))];
+    let part = [
+        x,
+        y,
+        width.min(of.width.saturating_sub(x)),
+        height.min(of.height.saturating_sub(y)),
+    ];
     if part[2] == 0 || part[3] == 0 {
-        let Size { width: all, height: high } = of;
+        let Size {
+            width: all,
+            height: high,
+        } = of;
         return Err(Fault::new(format!(
             "is {all} x {high} pixels, and `region` [{x}, {y}, {width}, {height}] lies outside of that"
         )));
@@ -119,21 +158,35 @@ fn inside([x, y, width, height]: Region, of: Size) -> Result<Region, Fault> {
     Ok(part)
 }
 
-/// As PNG, which loses nothing; photos, and what would be too large, as JPEG, which knows no transparency.
+/// As PNG, which loses nothing; photos, and what would be too large, as JPEG, which knows no
+/// transparency.
 fn encoded(image: &DynamicImage, is_photo: bool) -> Result<(Form, Vec<u8>), ImageError> {
     let mut bytes = Vec::new();
     let has_alpha = image.color().has_alpha();
     if !is_photo {
-        let eight_bits = if has_alpha { DynamicImage::from(image.to_rgba8()) } else { image.to_rgb8().into() };
+        let eight_bits = if has_alpha {
+            DynamicImage::from(image.to_rgba8())
+        } else {
+            image.to_rgb8().into()
+        };
         eight_bits.write_with_encoder(PngEncoder::new(&mut bytes))?;
         if bytes.len() <= MAX_PICTURE_BYTES {
             return Ok((Form::Png, bytes));
         }
         bytes.clear();
     }
-    let flat = if has_alpha { on_white(image) } else { image.to_rgb8() };
+    let flat = if has_alpha {
+        on_white(image)
+    } else {
+        image.to_rgb8()
+    };
     let encoder = JpegEncoder::new_with_quality(&mut bytes, PICTURE_QUALITY_PERCENT);
-    encoder.write_image(&flat, flat.width(), flat.height(), image::ExtendedColorType::Rgb8)?;
+    encoder.write_image(
+        &flat,
+        flat.width(),
+        flat.height(),
+        image::ExtendedColorType::Rgb8,
+    )?;
     Ok((Form::Jpeg, bytes))
 }
 
@@ -149,13 +202,14 @@ fn on_white(image: &DynamicImage) -> RgbImage {
 fn is_animated(bytes: &[u8], format: Option<ImageFormat>) -> bool {
     let bytes = Cursor::new(bytes);
     match format {
-        Some(ImageFormat::Gif) => {
-            GifDecoder::new(bytes).is_ok_and(|decoder| decoder.into_frames().take(2).flatten().count() == 2)
+        Some(ImageFormat::Gif) => GifDecoder::new(bytes)
+            .is_ok_and(|decoder| decoder.into_frames().take(2).flatten().count() == 2),
+        Some(ImageFormat::Png) => PngDecoder::new(bytes)
+            .and_then(|decoder| decoder.is_apng())
+            .is_ok_and(|is_animated| is_animated),
+        Some(ImageFormat::WebP) => {
+            WebPDecoder::new(bytes).is_ok_and(|decoder| decoder.has_animation())
         }
-        Some(ImageFormat::Png) => {
-            PngDecoder::new(bytes).and_then(|decoder| decoder.is_apng()).is_ok_and(|is_animated| is_animated)
-        }
-        Some(ImageFormat::WebP) => WebPDecoder::new(bytes).is_ok_and(|decoder| decoder.has_animation()),
         _ => false,
     }
 }

@@ -1,7 +1,8 @@
 //! Matching line by line, without the common indent and without whitespace at line ends.
 //!
-//! The new text takes the indent of the block it replaces. Where the old text is indented with spaces inside and
-//! the file with tabs (or the reverse), one fixed width must explain every line, and maps the new text too.
+//! The new text takes the indent of the block it replaces. Where the old text is indented with
+//! spaces inside and the file with tabs (or the reverse), one fixed width must explain every line,
+//! and maps the new text too.
 
 use super::bounds::check;
 use super::error::EditErrorKind;
@@ -61,7 +62,10 @@ fn body(line: &str) -> &str {
 
 /// The longest indent that all lines with a body begin with.
 fn common_indent<'a>(lines: &[&'a str]) -> &'a str {
-    let mut indents = lines.iter().filter(|line| !body(line).is_empty()).map(|line| indent(line));
+    let mut indents = lines
+        .iter()
+        .filter(|line| !body(line).is_empty())
+        .map(|line| indent(line));
     let first = indents.next().unwrap_or_default();
     indents.fold(first, shared)
 }
@@ -74,7 +78,10 @@ fn shared<'a>(a: &'a str, b: &str) -> &'a str {
 
 /// Lines of a text given by an agent, without endings, and whether the last one has an ending.
 fn given_lines(text: &str) -> (Vec<&str>, bool) {
-    let mut pieces: Vec<&str> = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+    let mut pieces: Vec<&str> = text
+        .split('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .collect();
     let ended = pieces.len() > 1 && pieces.last().is_some_and(|last| last.is_empty());
     if ended {
         pieces.pop();
@@ -83,7 +90,11 @@ fn given_lines(text: &str) -> (Vec<&str>, bool) {
 }
 
 /// Finds every block that `old` stands for; `None` when there is none, or when `old` is blank.
-pub(super) fn find<'a>(text: &'a str, old: &'a str, bound: Bound<'_>) -> Result<Option<Blocks<'a>>, EditErrorKind> {
+pub(super) fn find<'a>(
+    text: &'a str,
+    old: &'a str,
+    bound: Bound<'_>,
+) -> Result<Option<Blocks<'a>>, EditErrorKind> {
     let (old, ended) = given_lines(old);
     // The longest line is likely to be rare; every block has it at the same place.
     let Some((index, anchor)) = old
@@ -117,15 +128,19 @@ pub(super) fn find<'a>(text: &'a str, old: &'a str, bound: Bound<'_>) -> Result<
         if body(&text[line.clone()]) != anchor || (many && line.start < end_of_last) {
             continue;
         }
-        let Some(start) =
-            (0..index).try_fold(line.start, |start, _| (start > 0).then(|| lines::line_start(bytes, start - 1)))
-        else {
+        let Some(start) = (0..index).try_fold(line.start, |start, _| {
+            (start > 0).then(|| lines::line_start(bytes, start - 1))
+        }) else {
             continue;
         };
         let Some(block) = Block::at(text, start, &old, ended, &mut compared) else {
             continue;
         };
-        end_of_last = line.end + block.lines[index + 1..].iter().map(|line| line.len()).sum::<usize>();
+        end_of_last = line.end
+            + block.lines[index + 1..]
+                .iter()
+                .map(|line| line.len())
+                .sum::<usize>();
         match &mut found {
             Some(found) => {
                 found.count += 1;
@@ -134,7 +149,11 @@ pub(super) fn find<'a>(text: &'a str, old: &'a str, bound: Bound<'_>) -> Result<
                 }
             }
             None => {
-                found = Some(Blocks { block, count: 1, starts: vec![start] });
+                found = Some(Blocks {
+                    block,
+                    count: 1,
+                    starts: vec![start],
+                });
             }
         }
     }
@@ -142,13 +161,21 @@ pub(super) fn find<'a>(text: &'a str, old: &'a str, bound: Bound<'_>) -> Result<
 }
 
 impl<'a> Block<'a> {
-    fn at(text: &'a str, start: usize, old: &[&'a str], ended: bool, compared: &mut usize) -> Option<Self> {
+    fn at(
+        text: &'a str,
+        start: usize,
+        old: &[&'a str],
+        ended: bool,
+        compared: &mut usize,
+    ) -> Option<Self> {
         let mut here = text[start..].split_inclusive('\n');
         let mut lines = Vec::new();
         for old in old {
             *compared += 1;
             // Behind the last line feed there is an empty line, which a blank old line stands for.
-            let line = here.next().or(if body(old).is_empty() { Some("") } else { None })?;
+            let line = here
+                .next()
+                .or(if body(old).is_empty() { Some("") } else { None })?;
             if body(line) != body(old) {
                 return None;
             }
@@ -176,16 +203,26 @@ impl<'a> Block<'a> {
         self.start..self.start + all - kept
     }
 
-    /// The new text with the block's indent and line endings. Lines that the edit leaves as they are keep their bytes.
+    /// The new text with the block's indent and line endings. Lines that the edit leaves as they
+    /// are keep their bytes.
     pub(super) fn rewrite(&self, new: &str) -> String {
         let (new, ended) = given_lines(new);
         let indents = Indents::new(self, &new);
         let new_lines: Vec<Cow<'_, str>> = new.iter().map(|line| indents.apply(line)).collect();
-        let old_lines: Vec<Cow<'_, str>> = self.old.iter().map(|line| indents.apply(line)).collect();
-        let contents: Vec<&str> = self.lines.iter().map(|line| lines::split_ending(line).0).collect();
+        let old_lines: Vec<Cow<'_, str>> =
+            self.old.iter().map(|line| indents.apply(line)).collect();
+        let contents: Vec<&str> = self
+            .lines
+            .iter()
+            .map(|line| lines::split_ending(line).0)
+            .collect();
         let mut old: Vec<&str> = contents.clone();
         let mut out: Vec<&str> = new_lines.iter().map(AsRef::as_ref).collect();
-        let head = old_lines.iter().zip(&new_lines).take_while(|(a, b)| a == b).count();
+        let head = old_lines
+            .iter()
+            .zip(&new_lines)
+            .take_while(|(a, b)| a == b)
+            .count();
         let most = old_lines.len().min(new_lines.len()) - head;
         let tail = old_lines.iter().rev().zip(new_lines.iter().rev());
         let tail = tail.take_while(|(a, b)| a == b).count().min(most);
@@ -200,7 +237,11 @@ impl<'a> Block<'a> {
         }
         let all = self.lines.concat();
         let endings: Vec<&str> = literal::endings(&all).collect();
-        let inside = if self.takes_ending { endings.len() } else { old.len() - 1 };
+        let inside = if self.takes_ending {
+            endings.len()
+        } else {
+            old.len() - 1
+        };
         let spare = endings.first().copied().unwrap_or("\n");
         literal::join(&old, &out, &endings[..inside.min(endings.len())], spare)
     }
@@ -211,7 +252,11 @@ impl Mapping {
     fn of(old: &[&str], lines: &[&str]) -> Option<Self> {
         let (old_base, base) = (common_indent(old).len(), common_indent(lines).len());
         let mut mapping = None;
-        for (old, line) in old.iter().zip(lines).filter(|(old, _)| !body(old).is_empty()) {
+        for (old, line) in old
+            .iter()
+            .zip(lines)
+            .filter(|(old, _)| !body(old).is_empty())
+        {
             let (given, own) = (&indent(old)[old_base..], &indent(line)[base..]);
             let here = match (given, own) {
                 ("", "") => continue,
@@ -236,7 +281,9 @@ impl Mapping {
             Self::ToTabs(width) if is_all(indent, ' ') => {
                 Cow::Owned("\t".repeat(indent.len() / width) + &" ".repeat(indent.len() % width))
             }
-            Self::ToSpaces(width) if is_all(indent, '\t') => Cow::Owned(" ".repeat(indent.len() * width)),
+            Self::ToSpaces(width) if is_all(indent, '\t') => {
+                Cow::Owned(" ".repeat(indent.len() * width))
+            }
             _ => Cow::Borrowed(indent),
         }
     }
@@ -257,8 +304,11 @@ struct Indents<'a> {
 
 impl<'a> Indents<'a> {
     fn new(block: &Block<'a>, new: &[&'a str]) -> Self {
-        // A line in both texts shows that they are indented alike; else the new text's own indent is set aside.
-        let alike = new.iter().any(|line| !body(line).is_empty() && block.old.contains(line));
+        // A line in both texts shows that they are indented alike; else the new text's own indent
+        // is set aside.
+        let alike = new
+            .iter()
+            .any(|line| !body(line).is_empty() && block.old.contains(line));
         Self {
             given: common_indent(if alike { &block.old } else { new }),
             own: common_indent(&block.lines),

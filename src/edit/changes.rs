@@ -51,7 +51,13 @@ pub(super) struct Changes {
 
 impl Changes {
     pub(super) fn new(spans: Vec<Range<usize>>, texts: Texts, rule: Rule) -> Self {
-        Self { spans, texts, rule, more: false, share: Share::default() }
+        Self {
+            spans,
+            texts,
+            rule,
+            more: false,
+            share: Share::default(),
+        }
     }
 
     /// Keeps what was taken of the budget for them.
@@ -90,7 +96,10 @@ impl Changes {
 
     /// The range of the result from the first new text to the last.
     pub(super) fn covered(&self) -> Range<usize> {
-        let gaps = self.spans.windows(2).map(|pair| pair[1].start - pair[0].end);
+        let gaps = self
+            .spans
+            .windows(2)
+            .map(|pair| pair[1].start - pair[0].end);
         let start = self.spans.first().map_or(0, |first| first.start);
         start..start + gaps.sum::<usize>() + self.new_bytes()
     }
@@ -113,10 +122,14 @@ impl Changes {
 
     /// Whether any new text differs from what it takes the place of.
     pub(super) fn change(&self, text: &str) -> bool {
-        self.spans.iter().enumerate().any(|(index, span)| text[span.clone()] != *self.text(index))
+        self.spans
+            .iter()
+            .enumerate()
+            .any(|(index, span)| text[span.clone()] != *self.text(index))
     }
 
-    /// Where a range of the old text is in the new one. An edge inside a replaced place moves to the place's edge.
+    /// Where a range of the old text is in the new one. An edge inside a replaced place moves to
+    /// the place's edge.
     pub(super) fn moved(&self, range: &Range<usize>) -> Range<usize> {
         self.moved_edge(range.start, false)..self.moved_edge(range.end, true)
     }
@@ -140,11 +153,17 @@ impl Changes {
     /// The new text in pieces: what stays of `text`, and what is new, in turns.
     pub(super) fn pieces<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let mut from = 0;
-        let replaced = self.spans.iter().enumerate().flat_map(move |(index, span)| {
-            let kept = &text[from..span.start];
-            from = span.end;
-            [kept, self.text(index)]
-        });
-        replaced.chain(std::iter::once(&text[self.spans.last().map_or(0, |last| last.end)..]))
+        let replaced = self
+            .spans
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, span)| {
+                let kept = &text[from..span.start];
+                from = span.end;
+                [kept, self.text(index)]
+            });
+        replaced.chain(std::iter::once(
+            &text[self.spans.last().map_or(0, |last| last.end)..],
+        ))
     }
 }

@@ -1,6 +1,7 @@
 //! A content with the changes of one edit not yet carried out.
 //!
-//! The last edit of a call is written from here to the disk piece by piece, so that a large file is in memory once.
+//! The last edit of a call is written from here to the disk piece by piece, so that a large file is
+//! in memory once.
 
 use super::changes::Changes;
 use super::error::EditErrorKind;
@@ -41,7 +42,9 @@ impl Content<'_> {
         }
         let (mark, body) = self.base.split_at(self.body);
         match &self.changes {
-            Some(changes) => Box::new(std::iter::once(mark.as_bytes()).chain(changes.pieces(body).map(str::as_bytes))),
+            Some(changes) => Box::new(
+                std::iter::once(mark.as_bytes()).chain(changes.pieces(body).map(str::as_bytes)),
+            ),
             None => Box::new(std::iter::once(self.base.as_bytes())),
         }
     }
@@ -49,7 +52,8 @@ impl Content<'_> {
     /// All its bytes at once.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.len());
-        self.pieces().for_each(|piece| bytes.extend_from_slice(piece));
+        self.pieces()
+            .for_each(|piece| bytes.extend_from_slice(piece));
         bytes
     }
 
@@ -83,24 +87,42 @@ impl<'a, 'o> Working<'a, 'o> {
         let mut share = options.share();
         // Valid UTF-8 is text whatever control characters it holds: editing it loses nothing.
         let text = match bytes {
-            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| bytes.to_vec()),
-            Cow::Owned(bytes) => {
-                String::from_utf8(bytes).map(Cow::Owned).map_err(std::string::FromUtf8Error::into_bytes)
-            }
+            Cow::Borrowed(bytes) => std::str::from_utf8(bytes)
+                .map(Cow::Borrowed)
+                .map_err(|_| bytes.to_vec()),
+            Cow::Owned(bytes) => String::from_utf8(bytes)
+                .map(Cow::Owned)
+                .map_err(std::string::FromUtf8Error::into_bytes),
         };
         let (text, body, encoding, had_bom) = match text {
             Ok(text) => {
-                let body = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
+                let body = if text.starts_with(BOM) {
+                    BOM.len_utf8()
+                } else {
+                    0
+                };
                 (text, body, Encoding::UTF_8, false)
             }
             Err(bytes) => {
                 options.cover(&mut share, bytes.len() * DECODING_COPIES)?;
-                let decoded = encoding::detect_and_decode(bytes, None).map_err(EditErrorKind::Encoding)?;
-                (Cow::Owned(decoded.text), 0, decoded.encoding, decoded.had_bom)
+                let decoded =
+                    encoding::detect_and_decode(bytes, None).map_err(EditErrorKind::Encoding)?;
+                (
+                    Cow::Owned(decoded.text),
+                    0,
+                    decoded.encoding,
+                    decoded.had_bom,
+                )
             }
         };
         Ok(Self {
-            content: Content { base: text, body, changes: None, encoded: None, share },
+            content: Content {
+                base: text,
+                body,
+                changes: None,
+                encoded: None,
+                share,
+            },
             options,
             encoding,
             had_bom,
@@ -140,7 +162,8 @@ impl<'a, 'o> Working<'a, 'o> {
     pub(super) fn finish(mut self) -> Result<Content<'a>, EditErrorKind> {
         if !self.encoding.is_utf8() || self.had_bom {
             let (encoding, had_bom) = (self.encoding, self.had_bom);
-            let encoded = encoding::encode(self.text()?, encoding, had_bom).map_err(EditErrorKind::Encoding)?;
+            let encoded = encoding::encode(self.text()?, encoding, had_bom)
+                .map_err(EditErrorKind::Encoding)?;
             self.content.base = Cow::Borrowed("");
             self.content.encoded = Some(encoded);
         }

@@ -1,7 +1,7 @@
 //! After a failed search: what is nearest to the old text, and what sets it apart.
 //!
-//! Rare parts of the old text lead to a few places; these are compared line by line. Time is bounded, also for a
-//! file of many megabytes, and nothing found here is ever applied.
+//! Rare parts of the old text lead to a few places; these are compared line by line. Time is
+//! bounded, also for a file of many megabytes, and nothing found here is ever applied.
 
 use super::error::{Cause, Character, Difference};
 use super::request::Edit;
@@ -39,7 +39,11 @@ pub(super) fn diagnose(text: &str, edit: &Edit, until: Instant) -> Cause {
     if let Some(line) = present(text, edit, until) {
         return Cause::AlreadyApplied { line };
     }
-    let search = Search { text, old: &edit.old_text, until };
+    let search = Search {
+        text,
+        old: &edit.old_text,
+        until,
+    };
     if let Some(found) = search.alike() {
         return found;
     }
@@ -67,7 +71,15 @@ fn present(text: &str, edit: &Edit, until: Instant) -> Option<usize> {
         return None;
     }
     let at = literal::first(text, new).or_else(|| {
-        let found = blocks::find(text, new, Bound { deadline: Some(until), cancel: None }).ok()??;
+        let found = blocks::find(
+            text,
+            new,
+            Bound {
+                deadline: Some(until),
+                cancel: None,
+            },
+        )
+        .ok()??;
         found.starts.first().copied()
     })?;
     Some(lines::lines_of([text.as_bytes()], &[at])[0])
@@ -100,8 +112,16 @@ impl Search<'_> {
         let range = alike::find(text, self.old)?;
         let divergence = Divergence::of(&text[range.clone()], self.old)?;
         let bytes = text.as_bytes();
-        let (start, end) = (lines::line_start(bytes, range.start), lines::line_end(bytes, range.end.max(1) - 1));
-        let candidate = Candidate { start, end, index: 0, from: range.start };
+        let (start, end) = (
+            lines::line_start(bytes, range.start),
+            lines::line_end(bytes, range.end.max(1) - 1),
+        );
+        let candidate = Candidate {
+            start,
+            end,
+            index: 0,
+            from: range.start,
+        };
         Some(self.describe(&candidate, Some(self.character(range.start, divergence))))
     }
 
@@ -110,17 +130,26 @@ impl Search<'_> {
         let at = start + divergence.at;
         let line_start = lines::line_start(self.text.as_bytes(), at);
         let line = lines::line_at(self.text.as_bytes(), at);
-        Character { line, column: self.text[line_start..at].chars().count() + 1, divergence }
+        Character {
+            line,
+            column: self.text[line_start..at].chars().count() + 1,
+            divergence,
+        }
     }
 
     /// The first character of a block that an eye may not tell apart, line by line without indent.
     fn deceptive(&self, candidate: &Candidate) -> Option<Character> {
         let mut at = candidate.start;
-        for (line, old) in self.block(candidate).split_inclusive('\n').zip(self.old_lines()) {
+        for (line, old) in self
+            .block(candidate)
+            .split_inclusive('\n')
+            .zip(self.old_lines())
+        {
             let found = line.trim_matches(ASCII_BLANKS);
             let start = at + (line.len() - line.trim_start_matches(ASCII_BLANKS).len());
             if let Some(divergence) = Divergence::of(found, old.trim_matches(ASCII_BLANKS)) {
-                return Some(self.character(start, divergence)).filter(|found| found.divergence.is_deceptive());
+                return Some(self.character(start, divergence))
+                    .filter(|found| found.divergence.is_deceptive());
             }
             at += line.len();
         }
@@ -150,7 +179,10 @@ impl Search<'_> {
         }
         if found.is_empty() {
             // Short lines, which lead to many places, and pieces of long ones.
-            for (index, offset, piece) in distinct(self.trimmed_lines(), 1).into_iter().chain(self.piece_anchors()) {
+            for (index, offset, piece) in distinct(self.trimmed_lines(), 1)
+                .into_iter()
+                .chain(self.piece_anchors())
+            {
                 self.places(piece, |at| {
                     found.insert(self.candidate(at.saturating_sub(offset), at, index));
                 });
@@ -166,7 +198,9 @@ impl Search<'_> {
 
     fn trimmed_lines(&self) -> Vec<(usize, usize, &str)> {
         let lines = self.old_lines().into_iter().enumerate();
-        lines.map(|(index, line)| (index, line.len() - line.trim_start().len(), line.trim())).collect()
+        lines
+            .map(|(index, line)| (index, line.len() - line.trim_start().len(), line.trim()))
+            .collect()
     }
 
     fn word_anchors(&self) -> Vec<(usize, usize, &str)> {
@@ -176,19 +210,25 @@ impl Search<'_> {
             for word in line.split(|c: char| !c.is_alphanumeric() && c != '_') {
                 // The offset is taken from the addresses of the parts: `split` gives no positions.
                 let offset = word.as_ptr().addr() - line.as_ptr().addr();
-                words.push((index, offset, &self.old[from + offset..from + offset + word.len()]));
+                words.push((
+                    index,
+                    offset,
+                    &self.old[from + offset..from + offset + word.len()],
+                ));
             }
             from += line.len() + 1;
         }
         longest(words)
     }
 
-    /// Thirds of the longest lines: a slip in the only long word of a text leaves no line and no word to look for.
+    /// Thirds of the longest lines: a slip in the only long word of a text leaves no line and no
+    /// word to look for.
     fn piece_anchors(&self) -> Vec<(usize, usize, &str)> {
         let mut pieces = Vec::new();
         for (index, offset, line) in self.line_anchors() {
             let third = line.len().div_ceil(3);
-            let cuts = [0, third, third * 2, line.len()].map(|at| line.ceil_char_boundary(at.min(line.len())));
+            let cuts = [0, third, third * 2, line.len()]
+                .map(|at| line.ceil_char_boundary(at.min(line.len())));
             for pair in cuts.windows(2) {
                 let piece = &line[pair[0]..pair[1]];
                 if piece.trim().len() >= MIN_PIECE_BYTES {
@@ -222,7 +262,8 @@ impl Search<'_> {
         }
     }
 
-    /// The lines around a place, when line `index` of the old text lies there. `from` is where that line would begin.
+    /// The lines around a place, when line `index` of the old text lies there. `from` is where that
+    /// line would begin.
     fn candidate(&self, from: usize, at: usize, index: usize) -> Candidate {
         let bytes = self.text.as_bytes();
         let mut start = lines::line_start(bytes, at);
@@ -235,10 +276,20 @@ impl Search<'_> {
         }
         // Of a very long line, such as a minified file is, only the part around the place.
         if index == 0 && end - start > self.old.len() * 2 + MARGIN_BYTES * 4 {
-            start = self.text.floor_char_boundary(start.max(from.saturating_sub(MARGIN_BYTES)));
-            end = end.min(self.text.ceil_char_boundary(from + self.old.len() + MARGIN_BYTES));
+            start = self
+                .text
+                .floor_char_boundary(start.max(from.saturating_sub(MARGIN_BYTES)));
+            end = end.min(
+                self.text
+                    .ceil_char_boundary(from + self.old.len() + MARGIN_BYTES),
+            );
         }
-        Candidate { start, end, index, from }
+        Candidate {
+            start,
+            end,
+            index,
+            from,
+        }
     }
 
     fn block(&self, candidate: &Candidate) -> &str {
@@ -249,7 +300,11 @@ impl Search<'_> {
     fn score(&self, candidate: &Candidate) -> u64 {
         let lines = self.old_lines();
         let block = self.block(candidate).lines();
-        let whole: u64 = lines.iter().zip(block).map(|(old, line)| likeness(old, line)).sum();
+        let whole: u64 = lines
+            .iter()
+            .zip(block)
+            .map(|(old, line)| likeness(old, line))
+            .sum();
         // The old text may be a part of a line.
         let old = lines[candidate.index];
         let from = self.text.floor_char_boundary(candidate.from);
@@ -259,7 +314,11 @@ impl Search<'_> {
 
     /// The score from which a block is worth showing: a third of the full one.
     fn enough(&self) -> u64 {
-        let own = self.old_lines().iter().map(|line| likeness(line, line)).sum::<u64>();
+        let own = self
+            .old_lines()
+            .iter()
+            .map(|line| likeness(line, line))
+            .sum::<u64>();
         own.div_ceil(3).max(1)
     }
 
@@ -275,7 +334,13 @@ impl Search<'_> {
         match Difference::ALL.into_iter().find(same) {
             Some(difference) => {
                 let character = character.or_else(|| self.deceptive(candidate));
-                Cause::Differs { difference, character, first, last, diff }
+                Cause::Differs {
+                    difference,
+                    character,
+                    first,
+                    last,
+                    diff,
+                }
             }
             None => Cause::Closest { first, last, diff },
         }
@@ -283,7 +348,11 @@ impl Search<'_> {
 
     fn diff(&self, block: &str) -> String {
         let old = self.old_lines();
-        let new: Vec<&str> = block.strip_suffix('\n').unwrap_or(block).split('\n').collect();
+        let new: Vec<&str> = block
+            .strip_suffix('\n')
+            .unwrap_or(block)
+            .split('\n')
+            .collect();
         let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(self.until));
         let mut shown = Vec::new();
         for op in ops {
@@ -291,7 +360,11 @@ impl Search<'_> {
                 // One line of context on each side is enough to see the place.
                 let mut context = vec![old_index, old_index + len - 1];
                 context.dedup();
-                shown.extend(context.into_iter().map(|at| format!(" {}", visible(old[at], 0))));
+                shown.extend(
+                    context
+                        .into_iter()
+                        .map(|at| format!(" {}", visible(old[at], 0))),
+                );
                 continue;
             }
             let (gone, come) = (&old[op.old_range()], &new[op.new_range()]);
@@ -299,8 +372,16 @@ impl Search<'_> {
                 (Some(a), Some(b)) => a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count(),
                 _ => 0,
             };
-            shown.extend(gone.iter().enumerate().map(|(at, line)| format!("-{}", visible(line, from(at)))));
-            shown.extend(come.iter().enumerate().map(|(at, line)| format!("+{}", visible(line, from(at)))));
+            shown.extend(
+                gone.iter()
+                    .enumerate()
+                    .map(|(at, line)| format!("-{}", visible(line, from(at)))),
+            );
+            shown.extend(
+                come.iter()
+                    .enumerate()
+                    .map(|(at, line)| format!("+{}", visible(line, from(at)))),
+            );
         }
         if shown.len() > MAX_CLOSEST_DIFF_LINES {
             shown.truncate(MAX_CLOSEST_DIFF_LINES - 1);
@@ -310,9 +391,14 @@ impl Search<'_> {
     }
 }
 
-/// The longest distinct anchors, the longest first; very short ones, which would lead anywhere, only when there is no other.
+/// The longest distinct anchors, the longest first; very short ones, which would lead anywhere,
+/// only when there is no other.
 fn longest(anchors: Vec<(usize, usize, &str)>) -> Vec<(usize, usize, &str)> {
-    let shortest = if anchors.iter().any(|(.., text)| text.len() > 2) { 3 } else { 1 };
+    let shortest = if anchors.iter().any(|(.., text)| text.len() > 2) {
+        3
+    } else {
+        1
+    };
     distinct(anchors, shortest)
 }
 
@@ -325,21 +411,32 @@ fn distinct(mut anchors: Vec<(usize, usize, &str)>, shortest: usize) -> Vec<(usi
     anchors
 }
 
-/// Points for two lines: the bytes they share at their beginnings and ends, without whitespace there.
+/// Points for two lines: the bytes they share at their beginnings and ends, without whitespace
+/// there.
 fn likeness(old: &str, line: &str) -> u64 {
     let (a, b) = (old.trim().as_bytes(), line.trim().as_bytes());
     let alike = |(x, y): &(&u8, &u8)| x.eq_ignore_ascii_case(y);
     let head = a.iter().zip(b).take_while(alike).count();
-    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(alike).count();
+    let tail = a[head..]
+        .iter()
+        .rev()
+        .zip(b[head..].iter().rev())
+        .take_while(alike)
+        .count();
     // A whole line that is the same is worth more than two halves.
     (head + tail) as u64 * 2 + u64::from(a == b && !a.is_empty())
 }
 
-/// A line for a message: cut to its part from character `differs` on when it is long, with CRs made visible.
+/// A line for a message: cut to its part from character `differs` on when it is long, with CRs made
+/// visible.
 fn visible(line: &str, differs: usize) -> String {
     let line = line.replace('\r', "\\r");
     let lead = MAX_SHOWN_LINE_CHARS / 4;
-    let skip = if differs > MAX_SHOWN_LINE_CHARS - lead { differs - lead } else { 0 };
+    let skip = if differs > MAX_SHOWN_LINE_CHARS - lead {
+        differs - lead
+    } else {
+        0
+    };
     let mut rest = line.chars().skip(skip);
     let part: String = rest.by_ref().take(MAX_SHOWN_LINE_CHARS).collect();
     let front = if skip > 0 { "..." } else { "" };
@@ -365,7 +462,10 @@ impl Difference {
         match self {
             Self::LineEndings => text,
             Self::Indentation => {
-                let lines: Vec<&str> = text.lines().map(|line| line.trim_matches(ASCII_BLANKS)).collect();
+                let lines: Vec<&str> = text
+                    .lines()
+                    .map(|line| line.trim_matches(ASCII_BLANKS))
+                    .collect();
                 lines.join("\n")
             }
             Self::Whitespace => text.split_whitespace().collect(),
@@ -373,7 +473,10 @@ impl Difference {
             Self::Punctuation => text.chars().map(alike::plain).collect(),
             Self::NormalForm => text.nfc().collect(),
             Self::LookAlike => alike::skeleton(&text),
-            Self::Several => alike::skeleton(&text).to_lowercase().split_whitespace().collect(),
+            Self::Several => alike::skeleton(&text)
+                .to_lowercase()
+                .split_whitespace()
+                .collect(),
         }
     }
 }

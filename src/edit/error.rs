@@ -113,7 +113,8 @@ pub enum EditErrorKind {
     /// A pattern that matches nothing.
     #[error("pattern not found: it matches nothing in the file")]
     PatternNotFound {
-        /// The line where the pattern's own text occurs, which is a sign that it was meant literally.
+        /// The line where the pattern's own text occurs, which is a sign that it was meant
+        /// literally.
         literal_line: Option<usize>,
         /// What in the pattern JavaScript reads otherwise than its author is likely to think.
         slip: Option<&'static str>,
@@ -139,7 +140,9 @@ pub enum EditErrorKind {
     #[error("the edit took longer than its time limit")]
     TimedOut,
     /// No exact match, and to look for it without indentation takes too many steps.
-    #[error("oldText not found as it stands; its lines occur too often in the file to look for it without indentation")]
+    #[error(
+        "oldText not found as it stands; its lines occur too often in the file to look for it without indentation"
+    )]
     TooManySteps,
 }
 
@@ -153,7 +156,11 @@ fn noun(kind: MatchKind) -> &'static str {
 fn listed(lines: &[usize], count: usize) -> String {
     let mut distinct = lines.to_vec();
     distinct.dedup();
-    let word = if distinct.len() == 1 && count == lines.len() { "line" } else { "lines" };
+    let word = if distinct.len() == 1 && count == lines.len() {
+        "line"
+    } else {
+        "lines"
+    };
     let names: Vec<String> = distinct.iter().map(ToString::to_string).collect();
     let more = if count > lines.len() { ", ..." } else { "" };
     format!("{word} {}{more}", names.join(", "))
@@ -193,9 +200,16 @@ impl EditError {
             EditErrorKind::TooManySteps => "copy oldText from the file exactly, or leave out lines that repeat".to_owned(),
             EditErrorKind::TimedOut => "use a longer literal `oldText`, or fewer edits in one call".to_owned(),
         };
-        let after_others =
-            self.index > 0 && matches!(&self.kind, EditErrorKind::NotUnique { .. } | EditErrorKind::TextNotFound(_));
-        let note = if after_others { "\nlines are counted as they stand after the edits before this one" } else { "" };
+        let after_others = self.index > 0
+            && matches!(
+                &self.kind,
+                EditErrorKind::NotUnique { .. } | EditErrorKind::TextNotFound(_)
+            );
+        let note = if after_others {
+            "\nlines are counted as they stand after the edits before this one"
+        } else {
+            ""
+        };
         Some(hint + note)
     }
 }
@@ -205,7 +219,11 @@ impl fmt::Display for EditError {
         let kind = self.kind.to_string();
         // What ends with a line that shows a place has nothing behind that.
         let separator = if kind.contains('\n') { "\n" } else { "; " };
-        write!(f, "{kind}{separator}`edits[{}]` failed and the file is unchanged", self.index)
+        write!(
+            f,
+            "{kind}{separator}`edits[{}]` failed and the file is unchanged",
+            self.index
+        )
     }
 }
 
@@ -215,9 +233,18 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AlreadyApplied { line } => {
-                write!(f, "newText is already present at line {line} (edit already applied?)")
+                write!(
+                    f,
+                    "newText is already present at line {line} (edit already applied?)"
+                )
             }
-            Self::Differs { difference, character, first, last, .. } => {
+            Self::Differs {
+                difference,
+                character,
+                first,
+                last,
+                ..
+            } => {
                 let what = match difference {
                     Difference::LineEndings => "only the line endings differ",
                     Difference::Indentation => "only the indentation differs",
@@ -225,12 +252,25 @@ impl fmt::Display for Cause {
                     Difference::Case => "only upper and lower case differ",
                     Difference::Punctuation => "only quotes, dashes or special spaces differ",
                     Difference::NormalForm => "only the Unicode normal form differs",
-                    Difference::LookAlike => "only characters that look alike or are invisible differ",
+                    Difference::LookAlike => {
+                        "only characters that look alike or are invisible differ"
+                    }
                     Difference::Several => "only whitespace, case or punctuation differ",
                 };
                 write!(f, "{what} at {}", span(*first, *last))?;
-                let Some(Character { line, column, divergence }) = character else { return Ok(()) };
-                write!(f, " (line {line}, column {column} has {})", divergence.words("oldText"))
+                let Some(Character {
+                    line,
+                    column,
+                    divergence,
+                }) = character
+                else {
+                    return Ok(());
+                };
+                write!(
+                    f,
+                    " (line {line}, column {column} has {})",
+                    divergence.words("oldText")
+                )
             }
             Self::Closest { first, last, .. } => {
                 write!(f, "the closest text is at {}", span(*first, *last))
@@ -242,7 +282,11 @@ impl fmt::Display for Cause {
 }
 
 fn span(first: usize, last: usize) -> String {
-    if first == last { format!("line {first}") } else { format!("lines {first}-{last}") }
+    if first == last {
+        format!("line {first}")
+    } else {
+        format!("lines {first}-{last}")
+    }
 }
 
 impl Cause {
@@ -250,12 +294,16 @@ impl Cause {
         match self {
             Self::AlreadyApplied { .. } => "read the file before editing it again".to_owned(),
             Self::Differs { diff, .. } => {
-                format!("copy the text from the file as it is (`-` is oldText, `+` the file):\n{diff}")
+                format!(
+                    "copy the text from the file as it is (`-` is oldText, `+` the file):\n{diff}"
+                )
             }
             Self::Closest { diff, .. } => {
                 format!("correct oldText where it differs (`-` is oldText, `+` the file):\n{diff}")
             }
-            Self::Nothing | Self::OutOfTime => "check the path, or read the file again: it may have changed".to_owned(),
+            Self::Nothing | Self::OutOfTime => {
+                "check the path, or read the file again: it may have changed".to_owned()
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Literal text: exact, across line endings, and ignoring case; and the new texts that suit each place.
+//! Literal text: exact, across line endings, and ignoring case; and the new texts that suit each
+//! place.
 
 use super::bounds::{check, fits, out_of_time};
 use super::changes::Texts;
@@ -12,7 +13,8 @@ use memchr::memmem::{self, Finder};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Places of a literal text. With a limit of one they are counted all, but only the first few are kept.
+/// Places of a literal text. With a limit of one they are counted all, but only the first few are
+/// kept.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) spans: Vec<Range<usize>>,
@@ -32,10 +34,17 @@ impl Places {
         limit: usize,
         options: Options<'_>,
     ) -> Result<Self, EditErrorKind> {
-        let mut found = Self { share: options.share(), ..Self::default() };
+        let mut found = Self {
+            share: options.share(),
+            ..Self::default()
+        };
         // One place more than may be replaced is enough to know that there are too many.
         let all = limit.min(MAX_EDIT_PLACES + 1);
-        let (most, kept) = if limit == 1 { (usize::MAX, MAX_LISTED_LINES) } else { (all, all) };
+        let (most, kept) = if limit == 1 {
+            (usize::MAX, MAX_LISTED_LINES)
+        } else {
+            (all, all)
+        };
         for place in places.take(most) {
             found.count += 1;
             if found.spans.len() < kept {
@@ -49,7 +58,11 @@ impl Places {
     }
 
     /// Two places that overlap are two places, when there has to be one.
-    fn with_overlap(mut self, limit: usize, next: impl FnOnce(usize) -> Option<Range<usize>>) -> Self {
+    fn with_overlap(
+        mut self,
+        limit: usize,
+        next: impl FnOnce(usize) -> Option<Range<usize>>,
+    ) -> Self {
         if let (1, 1, [only]) = (limit, self.count, self.spans.as_slice())
             && let Some(second) = next(only.start)
             && second.start < only.end
@@ -67,15 +80,24 @@ pub(super) fn first(text: &str, old: &str) -> Option<usize> {
 }
 
 /// Places of `old`, character by character.
-pub(super) fn exact(text: &str, old: &str, limit: usize, options: Options<'_>) -> Result<Places, EditErrorKind> {
+pub(super) fn exact(
+    text: &str,
+    old: &str,
+    limit: usize,
+    options: Options<'_>,
+) -> Result<Places, EditErrorKind> {
     let finder = Finder::new(old.as_bytes());
     let width = old.len();
     let places = finder.find_iter(text.as_bytes()).map(|at| at..at + width);
-    Ok(Places::gather(places, limit, options)?.with_overlap(limit, |only| {
-        // Only a place that begins inside the first one is looked for.
-        let window = &text.as_bytes()[only + 1..(only + 2 * width).min(text.len())];
-        finder.find(window).map(|at| only + 1 + at..only + 1 + at + width)
-    }))
+    Ok(
+        Places::gather(places, limit, options)?.with_overlap(limit, |only| {
+            // Only a place that begins inside the first one is looked for.
+            let window = &text.as_bytes()[only + 1..(only + 2 * width).min(text.len())];
+            finder
+                .find(window)
+                .map(|at| only + 1 + at..only + 1 + at + width)
+        }),
+    )
 }
 
 /// Places of `old` when upper and lower case are the same.
@@ -86,7 +108,8 @@ pub(super) fn ignoring_case(
     options: Options<'_>,
 ) -> Result<Places, EditErrorKind> {
     let bound = options.bound;
-    // Long texts would make large automata: a beginning finds the places, a comparison confirms them.
+    // Long texts would make large automata: a beginning finds the places, a comparison confirms
+    // them.
     let head = &old[..old.floor_char_boundary(HEAD_BYTES)];
     let tail: Vec<char> = old[head.len()..].chars().map(fold).collect();
     let pattern = Pattern::literal_ignoring_case(head)?;
@@ -94,12 +117,16 @@ pub(super) fn ignoring_case(
         let mut from = from;
         loop {
             check(bound)?;
-            let found = pattern.find_at(text, from).map_err(|error| out_of_time(error, bound))?;
+            let found = pattern
+                .find_at(text, from)
+                .map_err(|error| out_of_time(error, bound))?;
             let Some(range) = found.map(|found| found.range()) else {
                 return Ok(None);
             };
             let mut rest = text[range.end..].char_indices();
-            let same = tail.iter().all(|c| rest.next().is_some_and(|(_, other)| fold(other) == *c));
+            let same = tail
+                .iter()
+                .all(|c| rest.next().is_some_and(|(_, other)| fold(other) == *c));
             if same {
                 return Ok(Some(range.start..range.end + rest.offset()));
             }
@@ -141,7 +168,8 @@ fn fold(c: char) -> char {
     single(upper.to_lowercase()).unwrap_or(c)
 }
 
-/// Places of `old` when `\r\n` and `\n` are the same, each with the new text in the line endings of its place.
+/// Places of `old` when `\r\n` and `\n` are the same, each with the new text in the line endings of
+/// its place.
 pub(super) fn across_line_endings(
     text: &str,
     edit: &Edit,
@@ -186,24 +214,40 @@ pub(super) fn across_line_endings(
         let endings: Vec<&str> = endings(&text[span.clone()]).collect();
         all.push_str(&join(&old, &new, &endings, "\n"));
         ends.push(all.len());
-        options.cover(&mut found.share, ends.len() * EDIT_BYTES_PER_PLACE + 2 * all.len())?;
+        options.cover(
+            &mut found.share,
+            ends.len() * EDIT_BYTES_PER_PLACE + 2 * all.len(),
+        )?;
     }
     Ok(Some((found, Texts::Each(all, ends))))
 }
 
 /// The line endings of a text, in order.
 pub(super) fn endings(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive('\n').map(|line| lines::split_ending(line).1).filter(|ending| !ending.is_empty())
+    text.split_inclusive('\n')
+        .map(|line| lines::split_ending(line).1)
+        .filter(|ending| !ending.is_empty())
 }
 
 /// Joins new pieces of lines with the endings of the old ones.
 ///
-/// Pieces that are equal at the beginning and at the end keep their own endings; the ones between take those of the
-/// old lines in order, and further ones repeat the last. `spare` serves when there is none.
+/// Pieces that are equal at the beginning and at the end keep their own endings; the ones between
+/// take those of the old lines in order, and further ones repeat the last. `spare` serves when
+/// there is none.
 pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) -> String {
     let most = old.len().min(new.len()).saturating_sub(1);
-    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count().min(most);
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let head = old
+        .iter()
+        .zip(new)
+        .take_while(|(a, b)| a == b)
+        .count()
+        .min(most);
+    let tail = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     let tail = tail.min(most - head).min(endings.len());
     let breaks = new.len().saturating_sub(1);
     let mut out = String::new();
@@ -219,16 +263,20 @@ pub(super) fn join(old: &[&str], new: &[&str], endings: &[&str], spare: &str) ->
         } else {
             endings[..endings.len() - tail].get(index)
         };
-        let ending = own.copied().or(last).or(endings.first().copied()).unwrap_or(spare);
+        let ending = own
+            .copied()
+            .or(last)
+            .or(endings.first().copied())
+            .unwrap_or(spare);
         last = Some(ending);
         out.push_str(ending);
     }
     out
 }
 
-/// The new texts of an edit. Where the old text has no line ending of its own and the place lies in a CRLF line, the
-/// line feeds of the new text are written as that line's. The same holds for a file whose lines all end with CR alone.
-/// Otherwise the new text goes in as it stands.
+/// The new texts of an edit. Where the old text has no line ending of its own and the place lies in
+/// a CRLF line, the line feeds of the new text are written as that line's. The same holds for a
+/// file whose lines all end with CR alone. Otherwise the new text goes in as it stands.
 pub(super) fn new_texts(
     text: &str,
     edit: &Edit,
@@ -245,10 +293,17 @@ pub(super) fn new_texts(
     }
     let crlf = new.replace('\n', "\r\n");
     let places = found.spans.len();
-    options.cover(&mut found.share, places * EDIT_BYTES_PER_PLACE + 2 * places * crlf.len())?;
+    options.cover(
+        &mut found.share,
+        places * EDIT_BYTES_PER_PLACE + 2 * places * crlf.len(),
+    )?;
     let (mut all, mut ends) = (String::new(), Vec::with_capacity(places));
     for span in &found.spans {
-        all.push_str(if is_crlf_at(text, span.end) { &crlf } else { new });
+        all.push_str(if is_crlf_at(text, span.end) {
+            &crlf
+        } else {
+            new
+        });
         ends.push(all.len());
     }
     Ok(Texts::Each(all, ends))

@@ -1,7 +1,8 @@
 //! Edits of text: bytes in, bytes out. No disk, no JSON.
 //!
-//! Edits apply in order, each to what the one before left, all in memory: when one fails, nothing has happened.
-//! Bytes outside the replaced places never change, whatever the encoding, the line endings or the end of the file.
+//! Edits apply in order, each to what the one before left, all in memory: when one fails, nothing
+//! has happened. Bytes outside the replaced places never change, whatever the encoding, the line
+//! endings or the end of the file.
 
 mod blocks;
 mod bounds;
@@ -55,8 +56,8 @@ pub struct Applied<'a> {
 
 /// Applies `edits` to a file's content, in order.
 ///
-/// Content that is given away is in memory once, and the new one beside it only between two edits; the error names the
-/// edit that failed.
+/// Content that is given away is in memory once, and the new one beside it only between two edits;
+/// the error names the edit that failed.
 pub fn apply<'a>(
     bytes: impl Into<Cow<'a, [u8]>>,
     edits: &[Edit],
@@ -68,7 +69,8 @@ pub fn apply<'a>(
     let mut changed = false;
     for (index, edit) in edits.iter().enumerate() {
         let text = working.text().map_err(failed(index))?;
-        let changes = plan::plan(text, edit, options).map_err(|kind| EditError::new(index, kind))?;
+        let changes =
+            plan::plan(text, edit, options).map_err(|kind| EditError::new(index, kind))?;
         changed |= changes.change(text);
         for done in &mut done {
             done.range = changes.moved(&done.range);
@@ -84,7 +86,12 @@ pub fn apply<'a>(
     let per_edit = reports(&working, &done);
     let encoding = working.encoding;
     let last = edits.len().saturating_sub(1);
-    Ok(Applied { content: working.finish().map_err(failed(last))?, changed, per_edit, encoding })
+    Ok(Applied {
+        content: working.finish().map_err(failed(last))?,
+        changed,
+        per_edit,
+        encoding,
+    })
 }
 
 /// What an edit did, in bytes of the text as it is now.
@@ -104,15 +111,28 @@ fn reports(text: &Working<'_, '_>, done: &[Done]) -> Vec<EditReport> {
     let line = |offset: usize| offsets.binary_search(&offset).map_or(1, |at| lines[at]);
     let report = |done: &Done| {
         let [first, last] = ends(&done.range).map(line);
-        let Done { replacements, rule, more, .. } = *done;
-        EditReport { replacements, first_line: first, last_line: last, rule, more }
+        let Done {
+            replacements,
+            rule,
+            more,
+            ..
+        } = *done;
+        EditReport {
+            replacements,
+            first_line: first,
+            last_line: last,
+            rule,
+            more,
+        }
     };
     done.iter().map(report).collect()
 }
 
-/// The unified diff between a file's content and the outcome of its edits; `None` when nothing differs.
+/// The unified diff between a file's content and the outcome of its edits; `None` when nothing
+/// differs.
 ///
-/// Both are decoded, so that the diff of a file in any encoding can be read. Fails if there is not the memory for that.
+/// Both are decoded, so that the diff of a file in any encoding can be read. Fails if there is not
+/// the memory for that.
 pub fn preview(
     path: &str,
     before: &[u8],
@@ -127,17 +147,27 @@ pub fn preview(
     let bytes = applied.content.len().max(before.len()) * copies;
     let mut share = options.share();
     options.cover(&mut share, bytes)?;
-    let counted = Options { room: None, ..options };
+    let counted = Options {
+        room: None,
+        ..options
+    };
     let mut compare = |old: &str, new: &str| {
-        options.cover(&mut share, bytes + diff::compared_lines(old, new) * DIFF_BYTES_PER_LINE)?;
+        options.cover(
+            &mut share,
+            bytes + diff::compared_lines(old, new) * DIFF_BYTES_PER_LINE,
+        )?;
         Ok(Some(diff::unified(path, old, new, options.bound.deadline)))
     };
     // Only content that was readable gets here; a byte order mark is the same on both sides.
-    let Ok(mut old) = Working::read(before.into(), counted) else { return Ok(None) };
+    let Ok(mut old) = Working::read(before.into(), counted) else {
+        return Ok(None);
+    };
     let Ok(old) = old.text() else { return Ok(None) };
     let new = applied.content.to_vec();
     if is_utf8 {
-        let Ok(mut new) = Working::read(new.into(), counted) else { return Ok(None) };
+        let Ok(mut new) = Working::read(new.into(), counted) else {
+            return Ok(None);
+        };
         return new.text().map_or(Ok(None), |new| compare(old, new));
     }
     let decoded = encoding::detect_and_decode(new, Some(applied.encoding.name()));

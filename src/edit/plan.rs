@@ -11,9 +11,15 @@ use crate::text::lines::lines_of;
 use std::time::Instant;
 
 /// Finds the places of one edit, by the rules of the tools' contract.
-pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Changes, EditErrorKind> {
+pub(super) fn plan(
+    text: &str,
+    edit: &Edit,
+    options: Options<'_>,
+) -> Result<Changes, EditErrorKind> {
     if edit.old_text.is_empty() {
-        return Err(EditErrorKind::Empty { is_regex: edit.is_regex });
+        return Err(EditErrorKind::Empty {
+            is_regex: edit.is_regex,
+        });
     }
     check(options.bound)?;
     let mut is_given_up = false;
@@ -38,12 +44,16 @@ pub(super) fn plan(text: &str, edit: &Edit, options: Options<'_>) -> Result<Chan
     changes.ok_or_else(|| {
         if edit.is_regex {
             EditErrorKind::PatternNotFound {
-                literal_line: literal::first(text, &edit.old_text).map(|at| lines_of([text.as_bytes()], &[at])[0]),
+                literal_line: literal::first(text, &edit.old_text)
+                    .map(|at| lines_of([text.as_bytes()], &[at])[0]),
                 slip: slip(&edit.old_text),
             }
         } else {
             let until = Instant::now() + options.closest_block;
-            let until = options.bound.deadline.map_or(until, |deadline| deadline.min(until));
+            let until = options
+                .bound
+                .deadline
+                .map_or(until, |deadline| deadline.min(until));
             match diagnosis::diagnose(text, edit, until) {
                 Cause::Nothing | Cause::OutOfTime if is_given_up => EditErrorKind::TooManySteps,
                 cause => EditErrorKind::TextNotFound(Box::new(cause)),
@@ -64,29 +74,53 @@ fn not_unique(text: &str, kind: MatchKind, count: usize, starts: &[usize]) -> Ed
     EditErrorKind::NotUnique {
         kind,
         count,
-        lines: lines_of([text.as_bytes()], &starts[..starts.len().min(MAX_LISTED_LINES)]),
+        lines: lines_of(
+            [text.as_bytes()],
+            &starts[..starts.len().min(MAX_LISTED_LINES)],
+        ),
     }
 }
 
-fn by_text(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Changes>, EditErrorKind> {
+fn by_text(
+    text: &str,
+    edit: &Edit,
+    options: Options<'_>,
+) -> Result<Option<Changes>, EditErrorKind> {
     let guarded = edit.limit == 1;
     let mut found = literal::exact(text, &edit.old_text, limit(edit), options)?;
     // A text that begins with a line feed must not tear it from its CR.
-    let splits_crlf =
-        edit.old_text.starts_with('\n') && found.spans.iter().any(|span| text[..span.start].ends_with('\r'));
+    let splits_crlf = edit.old_text.starts_with('\n')
+        && found
+            .spans
+            .iter()
+            .any(|span| text[..span.start].ends_with('\r'));
     if guarded && found.count > 1 {
-        return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
+        return Err(not_unique(
+            text,
+            MatchKind::Exact,
+            found.count,
+            &found.starts(),
+        ));
     }
     if found.count > 0 && !splits_crlf {
         fits(found.spans.len().saturating_mul(edit.new_text.len()))?;
         let texts = literal::new_texts(text, edit, &mut found, options)?;
-        return Ok(Some(Changes::new(found.spans, texts, Rule::Exact).holding(found.share)));
+        return Ok(Some(
+            Changes::new(found.spans, texts, Rule::Exact).holding(found.share),
+        ));
     }
     if let Some((found, texts)) = literal::across_line_endings(text, edit, limit(edit), options)? {
         if guarded && found.count > 1 {
-            return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
+            return Err(not_unique(
+                text,
+                MatchKind::Exact,
+                found.count,
+                &found.starts(),
+            ));
         }
-        return Ok(Some(Changes::new(found.spans, texts, Rule::LineEndings).holding(found.share)));
+        return Ok(Some(
+            Changes::new(found.spans, texts, Rule::LineEndings).holding(found.share),
+        ));
     }
     if !guarded {
         return Ok(None);
@@ -95,34 +129,63 @@ fn by_text(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Chang
         return Ok(None);
     };
     if found.count > 1 {
-        return Err(not_unique(text, MatchKind::Whitespace, found.count, &found.starts));
+        return Err(not_unique(
+            text,
+            MatchKind::Whitespace,
+            found.count,
+            &found.starts,
+        ));
     }
     let new = found.block.rewrite(&edit.new_text);
-    Ok(Some(Changes::new(vec![found.block.range()], Texts::Same(new), Rule::Whitespace)))
+    Ok(Some(Changes::new(
+        vec![found.block.range()],
+        Texts::Same(new),
+        Rule::Whitespace,
+    )))
 }
 
-fn ignoring_case(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Changes>, EditErrorKind> {
+fn ignoring_case(
+    text: &str,
+    edit: &Edit,
+    options: Options<'_>,
+) -> Result<Option<Changes>, EditErrorKind> {
     let mut found = literal::ignoring_case(text, &edit.old_text, limit(edit), options)?;
     if edit.limit == 1 && found.count > 1 {
-        return Err(not_unique(text, MatchKind::Exact, found.count, &found.starts()));
+        return Err(not_unique(
+            text,
+            MatchKind::Exact,
+            found.count,
+            &found.starts(),
+        ));
     }
     if found.count == 0 {
         return Ok(None);
     }
     fits(found.spans.len().saturating_mul(edit.new_text.len()))?;
     let texts = literal::new_texts(text, edit, &mut found, options)?;
-    Ok(Some(Changes::new(found.spans, texts, Rule::CaseInsensitive).holding(found.share)))
+    Ok(Some(
+        Changes::new(found.spans, texts, Rule::CaseInsensitive).holding(found.share),
+    ))
 }
 
-fn by_pattern(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Changes>, EditErrorKind> {
+fn by_pattern(
+    text: &str,
+    edit: &Edit,
+    options: Options<'_>,
+) -> Result<Option<Changes>, EditErrorKind> {
     let bound = options.bound;
-    let flags = pattern::Options { case_insensitive: edit.case_insensitive };
+    let flags = pattern::Options {
+        case_insensitive: edit.case_insensitive,
+    };
     let pattern = Pattern::new(&edit.old_text, flags)?;
     let new = Replacement::parse(&edit.new_text, &pattern)?;
     let (mut spans, mut all, mut ends) = (Vec::new(), String::new(), Vec::new());
     let mut share = options.share();
-    let mut matches =
-        if new.refers_to_groups() { pattern.find_iter(text, bound) } else { pattern.spans_iter(text, bound) };
+    let mut matches = if new.refers_to_groups() {
+        pattern.find_iter(text, bound)
+    } else {
+        pattern.spans_iter(text, bound)
+    };
     for found in matches.by_ref().take(limit(edit)) {
         let found = found.map_err(|error| out_of_time(error, bound))?;
         fits(all.len().saturating_add(new.expanded_bytes(&found)))?;
@@ -131,10 +194,16 @@ fn by_pattern(text: &str, edit: &Edit, options: Options<'_>) -> Result<Option<Ch
         spans.push(found.range());
         few_enough(spans.len())?;
         if spans.len().is_multiple_of(EDIT_PLACES_STEP) || all.len() > share.bytes() {
-            options.cover(&mut share, 2 * all.len() + spans.len() * EDIT_BYTES_PER_PLACE)?;
+            options.cover(
+                &mut share,
+                2 * all.len() + spans.len() * EDIT_BYTES_PER_PLACE,
+            )?;
         }
     }
     let more = edit.limit > 0 && matches.next().is_some_and(|found| found.is_ok());
-    Ok((!spans.is_empty())
-        .then(|| Changes::new(spans, Texts::Each(all, ends), Rule::Regex).and_more(more).holding(share)))
+    Ok((!spans.is_empty()).then(|| {
+        Changes::new(spans, Texts::Each(all, ends), Rule::Regex)
+            .and_more(more)
+            .holding(share)
+    }))
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 pub struct Edit {
     /// The text to find, or with `is_regex` the pattern.
     pub old_text: String,
-    /// What takes its place. With `is_regex` it may refer to groups; otherwise it goes in as it stands.
+    /// What takes its place. With `is_regex` it may refer to groups; otherwise it goes in as it
+    /// stands.
     pub new_text: String,
     /// Most replacements; 0 is no limit. With 1, literal text must occur exactly once.
     pub limit: u64,
@@ -58,6 +59,10 @@ impl Options<'_> {
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { bound: Bound::default(), closest_block: Duration::from_millis(CLOSEST_BLOCK_MS), room: None }
+        Self {
+            bound: Bound::default(),
+            closest_block: Duration::from_millis(CLOSEST_BLOCK_MS),
+            room: None,
+        }
     }
 }

@@ -1,4 +1,7 @@
-#![expect(clippy::disallowed_methods, reason = "the folder cases lie on the disk")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the folder cases lie on the disk"
+)]
 
 use super::*;
 use crate::cancel::Bound;
@@ -10,8 +13,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Time enough on any machine; the cases are small.
-const CALM: Options<'_> =
-    Options { bound: Bound { deadline: None, cancel: None }, closest_block: Duration::from_secs(20), room: None };
+const CALM: Options<'_> = Options {
+    bound: Bound {
+        deadline: None,
+        cancel: None,
+    },
+    closest_block: Duration::from_secs(20),
+    room: None,
+};
 
 fn edit_of(value: &Value) -> Edit {
     let flag = |name: &str| value[name].as_bool().unwrap_or(false);
@@ -19,13 +28,21 @@ fn edit_of(value: &Value) -> Edit {
         limit: value["limit"].as_u64().unwrap_or(1),
         is_regex: flag("isRegex"),
         case_insensitive: flag("caseInsensitive"),
-        ..Edit::new(value["oldText"].as_str().expect("oldText"), value["newText"].as_str().unwrap_or_default())
+        ..Edit::new(
+            value["oldText"].as_str().expect("oldText"),
+            value["newText"].as_str().unwrap_or_default(),
+        )
     }
 }
 
 /// What a case gives: the content, and the reply as its file has it.
 fn outcome(input: &[u8], call: &Value) -> (Vec<u8>, Value) {
-    let edits: Vec<Edit> = call["edits"].as_array().expect("edits").iter().map(edit_of).collect();
+    let edits: Vec<Edit> = call["edits"]
+        .as_array()
+        .expect("edits")
+        .iter()
+        .map(edit_of)
+        .collect();
     match apply(input, &edits, CALM) {
         Ok(applied) => {
             let report = |edit: &EditReport| {
@@ -36,7 +53,8 @@ fn outcome(input: &[u8], call: &Value) -> (Vec<u8>, Value) {
                     "rule": edit.rule.name(),
                 })
             };
-            let mut reply = json!({"edits": applied.per_edit.iter().map(report).collect::<Vec<_>>()});
+            let mut reply =
+                json!({"edits": applied.per_edit.iter().map(report).collect::<Vec<_>>()});
             if call["dryRun"] == json!(true) {
                 let diff = preview("/p/input", input, &applied, CALM).unwrap();
                 reply["diff"] = json!(diff.unwrap_or_else(|| "(no changes)".to_owned()));
@@ -44,22 +62,28 @@ fn outcome(input: &[u8], call: &Value) -> (Vec<u8>, Value) {
             }
             (applied.content.to_vec(), reply)
         }
-        Err(error) => (input.to_vec(), json!({"error": error.to_string(), "hint": error.hint()})),
+        Err(error) => (
+            input.to_vec(),
+            json!({"error": error.to_string(), "hint": error.hint()}),
+        ),
     }
 }
 
 #[test]
 fn folder_cases() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/edits");
-    let mut cases: Vec<_> =
-        std::fs::read_dir(&root).expect("cases").map(|entry| entry.expect("entry").path()).collect();
+    let mut cases: Vec<_> = std::fs::read_dir(&root)
+        .expect("cases")
+        .map(|entry| entry.expect("entry").path())
+        .collect();
     cases.sort();
     assert!(cases.len() >= 45, "only {} cases", cases.len());
     let mut wrong = String::new();
     for case in cases {
         let read = |name: &str| std::fs::read(case.join(name));
         let input = read("input").expect("input");
-        let call: Value = serde_json::from_slice(&read("call.json").expect("call.json")).expect("JSON");
+        let call: Value =
+            serde_json::from_slice(&read("call.json").expect("call.json")).expect("JSON");
         // Without its own file the expected content is the input.
         let expected = read("expected").unwrap_or_else(|_| input.clone());
         let (bytes, reply) = outcome(&input, &call);
@@ -67,7 +91,8 @@ fn folder_cases() {
             let text = serde_json::to_string_pretty(&reply).expect("JSON") + "\n";
             std::fs::write(case.join("reply.json"), text).expect("reply.json");
         }
-        let wanted: Value = serde_json::from_slice(&read("reply.json").expect("reply.json")).expect("JSON");
+        let wanted: Value =
+            serde_json::from_slice(&read("reply.json").expect("reply.json")).expect("JSON");
         let name = case.file_name().unwrap_or_default().display();
         if bytes != expected {
             let _ = writeln!(
@@ -89,11 +114,13 @@ fn applied(input: &str, edit: &Edit) -> Result<String, EditError> {
         .map(|applied| String::from_utf8(applied.content.to_vec()).expect("UTF-8"))
 }
 
-/// Lines that repeat themselves and differ in indent, ending and case: everything the rules are about.
+/// Lines that repeat themselves and differ in indent, ending and case: everything the rules are
+/// about.
 fn content() -> impl Strategy<Value = String> {
     let line = ("[ \t]{0,3}", "(a|b|ab|A|é|\\{)?", "[ ]?", "(\n|\r\n|\r)");
     let line = line.prop_map(|(indent, body, tail, end)| indent + &body + &tail + &end);
-    (proptest::collection::vec(line, 0..8), "[ab ]{0,3}").prop_map(|(lines, last)| lines.concat() + &last)
+    (proptest::collection::vec(line, 0..8), "[ab ]{0,3}")
+        .prop_map(|(lines, last)| lines.concat() + &last)
 }
 
 fn any_edit() -> impl Strategy<Value = Edit> {
@@ -181,17 +208,35 @@ proptest! {
 
 #[test]
 fn a_deadline_that_passed_stops_the_edit() {
-    let options = Options { bound: Bound { deadline: Some(Instant::now()), cancel: None }, ..CALM };
+    let options = Options {
+        bound: Bound {
+            deadline: Some(Instant::now()),
+            cancel: None,
+        },
+        ..CALM
+    };
     let error = apply(b"a", &[Edit::new("a", "b")], options).unwrap_err();
-    assert_eq!(error, EditError { index: 0, kind: EditErrorKind::TimedOut });
+    assert_eq!(
+        error,
+        EditError {
+            index: 0,
+            kind: EditErrorKind::TimedOut
+        }
+    );
 }
 
 #[test]
 fn costly_patterns_end_in_an_error() {
     // Nothing matches, and to see that, more choices would have to be remembered than may be.
-    let edit = Edit { is_regex: true, ..Edit::new("^(?:(a)|bb)*$(?<!a)", "x") };
+    let edit = Edit {
+        is_regex: true,
+        ..Edit::new("^(?:(a)|bb)*$(?<!a)", "x")
+    };
     let error = apply("a".repeat(1_000_000).as_bytes(), &[edit], CALM).unwrap_err();
-    assert_eq!(error.kind, EditErrorKind::Pattern(crate::pattern::PatternError::TooCostly));
+    assert_eq!(
+        error.kind,
+        EditErrorKind::Pattern(crate::pattern::PatternError::TooCostly)
+    );
 }
 
 #[test]
@@ -231,7 +276,12 @@ fn the_closest_block_of_a_large_file_is_found() {
 fn a_difference_in_a_very_long_line_is_shown_around_its_place() {
     let text = format!("{}needle: one;{}", "x".repeat(300_000), "y".repeat(300_000));
     let error = apply(text.as_bytes(), &[Edit::new("needle: two;", "z")], CALM).unwrap_err();
-    assert!(error.to_string().starts_with("oldText not found: the closest text is at line 1;"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("oldText not found: the closest text is at line 1;"),
+        "{error}"
+    );
     let hint = error.hint().expect("a hint");
     assert!(hint.contains("needle: one;") && hint.len() < 1000, "{hint}");
 }
@@ -241,32 +291,78 @@ fn a_file_of_equal_lines_does_not_take_for_ever() {
     let text = "}\n".repeat(10_000);
     let old = " }\n".repeat(1_000) + "} ";
     let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
-    let EditErrorKind::TextNotFound(cause) = error.kind else { panic!("{error}") };
-    assert_eq!(cause.to_string(), "only the indentation differs at lines 1-1001");
+    let EditErrorKind::TextNotFound(cause) = error.kind else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        cause.to_string(),
+        "only the indentation differs at lines 1-1001"
+    );
     let old = " }\n".repeat(1_000) + "}x} ";
     let error = apply(text.as_bytes(), &[Edit::new(&old, "x")], CALM).unwrap_err();
-    assert!(error.to_string().starts_with("oldText not found: the closest text is at "), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("oldText not found: the closest text is at "),
+        "{error}"
+    );
 }
 
 #[test]
 fn more_places_than_can_be_remembered_are_refused() {
     let text = "l".repeat(MAX_EDIT_PLACES + 1);
-    let edit = Edit { limit: 0, ..Edit::new("l", "m") };
-    let error = apply(text.as_bytes(), std::slice::from_ref(&edit), Options::default()).unwrap_err();
+    let edit = Edit {
+        limit: 0,
+        ..Edit::new("l", "m")
+    };
+    let error = apply(
+        text.as_bytes(),
+        std::slice::from_ref(&edit),
+        Options::default(),
+    )
+    .unwrap_err();
     assert_eq!((error.index, error.kind), (0, EditErrorKind::TooMany));
-    assert!(apply(&text.as_bytes()[1..], std::slice::from_ref(&edit), Options::default()).is_ok());
+    assert!(
+        apply(
+            &text.as_bytes()[1..],
+            std::slice::from_ref(&edit),
+            Options::default()
+        )
+        .is_ok()
+    );
 }
 
 #[test]
 fn a_result_that_no_memory_holds_is_refused_before_it_is_made() {
     let (text, crlf) = ("l".repeat(1_000_000), "l\r\n".repeat(1_000_000));
     let (long, references) = ("n".repeat(2_000), "$&".repeat(2_000));
-    let all = |old: &str, new: &str| Edit { limit: 0, ..Edit::new(old, new) };
+    let all = |old: &str, new: &str| Edit {
+        limit: 0,
+        ..Edit::new(old, new)
+    };
     let cases = [
         (&text, all("l", &long)),
-        (&text, Edit { case_insensitive: true, ..all("L", &long) }),
-        (&text, Edit { is_regex: true, ..all("l", &long) }),
-        (&text, Edit { is_regex: true, ..all("l+", &references) }),
+        (
+            &text,
+            Edit {
+                case_insensitive: true,
+                ..all("L", &long)
+            },
+        ),
+        (
+            &text,
+            Edit {
+                is_regex: true,
+                ..all("l", &long)
+            },
+        ),
+        (
+            &text,
+            Edit {
+                is_regex: true,
+                ..all("l+", &references)
+            },
+        ),
         (&crlf, all("l\n", &long)),
         (&crlf, all("l", &format!("{long}\n"))),
     ];

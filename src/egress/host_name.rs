@@ -4,31 +4,46 @@
 const MAX_NAME_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
 
-/// In lower case and without the final dot; `None` if it is no name of a host. One that ends in a number is none: programs read
-/// such a one as an IPv4 address (`inet_aton(3)`).
+/// In lower case and without the final dot; `None` if it is no name of a host. One that ends in a
+/// number is none: programs read such a one as an IPv4 address (`inet_aton(3)`).
 pub fn canonical(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let is_label = |label: &str| {
         let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         (1..=MAX_LABEL_BYTES).contains(&label.len()) && label.bytes().all(inner)
     };
-    let is_name = text.len() <= MAX_NAME_BYTES && text.split('.').all(is_label) && !ends_in_number(text);
+    let is_name =
+        text.len() <= MAX_NAME_BYTES && text.split('.').all(is_label) && !ends_in_number(text);
     is_name.then(|| text.to_ascii_lowercase())
 }
 
 /// Whether programs read the last label as a number: decimal, octal or hexadecimal.
 pub(super) fn ends_in_number(text: &str) -> bool {
-    let last = text.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    let last = text
+        .rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let hexadecimal = last.strip_prefix("0x");
     hexadecimal.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
         || !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// As it stands in the DNS: labels that are not ASCII as punycode (RFC 3492). No mapping beyond lower case, so it is a proposal
-/// for people and no basis for a decision.
+/// As it stands in the DNS: labels that are not ASCII as punycode (RFC 3492). No mapping beyond
+/// lower case, so it is a proposal for people and no basis for a decision.
 pub(super) fn punycode(name: &str) -> String {
-    let label = |label: &str| if label.is_ascii() { label.to_owned() } else { format!("xn--{}", encode(label)) };
-    name.to_lowercase().split('.').map(label).collect::<Vec<_>>().join(".")
+    let label = |label: &str| {
+        if label.is_ascii() {
+            label.to_owned()
+        } else {
+            format!("xn--{}", encode(label))
+        }
+    };
+    name.to_lowercase()
+        .split('.')
+        .map(label)
+        .collect::<Vec<_>>()
+        .join(".")
 }
 
 /// RFC 3492, 6.3, with its parameters of section 5.
@@ -43,9 +58,20 @@ fn encode(label: &str) -> String {
     if basic > 0 {
         out.push('-');
     }
-    let digit = |value: u32| char::from(if value < 26 { b'a' + value as u8 } else { b'0' + (value - 26) as u8 });
+    let digit = |value: u32| {
+        char::from(if value < 26 {
+            b'a' + value as u8
+        } else {
+            b'0' + (value - 26) as u8
+        })
+    };
     while (done as usize) < code.len() {
-        let least = code.iter().copied().filter(|point| *point >= next).min().unwrap_or(next);
+        let least = code
+            .iter()
+            .copied()
+            .filter(|point| *point >= next)
+            .min()
+            .unwrap_or(next);
         delta = delta.wrapping_add((least - next).wrapping_mul(done + 1));
         next = least;
         for point in &code {
@@ -66,7 +92,11 @@ fn encode(label: &str) -> String {
             }
             out.push(digit(rest));
             bias = {
-                let mut delta = if done == basic { delta / 700 } else { delta / 2 };
+                let mut delta = if done == basic {
+                    delta / 700
+                } else {
+                    delta / 2
+                };
                 delta += delta / (done + 1);
                 let mut shift = 0;
                 while delta > (BASE - LEAST) * MOST / 2 {

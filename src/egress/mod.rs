@@ -1,5 +1,5 @@
-//! Which hosts commands may reach, and with which requests: rules, and the decision about one connection or request. No socket, no
-//! file.
+//! Which hosts commands may reach, and with which requests: rules, and the decision about one
+//! connection or request. No socket, no file.
 
 mod credentials;
 mod host_name;
@@ -10,7 +10,9 @@ mod rules;
 mod sets;
 mod special_addresses;
 
-pub use credentials::{Concealer, Credential, Credentials, MAX_SECRET_BYTES, Pair, Place, Scheme, Secret};
+pub use credentials::{
+    Concealer, Credential, Credentials, MAX_SECRET_BYTES, Pair, Place, Scheme, Secret,
+};
 pub use host_name::canonical;
 pub use needed::rules_for;
 pub use request::RequestLine;

@@ -6,15 +6,21 @@ use super::rule::Destination;
 use super::rules::Rules;
 use super::sets::SETS;
 
-/// Rules that allow these, as `--allow-net` takes them. A set stands for its hosts if at least half of its rules were needed: else it
-/// would allow much that was not.
+/// Rules that allow these, as `--allow-net` takes them. A set stands for its hosts if at least half
+/// of its rules were needed: else it would allow much that was not.
 pub fn rules_for(needed: &BTreeSet<Destination>) -> Vec<String> {
     let mut left: Vec<&Destination> = needed.iter().collect();
     let mut texts = Vec::new();
     for set in SETS {
-        let rules: Vec<Rules> =
-            set.rules.iter().filter_map(|rule| Rules::new(&[(*rule).to_owned()], &[]).ok()).collect();
-        let used = rules.iter().filter(|rule| left.iter().any(|to| rule.allows(to))).count();
+        let rules: Vec<Rules> = set
+            .rules
+            .iter()
+            .filter_map(|rule| Rules::new(&[(*rule).to_owned()], &[]).ok())
+            .collect();
+        let used = rules
+            .iter()
+            .filter(|rule| left.iter().any(|to| rule.allows(to)))
+            .count();
         if used > 0 && 2 * used >= rules.len() {
             texts.push(format!("@{}", set.names[0]));
             left.retain(|to| !rules.iter().any(|rule| rule.allows(to)));
@@ -36,15 +42,35 @@ mod tests {
     fn sets_stand_for_their_hosts_and_all_is_allowed_that_was_needed() {
         type Places = &'static [(&'static str, u16)];
         let to = |(host, port): &(&str, u16)| {
-            let host = host.parse().map_or_else(|_| Host::Name((*host).to_owned()), Host::Address);
-            Destination { transport: Transport::Tcp, host, port: *port }
+            let host = host
+                .parse()
+                .map_or_else(|_| Host::Name((*host).to_owned()), Host::Address);
+            Destination {
+                transport: Transport::Tcp,
+                host,
+                port: *port,
+            }
         };
         let cases: [(Places, &[&str]); 4] = [
             (&[("registry.npmjs.org", 443)], &["@npm"]),
-            (&[("pypi.org", 443), ("pypi.org", 80), ("files.pythonhosted.org", 443)], &["@pypi", "pypi.org"]),
-            (&[("github.com", 443), ("a.example", 443), ("a.example", 80)], &["a.example", "github.com"]),
             (
-                &[("git.corp.example", 22), ("10.0.0.9", 22), ("2001:db8::1", 443)],
+                &[
+                    ("pypi.org", 443),
+                    ("pypi.org", 80),
+                    ("files.pythonhosted.org", 443),
+                ],
+                &["@pypi", "pypi.org"],
+            ),
+            (
+                &[("github.com", 443), ("a.example", 443), ("a.example", 80)],
+                &["a.example", "github.com"],
+            ),
+            (
+                &[
+                    ("git.corp.example", 22),
+                    ("10.0.0.9", 22),
+                    ("2001:db8::1", 443),
+                ],
                 &["git.corp.example:22", "10.0.0.9:22", "2001:db8::1"],
             ),
         ];

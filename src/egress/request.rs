@@ -1,7 +1,8 @@
 //! What a rule says of requests of HTTP: over TLS or not, with which methods, for which paths.
 //!
-//! A path is read in one way only: its segments, each decoded once. Where servers differ about what is meant (`/a/../b`, `/a%2Fb`,
-//! `/a;b`, `//`), it has no such reading. A rule that allows takes such a path only if it takes all; one that denies takes it always.
+//! A path is read in one way only: its segments, each decoded once. Where servers differ about what
+//! is meant (`/a/../b`, `/a%2Fb`, `/a;b`, `//`), it has no such reading. A rule that allows takes
+//! such a path only if it takes all; one that denies takes it always.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,9 +12,16 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::limits::MAX_PROPOSED_PATH_BYTES;
 
-/// How a rule writes a segment: `*` alone would be any one, and a shell shall not read anything into it.
-const ENCODED: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':').remove(b'@').remove(b'+');
+/// How a rule writes a segment: `*` alone would be any one, and a shell shall not read anything
+/// into it.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'+');
 
 /// A request, as far as rules are about it.
 #[derive(Clone, Copy, Debug)]
@@ -48,15 +56,22 @@ enum Segment {
     Any,
 }
 
-/// The segments of a path, or nothing if it can be read in several ways. Only the last one may be empty.
+/// The segments of a path, or nothing if it can be read in several ways. Only the last one may be
+/// empty.
 pub(super) struct Path<'a>(Option<Vec<Cow<'a, str>>>);
 
 impl<'a> Path<'a> {
     pub(super) fn read(text: &'a str) -> Self {
-        let Some(rest) = text.strip_prefix('/') else { return Self(None) };
+        let Some(rest) = text.strip_prefix('/') else {
+            return Self(None);
+        };
         let last = rest.split('/').count() - 1;
         let segments = rest.split('/').enumerate();
-        Self(segments.map(|(at, text)| segment(text).filter(|segment| at == last || !segment.is_empty())).collect())
+        Self(
+            segments
+                .map(|(at, text)| segment(text).filter(|segment| at == last || !segment.is_empty()))
+                .collect(),
+        )
     }
 
     pub(super) fn is_odd(&self) -> bool {
@@ -68,14 +83,18 @@ impl<'a> Path<'a> {
 fn segment(text: &str) -> Option<Cow<'_, str>> {
     let decoded = percent_decode_str(text).decode_utf8().ok()?;
     // Also what stands for nothing (`%zz`), or is decoded twice by some (`%2541`), leaves a `%`.
-    let is_odd = |next: char| matches!(next, '/' | '\\' | '%' | ';' | '?' | '#') || next.is_control();
+    let is_odd =
+        |next: char| matches!(next, '/' | '\\' | '%' | ';' | '?' | '#') || next.is_control();
     (!decoded.contains(is_odd) && decoded != "." && decoded != "..").then_some(decoded)
 }
 
 impl PathPattern {
     /// All paths.
     pub(super) fn all() -> Self {
-        Self { segments: Vec::new(), is_open: true }
+        Self {
+            segments: Vec::new(),
+            is_open: true,
+        }
     }
 
     fn is_all(&self) -> bool {
@@ -84,7 +103,9 @@ impl PathPattern {
 
     pub(super) fn read(text: &str) -> Result<Self, Cow<'static, str>> {
         if let Some(mark) = text.find(['?', '#']) {
-            return Err(format!("has `{}`, and a path ends before that", &text[mark..=mark]).into());
+            return Err(
+                format!("has `{}`, and a path ends before that", &text[mark..=mark]).into(),
+            );
         }
         let rest = text.strip_prefix('/').unwrap_or(text);
         let (rest, is_open) = match rest.strip_suffix("**") {
@@ -92,27 +113,48 @@ impl PathPattern {
             Some(before) => (before.strip_suffix('/').ok_or(STAR)?, true),
             None => (rest, false),
         };
-        let last = if is_open { None } else { Some(rest.split('/').count() - 1) };
+        let last = if is_open {
+            None
+        } else {
+            Some(rest.split('/').count() - 1)
+        };
         let read = |(at, text)| match text {
             "*" => Ok(Segment::Any),
             text if text.contains('*') => Err(STAR),
             text => match segment(text) {
-                Some(text) if Some(at) == last || !text.is_empty() => Ok(Segment::Is(text.into_owned())),
+                Some(text) if Some(at) == last || !text.is_empty() => {
+                    Ok(Segment::Is(text.into_owned()))
+                }
                 _ => Err(
                     "has a path that servers read in several ways; `.`, `..`, `//`, `;`, `\\` and what stands for `/` or \
                           `%` are not allowed in it",
                 ),
             },
         };
-        let segments = rest.split('/').enumerate().map(read).collect::<Result<_, &str>>()?;
+        let segments = rest
+            .split('/')
+            .enumerate()
+            .map(read)
+            .collect::<Result<_, &str>>()?;
         Ok(Self { segments, is_open })
     }
 
     /// Those of one path, or, if it is odd or long, all.
     fn of(path: &Path<'_>) -> Self {
-        let segments = path.0.iter().flatten().map(|text| Segment::Is(text.clone().into_owned()));
-        let one = Self { segments: segments.collect(), is_open: path.0.is_none() };
-        if one.to_string().len() > MAX_PROPOSED_PATH_BYTES { Self::all() } else { one }
+        let segments = path
+            .0
+            .iter()
+            .flatten()
+            .map(|text| Segment::Is(text.clone().into_owned()));
+        let one = Self {
+            segments: segments.collect(),
+            is_open: path.0.is_none(),
+        };
+        if one.to_string().len() > MAX_PROPOSED_PATH_BYTES {
+            Self::all()
+        } else {
+            one
+        }
     }
 
     fn has(&self, path: &[Cow<'_, str>], is_same: fn(&str, &str) -> bool) -> bool {
@@ -120,8 +162,11 @@ impl PathPattern {
             Segment::Is(one) => is_same(one, text),
             Segment::Any => !text.is_empty(),
         };
-        let long_enough =
-            if self.is_open { path.len() > self.segments.len() } else { path.len() == self.segments.len() };
+        let long_enough = if self.is_open {
+            path.len() > self.segments.len()
+        } else {
+            path.len() == self.segments.len()
+        };
         long_enough && self.segments.iter().zip(path).all(fits)
     }
 
@@ -131,55 +176,91 @@ impl PathPattern {
             (one, other) => one == other,
         };
         let (own, others) = (self.segments.len(), other.segments.len());
-        let long_enough = if self.is_open { others + usize::from(other.is_open) > own } else { own == others };
-        long_enough && (self.is_open || !other.is_open) && self.segments.iter().zip(&other.segments).all(covers)
+        let long_enough = if self.is_open {
+            others + usize::from(other.is_open) > own
+        } else {
+            own == others
+        };
+        long_enough
+            && (self.is_open || !other.is_open)
+            && self.segments.iter().zip(&other.segments).all(covers)
     }
 }
 
-const STAR: &str =
-    "has a `*` in the wrong place of its path; it stands for a whole segment, and `**` for all that follows";
+const STAR: &str = "has a `*` in the wrong place of its path; it stands for a whole segment, and `**` for all that follows";
 
 impl Requests {
     /// The rule's method and what follows the scheme. Methods are `None` if it names none.
-    pub(super) fn read(is_tls: bool, methods: Option<&str>, path: Option<&str>) -> Result<Self, Cow<'static, str>> {
-        let methods: BTreeSet<String> = methods.into_iter().flat_map(|all| all.split(',')).map(str::to_owned).collect();
+    pub(super) fn read(
+        is_tls: bool,
+        methods: Option<&str>,
+        path: Option<&str>,
+    ) -> Result<Self, Cow<'static, str>> {
+        let methods: BTreeSet<String> = methods
+            .into_iter()
+            .flat_map(|all| all.split(','))
+            .map(str::to_owned)
+            .collect();
         if let Some(method) = methods.iter().find(|method| !is_method(method)) {
             return Err(format!(
                 "has the method `{method}`; capital letters are allowed, and commas: GET,HEAD https://..."
             )
             .into());
         }
-        Ok(Self { is_tls, methods, path: path.map_or_else(|| Ok(PathPattern::all()), PathPattern::read)? })
+        Ok(Self {
+            is_tls,
+            methods,
+            path: path.map_or_else(|| Ok(PathPattern::all()), PathPattern::read)?,
+        })
     }
 
     /// The least that allows this request.
     pub(super) fn of(asked: RequestLine<'_>) -> Self {
-        let methods = if asked.may_switch { BTreeSet::new() } else { BTreeSet::from([asked.method.to_owned()]) };
-        Self { is_tls: asked.is_tls, methods, path: PathPattern::of(&Path::read(asked.path)) }
+        let methods = if asked.may_switch {
+            BTreeSet::new()
+        } else {
+            BTreeSet::from([asked.method.to_owned()])
+        };
+        Self {
+            is_tls: asked.is_tls,
+            methods,
+            path: PathPattern::of(&Path::read(asked.path)),
+        }
     }
 
     pub(super) fn allow(&self, asked: RequestLine<'_>, path: &Path<'_>) -> bool {
-        let has_path = path.0.as_ref().map_or(self.path.is_all(), |path| self.path.has(path, str::eq));
-        let has_method = self.methods.is_empty() || !asked.may_switch && self.methods.contains(asked.method);
+        let has_path = path
+            .0
+            .as_ref()
+            .map_or(self.path.is_all(), |path| self.path.has(path, str::eq));
+        let has_method =
+            self.methods.is_empty() || !asked.may_switch && self.methods.contains(asked.method);
         self.is_tls == asked.is_tls && has_method && has_path
     }
 
     /// The same of a rule that denies: where servers differ, it holds.
     pub(super) fn deny(&self, asked: RequestLine<'_>, path: &Path<'_>) -> bool {
-        let has_path = path.0.as_ref().is_none_or(|path| self.path.has(path, str::eq_ignore_ascii_case));
+        let has_path = path
+            .0
+            .as_ref()
+            .is_none_or(|path| self.path.has(path, str::eq_ignore_ascii_case));
         let has_method = self.methods.is_empty() || self.methods.contains(asked.method);
         self.is_tls == asked.is_tls && has_method && has_path
     }
 
     pub(super) fn cover(&self, other: &Self) -> bool {
-        let methods = self.methods.is_empty() || !other.methods.is_empty() && other.methods.is_subset(&self.methods);
+        let methods = self.methods.is_empty()
+            || !other.methods.is_empty() && other.methods.is_subset(&self.methods);
         self.is_tls == other.is_tls && methods && self.path.covers(&other.path)
     }
 }
 
 /// Whether all servers read a method in the same way: some take it in small letters, too.
 pub(super) fn is_method(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte == b'-')
 }
 
 impl fmt::Display for PathPattern {
@@ -190,7 +271,11 @@ impl fmt::Display for PathPattern {
                 Segment::Any => out.write_str("/*")?,
             }
         }
-        if self.is_open { out.write_str("/**") } else { Ok(()) }
+        if self.is_open {
+            out.write_str("/**")
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -208,7 +293,11 @@ pub(super) mod tests {
             }).prop_map(Segment::Is),
             2 => Just(Segment::Any),
         ];
-        let path = (proptest::collection::vec(segment, 0..4), any::<bool>(), any::<bool>());
+        let path = (
+            proptest::collection::vec(segment, 0..4),
+            any::<bool>(),
+            any::<bool>(),
+        );
         let path = path.prop_map(|(mut segments, is_open, ends_in_slash)| {
             if !is_open && (segments.is_empty() || ends_in_slash) {
                 segments.push(Segment::Is(String::new()));
@@ -216,7 +305,11 @@ pub(super) mod tests {
             PathPattern { segments, is_open }
         });
         let methods = proptest::collection::btree_set(prop_oneof!["GET", "PUT"], 0..3);
-        (any::<bool>(), methods, path).prop_map(|(is_tls, methods, path)| Requests { is_tls, methods, path })
+        (any::<bool>(), methods, path).prop_map(|(is_tls, methods, path)| Requests {
+            is_tls,
+            methods,
+            path,
+        })
     }
 
     /// Reads a pattern as a regular expression over paths in which nothing is encoded.
@@ -225,9 +318,15 @@ pub(super) mod tests {
             Segment::Is(text) => regex_syntax::escape(text),
             Segment::Any => "[^/]+".to_owned(),
         };
-        let segments: String = pattern.segments.iter().map(|one| "/".to_owned() + &segment(one)).collect();
+        let segments: String = pattern
+            .segments
+            .iter()
+            .map(|one| "/".to_owned() + &segment(one))
+            .collect();
         let rest = if pattern.is_open { "/.*" } else { "" };
-        regex_automata::meta::Regex::new(&format!("^{segments}{rest}$")).unwrap().is_match(path)
+        regex_automata::meta::Regex::new(&format!("^{segments}{rest}$"))
+            .unwrap()
+            .is_match(path)
     }
 
     proptest! {

@@ -122,17 +122,33 @@ impl Destination {
             Host::Name(name) => Hosts::Name(name.clone()),
             Host::Address(address) => {
                 let address = address.to_canonical();
-                Hosts::Network(Network { first: address, prefix: Network::bits(address) })
+                Hosts::Network(Network {
+                    first: address,
+                    prefix: Network::bits(address),
+                })
             }
         };
         let is_web = self.transport == Transport::Tcp && WEB.contains(&self.port);
-        let ports = if is_web { Ports::Web } else { Ports::One(self.port) };
-        Rule { transport: self.transport, hosts, ports, requests: None }
+        let ports = if is_web {
+            Ports::Web
+        } else {
+            Ports::One(self.port)
+        };
+        Rule {
+            transport: self.transport,
+            hosts,
+            ports,
+            requests: None,
+        }
     }
 
     /// The same for a request.
     pub fn rule_for(&self, asked: RequestLine<'_>) -> Rule {
-        Rule { ports: Ports::One(self.port), requests: Some(Requests::of(asked)), ..self.rule() }
+        Rule {
+            ports: Ports::One(self.port),
+            requests: Some(Requests::of(asked)),
+            ..self.rule()
+        }
     }
 }
 
@@ -140,17 +156,28 @@ impl FromStr for Rule {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
-        let error = |why: Cow<'static, str>| RuleError { rule: text.to_owned(), why };
-        let (before, rest) = text.split_once("://").map_or((None, text), |(before, rest)| (Some(before), rest));
+        let error = |why: Cow<'static, str>| RuleError {
+            rule: text.to_owned(),
+            why,
+        };
+        let (before, rest) = text
+            .split_once("://")
+            .map_or((None, text), |(before, rest)| (Some(before), rest));
         let (methods, scheme) = match before.map(|before| before.split_once(' ').ok_or(before)) {
             None if text.contains(' ') => {
-                return Err(error("has a method and no scheme, such as GET https://...".into()));
+                return Err(error(
+                    "has a method and no scheme, such as GET https://...".into(),
+                ));
             }
             None => (None, None),
             Some(Ok((methods, scheme))) => (Some(methods), Some(scheme)),
             Some(Err(scheme)) => (None, Some(scheme)),
         };
-        let transport = if scheme == Some("udp") { Transport::Udp } else { Transport::Tcp };
+        let transport = if scheme == Some("udp") {
+            Transport::Udp
+        } else {
+            Transport::Tcp
+        };
         let scheme = match scheme {
             None | Some("udp") => None,
             Some("http") => Some(80),
@@ -164,7 +191,9 @@ impl FromStr for Rule {
             }
         };
         let behind_host = rest.find(']').unwrap_or(0);
-        let path = scheme.and_then(|_| rest[behind_host..].find('/')).map(|at| rest.split_at(behind_host + at));
+        let path = scheme
+            .and_then(|_| rest[behind_host..].find('/'))
+            .map(|at| rest.split_at(behind_host + at));
         let (rest, path) = path.map_or((rest, None), |(rest, path)| (rest, Some(path)));
         let (host, port) = split(rest).map_err(error)?;
         if transport == Transport::Udp && (methods.is_some() || port.is_none()) {
@@ -177,22 +206,42 @@ impl FromStr for Rule {
             (None, Some(port)) => Ports::One(port),
             (Some("*"), _) => Ports::All,
             (Some(port), _) => match port.parse() {
-                Ok(number @ 1..) if port.bytes().all(|byte| byte.is_ascii_digit()) => Ports::One(number),
-                _ => return Err(error(format!("has the port `{port}`; 1 to 65535 or `*` is allowed").into())),
+                Ok(number @ 1..) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    Ports::One(number)
+                }
+                _ => {
+                    return Err(error(
+                        format!("has the port `{port}`; 1 to 65535 or `*` is allowed").into(),
+                    ));
+                }
             },
         };
         if (transport, ports) == (Transport::Udp, Ports::One(NAMES_PORT)) {
-            return Err(error("never matches: the server itself answers what is sent to port 53 over UDP".into()));
+            return Err(error(
+                "never matches: the server itself answers what is sent to port 53 over UDP".into(),
+            ));
         }
         let hosts = hosts(host).map_err(error)?;
-        let is_length = |path: &str| path.len() > 1 && path.bytes().skip(1).all(|byte| byte.is_ascii_digit());
-        if matches!(hosts, Hosts::Network(_)) && !rest.starts_with('[') && path.is_some_and(is_length) {
-            return Err(error("has a path that may be the length of a prefix; a network is in brackets there".into()));
+        let is_length =
+            |path: &str| path.len() > 1 && path.bytes().skip(1).all(|byte| byte.is_ascii_digit());
+        if matches!(hosts, Hosts::Network(_))
+            && !rest.starts_with('[')
+            && path.is_some_and(is_length)
+        {
+            return Err(error(
+                "has a path that may be the length of a prefix; a network is in brackets there"
+                    .into(),
+            ));
         }
         let is_tls = scheme == Some(443);
         let is_about_requests = methods.is_some() || path.is_some();
         let requests = is_about_requests.then(|| Requests::read(is_tls, methods, path));
-        Ok(Self { transport, hosts, ports, requests: requests.transpose().map_err(error)? })
+        Ok(Self {
+            transport,
+            hosts,
+            ports,
+            requests: requests.transpose().map_err(error)?,
+        })
     }
 }
 
@@ -213,20 +262,27 @@ fn split(text: &str) -> Result<(&str, Option<&str>), Cow<'static, str>> {
 }
 
 fn hosts(text: &str) -> Result<Hosts, Cow<'static, str>> {
-    let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+    let (address, prefix) = text
+        .split_once('/')
+        .map_or((text, None), |(address, prefix)| (address, Some(prefix)));
     if let Ok(address) = address.parse::<IpAddr>() {
         return network(address, prefix).map(Hosts::Network);
     }
     if prefix.is_some() && canonical(address).is_some() {
         return Err(format!("has a path and no scheme, such as https://{text}").into());
     }
-    if prefix.is_some() || address.contains(':') || ends_in_number(address.strip_suffix('.').unwrap_or(address)) {
+    if prefix.is_some()
+        || address.contains(':')
+        || ends_in_number(address.strip_suffix('.').unwrap_or(address))
+    {
         return Err("is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32".into());
     }
     if !text.is_ascii() {
         return Err(format!("is not ASCII; write it as `{}`", punycode(text)).into());
     }
-    let (below, name) = text.strip_prefix("*.").map_or((false, text), |name| (true, name));
+    let (below, name) = text
+        .strip_prefix("*.")
+        .map_or((false, text), |name| (true, name));
     if name.contains('*') {
         return Err(
             "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com".into()
@@ -239,7 +295,11 @@ fn hosts(text: &str) -> Result<Hosts, Cow<'static, str>> {
             "never matches: programs know the address of that themselves; name it, such as 127.0.0.1:3000".into()
         );
     }
-    Ok(if below { Hosts::Below(name) } else { Hosts::Name(name) })
+    Ok(if below {
+        Hosts::Below(name)
+    } else {
+        Hosts::Name(name)
+    })
 }
 
 fn network(address: IpAddr, prefix: Option<&str>) -> Result<Network, Cow<'static, str>> {
@@ -247,7 +307,9 @@ fn network(address: IpAddr, prefix: Option<&str>) -> Result<Network, Cow<'static
     let prefix = match prefix.map(str::parse) {
         None => bits,
         Some(Ok(prefix)) if (1..=bits).contains(&prefix) => prefix,
-        Some(_) => return Err(format!("has no good length of a prefix; 1 to {bits} is allowed").into()),
+        Some(_) => {
+            return Err(format!("has no good length of a prefix; 1 to {bits} is allowed").into());
+        }
     };
     // What is IPv4 in IPv6's clothes (`::ffff:192.0.2.1`) is IPv4 to the kernel.
     let (address, prefix) = match address.to_canonical() {
@@ -256,7 +318,11 @@ fn network(address: IpAddr, prefix: Option<&str>) -> Result<Network, Cow<'static
     };
     let network = Network::around(address, prefix);
     if network.first != address {
-        return Err(format!("has bits beyond its prefix; the network is {}/{prefix}", network.first).into());
+        return Err(format!(
+            "has bits beyond its prefix; the network is {}/{prefix}",
+            network.first
+        )
+        .into());
     }
     Ok(network)
 }
@@ -266,18 +332,31 @@ impl fmt::Display for Rule {
         let hosts = match &self.hosts {
             Hosts::Name(name) => name.clone(),
             Hosts::Below(name) => format!("*.{name}"),
-            Hosts::Network(Network { first, prefix }) if *prefix == Network::bits(*first) => first.to_string(),
+            Hosts::Network(Network { first, prefix }) if *prefix == Network::bits(*first) => {
+                first.to_string()
+            }
             Hosts::Network(Network { first, prefix }) => format!("{first}/{prefix}"),
         };
-        if let Some(Requests { is_tls, methods, .. }) = &self.requests {
+        if let Some(Requests {
+            is_tls, methods, ..
+        }) = &self.requests
+        {
             let methods: Vec<&str> = methods.iter().map(String::as_str).collect();
             let space = if methods.is_empty() { "" } else { " " };
-            write!(out, "{}{space}{}://", methods.join(","), if *is_tls { "https" } else { "http" })?;
+            write!(
+                out,
+                "{}{space}{}://",
+                methods.join(","),
+                if *is_tls { "https" } else { "http" }
+            )?;
         }
         if self.transport == Transport::Udp {
             out.write_str("udp://")?;
         }
-        let of_scheme = self.requests.as_ref().map(|requests| Ports::One(if requests.is_tls { 443 } else { 80 }));
+        let of_scheme = self
+            .requests
+            .as_ref()
+            .map(|requests| Ports::One(if requests.is_tls { 443 } else { 80 }));
         let ports = match self.ports {
             Ports::Web => None,
             ports if Some(ports) == of_scheme => None,
@@ -293,7 +372,9 @@ impl fmt::Display for Rule {
         if let Some(ports) = ports {
             write!(out, ":{ports}")?;
         }
-        self.requests.as_ref().map_or(Ok(()), |requests| write!(out, "{}", requests.path))
+        self.requests
+            .as_ref()
+            .map_or(Ok(()), |requests| write!(out, "{}", requests.path))
     }
 }
 
@@ -312,7 +393,11 @@ impl fmt::Display for Destination {
         if self.transport == Transport::Udp {
             out.write_str("udp://")?;
         }
-        if host.contains(':') { write!(out, "[{host}]:{}", self.port) } else { write!(out, "{host}:{}", self.port) }
+        if host.contains(':') {
+            write!(out, "[{host}]:{}", self.port)
+        } else {
+            write!(out, "{host}:{}", self.port)
+        }
     }
 }
 
@@ -337,11 +422,20 @@ pub(super) mod tests {
             ("[::1]:80", "[::1]:80"),
             ("[2001:db8::/32]", "2001:db8::/32"),
             ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
-            ("GET https://API.github.com:443/repos/**", "GET https://api.github.com/repos/**"),
+            (
+                "GET https://API.github.com:443/repos/**",
+                "GET https://api.github.com/repos/**",
+            ),
             ("POST,GET https://a.b", "GET,POST https://a.b/**"),
             ("https://a.b/", "https://a.b/"),
-            ("http://a.b:*/v1/*/%6Fb(s)/x", "http://a.b:*/v1/*/ob%28s%29/x"),
-            ("POST http://10.0.0.5:8080/hook", "POST http://10.0.0.5:8080/hook"),
+            (
+                "http://a.b:*/v1/*/%6Fb(s)/x",
+                "http://a.b:*/v1/*/ob%28s%29/x",
+            ),
+            (
+                "POST http://10.0.0.5:8080/hook",
+                "POST http://10.0.0.5:8080/hook",
+            ),
             ("http://[10.0.0.0/8]/9", "http://[10.0.0.0/8]/9"),
             ("https://[::1]:80/%2A", "https://[::1]:80/%2A"),
             ("udp://NTP.example.com.:123", "udp://ntp.example.com:123"),
@@ -350,22 +444,39 @@ pub(super) mod tests {
             ("udp://10.0.0.0/8:443", "udp://10.0.0.0/8:443"),
         ];
         for (text, expected) in cases {
-            assert_eq!(text.parse::<Rule>().map(|rule| rule.to_string()), Ok(expected.to_owned()), "{text}");
+            assert_eq!(
+                text.parse::<Rule>().map(|rule| rule.to_string()),
+                Ok(expected.to_owned()),
+                "{text}"
+            );
         }
     }
 
     const ODD: &str = "has a path that servers read in several ways; `.`, `..`, `//`, `;`, `\\` and what stands for `/` or `%` \
                        are not allowed in it";
 
-    const UDP: &str = "is about UDP, which has a host and a port alone, such as udp://ntp.example.com:123";
+    const UDP: &str =
+        "is about UDP, which has a host and a port alone, such as udp://ntp.example.com:123";
 
     #[test]
     fn what_is_no_rule_is_refused_with_the_reason() {
         let cases = [
-            ("example.com:0", "has the port `0`; 1 to 65535 or `*` is allowed"),
-            ("example.com:+80", "has the port `+80`; 1 to 65535 or `*` is allowed"),
-            ("example.com:65536", "has the port `65536`; 1 to 65535 or `*` is allowed"),
-            ("example.com:", "has the port ``; 1 to 65535 or `*` is allowed"),
+            (
+                "example.com:0",
+                "has the port `0`; 1 to 65535 or `*` is allowed",
+            ),
+            (
+                "example.com:+80",
+                "has the port `+80`; 1 to 65535 or `*` is allowed",
+            ),
+            (
+                "example.com:65536",
+                "has the port `65536`; 1 to 65535 or `*` is allowed",
+            ),
+            (
+                "example.com:",
+                "has the port ``; 1 to 65535 or `*` is allowed",
+            ),
             (
                 "a.*.com",
                 "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com",
@@ -374,20 +485,50 @@ pub(super) mod tests {
                 "*example.com",
                 "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com",
             ),
-            ("*", "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com"),
-            ("bücher.example", "is not ASCII; write it as `xn--bcher-kva.example`"),
-            ("010.0.0.1", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
+            (
+                "*",
+                "has a `*` in the wrong place; it stands for whole labels before a name, such as *.example.com",
+            ),
+            (
+                "bücher.example",
+                "is not ASCII; write it as `xn--bcher-kva.example`",
+            ),
+            (
+                "010.0.0.1",
+                "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
+            ),
             (
                 "localhost:3000",
                 "never matches: programs know the address of that themselves; name it, such as 127.0.0.1:3000",
             ),
-            ("example.com/path", "has a path and no scheme, such as https://example.com/path"),
-            ("0x7f.1", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
-            ("2130706433", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
-            ("127.0.0.1.", "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32"),
-            ("10.0.0.1/8", "has bits beyond its prefix; the network is 10.0.0.0/8"),
-            ("10.0.0.0/33", "has no good length of a prefix; 1 to 32 is allowed"),
-            ("0.0.0.0/0", "has no good length of a prefix; 1 to 32 is allowed"),
+            (
+                "example.com/path",
+                "has a path and no scheme, such as https://example.com/path",
+            ),
+            (
+                "0x7f.1",
+                "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
+            ),
+            (
+                "2130706433",
+                "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
+            ),
+            (
+                "127.0.0.1.",
+                "is no address; write it as 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32",
+            ),
+            (
+                "10.0.0.1/8",
+                "has bits beyond its prefix; the network is 10.0.0.0/8",
+            ),
+            (
+                "10.0.0.0/33",
+                "has no good length of a prefix; 1 to 32 is allowed",
+            ),
+            (
+                "0.0.0.0/0",
+                "has no good length of a prefix; 1 to 32 is allowed",
+            ),
             ("[::1", "has no `]`"),
             ("[::1]80", "has something other than a port after `]`"),
             (
@@ -395,17 +536,32 @@ pub(super) mod tests {
                 "has the scheme `ftp`; http, https and udp are known, and any other protocol is a host and a port, \
               such as db.example.com:5432",
             ),
-            ("GET example.com", "has a method and no scheme, such as GET https://..."),
+            (
+                "GET example.com",
+                "has a method and no scheme, such as GET https://...",
+            ),
             ("udp://example.com", UDP),
             ("GET udp://example.com:443", UDP),
-            ("udp://example.com:53", "never matches: the server itself answers what is sent to port 53 over UDP"),
-            ("udp://example.com:0", "has the port `0`; 1 to 65535 or `*` is allowed"),
-            ("udp://example.com:443/a", "has the port `443/a`; 1 to 65535 or `*` is allowed"),
+            (
+                "udp://example.com:53",
+                "never matches: the server itself answers what is sent to port 53 over UDP",
+            ),
+            (
+                "udp://example.com:0",
+                "has the port `0`; 1 to 65535 or `*` is allowed",
+            ),
+            (
+                "udp://example.com:443/a",
+                "has the port `443/a`; 1 to 65535 or `*` is allowed",
+            ),
             (
                 "get https://example.com",
                 "has the method `get`; capital letters are allowed, and commas: GET,HEAD https://...",
             ),
-            ("GET, https://a.b/", "has the method ``; capital letters are allowed, and commas: GET,HEAD https://..."),
+            (
+                "GET, https://a.b/",
+                "has the method ``; capital letters are allowed, and commas: GET,HEAD https://...",
+            ),
             ("https://a.b/c?d", "has `?`, and a path ends before that"),
             (
                 "https://a.b/c*",
@@ -419,7 +575,10 @@ pub(super) mod tests {
             ("https://a.b/c%2fd", ODD),
             ("https://a.b/c//**", ODD),
             ("https://a.b/%zz", ODD),
-            ("https://10.0.0.0/8", "has a path that may be the length of a prefix; a network is in brackets there"),
+            (
+                "https://10.0.0.0/8",
+                "has a path that may be the length of a prefix; a network is in brackets there",
+            ),
             ("", "is no name of a host, no address and no set (@npm)"),
             ("a..b", "is no name of a host, no address and no set (@npm)"),
         ];
@@ -434,22 +593,51 @@ pub(super) mod tests {
 
     #[test]
     fn a_destination_names_the_rule_that_allows_it() {
-        let at = |host: Host, port| Destination { transport: Transport::Tcp, host, port };
+        let at = |host: Host, port| Destination {
+            transport: Transport::Tcp,
+            host,
+            port,
+        };
         let name = || Host::Name("example.com".to_owned());
         let cases = [
             (at(name(), 443), "example.com:443", "example.com"),
             (at(name(), 5432), "example.com:5432", "example.com:5432"),
-            (at(Host::Address("::ffff:10.0.0.1".parse().unwrap()), 80), "10.0.0.1:80", "10.0.0.1"),
-            (at(Host::Address("2001:db8::1".parse().unwrap()), 8), "[2001:db8::1]:8", "[2001:db8::1]:8"),
+            (
+                at(Host::Address("::ffff:10.0.0.1".parse().unwrap()), 80),
+                "10.0.0.1:80",
+                "10.0.0.1",
+            ),
+            (
+                at(Host::Address("2001:db8::1".parse().unwrap()), 8),
+                "[2001:db8::1]:8",
+                "[2001:db8::1]:8",
+            ),
         ];
         for (destination, shown, rule) in cases {
-            assert_eq!((destination.to_string().as_str(), destination.rule().to_string().as_str()), (shown, rule));
+            assert_eq!(
+                (
+                    destination.to_string().as_str(),
+                    destination.rule().to_string().as_str()
+                ),
+                (shown, rule)
+            );
         }
         let long = format!("/{}", "a".repeat(200));
-        let asked = |method, path, may_switch| RequestLine { is_tls: true, method, path, may_switch };
+        let asked = |method, path, may_switch| RequestLine {
+            is_tls: true,
+            method,
+            path,
+            may_switch,
+        };
         let cases = [
-            (asked("POST", "/repos/x", false), "POST https://example.com/repos/x"),
-            (asked("GET", "/a/'$(id)", false), "GET https://example.com/a/%27%24%28id%29"),
+            (
+                asked("POST", "/repos/x", false),
+                "POST https://example.com/repos/x",
+            ),
+            (
+                asked("GET", "/a/'$(id)", false),
+                "GET https://example.com/a/%27%24%28id%29",
+            ),
             (asked("GET", "/a/../b", false), "GET https://example.com/**"),
             (asked("GET", &long, false), "GET https://example.com/**"),
             (asked("GET", "/socket", true), "https://example.com/socket"),
@@ -467,21 +655,45 @@ pub(super) mod tests {
         ];
         let name = "[ab](\\.[ab]){0,3}\\.c";
         let network = prop_oneof![
-            (any::<u32>(), 1..=32_u8).prop_map(|(bits, prefix)| Network::around(Ipv4Addr::from(bits).into(), prefix)),
-            (any::<u128>(), 1..=128_u8).prop_map(|(bits, prefix)| Network::around(Ipv6Addr::from(bits).into(), prefix)),
+            (any::<u32>(), 1..=32_u8)
+                .prop_map(|(bits, prefix)| Network::around(Ipv4Addr::from(bits).into(), prefix)),
+            (any::<u128>(), 1..=128_u8)
+                .prop_map(|(bits, prefix)| Network::around(Ipv6Addr::from(bits).into(), prefix)),
         ];
         // IPv4 in IPv6's clothes is printed as what it is.
-        let network = network.prop_filter("IPv6", |network| network.first.to_canonical() == network.first);
-        let hosts =
-            prop_oneof![name.prop_map(Hosts::Name), name.prop_map(Hosts::Below), network.prop_map(Hosts::Network),];
+        let network = network.prop_filter("IPv6", |network| {
+            network.first.to_canonical() == network.first
+        });
+        let hosts = prop_oneof![
+            name.prop_map(Hosts::Name),
+            name.prop_map(Hosts::Below),
+            network.prop_map(Hosts::Network),
+        ];
         let requests = proptest::option::of(any_requests());
         (hosts, ports, requests, any::<bool>()).prop_map(|(hosts, ports, requests, is_udp)| {
             let is_udp = is_udp && requests.is_none();
-            let transport = if is_udp { Transport::Udp } else { Transport::Tcp };
+            let transport = if is_udp {
+                Transport::Udp
+            } else {
+                Transport::Tcp
+            };
             // 80 and 443 together have no scheme.
-            let ports = if (requests.is_some() || is_udp) && ports == Ports::Web { Ports::All } else { ports };
-            let ports = if is_udp && ports == Ports::One(NAMES_PORT) { Ports::All } else { ports };
-            Rule { transport, hosts, ports, requests }
+            let ports = if (requests.is_some() || is_udp) && ports == Ports::Web {
+                Ports::All
+            } else {
+                ports
+            };
+            let ports = if is_udp && ports == Ports::One(NAMES_PORT) {
+                Ports::All
+            } else {
+                ports
+            };
+            Rule {
+                transport,
+                hosts,
+                ports,
+                requests,
+            }
         })
     }
 

@@ -18,7 +18,8 @@ pub struct Rules {
     is_learning: bool,
 }
 
-/// A look-up costs a step for each label of a name, or for each length of a prefix that some rule has.
+/// A look-up costs a step for each label of a name, or for each length of a prefix that some rule
+/// has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Table {
     /// As they were written.
@@ -56,10 +57,22 @@ pub enum Verdict {
 
 impl Table {
     fn of(texts: &[String], denies: bool) -> Result<(Self, Vec<Vec<Rule>>), RuleError> {
-        let all = texts.iter().map(|text| rules_of(text)).collect::<Result<Vec<_>, _>>()?;
-        let mut table = Self { texts: texts.to_vec(), ..Self::default() };
+        let all = texts
+            .iter()
+            .map(|text| rules_of(text))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut table = Self {
+            texts: texts.to_vec(),
+            ..Self::default()
+        };
         for (text, rules) in all.iter().enumerate() {
-            for rule @ Rule { transport, hosts, ports, requests } in rules {
+            for rule @ Rule {
+                transport,
+                hosts,
+                ports,
+                requests,
+            } in rules
+            {
                 if requests.is_some() {
                     table.requests.insert(text, rule.to_string());
                 }
@@ -69,13 +82,21 @@ impl Table {
                     Transport::Tcp => &[Transport::Tcp],
                     Transport::Udp => &[Transport::Udp],
                 };
-                let entry = Entry { transports, ports: *ports, requests: requests.clone(), text };
+                let entry = Entry {
+                    transports,
+                    ports: *ports,
+                    requests: requests.clone(),
+                    text,
+                };
                 match hosts {
                     Hosts::Name(name) => table.names.entry(name.clone()).or_default().push(entry),
                     Hosts::Below(name) => table.below.entry(name.clone()).or_default().push(entry),
                     Hosts::Network(network) => {
-                        let prefixes =
-                            if network.first.is_ipv4() { &mut table.prefixes_4 } else { &mut table.prefixes_6 };
+                        let prefixes = if network.first.is_ipv4() {
+                            &mut table.prefixes_4
+                        } else {
+                            &mut table.prefixes_6
+                        };
                         prefixes.insert(network.prefix);
                         table.networks.entry(*network).or_default().push(entry);
                     }
@@ -86,30 +107,47 @@ impl Table {
     }
 
     fn of_name(&self, name: &str) -> impl Iterator<Item = &Entry> {
-        self.names.get(name).into_iter().chain(self.above(name)).flatten()
+        self.names
+            .get(name)
+            .into_iter()
+            .chain(self.above(name))
+            .flatten()
     }
 
     /// Those of `*.` and a name that this one is below.
     fn above(&self, name: &str) -> impl Iterator<Item = &Vec<Entry>> {
-        name.match_indices('.').filter_map(|(dot, _)| self.below.get(&name[dot + 1..]))
+        name.match_indices('.')
+            .filter_map(|(dot, _)| self.below.get(&name[dot + 1..]))
     }
 
     /// Those of all networks that hold this one.
     fn of_network(&self, network: Network) -> impl Iterator<Item = &Entry> {
-        let prefixes = if network.first.is_ipv4() { &self.prefixes_4 } else { &self.prefixes_6 };
-        let around = prefixes.range(..=network.prefix).map(move |prefix| Network::around(network.first, *prefix));
-        around.filter_map(|around| self.networks.get(&around)).flatten()
+        let prefixes = if network.first.is_ipv4() {
+            &self.prefixes_4
+        } else {
+            &self.prefixes_6
+        };
+        let around = prefixes
+            .range(..=network.prefix)
+            .map(move |prefix| Network::around(network.first, *prefix));
+        around
+            .filter_map(|around| self.networks.get(&around))
+            .flatten()
     }
 
     fn of_address(&self, address: IpAddr) -> impl Iterator<Item = &Entry> {
         let first = address.to_canonical();
-        self.of_network(Network { first, prefix: Network::bits(first) })
+        self.of_network(Network {
+            first,
+            prefix: Network::bits(first),
+        })
     }
 
     /// Whether one that this is true of is about connections there.
     fn any(&self, to: &Destination, mut is_one: impl FnMut(&Entry) -> bool) -> bool {
-        let mut is_one =
-            |entry: &Entry| entry.transports.contains(&to.transport) && entry.ports.has(to.port) && is_one(entry);
+        let mut is_one = |entry: &Entry| {
+            entry.transports.contains(&to.transport) && entry.ports.has(to.port) && is_one(entry)
+        };
         match &to.host {
             Host::Name(name) => self.of_name(name).any(&mut is_one),
             Host::Address(address) => self.of_address(*address).any(&mut is_one),
@@ -130,7 +168,10 @@ impl Table {
     fn opens(&self, to: &Destination) -> Option<&str> {
         let mut found = None;
         self.any(to, |entry| {
-            found = entry.requests.as_ref().and_then(|_| self.requests.get(&entry.text));
+            found = entry
+                .requests
+                .as_ref()
+                .and_then(|_| self.requests.get(&entry.text));
             found.is_some()
         });
         found.map(String::as_str)
@@ -149,54 +190,93 @@ impl Table {
     /// The text of a rule that this is true of, and that names all of the hosts and ports.
     fn covering_where(&self, rule: &Rule, is_one: impl Fn(&Entry) -> bool) -> Option<usize> {
         let covers = |entry: &&Entry| {
-            entry.transports.contains(&rule.transport) && entry.ports.covers(rule.ports) && is_one(entry)
+            entry.transports.contains(&rule.transport)
+                && entry.ports.covers(rule.ports)
+                && is_one(entry)
         };
         let found = match &rule.hosts {
             Hosts::Name(name) => self.of_name(name).find(covers),
-            Hosts::Below(name) => self.below.get(name).into_iter().chain(self.above(name)).flatten().find(covers),
+            Hosts::Below(name) => self
+                .below
+                .get(name)
+                .into_iter()
+                .chain(self.above(name))
+                .flatten()
+                .find(covers),
             Hosts::Network(network) => self.of_network(*network).find(covers),
         };
         found.map(|entry| entry.text)
     }
 }
 
-/// A line for each text of which others cover all rules; of several that are alike the last one is none of those.
+/// A line for each text of which others cover all rules; of several that are alike the last one is
+/// none of those.
 fn redundant(flag: &str, table: &Table, rules_of_texts: &[Vec<Rule>]) -> Vec<String> {
     let mut told = BTreeSet::new();
     let mut lines = Vec::new();
     for (at, rules) in rules_of_texts.iter().enumerate() {
-        let covering: Option<Vec<_>> = rules.iter().map(|rule| table.covering(rule, Some(at))).collect();
+        let covering: Option<Vec<_>> = rules
+            .iter()
+            .map(|rule| table.covering(rule, Some(at)))
+            .collect();
         if let Some(by) = covering.and_then(|by| by.first().copied())
             && !told.contains(&by)
         {
             told.insert(at);
-            lines.push(format!("{flag} `{}` changes nothing beside `{}`", table.texts[at], table.texts[by]));
+            lines.push(format!(
+                "{flag} `{}` changes nothing beside `{}`",
+                table.texts[at], table.texts[by]
+            ));
         }
     }
     lines
 }
 
 impl Rules {
-    /// Reads rules and names of sets. Fails on one that never matches, and names it: it is not what the operator meant. One that others
-    /// cover is only told ([`Self::redundant`]): a profile and a command line may both name what they need.
+    /// Reads rules and names of sets. Fails on one that never matches, and names it: it is not what
+    /// the operator meant. One that others cover is only told ([`Self::redundant`]): a profile and
+    /// a command line may both name what they need.
     pub fn new(allow: &[String], deny: &[String]) -> Result<Self, RuleError> {
-        let ((allowed, of_allow), (denied, of_deny)) = (Table::of(allow, false)?, Table::of(deny, true)?);
-        let error = |rule: &String, why: String| Err(RuleError { rule: rule.clone(), why: why.into() });
+        let ((allowed, of_allow), (denied, of_deny)) =
+            (Table::of(allow, false)?, Table::of(deny, true)?);
+        let error = |rule: &String, why: String| {
+            Err(RuleError {
+                rule: rule.clone(),
+                why: why.into(),
+            })
+        };
         for (text, rules) in allow.iter().zip(&of_allow) {
-            let by_deny: Option<Vec<_>> = rules.iter().map(|rule| denied.covering(rule, None)).collect();
+            let by_deny: Option<Vec<_>> = rules
+                .iter()
+                .map(|rule| denied.covering(rule, None))
+                .collect();
             if let Some(by) = by_deny.and_then(|by| by.first().copied()) {
-                return error(text, format!("never matches: `{}` denies all of it", deny[by]));
+                return error(
+                    text,
+                    format!("never matches: `{}` denies all of it", deny[by]),
+                );
             }
         }
-        let redundant =
-            [redundant("--allow-net", &allowed, &of_allow), redundant("--deny-net", &denied, &of_deny)].concat();
-        Ok(Self { allow: allowed, deny: denied, redundant, is_learning: false })
+        let redundant = [
+            redundant("--allow-net", &allowed, &of_allow),
+            redundant("--deny-net", &denied, &of_deny),
+        ]
+        .concat();
+        Ok(Self {
+            allow: allowed,
+            deny: denied,
+            redundant,
+            is_learning: false,
+        })
     }
 
     /// Allows what no rule names, too, but for addresses that are more than a host ([`danger`]).
     #[must_use]
     pub fn learning(self) -> Self {
-        Self { is_learning: true, ..self }
+        Self {
+            is_learning: true,
+            ..self
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -221,7 +301,9 @@ impl Rules {
 
     /// The rule that says yes or no to a connection, as it was written.
     pub fn deciding(&self, to: &Destination) -> Option<&str> {
-        self.deny.deciding(to, |entry| entry.requests.is_none()).or_else(|| self.allow.deciding(to, |_| true))
+        self.deny
+            .deciding(to, |entry| entry.requests.is_none())
+            .or_else(|| self.allow.deciding(to, |_| true))
     }
 
     /// A line for each rule that changes nothing beside others.
@@ -236,15 +318,26 @@ impl Rules {
 
     /// The sets that are allowed, as they were written, each once.
     pub fn sets(&self) -> BTreeSet<&str> {
-        self.allow.texts.iter().map(String::as_str).filter(|text| text.starts_with('@')).collect()
+        self.allow
+            .texts
+            .iter()
+            .map(String::as_str)
+            .filter(|text| text.starts_with('@'))
+            .collect()
     }
 
-    /// Whether a name that is allowed may be reached at this address. One that is not of the public Internet has to be
-    /// allowed by itself, and whole: a name is worth no more than who answers for it, and it is its requests that are judged.
+    /// Whether a name that is allowed may be reached at this address. One that is not of the public
+    /// Internet has to be allowed by itself, and whole: a name is worth no more than who answers
+    /// for it, and it is its requests that are judged.
     pub fn allows_resolved(&self, to: &Destination, address: IpAddr) -> bool {
-        let to = Destination { host: Host::Address(address), ..*to };
-        let is_allowed =
-            || self.is_learning && danger(address).is_none() || self.allow.any(&to, |entry| entry.requests.is_none());
+        let to = Destination {
+            host: Host::Address(address),
+            ..*to
+        };
+        let is_allowed = || {
+            self.is_learning && danger(address).is_none()
+                || self.allow.any(&to, |entry| entry.requests.is_none())
+        };
         !self.deny.any(&to, |_| true) && (!is_special(address) || is_allowed())
     }
 
@@ -258,9 +351,18 @@ impl Rules {
     pub fn proposal(&self, to: &Destination) -> Rule {
         let rule = to.rule();
         // Whole connections to a port that is opened would take the rule for that away.
-        let is_opened = |port: &u16| self.opens(&Destination { port: *port, ..to.clone() }).is_some();
+        let is_opened = |port: &u16| {
+            self.opens(&Destination {
+                port: *port,
+                ..to.clone()
+            })
+            .is_some()
+        };
         if rule.ports == Ports::Web && WEB.iter().any(is_opened) {
-            return Rule { ports: Ports::One(to.port), ..rule };
+            return Rule {
+                ports: Ports::One(to.port),
+                ..rule
+            };
         }
         rule
     }
@@ -271,7 +373,10 @@ impl Rules {
         }
         let path = Path::read(asked.path);
         let of = |entry: &Entry, holds: fn(&Requests, RequestLine<'_>, &Path<'_>) -> bool| {
-            entry.requests.as_ref().is_none_or(|requests| holds(requests, asked, &path))
+            entry
+                .requests
+                .as_ref()
+                .is_none_or(|requests| holds(requests, asked, &path))
         };
         if self.deny.any(to, |entry| of(entry, Requests::deny)) {
             Verdict::Denied
@@ -286,20 +391,36 @@ impl Rules {
 
     /// Whether connections to all that this rule names may be made, if only for some requests.
     pub(super) fn reach(&self, rule: &Rule) -> bool {
-        let is_denied = || self.deny.covering_where(rule, |entry| entry.requests.is_none()).is_some();
+        let is_denied = || {
+            self.deny
+                .covering_where(rule, |entry| entry.requests.is_none())
+                .is_some()
+        };
         self.allow.covering_where(rule, |_| true).is_some() && !is_denied()
     }
 
     /// Whether a name may be reached at some port.
     pub fn knows(&self, name: &str) -> bool {
         let allowed = self.allow.of_name(name);
-        let allowed = allowed.flat_map(|entry| entry.transports.iter().map(|transport| (*transport, entry.ports)));
+        let allowed = allowed.flat_map(|entry| {
+            entry
+                .transports
+                .iter()
+                .map(|transport| (*transport, entry.ports))
+        });
         let is_denied = |transport, ports| {
-            let denied = self.deny.of_name(name).filter(|entry| entry.requests.is_none());
-            denied.into_iter().any(|entry| entry.transports.contains(&transport) && entry.ports.covers(ports))
+            let denied = self
+                .deny
+                .of_name(name)
+                .filter(|entry| entry.requests.is_none());
+            denied
+                .into_iter()
+                .any(|entry| entry.transports.contains(&transport) && entry.ports.covers(ports))
         };
         let learning = self.is_learning.then_some((Transport::Tcp, Ports::All));
-        allowed.chain(learning).any(|(transport, ports)| !is_denied(transport, ports))
+        allowed
+            .chain(learning)
+            .any(|(transport, ports)| !is_denied(transport, ports))
     }
 }
 

@@ -24,10 +24,22 @@ pub const SETS: &[HostSet] = &[
     HostSet {
         names: &["crates", "rust"],
         about: "crates of cargo",
-        rules: &["index.crates.io:443", "static.crates.io:443", "crates.io:443"],
+        rules: &[
+            "index.crates.io:443",
+            "static.crates.io:443",
+            "crates.io:443",
+        ],
     },
-    HostSet { names: &["go"], about: "modules of go", rules: &["proxy.golang.org:443", "sum.golang.org:443"] },
-    HostSet { names: &["debian"], about: "packages of apt", rules: &["deb.debian.org", "security.debian.org"] },
+    HostSet {
+        names: &["go"],
+        about: "modules of go",
+        rules: &["proxy.golang.org:443", "sum.golang.org:443"],
+    },
+    HostSet {
+        names: &["debian"],
+        about: "packages of apt",
+        rules: &["deb.debian.org", "security.debian.org"],
+    },
     HostSet {
         names: &["github"],
         about: "repositories, releases and the API of GitHub",
@@ -42,7 +54,11 @@ pub const SETS: &[HostSet] = &[
     HostSet {
         names: &["docker"],
         about: "images of Docker Hub",
-        rules: &["registry-1.docker.io:443", "auth.docker.io:443", "production.cloudflare.docker.com:443"],
+        rules: &[
+            "registry-1.docker.io:443",
+            "auth.docker.io:443",
+            "production.cloudflare.docker.com:443",
+        ],
     },
 ];
 
@@ -54,16 +70,27 @@ pub(super) fn rules_of(text: &str) -> Result<Vec<Rule>, RuleError> {
     let set = |name| SETS.iter().find(|set| set.names.contains(&name));
     let Some(name) = text.strip_prefix('@') else {
         if set(text).is_some() {
-            let why =
-                format!("is the name of a set without its `@`; write `@{text}`, or `{text}.` for a host of that name");
-            return Err(RuleError { rule: text.to_owned(), why: why.into() });
+            let why = format!(
+                "is the name of a set without its `@`; write `@{text}`, or `{text}.` for a host of that name"
+            );
+            return Err(RuleError {
+                rule: text.to_owned(),
+                why: why.into(),
+            });
         }
         return Ok(vec![text.parse()?]);
     };
     let Some(set) = set(name) else {
-        let known: Vec<String> = SETS.iter().flat_map(|set| set.names).map(|name| format!("@{name}")).collect();
+        let known: Vec<String> = SETS
+            .iter()
+            .flat_map(|set| set.names)
+            .map(|name| format!("@{name}"))
+            .collect();
         let why = format!("is no set; there are {}", known.join(", "));
-        return Err(RuleError { rule: text.to_owned(), why: why.into() });
+        return Err(RuleError {
+            rule: text.to_owned(),
+            why: why.into(),
+        });
     };
     set.rules.iter().map(|rule| rule.parse()).collect()
 }
@@ -77,14 +104,26 @@ mod tests {
     fn every_rule_of_a_set_is_written_as_it_is_printed() {
         for set in SETS {
             for name in set.names {
-                let printed: Vec<String> = rules_of(&format!("@{name}")).unwrap().iter().map(Rule::to_string).collect();
+                let printed: Vec<String> = rules_of(&format!("@{name}"))
+                    .unwrap()
+                    .iter()
+                    .map(Rule::to_string)
+                    .collect();
                 assert_eq!(printed, set.rules, "{name}");
             }
         }
         let error = rules_of("npm").unwrap_err().to_string();
-        let expected = "is the name of a set without its `@`; write `@npm`, or `npm.` for a host of that name";
+        let expected =
+            "is the name of a set without its `@`; write `@npm`, or `npm.` for a host of that name";
         assert_eq!(error, format!("the network rule `npm` {expected}"));
-        assert_eq!(rules_of("npm.").unwrap().iter().map(Rule::to_string).collect::<Vec<_>>(), ["npm"]);
+        assert_eq!(
+            rules_of("npm.")
+                .unwrap()
+                .iter()
+                .map(Rule::to_string)
+                .collect::<Vec<_>>(),
+            ["npm"]
+        );
         let error = rules_of("@cargo").unwrap_err().to_string();
         assert_eq!(
             error,

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Networks of the registry of special-purpose addresses (RFC 6890), and multicast (RFC 5771): the first address, and the
-/// length of the prefix.
+/// Networks of the registry of special-purpose addresses (RFC 6890), and multicast (RFC 5771): the
+/// first address, and the length of the prefix.
 const VERSION_4: [([u8; 4], u32); 15] = [
     ([0, 0, 0, 0], 8),
     ([10, 0, 0, 0], 8),
@@ -22,13 +22,21 @@ const VERSION_4: [([u8; 4], u32); 15] = [
     ([240, 0, 0, 0], 4),
 ];
 
-/// The same below `2000::/3`; nothing else is public (RFC 4291, 2.4). 6to4 and Teredo hold addresses of IPv4.
-const VERSION_6: [(u128, u32); 4] =
-    [(0x2001 << 112, 23), (0x2001_0db8 << 96, 32), (0x2002 << 112, 16), (0x3fff << 112, 20)];
+/// The same below `2000::/3`; nothing else is public (RFC 4291, 2.4). 6to4 and Teredo hold
+/// addresses of IPv4.
+const VERSION_6: [(u128, u32); 4] = [
+    (0x2001 << 112, 23),
+    (0x2001_0db8 << 96, 32),
+    (0x2002 << 112, 16),
+    (0x3fff << 112, 20),
+];
 
 /// Metadata services without a link-local address: Alibaba, Oracle and Azure.
-const METADATA_4: [Ipv4Addr; 3] =
-    [Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192), Ipv4Addr::new(168, 63, 129, 16)];
+const METADATA_4: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+    Ipv4Addr::new(168, 63, 129, 16),
+];
 /// The same: Amazon, Google and Scaleway.
 const METADATA_6: [Ipv6Addr; 3] = [
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
@@ -39,13 +47,16 @@ const METADATA_6: [Ipv6Addr; 3] = [
 /// `64:ff9b::/96`: addresses of IPv4, translated (RFC 6052).
 const TRANSLATED: u128 = 0x0064_ff9b << 96;
 
-/// Ways to write an IPv4 address into an IPv6 one: first address, length of the prefix, bits to the right of the IPv4 address.
+/// Ways to write an IPv4 address into an IPv6 one: first address, length of the prefix, bits to the
+/// right of the IPv4 address.
 const EMBEDDING: [(u128, u32, u32); 7] = [
-    // IPv4-compatible (RFC 4291, 2.5.5.1), IPv4-mapped (2.5.5.2) and IPv4-translated (RFC 2765, 2.1).
+    // IPv4-compatible (RFC 4291, 2.5.5.1), IPv4-mapped (2.5.5.2) and IPv4-translated (RFC 2765,
+    // 2.1).
     (0, 96, 0),
     (0xffff << 32, 96, 0),
     (0xffff << 48, 96, 0),
-    // The well-known prefix of translators, and the one for local use (RFC 8215), whose networks may be of any length.
+    // The well-known prefix of translators, and the one for local use (RFC 8215), whose networks
+    // may be of any length.
     (TRANSLATED, 96, 0),
     (TRANSLATED | 1 << 80, 48, 0),
     // 6to4 (RFC 3056), and the server of Teredo (RFC 4380).
@@ -61,7 +72,9 @@ fn meanings(address: IpAddr) -> Vec<IpAddr> {
         let is_in = |first: u128, prefix: u32| (bits ^ first) >> (128 - prefix) == 0;
         let mut add = |bits: u128| all.push(Ipv4Addr::from(bits as u32).into());
         // `::` and `::1` are of IPv6 alone.
-        let embedding = EMBEDDING.iter().filter(|(first, prefix, _)| is_in(*first, *prefix) && bits > 1);
+        let embedding = EMBEDDING
+            .iter()
+            .filter(|(first, prefix, _)| is_in(*first, *prefix) && bits > 1);
         embedding.for_each(|(.., right)| add(bits >> right));
         if is_in(TRANSLATED | 1 << 80, 48) {
             // Prefixes of 48, 56 and 64 bits leave out bits 64 to 71 (RFC 6052, 2.2).
@@ -81,7 +94,8 @@ fn meanings(address: IpAddr) -> Vec<IpAddr> {
     all
 }
 
-/// Says why no rule is proposed for an address: it would give away more than who writes it may think.
+/// Says why no rule is proposed for an address: it would give away more than who writes it may
+/// think.
 pub fn danger(address: IpAddr) -> Option<&'static str> {
     let all = meanings(address);
     // No translator leads to 0.0.0.0.
@@ -92,7 +106,9 @@ pub fn danger(address: IpAddr) -> Option<&'static str> {
         IpAddr::V4(address) => address.is_link_local() || METADATA_4.contains(address),
         IpAddr::V6(address) => address.is_unicast_link_local() || METADATA_6.contains(address),
     };
-    all.iter().any(is_metadata).then_some("gives the machine's credentials, in a cloud")
+    all.iter()
+        .any(is_metadata)
+        .then_some("gives the machine's credentials, in a cloud")
 }
 
 /// Whether a public name has no reason to lead there.
@@ -104,8 +120,9 @@ pub fn is_special(address: IpAddr) -> bool {
 }
 
 fn is_special_4(address: Ipv4Addr) -> bool {
-    let is_in =
-        |(first, prefix): &([u8; 4], u32)| (u32::from(address) ^ u32::from_be_bytes(*first)) >> (32 - prefix) == 0;
+    let is_in = |(first, prefix): &([u8; 4], u32)| {
+        (u32::from(address) ^ u32::from_be_bytes(*first)) >> (32 - prefix) == 0
+    };
     VERSION_4.iter().any(is_in)
 }
 
@@ -114,7 +131,10 @@ fn is_special_6(address: Ipv6Addr) -> bool {
     if bits >> 32 == TRANSLATED >> 32 {
         return is_special_4(Ipv4Addr::from(bits as u32));
     }
-    bits >> 125 != 1 || VERSION_6.iter().any(|(first, prefix)| (bits ^ first) >> (128 - prefix) == 0)
+    bits >> 125 != 1
+        || VERSION_6
+            .iter()
+            .any(|(first, prefix)| (bits ^ first) >> (128 - prefix) == 0)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Whether programs that stay were at work while a command ran. They wait most of the time, and then what the kernel counts
-//! for all together is the command's alone.
+//! Whether programs that stay were at work while a command ran. They wait most of the time, and
+//! then what the kernel counts for all together is the command's alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -34,7 +34,10 @@ pub(super) struct ActivityMark {
 impl Activity {
     /// Where nothing is counted for all together, nobody disturbs anybody.
     pub(super) fn apart() -> Self {
-        Self(Arc::new(Counts { is_apart: true, ..Counts::default() }))
+        Self(Arc::new(Counts {
+            is_apart: true,
+            ..Counts::default()
+        }))
     }
 
     /// One of them begins to work.
@@ -42,14 +45,20 @@ impl Activity {
         // In this order, as for a mark.
         let ended = self.0.ended.load(SeqCst);
         let before = self.0.begun.fetch_add(1, SeqCst);
-        ActivityGuard { counts: Arc::clone(&self.0), begun: (before == ended).then_some(before + 1) }
+        ActivityGuard {
+            counts: Arc::clone(&self.0),
+            begun: (before == ended).then_some(before + 1),
+        }
     }
 
     pub(super) fn mark(&self) -> ActivityMark {
         // In this order: what ends between the two counts as going on.
         let ended = self.0.ended.load(SeqCst);
         let begun = self.0.begun.load(SeqCst);
-        ActivityMark { counts: Arc::clone(&self.0), begun: (begun == ended).then_some(begun) }
+        ActivityMark {
+            counts: Arc::clone(&self.0),
+            begun: (begun == ended).then_some(begun),
+        }
     }
 }
 

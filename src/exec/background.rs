@@ -56,9 +56,17 @@ impl State {
         match self {
             Self::Running => None,
             Self::Lost(reason) => Some(format!("lost: {reason}")),
-            Self::Ended(Ending { timed_out: true, .. }) => Some("timed out".to_owned()),
-            Self::Ended(Ending { exit: Exit::Code(code), .. }) => Some(format!("exit code {code}")),
-            Self::Ended(Ending { exit: Exit::Signal(signal), .. }) => Some(format!("signal {signal}")),
+            Self::Ended(Ending {
+                timed_out: true, ..
+            }) => Some("timed out".to_owned()),
+            Self::Ended(Ending {
+                exit: Exit::Code(code),
+                ..
+            }) => Some(format!("exit code {code}")),
+            Self::Ended(Ending {
+                exit: Exit::Signal(signal),
+                ..
+            }) => Some(format!("signal {signal}")),
         }
     }
 }
@@ -160,8 +168,8 @@ impl Background {
         lock(&self.shared).seen
     }
 
-    /// What it wrote from `cursor` on, at most `most` bytes; without one, what no such call has read yet. Half a
-    /// character at the end is left for the next call.
+    /// What it wrote from `cursor` on, at most `most` bytes; without one, what no such call has
+    /// read yet. Half a character at the end is left for the next call.
     pub fn read(&self, cursor: Option<u64>, most: usize) -> io::Result<Page> {
         let mut shared = lock(&self.shared);
         let page = shared.page(cursor.unwrap_or(shared.seen), most)?;
@@ -175,9 +183,15 @@ impl Background {
         lock(&self.shared).page(cursor, most)
     }
 
-    /// Writes to its standard input, or types on its terminal, as long as it takes the bytes. Returns how many it took
-    /// until `until` came or the call was cancelled; `None` when its input is closed.
-    pub fn write(&self, bytes: &[u8], until: Instant, cancel: &CancelToken) -> Result<Option<usize>, ExecError> {
+    /// Writes to its standard input, or types on its terminal, as long as it takes the bytes.
+    /// Returns how many it took until `until` came or the call was cancelled; `None` when its input
+    /// is closed.
+    pub fn write(
+        &self,
+        bytes: &[u8],
+        until: Instant,
+        cancel: &CancelToken,
+    ) -> Result<Option<usize>, ExecError> {
         let wake = cancel.wake_fd().map_err(ExecError::follow)?;
         let mut input = lock(&self.input);
         let mut taken = 0;
@@ -195,7 +209,8 @@ impl Background {
         Ok(Some(taken))
     }
 
-    /// Ends its standard input; on a terminal this is typed, and means the end at the beginning of a line.
+    /// Ends its standard input; on a terminal this is typed, and means the end at the beginning of
+    /// a line.
     pub fn close_input(&self) {
         let mut input = lock(&self.input);
         if self.is_terminal {
@@ -218,22 +233,35 @@ impl Background {
         self.watch(until, cancel, |_| false)
     }
 
-    /// Waits until it has written more than `beyond` bytes in all and then gathers for a moment what comes with them.
-    /// Returns earlier when it has ended, `until` comes or the call is cancelled.
-    pub fn await_output(&self, beyond: u64, until: Instant, cancel: &CancelToken) -> Result<(), ExecError> {
+    /// Waits until it has written more than `beyond` bytes in all and then gathers for a moment
+    /// what comes with them. Returns earlier when it has ended, `until` comes or the call is
+    /// cancelled.
+    pub fn await_output(
+        &self,
+        beyond: u64,
+        until: Instant,
+        cancel: &CancelToken,
+    ) -> Result<(), ExecError> {
         self.watch(until, cancel, |shared| shared.ring.end() > beyond)?;
         let gathered = until.min(Instant::now() + Duration::from_millis(OUTPUT_GATHER_MS));
         loop {
             let now = self.written();
             let quiet = Instant::now() + Duration::from_millis(OUTPUT_QUIET_MS);
-            self.watch(gathered.min(quiet), cancel, |shared| shared.ring.end() > now)?;
+            self.watch(gathered.min(quiet), cancel, |shared| {
+                shared.ring.end() > now
+            })?;
             if self.written() == now || Instant::now() >= gathered {
                 return Ok(());
             }
         }
     }
 
-    fn watch(&self, until: Instant, cancel: &CancelToken, done: impl Fn(&Shared) -> bool) -> Result<(), ExecError> {
+    fn watch(
+        &self,
+        until: Instant,
+        cancel: &CancelToken,
+        done: impl Fn(&Shared) -> bool,
+    ) -> Result<(), ExecError> {
         let wake = cancel.wake_fd().map_err(ExecError::follow)?;
         let bell = Arc::new(Bell::new().map_err(ExecError::Follow)?);
         lock(&self.shared).watchers.push(Arc::clone(&bell));
@@ -252,7 +280,9 @@ impl Background {
                 break Err(error);
             }
         };
-        lock(&self.shared).watchers.retain(|watcher| !Arc::ptr_eq(watcher, &bell));
+        lock(&self.shared)
+            .watchers
+            .retain(|watcher| !Arc::ptr_eq(watcher, &bell));
         waited
     }
 

@@ -40,14 +40,21 @@ struct Table {
 
 impl Table {
     fn running(&self) -> impl Iterator<Item = &Arc<Background>> {
-        self.all.iter().filter(|command| command.state() == State::Running)
+        self.all
+            .iter()
+            .filter(|command| command.state() == State::Running)
     }
 }
 
 impl BackgroundCommands {
     /// At most `most` at a time, whose output goes to `files`.
     pub fn new(files: OutputFiles, most: usize) -> Self {
-        Self { files, most, table: Arc::default(), listener: Arc::default() }
+        Self {
+            files,
+            most,
+            table: Arc::default(),
+            listener: Arc::default(),
+        }
     }
 
     /// Where their output goes.
@@ -55,14 +62,16 @@ impl BackgroundCommands {
         &self.files
     }
 
-    /// Has `listener` hear of each command that has ended, once, on the thread that followed it. The first one stays.
+    /// Has `listener` hear of each command that has ended, once, on the thread that followed it.
+    /// The first one stays.
     pub fn on_end(&self, listener: impl Fn(&Background) + Send + Sync + 'static) {
         // Whoever starts the server says so once.
         let _ = self.listener.0.set(Box::new(listener));
     }
 
-    /// Starts a command and returns once its program runs. Its standard input stays open, its two output streams are one.
-    /// It gets SIGTERM after `timeout`, if there is one, and SIGKILL `grace` after any SIGTERM.
+    /// Starts a command and returns once its program runs. Its standard input stays open, its two
+    /// output streams are one. It gets SIGTERM after `timeout`, if there is one, and SIGKILL
+    /// `grace` after any SIGTERM.
     pub fn start(
         &self,
         launcher: &Launcher,
@@ -74,8 +83,19 @@ impl BackgroundCommands {
         let request = command.request(true, true)?;
         let place = self.place()?;
         let (job, input, output) = begin(launcher, &request, cancel)?;
-        let course = Course::new(job, Streams::new([Some(output), None]), Countdown::new(timeout, grace));
-        place.fill(command, course, Some(input), Instant::now(), Default::default(), 0)
+        let course = Course::new(
+            job,
+            Streams::new([Some(output), None]),
+            Countdown::new(timeout, grace),
+        );
+        place.fill(
+            command,
+            course,
+            Some(input),
+            Instant::now(),
+            Default::default(),
+            0,
+        )
     }
 
     /// A place for one more, if there is one.
@@ -83,12 +103,22 @@ impl BackgroundCommands {
         let (starting, id) = self.reserve()?;
         let ring = self.files.ring().map_err(ExecError::Follow)?;
         let bell = Bell::new().map_err(ExecError::Follow)?;
-        Ok(BackgroundPlace { all: self, id, ring, bell, _starting: starting })
+        Ok(BackgroundPlace {
+            all: self,
+            id,
+            ring,
+            bell,
+            _starting: starting,
+        })
     }
 
     /// The one with this id.
     pub fn find(&self, id: &str) -> Option<Arc<Background>> {
-        lock(&self.table).all.iter().find(|command| command.id == id).cloned()
+        lock(&self.table)
+            .all
+            .iter()
+            .find(|command| command.id == id)
+            .cloned()
     }
 
     /// Those that run and the last ones that have ended, the oldest first.
@@ -104,7 +134,10 @@ impl BackgroundCommands {
     pub fn end_all(&self) -> usize {
         let mut table = lock(&self.table);
         table.ended = true;
-        table.running().map(|command| command.control.kill()).count()
+        table
+            .running()
+            .map(|command| command.control.kill())
+            .count()
     }
 
     /// Whether none runs, or is about to.
@@ -120,11 +153,17 @@ impl BackgroundCommands {
         }
         if table.running().count() + table.starting >= self.most {
             let ids = table.running().map(|command| command.id.clone()).collect();
-            return Err(ExecError::NoBackgroundPlace { most: self.most, ids });
+            return Err(ExecError::NoBackgroundPlace {
+                most: self.most,
+                ids,
+            });
         }
         table.starting += 1;
         table.last_id += 1;
-        Ok((Starting(Arc::clone(&self.table)), format!("c{}", table.last_id)))
+        Ok((
+            Starting(Arc::clone(&self.table)),
+            format!("c{}", table.last_id),
+        ))
     }
 }
 
@@ -145,7 +184,8 @@ pub struct BackgroundPlace<'a> {
 }
 
 impl BackgroundPlace<'_> {
-    /// Takes in a command of whose output so many bytes were read before, and half a character of each stream.
+    /// Takes in a command of whose output so many bytes were read before, and half a character of
+    /// each stream.
     pub(super) fn fill(
         self,
         command: &Command<'_>,
@@ -155,7 +195,13 @@ impl BackgroundPlace<'_> {
         partial: [Vec<u8>; 2],
         read: u64,
     ) -> Result<Arc<Background>, ExecError> {
-        let Self { all, id, ring, bell, _starting } = self;
+        let Self {
+            all,
+            id,
+            ring,
+            bell,
+            _starting,
+        } = self;
         let ring = ring.beginning_at(read);
         let background = Arc::new(Background {
             id,
@@ -167,10 +213,21 @@ impl BackgroundPlace<'_> {
             input: Mutex::new(input),
             ending: AtomicBool::new(false),
             bell,
-            shared: Mutex::new(Shared { ring, state: State::Running, ran: None, seen: read, watchers: Vec::new() }),
+            shared: Mutex::new(Shared {
+                ring,
+                state: State::Running,
+                ran: None,
+                seen: read,
+                watchers: Vec::new(),
+            }),
         });
         let (followed, listener) = (Arc::clone(&background), Arc::clone(&all.listener));
-        let pump = Pump { background: followed, course, partial, listener };
+        let pump = Pump {
+            background: followed,
+            course,
+            partial,
+            listener,
+        };
         let mut table = lock(&all.table);
         if table.ended {
             return Err(ExecError::ShuttingDown);

@@ -13,7 +13,8 @@ use crate::text::fold::fold;
 pub struct Captured {
     /// The first bytes, at most the cap.
     pub bytes: Vec<u8>,
-    /// If that is not all, the last bytes: at most half of the cap, and at most [`MAX_OUTPUT_END_BYTES`].
+    /// If that is not all, the last bytes: at most half of the cap, and at most
+    /// [`MAX_OUTPUT_END_BYTES`].
     pub end: Vec<u8>,
     /// Length of the whole stream as far as it was read, in bytes.
     pub total_bytes: u64,
@@ -35,7 +36,12 @@ pub(super) struct Capture<'a> {
 
 impl<'a> Capture<'a> {
     pub(super) fn new(cap: usize, files: Option<&'a OutputFiles>) -> Self {
-        Self { captured: Captured::default(), cap, files, file: None }
+        Self {
+            captured: Captured::default(),
+            cap,
+            files,
+            file: None,
+        }
     }
 
     /// What was written so far, in bytes.
@@ -52,28 +58,35 @@ impl<'a> Capture<'a> {
                 tracing::warn!("there is no file for the output of a command: {error}");
                 None
             });
-            self.file.iter_mut().for_each(|file| file.push(&self.captured.bytes[..first]));
+            self.file
+                .iter_mut()
+                .for_each(|file| file.push(&self.captured.bytes[..first]));
         }
         self.file.iter_mut().for_each(|file| file.push(chunk));
     }
 
     /// Nothing follows any more.
     pub(super) fn finish(self) -> Captured {
-        Captured { file: self.file.map(Arc::new), ..self.captured.settled() }
+        Captured {
+            file: self.file.map(Arc::new),
+            ..self.captured.settled()
+        }
     }
 
     /// Another one reads on, and gets half a character at the end.
     pub(super) fn finish_whole_characters(mut self) -> (Captured, Vec<u8>) {
         self.captured.settle();
         let partial = self.captured.take_partial_character();
-        self.file.iter_mut().for_each(|file| file.shorten(partial.len()));
+        self.file
+            .iter_mut()
+            .for_each(|file| file.shorten(partial.len()));
         (self.finish(), partial)
     }
 }
 
 impl Captured {
-    /// Adds what was read, keeping no more than `cap` bytes from the beginning, and no more than two and a half times
-    /// that in all.
+    /// Adds what was read, keeping no more than `cap` bytes from the beginning, and no more than
+    /// two and a half times that in all.
     fn push(&mut self, chunk: &[u8], cap: usize) {
         let (first, rest) = chunk.split_at(cap.saturating_sub(self.bytes.len()).min(chunk.len()));
         self.bytes.extend_from_slice(first);
@@ -84,9 +97,11 @@ impl Captured {
         let most = self.most_at_end();
         if !self.truncated {
             self.truncated = true;
-            self.end.extend_from_slice(&self.bytes[self.bytes.len() - most..]);
+            self.end
+                .extend_from_slice(&self.bytes[self.bytes.len() - most..]);
         }
-        self.end.extend_from_slice(&rest[rest.len().saturating_sub(most)..]);
+        self.end
+            .extend_from_slice(&rest[rest.len().saturating_sub(most)..]);
         // Not each time: however small the pieces are, each byte is moved once.
         if self.end.len() > 2 * most {
             self.settle();
@@ -105,7 +120,11 @@ impl Captured {
 
     /// Takes half a character off its end, for whoever reads the other half.
     fn take_partial_character(&mut self) -> Vec<u8> {
-        let last = if self.truncated { &mut self.end } else { &mut self.bytes };
+        let last = if self.truncated {
+            &mut self.end
+        } else {
+            &mut self.bytes
+        };
         let partial = last.split_off(without_partial_character(last).len());
         self.total_bytes -= partial.len() as u64;
         partial
@@ -118,7 +137,11 @@ impl Captured {
 
     /// All of a stream.
     pub fn whole(bytes: Vec<u8>) -> Self {
-        Self { total_bytes: bytes.len() as u64, bytes, ..Self::default() }
+        Self {
+            total_bytes: bytes.len() as u64,
+            bytes,
+            ..Self::default()
+        }
     }
 
     /// Of a stream that is longer than `cap` bytes, beginning and end.
@@ -128,8 +151,9 @@ impl Captured {
         captured.settled()
     }
 
-    /// As text: all of it, or beginning and end, by lines if there are some, with a line between them that says how much is
-    /// left out. A character that was cut in two is left out, bytes that are no UTF-8 become U+FFFD.
+    /// As text: all of it, or beginning and end, by lines if there are some, with a line between
+    /// them that says how much is left out. A character that was cut in two is left out, bytes that
+    /// are no UTF-8 become U+FFFD.
     pub fn text(&self) -> Cow<'_, str> {
         if !self.truncated {
             return String::from_utf8_lossy(&self.bytes);
@@ -153,7 +177,11 @@ impl Captured {
     /// All of it, as far as it was kept.
     pub fn log(&self) -> Kept {
         let Some(file) = &self.file else {
-            let bytes = if self.truncated { self.ends().concat() } else { self.bytes.clone() };
+            let bytes = if self.truncated {
+                self.ends().concat()
+            } else {
+                self.bytes.clone()
+            };
             return bytes.into();
         };
         let (bytes, from) = match self.gap(file) {
@@ -163,7 +191,10 @@ impl Captured {
                 ([&self.bytes[..head], between.as_bytes()].concat(), from)
             }
         };
-        Kept { bytes, file: Some((Arc::clone(file), from)) }
+        Kept {
+            bytes,
+            file: Some((Arc::clone(file), from)),
+        }
     }
 
     /// How many bytes the log lacks between beginning and end.
@@ -174,13 +205,20 @@ impl Captured {
         }
     }
 
-    /// Where the beginning ends and the end begins, by whole characters, if not all between them is kept.
+    /// Where the beginning ends and the end begins, by whole characters, if not all between them is
+    /// kept.
     fn gap(&self, file: &Ring) -> Option<(usize, u64)> {
         let oldest = file.oldest();
         let first = (oldest > self.bytes.len() as u64).then(|| file.read(oldest, 3))?;
         let first = first.map(|page| page.bytes).unwrap_or_default();
-        let rest = first.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
-        Some((without_partial_character(&self.bytes).len(), oldest + rest as u64))
+        let rest = first
+            .iter()
+            .take_while(|byte| **byte & 0xC0 == 0x80)
+            .count();
+        Some((
+            without_partial_character(&self.bytes).len(),
+            oldest + rest as u64,
+        ))
     }
 
     /// Beginning and end, and the line between them.
@@ -191,12 +229,28 @@ impl Captured {
             .rposition(|byte| *byte == b'\n')
             .filter(|at| *at >= head.len() / 2)
             .map_or_else(|| without_partial_character(head), |at| &head[..=at]);
-        let end = self.end.iter().position(|byte| *byte == b'\n').filter(|at| *at < self.end.len() / 2).map_or_else(
-            || &self.end[self.end.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count()..],
-            |at| &self.end[at + 1..],
-        );
+        let end = self
+            .end
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .filter(|at| *at < self.end.len() / 2)
+            .map_or_else(
+                || {
+                    &self.end[self
+                        .end
+                        .iter()
+                        .take(3)
+                        .take_while(|byte| **byte & 0xC0 == 0x80)
+                        .count()..]
+                },
+                |at| &self.end[at + 1..],
+            );
         let left_out = self.total_bytes - (head.len() + end.len()) as u64;
-        let newline = if head.is_empty() || head.ends_with(b"\n") { "" } else { "\n" };
+        let newline = if head.is_empty() || head.ends_with(b"\n") {
+            ""
+        } else {
+            "\n"
+        };
         let between = format!("{newline}[... {left_out} bytes left out ...]\n");
         [head.to_vec(), between.into_bytes(), end.to_vec()]
     }
@@ -219,7 +273,10 @@ pub(super) fn without_partial_character(bytes: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the directory of files without names")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directory of files without names"
+)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -235,8 +292,12 @@ mod tests {
             captured.push(part, 5);
         }
         captured.settle();
-        let expected =
-            Captured { end: b"gh".to_vec(), total_bytes: 8, truncated: true, ..Captured::whole(b"abcde".to_vec()) };
+        let expected = Captured {
+            end: b"gh".to_vec(),
+            total_bytes: 8,
+            truncated: true,
+            ..Captured::whole(b"abcde".to_vec())
+        };
         assert_eq!(captured, expected);
         assert_eq!(cut(b"abc", 3), Captured::whole(b"abc".to_vec()));
         assert_eq!(cut(b"abcd", 3).end, b"d");
@@ -244,19 +305,38 @@ mod tests {
 
     #[test]
     fn of_more_beginning_and_end_are_told_by_lines() {
-        let lines = (0..100).map(|line| format!("line {line:02}\n")).collect::<Vec<_>>().concat();
+        let lines = (0..100)
+            .map(|line| format!("line {line:02}\n"))
+            .collect::<Vec<_>>()
+            .concat();
         let text = cut(lines.as_bytes(), 60).text().into_owned();
-        assert_eq!(text, "line 00\nline 01\nline 02\n[... 752 bytes left out ...]\nline 97\nline 98\nline 99\n");
-        assert_eq!(cut(b"0123456789abcdef", 8).text(), "0123\n[... 8 bytes left out ...]\ncdef");
+        assert_eq!(
+            text,
+            "line 00\nline 01\nline 02\n[... 752 bytes left out ...]\nline 97\nline 98\nline 99\n"
+        );
+        assert_eq!(
+            cut(b"0123456789abcdef", 8).text(),
+            "0123\n[... 8 bytes left out ...]\ncdef"
+        );
     }
 
     #[test]
     fn wrong_bytes_stay_visible_and_a_cut_character_goes() {
-        assert_eq!(cut("a€€€€b".as_bytes(), 6).text(), "a\n[... 12 bytes left out ...]\nb");
-        assert_eq!(cut(b"a\xffbcdefg", 4).text(), "a\u{fffd}\n[... 4 bytes left out ...]\nfg");
+        assert_eq!(
+            cut("a€€€€b".as_bytes(), 6).text(),
+            "a\n[... 12 bytes left out ...]\nb"
+        );
+        assert_eq!(
+            cut(b"a\xffbcdefg", 4).text(),
+            "a\u{fffd}\n[... 4 bytes left out ...]\nfg"
+        );
         let mut half = cut(b"0123456789abc\xe2\x82", 8);
         assert_eq!(
-            (half.take_partial_character(), half.total_bytes, &half.end[..]),
+            (
+                half.take_partial_character(),
+                half.total_bytes,
+                &half.end[..]
+            ),
             (b"\xe2\x82".to_vec(), 13, &b"bc"[..])
         );
         // Nothing was cut here: the program itself wrote half a character.
@@ -265,23 +345,40 @@ mod tests {
 
     #[test]
     fn lines_of_both_parts_are_counted_in_the_log() {
-        let lines = (0..900).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
+        let lines = (0..900)
+            .map(|line| format!("line {line}\n"))
+            .collect::<Vec<_>>()
+            .concat();
         let captured = cut(lines.as_bytes(), 6000);
-        let (log, folded) = (String::from_utf8(captured.log().bytes).unwrap(), captured.folded());
-        let marked: Vec<&str> = folded.lines().filter(|line| line.starts_with("[… ")).collect();
+        let (log, folded) = (
+            String::from_utf8(captured.log().bytes).unwrap(),
+            captured.folded(),
+        );
+        let marked: Vec<&str> = folded
+            .lines()
+            .filter(|line| line.starts_with("[… "))
+            .collect();
         assert_eq!(marked.len(), 2, "{folded}");
         for mark in marked {
             let (_, numbers) = mark.split_once(", lines ").unwrap();
-            let (from, to) = numbers.strip_suffix(" …]").unwrap().split_once(" to ").unwrap();
+            let (from, to) = numbers
+                .strip_suffix(" …]")
+                .unwrap()
+                .split_once(" to ")
+                .unwrap();
             let (from, to) = (from.parse::<usize>().unwrap(), to.parse::<usize>().unwrap());
             let all: Vec<&str> = log.lines().collect();
             let (before, behind) = (all[from - 2], all[to]);
-            assert!(folded.contains(&format!("{before}\n{mark}\n{behind}\n")), "{mark} in {folded}");
+            assert!(
+                folded.contains(&format!("{before}\n{mark}\n{behind}\n")),
+                "{mark} in {folded}"
+            );
         }
     }
 
     proptest! {
-        /// Each byte that is kept is in the log, however the output was cut, and so is each that is folded.
+        /// Each byte that is kept is in the log, however the output was cut, and so is each that is
+        /// folded.
         #[test]
         fn a_log_has_every_byte(text in prop::collection::vec(any::<u8>(), 0..400), cap in 0_usize..300, repeat in 1_usize..40) {
             let text = [text.repeat(repeat), b"10%\r20%\r\x1b[1mdone\x1b[m\n".repeat(repeat)].concat();
@@ -299,7 +396,8 @@ mod tests {
             }
         }
 
-        /// Of what is handed over at any byte, the log, half a character and what follows are the whole.
+        /// Of what is handed over at any byte, the log, half a character and what follows are the
+        /// whole.
         #[test]
         fn nothing_is_lost_when_another_one_reads_on(
             text in any::<String>(), at in any::<prop::sample::Index>(), cap in 0_usize..64, kept in 8_u64..200, pieces in 1_usize..9

@@ -1,5 +1,5 @@
-//! A command on its way, followed by the call that started it or by a thread of its own: what it writes is taken, its time
-//! counted, its end awaited.
+//! A command on its way, followed by the call that started it or by a thread of its own: what it
+//! writes is taken, its time counted, its end awaited.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
@@ -31,7 +31,12 @@ pub(super) struct Turn {
 
 impl Course {
     pub(super) fn new(job: Job, streams: Streams, countdown: Countdown) -> Self {
-        Self { job, streams, countdown, timed_out: false }
+        Self {
+            job,
+            streams,
+            countdown,
+            timed_out: false,
+        }
     }
 
     /// Its time is up: SIGTERM now, SIGKILL after the grace.
@@ -40,8 +45,9 @@ impl Course {
         self.countdown.terminate(&self.job, Signal::SIGTERM);
     }
 
-    /// Waits for news of the command or of `others`, no longer than `until` or its time limit, which is for the caller to look
-    /// at ([`Countdown::is_up`]). Output goes to `take`, with the number of its stream.
+    /// Waits for news of the command or of `others`, no longer than `until` or its time limit,
+    /// which is for the caller to look at ([`Countdown::is_up`]). Output goes to `take`, with the
+    /// number of its stream.
     pub(super) fn turn(
         &mut self,
         others: [Option<BorrowedFd<'_>>; 3],
@@ -59,7 +65,11 @@ impl Course {
             }
         }
         let ready = [first, second, third];
-        let news = if said { self.job.next_event()? } else { News::Nothing };
+        let news = if said {
+            self.job.next_event()?
+        } else {
+            News::Nothing
+        };
         let said = match news {
             News::Nothing => None,
             News::Said(Event::Started, Some(terminal)) => {
@@ -68,8 +78,12 @@ impl Course {
                 self.streams.take_terminal(terminal)?;
                 None
             }
-            News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
-            News::Said(Event::Broken { step, cause }, _) => return Err(ExecError::broken(&step, cause)),
+            News::Said(Event::Refused { step, cause }, _) => {
+                return Err(ExecError::refused(step, cause));
+            }
+            News::Said(Event::Broken { step, cause }, _) => {
+                return Err(ExecError::broken(&step, cause));
+            }
             News::Said(event, fd) => {
                 if matches!(event, Event::Ended { .. }) {
                     self.streams.drain(take)?;

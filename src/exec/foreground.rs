@@ -16,7 +16,10 @@ use super::job::Countdown;
 use super::poll::received;
 use super::slots::Slot;
 use super::streams::{Streams, output_pipe};
-use super::{Background, BackgroundPlace, Captured, Command, Denied, ExecError, Launcher, Outcome, OutputFiles, Slots};
+use super::{
+    Background, BackgroundPlace, Captured, Command, Denied, ExecError, Launcher, Outcome,
+    OutputFiles, Slots,
+};
 use crate::cancel::CancelToken;
 use crate::limits::COMMAND_PROGRESS_MS;
 use crate::policy::{Touch, note};
@@ -38,20 +41,24 @@ pub enum Stage {
 pub struct Intercepted<'a> {
     /// Variables beside, or instead of, those that commands have.
     pub environment: &'a [(OsString, OsString)],
-    /// Certificates (PEM) that take the place of the system's, where commands have a root of their own: of those of the
-    /// system, and the one that signs what the server shows. At most [`crate::limits::CERTIFICATES_BYTES`].
+    /// Certificates (PEM) that take the place of the system's, where commands have a root of their
+    /// own: of those of the system, and the one that signs what the server shows. At most
+    /// [`crate::limits::CERTIFICATES_BYTES`].
     pub certificates: Option<&'a [u8]>,
     /// Whether [`Interception::dial`] works, as far as the network of commands reaches.
     pub dial: Dial,
-    /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
+    /// Whether servers that the command starts can be reached from other machines, if its network
+    /// is that of the system.
     pub open: bool,
     /// Its standard input, output and error, which then nobody captures.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
-    /// Signals for this process that are passed on to everything of the command (signalfd(2); SIGTERM, SIGINT, SIGHUP, SIGQUIT).
-    /// It has the grace after the first one; a second one means SIGKILL at once.
+    /// Signals for this process that are passed on to everything of the command (signalfd(2);
+    /// SIGTERM, SIGINT, SIGHUP, SIGQUIT). It has the grace after the first one; a second one means
+    /// SIGKILL at once.
     pub signals: Option<BorrowedFd<'a>>,
-    /// Nothing is led anywhere: [`Sockets::tcp_4`](super::interception::Sockets::tcp_4) is a proxy on 127.0.0.1, whose port takes the
-    /// place of [`PROXY_PORT`](super::PROXY_PORT) in the variables.
+    /// Nothing is led anywhere: [`Sockets::tcp_4`](super::interception::Sockets::tcp_4) is a proxy
+    /// on 127.0.0.1, whose port takes the place of [`PROXY_PORT`](super::PROXY_PORT) in the
+    /// variables.
     pub proxy_only: bool,
 }
 
@@ -90,34 +97,45 @@ pub struct Foreground<'a> {
 impl Foreground<'_> {
     /// Runs `command` to its end and returns what it wrote and how it ended.
     ///
-    /// At the time limit everything of it gets SIGTERM and, after the grace, SIGKILL; a cancelled token means SIGKILL at once.
-    /// When the shell exits by itself, what it left running is ended. Waits for a place first, no longer than the time
-    /// limit. `on_progress` is told the elapsed time and the stage, about every half second.
+    /// At the time limit everything of it gets SIGTERM and, after the grace, SIGKILL; a cancelled
+    /// token means SIGKILL at once. When the shell exits by itself, what it left running is ended.
+    /// Waits for a place first, no longer than the time limit. `on_progress` is told the elapsed
+    /// time and the stage, about every half second.
     pub fn run(
         &self,
         command: &Command<'_>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
-        self.follow(command, &command.request(false, false)?, None, None, on_progress)
+        self.follow(
+            command,
+            &command.request(false, false)?,
+            None,
+            None,
+            on_progress,
+        )
     }
 
-    /// The same on overlays of the read-write directories: the command changes none of them, and [`Outcome::would_change`] is
-    /// there. [`ExecError::Refused`] where overlays cannot be had.
+    /// The same on overlays of the read-write directories: the command changes none of them, and
+    /// [`Outcome::would_change`] is there. [`ExecError::Refused`] where overlays cannot be had.
     pub fn run_dry(
         &self,
         command: &Command<'_>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
-        let request = Request { is_dry_run: true, ..command.request(false, false)? };
+        let request = Request {
+            is_dry_run: true,
+            ..command.request(false, false)?
+        };
         self.follow(command, &request, None, None, on_progress)
     }
 
-    /// Runs a command as [`Foreground::run`] does, with its calls over the network led to `on_start`'s sockets. A cancelled
-    /// token means SIGTERM and, after the grace, SIGKILL.
+    /// Runs a command as [`Foreground::run`] does, with its calls over the network led to
+    /// `on_start`'s sockets. A cancelled token means SIGTERM and, after the grace, SIGKILL.
     ///
-    /// `on_start` is called once, before the program connects to anything, on the thread of this call, which follows the command
-    /// meanwhile not at all: it has to return soon. Dropping what it was given has every further connection of the command fail.
-    /// Where calls cannot be intercepted (another supervisor is there already, or the kernel lacks something) it is
+    /// `on_start` is called once, before the program connects to anything, on the thread of this
+    /// call, which follows the command meanwhile not at all: it has to return soon. Dropping what
+    /// it was given has every further connection of the command fail. Where calls cannot be
+    /// intercepted (another supervisor is there already, or the kernel lacks something) it is
     /// [`ExecError::Refused`], whose text says why.
     pub fn run_intercepted(
         &self,
@@ -127,7 +145,10 @@ impl Foreground<'_> {
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Outcome, ExecError> {
         let mut request = command.request(how.streams.is_some(), false)?;
-        let variables = how.environment.iter().map(|(name, value)| (name.into(), value.into()));
+        let variables = how
+            .environment
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
         request.environment.extend(variables);
         request.intercept = Some(Intercept {
             dial: how.dial,
@@ -137,12 +158,19 @@ impl Foreground<'_> {
         });
         let (waiting, channel) = Listening::new()?;
         let bundle = how.certificates.map(in_memory).transpose()?;
-        let with = With { channel, bundle, waiting, signals: how.signals, on_start };
+        let with = With {
+            channel,
+            bundle,
+            waiting,
+            signals: how.signals,
+            on_start,
+        };
         self.follow(command, &request, how.streams, Some(with), on_progress)
     }
 
-    /// Runs a command as [`Foreground::run`] does, until the time limit: then `place` is asked for a place in the background, and
-    /// if there is one the command goes on there, without a time limit. If there is none it is ended.
+    /// Runs a command as [`Foreground::run`] does, until the time limit: then `place` is asked for
+    /// a place in the background, and if there is one the command goes on there, without a time
+    /// limit. If there is none it is ended.
     pub fn run_or_hand_over<'b>(
         &self,
         command: &Command<'_>,
@@ -189,22 +217,36 @@ impl Foreground<'_> {
         let mut pace = Pace { begun, next: begun };
         let slot = self
             .running
-            .enter(self.cancel, begun.checked_add(self.timeout), &mut || pace.tell(Stage::Waiting, on_progress))?;
+            .enter(self.cancel, begun.checked_add(self.timeout), &mut || {
+                pace.tell(Stage::Waiting, on_progress)
+            })?;
         let started = Instant::now();
         pace.next = started + PROGRESS;
 
         let signals = with.as_ref().and_then(|with| with.signals);
         let (listening, channel, bundle) = match with {
-            Some(with) => (Some((with.waiting, with.on_start)), Some(with.channel), with.bundle),
+            Some(with) => (
+                Some((with.waiting, with.on_start)),
+                Some(with.channel),
+                with.bundle,
+            ),
             None => (None, None, None),
         };
         let handed: Vec<BorrowedFd<'_>> = channel.iter().chain(&bundle).map(AsFd::as_fd).collect();
         let (job, open) = match passed {
-            _ if request.terminal.is_some() => (self.launcher.spawn(request, &handed)?, [None, None]),
-            Some(passed) => (self.launcher.spawn(request, &[handed, passed.to_vec()].concat())?, [None, None]),
+            _ if request.terminal.is_some() => {
+                (self.launcher.spawn(request, &handed)?, [None, None])
+            }
+            Some(passed) => (
+                self.launcher
+                    .spawn(request, &[handed, passed.to_vec()].concat())?,
+                [None, None],
+            ),
             None => {
                 let ((stdout, out), (stderr, err)) = (output_pipe()?, output_pipe()?);
-                let job = self.launcher.spawn(request, &[handed, vec![out.as_fd(), err.as_fd()]].concat())?;
+                let job = self
+                    .launcher
+                    .spawn(request, &[handed, vec![out.as_fd(), err.as_fd()]].concat())?;
                 (job, [Some(stdout), Some(stderr)])
             }
         };
@@ -216,7 +258,11 @@ impl Foreground<'_> {
             wake: self.cancel.wake_fd().map_err(ExecError::follow)?,
             // What it has called until then is wanted.
             is_ended_gently: listening.is_some(),
-            course: Course::new(job, Streams::new(open), Countdown::new(Some(self.timeout), self.grace)),
+            course: Course::new(
+                job,
+                Streams::new(open),
+                Countdown::new(Some(self.timeout), self.grace),
+            ),
             captured: [(); 2].map(|()| Capture::new(self.output_cap_bytes, self.files)),
             over: self.over,
             started,
@@ -293,7 +339,10 @@ impl Attended<'_> {
             let bytes = self.captured.iter().map(Capture::total_bytes).sum();
             let next = self.pace.tell(Stage::Running { bytes }, on_progress);
             let wake = (!self.cancelled).then_some(self.wake);
-            let heard = self.listening.as_ref().map(|(listening, _)| listening.as_fd());
+            let heard = self
+                .listening
+                .as_ref()
+                .map(|(listening, _)| listening.as_fd());
             let mut take = |stream: usize, bytes: &[u8]| self.captured[stream].push(bytes);
             let turn = course.turn([wake, heard, self.signals], Some(next), &mut take)?;
             let [_, heard, asked] = turn.ready;
@@ -310,11 +359,25 @@ impl Attended<'_> {
             match turn.said {
                 None => {}
                 Some((Event::WouldChange, Some(report))) => {
-                    self.would_change = Some(DryRunReport::unpack(report).map_err(ExecError::Follow)?);
+                    self.would_change =
+                        Some(DryRunReport::unpack(report).map_err(ExecError::Follow)?);
                 }
-                Some((Event::Ended { exit, left, denied, changed }, _)) => {
+                Some((
+                    Event::Ended {
+                        exit,
+                        left,
+                        denied,
+                        changed,
+                    },
+                    _,
+                )) => {
                     denied.iter().for_each(note_denied);
-                    if let Some(Changed { call, fault, settled }) = changed {
+                    if let Some(Changed {
+                        call,
+                        fault,
+                        settled,
+                    }) = changed
+                    {
                         command.changes.come_back(call, fault, settled);
                     }
                     let nothing = || Capture::new(0, None);
@@ -337,14 +400,28 @@ impl Attended<'_> {
         }
     }
 
-    fn hand_over(self, command: &Command<'_>, place: BackgroundPlace<'_>) -> Result<HandedOver, ExecError> {
+    fn hand_over(
+        self,
+        command: &Command<'_>,
+        place: BackgroundPlace<'_>,
+    ) -> Result<HandedOver, ExecError> {
         let [(stdout, out), (stderr, err)] = self.captured.map(Capture::finish_whole_characters);
         let partial = [out, err];
         let read = stdout.total_bytes + stderr.total_bytes;
-        let input = self.course.streams.terminal_input(command.terminal.is_some())?;
-        let course = Course { countdown: self.course.countdown.unlimited(), ..self.course };
+        let input = self
+            .course
+            .streams
+            .terminal_input(command.terminal.is_some())?;
+        let course = Course {
+            countdown: self.course.countdown.unlimited(),
+            ..self.course
+        };
         let command = place.fill(command, course, input, self.started, partial, read)?;
-        Ok(HandedOver { command, stdout, stderr })
+        Ok(HandedOver {
+            command,
+            stdout,
+            stderr,
+        })
     }
 }
 

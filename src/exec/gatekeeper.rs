@@ -20,7 +20,8 @@ pub struct Trusting<'a> {
 pub trait Gatekeeper: Debug + Send + Sync {
     /// `None` if nobody opens connections.
     fn trusting(&self) -> io::Result<Option<Trusting<'_>>>;
-    /// Decides about the connections of one command from now on, until what this gives is dropped. `title` is the tool and its command.
+    /// Decides about the connections of one command from now on, until what this gives is dropped.
+    /// `title` is the tool and its command.
     fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded>;
 }
 

@@ -1,4 +1,5 @@
-//! The server's end of an interception: the sockets that a command's calls are led to, and where they wanted to go.
+//! The server's end of an interception: the sockets that a command's calls are led to, and where
+//! they wanted to go.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -23,7 +24,8 @@ pub(super) fn in_memory(bytes: &[u8]) -> Result<OwnedFd, ExecError> {
     let file = memfd_create("certificates", MemfdFlags::CLOEXEC).map_err(ExecError::follow)?;
     let mut written = 0;
     while written < bytes.len() {
-        written += rustix::io::pwrite(&file, &bytes[written..], written as u64).map_err(ExecError::follow)?;
+        written += rustix::io::pwrite(&file, &bytes[written..], written as u64)
+            .map_err(ExecError::follow)?;
     }
     Ok(file)
 }
@@ -35,14 +37,16 @@ pub struct Sockets {
     pub tcp_4: OwnedFd,
     /// TCP of sockets that can only speak IPv6; `None` where there is no IPv6.
     pub tcp_6: Option<OwnedFd>,
-    /// Questions of names over UDP, to whatever server the command asked. An answer goes back to where the question came
-    /// from, and looks to the command as if it came from that server. (Those over TCP are connections to port 53.)
+    /// Questions of names over UDP, to whatever server the command asked. An answer goes back to
+    /// where the question came from, and looks to the command as if it came from that server.
+    /// (Those over TCP are connections to port 53.)
     pub udp_4: OwnedFd,
     /// The same for sockets of IPv6.
     pub udp_6: Option<OwnedFd>,
 }
 
-/// The interception of one command. Everything about it works from any thread, and waits for nothing long.
+/// The interception of one command. Everything about it works from any thread, and waits for
+/// nothing long.
 ///
 /// When it is dropped, every further connection of the command fails.
 #[derive(Debug)]
@@ -67,7 +71,10 @@ struct Shared {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Shared").field("channel", &self.channel).finish_non_exhaustive()
+        formatter
+            .debug_struct("Shared")
+            .field("channel", &self.channel)
+            .finish_non_exhaustive()
     }
 }
 
@@ -105,8 +112,13 @@ pub struct Listening(OwnedFd);
 impl Listening {
     /// Both ends; the second one is the supervisor's.
     pub(super) fn new() -> Result<(Self, OwnedFd), ExecError> {
-        let (here, there) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-            .map_err(ExecError::follow)?;
+        let (here, there) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(ExecError::follow)?;
         rustix::io::ioctl_fionbio(&here, true).map_err(ExecError::follow)?;
         Ok((Self(here), there))
     }
@@ -119,11 +131,16 @@ impl Listening {
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
             Err(error) => return Err(ExecError::Follow(error)),
         };
-        let Told::Ready { version_6 } = told else { return Err(ExecError::out_of_turn()) };
+        let Told::Ready { version_6 } = told else {
+            return Err(ExecError::out_of_turn());
+        };
         let mut sockets = sockets.into_iter();
         let mut next = |there: bool| if there { sockets.next() } else { None };
-        let (tcp_4, tcp_6, udp_4, udp_6) = (next(true), next(version_6), next(true), next(version_6));
-        let (Some(tcp_4), Some(udp_4)) = (tcp_4, udp_4) else { return Err(ExecError::out_of_turn()) };
+        let (tcp_4, tcp_6, udp_4, udp_6) =
+            (next(true), next(version_6), next(true), next(version_6));
+        let (Some(tcp_4), Some(udp_4)) = (tcp_4, udp_4) else {
+            return Err(ExecError::out_of_turn());
+        };
         let shared = Shared {
             channel: self.0,
             heard: Mutex::default(),
@@ -133,7 +150,15 @@ impl Listening {
             on_arrival: OnceLock::new(),
             on_datagrams: OnceLock::new(),
         };
-        Ok(Some(Interception { shared, sockets: Some(Sockets { tcp_4, tcp_6, udp_4, udp_6 }) }))
+        Ok(Some(Interception {
+            shared,
+            sockets: Some(Sockets {
+                tcp_4,
+                tcp_6,
+                udp_4,
+                udp_6,
+            }),
+        }))
     }
 }
 
@@ -150,9 +175,10 @@ impl Interception {
         self.sockets.take()
     }
 
-    /// Where a connection wanted to go that was accepted from one of the sockets: its own end of it, and the command's. Each
-    /// can be asked for once. `None` for a connection that the command did not make: on a loopback device that is shared with
-    /// the system, anybody can connect. Such a one is to be closed.
+    /// Where a connection wanted to go that was accepted from one of the sockets: its own end of
+    /// it, and the command's. Each can be asked for once. `None` for a connection that the command
+    /// did not make: on a loopback device that is shared with the system, anybody can connect. Such
+    /// a one is to be closed.
     pub fn destination(&self, local: SocketAddr, peer: SocketAddr) -> Option<Flow> {
         let mark = Mark::of(local, peer)?;
         let mut heard = self.shared.lock();
@@ -166,28 +192,31 @@ impl Interception {
         flow
     }
 
-    /// Has this be told every connection before it is made, which waits for [`Self::decide`]; or, where the interception was begun so, with
-    /// the one to where it wanted to go, and then it does not wait. It is called from threads of this program and has to return soon.
+    /// Has this be told every connection before it is made, which waits for [`Self::decide`]; or,
+    /// where the interception was begun so, with the one to where it wanted to go, and then it does
+    /// not wait. It is called from threads of this program and has to return soon.
     pub fn on_flow(&self, told: impl Fn(Flow, Option<OwnedFd>) + Send + Sync + 'static) {
         let _ = self.shared.on_flow.set(Box::new(told));
         self.shared.ask();
     }
 
-    /// Has this be told every connection that does not come, since its caller is gone or waits no longer. It is called from threads of
-    /// this program and has to return soon.
+    /// Has this be told every connection that does not come, since its caller is gone or waits no
+    /// longer. It is called from threads of this program and has to return soon.
     pub fn on_given_up(&self, told: impl Fn(Mark) + Send + Sync + 'static) {
         let _ = self.shared.on_given_up.set(Box::new(told));
     }
 
-    /// Has this be told every connection that comes without being accepted from one of the sockets: it was on its way when it
-    /// was decided about. It is called from threads of this program and has to return soon.
+    /// Has this be told every connection that comes without being accepted from one of the sockets:
+    /// it was on its way when it was decided about. It is called from threads of this program and
+    /// has to return soon.
     pub fn on_arrival(&self, told: impl Fn(OwnedFd) + Send + Sync + 'static) {
         let _ = self.shared.on_arrival.set(Box::new(told));
         self.shared.ask();
     }
 
-    /// Has this be told every place that datagrams are to go to, before the first one does, which waits for
-    /// [`Self::decide_datagrams`]. It is called from threads of this program and has to return soon.
+    /// Has this be told every place that datagrams are to go to, before the first one does, which
+    /// waits for [`Self::decide_datagrams`]. It is called from threads of this program and has to
+    /// return soon.
     pub fn on_datagrams(&self, told: impl Fn(Datagrams) + Send + Sync + 'static) {
         let _ = self.shared.on_datagrams.set(Box::new(told));
         self.shared.ask();
@@ -195,11 +224,13 @@ impl Interception {
 
     /// Datagrams may go where this token stands for, or have no route.
     pub fn decide_datagrams(&self, token: u64, may_send: bool) -> io::Result<()> {
-        self.shared.say(&Wanted::DecideDatagrams { token, may_send })
+        self.shared
+            .say(&Wanted::DecideDatagrams { token, may_send })
     }
 
-    /// The connection that is known by this may be made, or fails with this number of errno(3). Nothing happens if it does
-    /// not wait any more; the kernel refuses with `ECONNREFUSED` in its own way, also where the command does not wait.
+    /// The connection that is known by this may be made, or fails with this number of errno(3).
+    /// Nothing happens if it does not wait any more; the kernel refuses with `ECONNREFUSED` in its
+    /// own way, also where the command does not wait.
     pub fn decide(&self, mark: Mark, errno: Option<i32>) -> io::Result<()> {
         if errno.is_some() {
             self.shared.lock().flows.remove(&mark);
@@ -207,12 +238,12 @@ impl Interception {
         self.shared.say(&Wanted::Decide { mark, errno })
     }
 
-    /// Has `done` be told a TCP connection from where the command is, which may still be on its way: it does not block, and is
-    /// writable once that is decided (connect(2), `EINPROGRESS`). It is called from threads of this program, also before this
-    /// returns, and has to return soon.
+    /// Has `done` be told a TCP connection from where the command is, which may still be on its
+    /// way: it does not block, and is writable once that is decided (connect(2), `EINPROGRESS`). It
+    /// is called from threads of this program, also before this returns, and has to return soon.
     ///
-    /// It fails as connect(2) does; with `EACCES` where the interception was not begun for that, or commands have no network;
-    /// with `NotConnected` once the command is over.
+    /// It fails as connect(2) does; with `EACCES` where the interception was not begun for that, or
+    /// commands have no network; with `NotConnected` once the command is over.
     pub fn dial(&self, to: SocketAddr, done: impl FnOnce(io::Result<OwnedFd>) + Send + 'static) {
         let mut heard = self.shared.lock();
         heard.last_token += 1;
@@ -234,7 +265,8 @@ impl Interception {
         }
     }
 
-    /// Takes what was said until now; whether more can come. To be called whenever this is readable: nothing else sees to it.
+    /// Takes what was said until now; whether more can come. To be called whenever this is
+    /// readable: nothing else sees to it.
     pub fn hear(&self) -> bool {
         let mut heard = self.shared.lock();
         self.shared.hear(&mut heard);
@@ -274,7 +306,8 @@ impl Shared {
             }
             // A supervisor that takes nothing for so long is stopped, or gone.
             let mut full = [PollFd::new(&self.channel, PollFlags::OUT)];
-            let patience = Timespec::try_from(Duration::from_millis(SUPERVISOR_TAKES_MS)).unwrap_or_default();
+            let patience =
+                Timespec::try_from(Duration::from_millis(SUPERVISOR_TAKES_MS)).unwrap_or_default();
             if poll(&mut full, Some(&patience))? == 0 {
                 return Err(io::ErrorKind::TimedOut.into());
             }
@@ -286,8 +319,8 @@ impl Shared {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells who decides what connections there are, and who waits what came of it, without the lock: the answer may come at
-    /// once.
+    /// Tells who decides what connections there are, and who waits what came of it, without the
+    /// lock: the answer may come at once.
     fn ask(&self) {
         let untold = std::mem::take(&mut self.lock().untold);
         for (done, dialed) in untold {
@@ -302,15 +335,21 @@ impl Shared {
             match self.on_datagrams.get() {
                 Some(on_datagrams) => on_datagrams(told),
                 // Who is gone waits for nothing.
-                None => drop(self.say(&Wanted::DecideDatagrams { token: told.token, may_send: false })),
+                None => drop(self.say(&Wanted::DecideDatagrams {
+                    token: told.token,
+                    may_send: false,
+                })),
             }
         }
         let given_up = std::mem::take(&mut self.lock().given_up);
         if let Some(on_given_up) = self.on_given_up.get() {
             given_up.into_iter().for_each(on_given_up);
         }
-        let Some(on_flow) = self.on_flow.get() else { return };
-        // Who is to hear where one wanted to go that has come already waits until this was told of it.
+        let Some(on_flow) = self.on_flow.get() else {
+            return;
+        };
+        // Who is to hear where one wanted to go that has come already waits until this was told of
+        // it.
         let _asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let unasked = std::mem::take(&mut self.lock().unasked);
         for (flow, dialed) in unasked {
@@ -335,7 +374,8 @@ impl Heard {
     fn end(&mut self) {
         self.is_over = true;
         let waiting = std::mem::take(&mut self.dialed).into_values();
-        self.untold.extend(waiting.map(|done| (done, Err(io::ErrorKind::NotConnected.into()))));
+        self.untold
+            .extend(waiting.map(|done| (done, Err(io::ErrorKind::NotConnected.into()))));
     }
 
     fn take(&mut self, told: &Told, mut sockets: Vec<OwnedFd>) {
@@ -380,7 +420,12 @@ impl Heard {
                 }
             }
             Told::Datagrams { token, to, by } => {
-                self.datagrams.extend(sockets.pop().map(|socket| Datagrams { token, to, by, socket }));
+                self.datagrams.extend(sockets.pop().map(|socket| Datagrams {
+                    token,
+                    to,
+                    by,
+                    socket,
+                }));
                 if self.datagrams.len() > MAX_DATAGRAM_PLACES {
                     self.datagrams.clear();
                 }

@@ -64,10 +64,16 @@ impl Job {
         guarded: Option<Arc<dyn Guarded>>,
         journal: Option<Arc<Journal>>,
     ) -> Self {
-        Self { control: Control(Arc::new(socket)), others, guarded, journal }
+        Self {
+            control: Control(Arc::new(socket)),
+            others,
+            guarded,
+            journal,
+        }
     }
 
-    /// A signal to everything of the command that asks it to end: SIGTERM, or SIGINT, SIGHUP or SIGQUIT.
+    /// A signal to everything of the command that asks it to end: SIGTERM, or SIGINT, SIGHUP or
+    /// SIGQUIT.
     pub fn terminate(&self, signal: Signal) {
         // As with `Control::kill`.
         let _ = self.control.say(&[TERMINATE, signal as u8]);
@@ -85,7 +91,8 @@ impl Job {
         self.control.say(&words).map_err(ExecError::follow)
     }
 
-    /// Asks what was changed until now, under this number; what is changed from now on is called `next`.
+    /// Asks what was changed until now, under this number; what is changed from now on is called
+    /// `next`.
     pub(super) fn ask_for_account(&self, number: u64, next: &str) -> Result<(), ExecError> {
         let words = [&[ACCOUNT][..], &number.to_le_bytes(), next.as_bytes()].concat();
         self.control.say(&words).map_err(ExecError::follow)
@@ -96,12 +103,15 @@ impl Job {
         self.control.kill();
     }
 
-    /// Returns news of the supervisor; does not wait, but for verdicts about connections of a command that has ended.
+    /// Returns news of the supervisor; does not wait, but for verdicts about connections of a
+    /// command that has ended.
     pub fn next_event(&self) -> Result<News, ExecError> {
         let heard = match receive_event(&*self.control.0) {
-            // unix(7): the other end was closed with something unread in it. That is said once, and before what came from
-            // there, which is still to be had.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => receive_event(&*self.control.0),
+            // unix(7): the other end was closed with something unread in it. That is said once, and
+            // before what came from there, which is still to be had.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+                receive_event(&*self.control.0)
+            }
             heard => heard,
         };
         match heard {
@@ -116,8 +126,10 @@ impl Job {
                     }
                     denied.extend(self.blocked());
                 }
-                if let (Some(journal), Event::Ended { changed, .. } | Event::Accounted { changed, .. }) =
-                    (&self.journal, &mut event)
+                if let (
+                    Some(journal),
+                    Event::Ended { changed, .. } | Event::Accounted { changed, .. },
+                ) = (&self.journal, &mut event)
                     && let Some(changed) = changed
                     && let Some(call) = changed.call
                 {
@@ -136,10 +148,14 @@ impl Job {
 
     /// The connections that no rule allows, since this was asked before.
     pub(super) fn blocked(&self) -> Vec<Denied> {
-        self.guarded.as_ref().map(|guarded| guarded.blocked()).unwrap_or_default()
+        self.guarded
+            .as_ref()
+            .map(|guarded| guarded.blocked())
+            .unwrap_or_default()
     }
 
-    /// Closes the conversation: from now on there is always news, and to the supervisor it is as if this were dropped.
+    /// Closes the conversation: from now on there is always news, and to the supervisor it is as if
+    /// this were dropped.
     pub(super) fn close(&self) {
         // Whoever else still holds the descriptor. It fails only where there is nothing to close.
         let _ = shutdown(&*self.control.0, Shutdown::Both);
@@ -184,7 +200,11 @@ impl Countdown {
     /// A command that has `timeout`, and `grace` more from SIGTERM to SIGKILL.
     pub(super) fn new(timeout: Option<Duration>, grace: Duration) -> Self {
         let next = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        Self { step: Step::Running, grace, next }
+        Self {
+            step: Step::Running,
+            grace,
+            next,
+        }
     }
 
     /// When [`Countdown::is_up`], or [`Countdown::tick`] has something to do.
@@ -216,7 +236,8 @@ impl Countdown {
         Self::new(None, self.grace)
     }
 
-    /// This signal now, if none was sent yet: to some programs a second one means that they shall drop everything.
+    /// This signal now, if none was sent yet: to some programs a second one means that they shall
+    /// drop everything.
     pub(super) fn terminate(&mut self, job: &Job, signal: Signal) {
         if self.step == Step::Running {
             job.terminate(signal);

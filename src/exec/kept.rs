@@ -23,17 +23,27 @@ impl From<Vec<u8>> for Kept {
 impl Kept {
     /// Its length in bytes.
     pub fn len(&self) -> usize {
-        self.bytes.len() + self.file.as_ref().map_or(0, |(file, begin)| (file.end() - begin) as usize)
+        self.bytes.len()
+            + self
+                .file
+                .as_ref()
+                .map_or(0, |(file, begin)| (file.end() - begin) as usize)
     }
 
     /// At most so many bytes of it, from one on. Fails as reading a file does.
     pub fn read(&self, from: usize, most: usize) -> io::Result<Cow<'_, [u8]>> {
         let first = &self.bytes[from.min(self.bytes.len())..];
         let first = &first[..first.len().min(most)];
-        let Some((file, begin)) = self.file.as_ref().filter(|_| first.len() < most) else { return Ok(first.into()) };
+        let Some((file, begin)) = self.file.as_ref().filter(|_| first.len() < most) else {
+            return Ok(first.into());
+        };
         let position = begin + (from + first.len() - self.bytes.len()) as u64;
         let rest = file.read(position, most - first.len())?.bytes;
-        Ok(if first.is_empty() { rest.into() } else { [first, &rest].concat().into() })
+        Ok(if first.is_empty() {
+            rest.into()
+        } else {
+            [first, &rest].concat().into()
+        })
     }
 
     /// How many line feeds it has, as far as it can be read.

@@ -30,10 +30,18 @@ use crate::limits::{LAUNCHER_END_MS, LAUNCHER_REMOVAL_MS, LAUNCHER_START_MS};
 use crate::policy::{Found, Repositories};
 use crate::sandbox::landlock::public_entries;
 use crate::sandbox::wire::{receive, send};
-use crate::sandbox::{Dial, Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier};
+use crate::sandbox::{
+    Dial, Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier,
+};
 
-/// Every connection waits for the gatekeeper, who reaches the commands' own loopback through the supervisor.
-const GATED: Intercept = Intercept { dial: Dial::Wanted, open: false, bundle: false, proxy_only: false };
+/// Every connection waits for the gatekeeper, who reaches the commands' own loopback through the
+/// supervisor.
+const GATED: Intercept = Intercept {
+    dial: Dial::Wanted,
+    open: false,
+    bundle: false,
+    proxy_only: false,
+};
 
 /// A launcher, which has built the walls once it was told to. Dropping it ends it.
 #[derive(Debug)]
@@ -48,7 +56,8 @@ pub struct Launcher {
     is_for_one: bool,
     /// Who decides about the connections of commands; without one their network does.
     gatekeeper: Option<Arc<dyn Gatekeeper>>,
-    /// Where commands are held to what was found in them. The launcher is told with the first command.
+    /// Where commands are held to what was found in them. The launcher is told with the first
+    /// command.
     repositories: Option<Arc<Repositories>>,
     /// Whether it was. Changed under the lock of the socket.
     has_told: AtomicBool,
@@ -107,11 +116,16 @@ impl LaunchError {
 impl Launcher {
     /// Starts `program` (this program again) as a launcher, which waits for its plan.
     ///
-    /// It gets an empty environment, and its socket, `/dev/null` and the server's standard error as its three streams.
+    /// It gets an empty environment, and its socket, `/dev/null` and the server's standard error as
+    /// its three streams.
     pub fn begin(program: &Path) -> Result<Self, LaunchError> {
         let (here, there) = pair(SocketType::STREAM).map_err(LaunchError::Start)?;
         // For both ways: it becomes the standard input of commands.
-        let null = File::options().read(true).write(true).open("/dev/null").map_err(LaunchError::Start)?;
+        let null = File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/null")
+            .map_err(LaunchError::Start)?;
         let child = Command::new(program)
             .arg(LAUNCHER_ARGUMENT)
             .env_clear()
@@ -133,7 +147,11 @@ impl Launcher {
         plan: &Plan,
         meanwhile: &mut dyn FnMut(BorrowedFd<'_>),
     ) -> Result<(Self, Ready), LaunchError> {
-        self.works = if plan.tier == Tier::Namespaces { Activity::default() } else { Activity::apart() };
+        self.works = if plan.tier == Tier::Namespaces {
+            Activity::default()
+        } else {
+            Activity::apart()
+        };
         self.environment.clone_from(&plan.environment);
         self.is_for_one = !plan.is_tried;
         let public = match plan.tier {
@@ -144,7 +162,13 @@ impl Launcher {
             }
             Tier::Namespaces | Tier::Off => Vec::new(),
         };
-        match self.greet(&Plan { public, ..plan.clone() }, meanwhile) {
+        match self.greet(
+            &Plan {
+                public,
+                ..plan.clone()
+            },
+            meanwhile,
+        ) {
             Ok(ready) => Ok((self, ready)),
             Err(error) => {
                 // Whatever it is at, nothing came of it.
@@ -193,20 +217,41 @@ impl Launcher {
         self
     }
 
-    pub(super) fn greet(&self, plan: &Plan, meanwhile: &mut dyn FnMut(BorrowedFd<'_>)) -> Result<Ready, LaunchError> {
+    pub(super) fn greet(
+        &self,
+        plan: &Plan,
+        meanwhile: &mut dyn FnMut(BorrowedFd<'_>),
+    ) -> Result<Ready, LaunchError> {
         let socket = lock(&self.socket);
-        let Some(socket) = &*socket else { return Err(LaunchError::Ended) };
+        let Some(socket) = &*socket else {
+            return Err(LaunchError::Ended);
+        };
         let limit = Some(Duration::from_millis(LAUNCHER_START_MS));
-        // The launcher reads what it is sent, so this never lets it go on waiting for long: a second line of defence.
+        // The launcher reads what it is sent, so this never lets it go on waiting for long: a
+        // second line of defence.
         for side in [Timeout::Recv, Timeout::Send] {
-            set_socket_timeout(socket, side, limit).map_err(|errno| LaunchError::Start(errno.into()))?;
+            set_socket_timeout(socket, side, limit)
+                .map_err(|errno| LaunchError::Start(errno.into()))?;
         }
         send(socket, plan, &[]).map_err(broken)?;
         meanwhile(socket.as_fd());
         match receive::<Hello>(socket).map_err(broken)? {
-            Some((Hello::Ready { home, tmp, landlock_abi, memory, gaps }, _)) => {
-                Ok(Ready { home, tmp, landlock_abi, memory, gaps })
-            }
+            Some((
+                Hello::Ready {
+                    home,
+                    tmp,
+                    landlock_abi,
+                    memory,
+                    gaps,
+                },
+                _,
+            )) => Ok(Ready {
+                home,
+                tmp,
+                landlock_abi,
+                memory,
+                gaps,
+            }),
             Some((Hello::Cannot { reason }, _)) => Err(LaunchError::Cannot { reason }),
             None => Err(LaunchError::Ended),
         }
@@ -221,7 +266,9 @@ impl Launcher {
     /// Names and values of them, as texts.
     pub fn variables(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let text = |text: &OsStr| text.to_string_lossy().into_owned();
-        self.environment.iter().map(move |(name, value)| (text(&name.0), text(&value.0)))
+        self.environment
+            .iter()
+            .map(move |(name, value)| (text(&name.0), text(&value.0)))
     }
 
     /// What programs that stay do.
@@ -229,32 +276,62 @@ impl Launcher {
         self.works.clone()
     }
 
-    /// Has a command started. `streams` are its standard input (if the request has one), output and error, and none for
-    /// a terminal. The command may not have begun when this returns.
+    /// Has a command started. `streams` are its standard input (if the request has one), output and
+    /// error, and none for a terminal. The command may not have begun when this returns.
     pub fn spawn(&self, request: &Request, streams: &[BorrowedFd<'_>]) -> Result<Job, ExecError> {
         let (here, there) = pair(SocketType::SEQPACKET).map_err(ExecError::Follow)?;
         rustix::io::ioctl_fionbio(&here, true).map_err(ExecError::follow)?;
         let others = self.works.mark();
         // One whose calls are recorded, or answered, has somebody who decides already.
-        let gatekeeper = self.gatekeeper.as_ref().filter(|_| request.intercept.is_none());
-        let gated = gatekeeper.map(|gatekeeper| Ok((gatekeeper, Listening::new()?))).transpose()?;
+        let gatekeeper = self
+            .gatekeeper
+            .as_ref()
+            .filter(|_| request.intercept.is_none());
+        let gated = gatekeeper
+            .map(|gatekeeper| Ok((gatekeeper, Listening::new()?)))
+            .transpose()?;
         let channel = gated.as_ref().map(|(_, (_, channel))| channel.as_fd());
-        let trusting = gatekeeper.map(|gatekeeper| gatekeeper.trusting()).transpose().map_err(ExecError::Follow)?;
+        let trusting = gatekeeper
+            .map(|gatekeeper| gatekeeper.trusting())
+            .transpose()
+            .map_err(ExecError::Follow)?;
         let trusting = trusting.flatten();
-        let bundle = trusting.as_ref().map(|trusting| in_memory(trusting.bundle)).transpose()?;
+        let bundle = trusting
+            .as_ref()
+            .map(|trusting| in_memory(trusting.bundle))
+            .transpose()?;
         let handed = channel.into_iter().chain(bundle.as_ref().map(AsFd::as_fd));
-        let fds: Vec<BorrowedFd<'_>> =
-            [there.as_fd()].into_iter().chain(handed).chain(streams.iter().copied()).collect();
+        let fds: Vec<BorrowedFd<'_>> = [there.as_fd()]
+            .into_iter()
+            .chain(handed)
+            .chain(streams.iter().copied())
+            .collect();
         // It may still be looked for.
-        let found = self.repositories.as_ref().map(|repositories| repositories.found());
+        let found = self
+            .repositories
+            .as_ref()
+            .map(|repositories| repositories.found());
         let mut socket = lock(&self.socket);
-        let Some(open) = &*socket else { return Err(self.lost()) };
+        let Some(open) = &*socket else {
+            return Err(self.lost());
+        };
         let first = found.filter(|_| !self.has_told.load(Ordering::Relaxed));
         let guard = first.map(guard).unwrap_or_default();
-        let gated_as = gated.as_ref().map(|_| Intercept { bundle: bundle.is_some(), ..GATED });
-        let mut request = Request { intercept: request.intercept.or(gated_as), guard, ..request.clone() };
-        let variables = trusting.into_iter().flat_map(|trusting| trusting.environment);
-        request.environment.extend(variables.map(|(name, value)| ((&name).into(), (&value).into())));
+        let gated_as = gated.as_ref().map(|_| Intercept {
+            bundle: bundle.is_some(),
+            ..GATED
+        });
+        let mut request = Request {
+            intercept: request.intercept.or(gated_as),
+            guard,
+            ..request.clone()
+        };
+        let variables = trusting
+            .into_iter()
+            .flat_map(|trusting| trusting.environment);
+        request
+            .environment
+            .extend(variables.map(|(name, value)| ((&name).into(), (&value).into())));
         if let Err(error) = send(open, &request, &fds) {
             if error.kind() == io::ErrorKind::InvalidInput {
                 return Err(ExecError::Follow(error));
@@ -265,37 +342,52 @@ impl Launcher {
             return Err(self.lost());
         }
         self.has_told.store(true, Ordering::Relaxed);
-        let guarded = gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening, &request.title));
+        let guarded =
+            gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening, &request.title));
         Ok(Job::new(here, others, guarded, self.journal.clone()))
     }
 
-    /// Nobody sets aside any more what its last commands made at protected paths, so the journal does.
+    /// Nobody sets aside any more what its last commands made at protected paths, so the journal
+    /// does.
     fn lost(&self) -> ExecError {
-        if let Some(Err(error)) = self.journal.as_ref().map(|journal| journal.mend_without_launcher()) {
+        if let Some(Err(error)) = self
+            .journal
+            .as_ref()
+            .map(|journal| journal.mend_without_launcher())
+        {
             tracing::warn!("what commands changed last cannot be read: {error}");
         }
         ExecError::NoLauncher
     }
 
-    /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its commands, which end
-    /// when their jobs are dropped or killed, so that has to come first. What commands have left on the disk is removed
-    /// with nobody waiting for it, unless there is little.
+    /// Ends the launcher and reaps it; no command is started from then on. It waits a while for its
+    /// commands, which end when their jobs are dropped or killed, so that has to come first. What
+    /// commands have left on the disk is removed with nobody waiting for it, unless there is
+    /// little.
     pub fn end(&self) {
         let socket = lock(&self.socket).take();
-        let Some(mut child) = lock(&self.child).take() else { return };
+        let Some(mut child) = lock(&self.child).take() else {
+            return;
+        };
         let until = Instant::now() + Duration::from_millis(LAUNCHER_END_MS);
         // Its end of the socket is closed when no command is left, and it has only to tidy up.
-        let is_tidying =
-            socket.is_some_and(|socket| shutdown(&socket, Shutdown::Write).is_ok() && is_ready(socket.as_fd(), until));
+        let is_tidying = socket.is_some_and(|socket| {
+            shutdown(&socket, Shutdown::Write).is_ok() && is_ready(socket.as_fd(), until)
+        });
         if is_tidying && self.is_for_one {
             return;
         }
-        let until = if is_tidying { Instant::now() + Duration::from_millis(LAUNCHER_REMOVAL_MS) } else { until };
+        let until = if is_tidying {
+            Instant::now() + Duration::from_millis(LAUNCHER_REMOVAL_MS)
+        } else {
+            until
+        };
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
         if !pidfd.is_ok_and(|pidfd| is_ready(pidfd.as_fd(), until)) && is_tidying {
             return;
         }
-        // Without effect on one that has ended: its number is not given away before it is waited for.
+        // Without effect on one that has ended: its number is not given away before it is waited
+        // for.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -303,7 +395,10 @@ impl Launcher {
 
 fn guard(found: &Found) -> Guard {
     let raw = |paths: &[PathBuf]| paths.iter().map(Into::into).collect();
-    Guard { protected: raw(&found.protected), pinned: [raw(&found.pinned), raw(&found.frozen)].concat() }
+    Guard {
+        protected: raw(&found.protected),
+        pinned: [raw(&found.pinned), raw(&found.frozen)].concat(),
+    }
 }
 
 /// Whether this becomes readable in time.
@@ -329,13 +424,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
+    Ok(socketpair(
+        AddressFamily::UNIX,
+        kind,
+        SocketFlags::CLOEXEC,
+        None,
+    )?)
 }
 
 fn broken(error: io::Error) -> LaunchError {
     match error.kind() {
         io::ErrorKind::WouldBlock => LaunchError::Silent,
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => LaunchError::Ended,
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionReset => LaunchError::Ended,
         _ => LaunchError::Speak(error),
     }
 }

@@ -1,4 +1,5 @@
-//! What programs wrote and no reply has whole. In memory, or in files without names; bounded, gone with the server.
+//! What programs wrote and no reply has whole. In memory, or in files without names; bounded, gone
+//! with the server.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -47,7 +48,11 @@ impl Logs {
         let mut inner = self.lock();
         inner.last_id += 1;
         let name = format!("{tool}-{}.log", inner.last_id);
-        let log = Arc::new(Log { uri: format!("{LOGS}{name}"), name, kept });
+        let log = Arc::new(Log {
+            uri: format!("{LOGS}{name}"),
+            name,
+            kept,
+        });
         inner.logs.push_back(Arc::clone(&log));
         let mut bytes: usize = inner.logs.iter().map(|log| log.kept.len()).sum();
         // The two streams of one command stay.
@@ -60,7 +65,13 @@ impl Logs {
     }
 
     /// Keeps a command, and the beginnings and ends of what it wrote.
-    pub fn keep_run(&self, tool: &str, command: &str, stdout: &Captured, stderr: &Captured) -> Arc<Log> {
+    pub fn keep_run(
+        &self,
+        tool: &str,
+        command: &str,
+        stdout: &Captured,
+        stderr: &Captured,
+    ) -> Arc<Log> {
         // Writing to a String cannot fail.
         let mut text = format!("$ {command}\n");
         for (name, stream) in [("stdout", stdout), ("stderr", stderr)] {
@@ -70,7 +81,11 @@ impl Logs {
                 text.push('\n');
             }
             if stream.truncated {
-                let _ = writeln!(text, "[only its first {} bytes were kept]", stream.bytes.len());
+                let _ = writeln!(
+                    text,
+                    "[only its first {} bytes were kept]",
+                    stream.bytes.len()
+                );
             }
         }
         self.keep(tool, text.into_bytes().into())
@@ -83,9 +98,13 @@ impl Logs {
 
     /// The one with this URI, and the byte that it begins with: `?offset=BYTE` behind the name.
     pub fn find_from(&self, uri: &str) -> Option<(Arc<Log>, usize)> {
-        let (uri, offset) = uri.split_once("?offset=").map_or((uri, Some(0)), |(uri, at)| (uri, at.parse().ok()));
+        let (uri, offset) = uri
+            .split_once("?offset=")
+            .map_or((uri, Some(0)), |(uri, at)| (uri, at.parse().ok()));
         let log = self.find(uri)?;
-        offset.filter(|offset| *offset <= log.kept.len()).map(|offset| (log, offset))
+        offset
+            .filter(|offset| *offset <= log.kept.len())
+            .map(|offset| (log, offset))
     }
 
     /// The one with this URI.
@@ -101,7 +120,12 @@ fn ends(text: &str, most: usize) -> String {
     }
     let head = text.floor_char_boundary(most / 4);
     let tail = text.ceil_char_boundary(text.len() - (most - most / 4));
-    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
+    format!(
+        "{}\n[{} bytes left out]\n{}",
+        &text[..head],
+        tail - head,
+        &text[tail..]
+    )
 }
 
 #[cfg(test)]
@@ -112,11 +136,22 @@ mod tests {
     fn the_oldest_logs_give_way() {
         let kept = Logs::default();
         for run in 0..MAX_LOGS + 2 {
-            kept.keep_run("run_tests", "x", &Captured::whole(run.to_string().into()), &Captured::default());
+            kept.keep_run(
+                "run_tests",
+                "x",
+                &Captured::whole(run.to_string().into()),
+                &Captured::default(),
+            );
         }
         let logs = kept.all();
-        assert_eq!((logs.len(), logs[0].uri.as_str()), (MAX_LOGS, "replay://logs/run_tests-3.log"));
-        assert_eq!(logs[0].kept.bytes, b"$ x\n[stdout: 1 bytes]\n2\n[stderr: 0 bytes]\n");
+        assert_eq!(
+            (logs.len(), logs[0].uri.as_str()),
+            (MAX_LOGS, "replay://logs/run_tests-3.log")
+        );
+        assert_eq!(
+            logs[0].kept.bytes,
+            b"$ x\n[stdout: 1 bytes]\n2\n[stderr: 0 bytes]\n"
+        );
         assert!(kept.find("replay://logs/run_tests-2.log").is_none());
         assert_eq!(kept.find(&logs[1].uri).as_ref(), Some(&logs[1]));
         let large = Captured::whole(vec![b'x'; MAX_LOG_BYTES]);

@@ -1,8 +1,10 @@
-//! The only process door: starts the launcher, hands it one command after the other, and follows each to its end.
+//! The only process door: starts the launcher, hands it one command after the other, and follows
+//! each to its end.
 //!
-//! A command is a [`Job`]: a socket to the supervisor that runs and ends it. Everything waits in one `poll` over that
-//! socket, the output and the cancel token. When the supervisor says that the command has ended nothing of it is alive,
-//! so its output is at its end, and nothing here depends on a process number or on who holds a pipe.
+//! A command is a [`Job`]: a socket to the supervisor that runs and ends it. Everything waits in
+//! one `poll` over that socket, the output and the cancel token. When the supervisor says that the
+//! command has ended nothing of it is alive, so its output is at its end, and nothing here depends
+//! on a process number or on who holds a pipe.
 
 mod activity;
 mod background;
@@ -68,7 +70,8 @@ pub struct Command<'a> {
     pub changes: &'a Changes<'a>,
     /// The text given to the shell as it stands.
     pub line: &'a str,
-    /// The working directory, from [`place_of`] a checked handle: another one that has taken its name since is refused.
+    /// The working directory, from [`place_of`] a checked handle: another one that has taken its
+    /// name since is refused.
     pub dir: Place,
     /// Rows and columns of the terminal that the command gets; `None` for pipes.
     pub terminal: Option<(u16, u16)>,
@@ -89,8 +92,8 @@ pub struct Outcome {
     pub timed_out: bool,
     /// The call was cancelled before the shell was done.
     pub cancelled: bool,
-    /// The number of the signal that asked it to end in the name of whoever runs this process, if one did
-    /// ([`Intercepted::signals`]).
+    /// The number of the signal that asked it to end in the name of whoever runs this process, if
+    /// one did ([`Intercepted::signals`]).
     pub asked_by: Option<i32>,
     /// Processes that were still there when the shell ended, and were ended with it.
     pub left: u32,
@@ -103,7 +106,10 @@ pub struct Outcome {
 /// What the entry in the journal is called of something that a tool runs.
 pub fn title(tool: &str, line: &str) -> String {
     let line = line.lines().next().unwrap_or_default();
-    format!("{tool}: {}", &line[..line.floor_char_boundary(JOURNAL_TITLE_BYTES)])
+    format!(
+        "{tool}: {}",
+        &line[..line.floor_char_boundary(JOURNAL_TITLE_BYTES)]
+    )
 }
 
 /// Why a command was not run to an end.
@@ -129,7 +135,9 @@ pub enum ExecError {
         cause: io::Error,
     },
     /// As many commands run as may, and none ended in time.
-    #[error("all {most} places for commands are taken (--max-commands), and none became free within the timeout")]
+    #[error(
+        "all {most} places for commands are taken (--max-commands), and none became free within the timeout"
+    )]
     NoPlace {
         /// How many may run.
         most: usize,
@@ -160,12 +168,15 @@ pub enum ExecError {
     #[error("the launcher of commands has ended, and no command can be started without it")]
     NoLauncher,
     /// The supervisor has gone without a last word.
-    #[error("the process that watched over the command has vanished; how the command ended is not known")]
+    #[error(
+        "the process that watched over the command has vanished; how the command ended is not known"
+    )]
     Vanished,
     /// Something of the command is there still, seconds after SIGKILL.
     #[error("the command does not end, not even by SIGKILL; it may hang inside the kernel")]
     Stuck,
-    /// The kernel refused something that the run needs (a pipe, `poll`), or the supervisor is not understood.
+    /// The kernel refused something that the run needs (a pipe, `poll`), or the supervisor is not
+    /// understood.
     #[error("cannot follow the command: {0}")]
     Follow(#[source] io::Error),
     /// The call was cancelled before the command began.
@@ -180,16 +191,28 @@ impl ExecError {
     /// What to do next, if there is something the caller can do.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
-            Self::Nul { .. } => "write the byte as an escape, for example with `printf '\\0'`".into(),
-            Self::TooLong { .. } => "write the script to a file with `write_file` and run that file".into(),
-            Self::NoPlace { .. } => "wait for the commands that run, or cancel one, then try again".into(),
-            Self::NoBackgroundPlace { .. } => "end one of them with follow_command and `end: true`".into(),
+            Self::Nul { .. } => {
+                "write the byte as an escape, for example with `printf '\\0'`".into()
+            }
+            Self::TooLong { .. } => {
+                "write the script to a file with `write_file` and run that file".into()
+            }
+            Self::NoPlace { .. } => {
+                "wait for the commands that run, or cancel one, then try again".into()
+            }
+            Self::NoBackgroundPlace { .. } => {
+                "end one of them with follow_command and `end: true`".into()
+            }
             Self::NoResidentPlace { .. } => "end one of them, then try again".into(),
             Self::Over { .. } => "start it again; what it held in memory is lost".into(),
             Self::NoLauncher => "the server must be restarted; the file tools work on".into(),
             Self::Vanished => "look at what the command did before it is run again".into(),
             Self::Silent { .. } => "try again; the machine may be busy".into(),
-            Self::Refused { .. } | Self::Stuck | Self::Follow(_) | Self::Cancelled | Self::ShuttingDown => return None,
+            Self::Refused { .. }
+            | Self::Stuck
+            | Self::Follow(_)
+            | Self::Cancelled
+            | Self::ShuttingDown => return None,
         })
     }
 
@@ -199,17 +222,26 @@ impl ExecError {
 
     /// What a supervisor says of a program that it could not start.
     fn refused(step: String, cause: Cause) -> Self {
-        Self::Refused { step, cause: cause.into() }
+        Self::Refused {
+            step,
+            cause: cause.into(),
+        }
     }
 
     /// What a supervisor says of a program that it has ended.
     fn broken(step: &str, cause: Cause) -> Self {
-        Self::Follow(io::Error::other(format!("{step}: {}", io::Error::from(cause))))
+        Self::Follow(io::Error::other(format!(
+            "{step}: {}",
+            io::Error::from(cause)
+        )))
     }
 
     /// What a supervisor says that has nothing to say at this point.
     fn out_of_turn() -> Self {
-        Self::Follow(io::Error::new(io::ErrorKind::InvalidData, "its supervisor speaks out of turn"))
+        Self::Follow(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "its supervisor speaks out of turn",
+        ))
     }
 }
 
@@ -228,10 +260,14 @@ impl Command<'_> {
             return Err(ExecError::Nul { offset });
         }
         if self.line.len() > MAX_COMMAND_BYTES {
-            return Err(ExecError::TooLong { bytes: self.line.len() });
+            return Err(ExecError::TooLong {
+                bytes: self.line.len(),
+            });
         }
         note(self.dir.path.as_path(), None, Touch::Run);
-        let terminal = self.terminal.map(|_| ("TERM".into(), "xterm-256color".into()));
+        let terminal = self
+            .terminal
+            .map(|_| ("TERM".into(), "xterm-256color".into()));
         let path = self.path.as_ref().map(|path| ("PATH".into(), path.into()));
         Ok(Request {
             run: Run::Script(self.line.into()),

@@ -10,14 +10,18 @@ use rustix::io::Errno;
 
 use super::ExecError;
 
-/// Waits until something is to be read from one of `fds` (or it has ended), or `until` comes. Returns which have news;
-/// none of them when a signal came in between. Fails when the kernel cannot wait (poll(2)).
+/// Waits until something is to be read from one of `fds` (or it has ended), or `until` comes.
+/// Returns which have news; none of them when a signal came in between. Fails when the kernel
+/// cannot wait (poll(2)).
 pub fn readable<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     until: Option<Instant>,
 ) -> Result<[bool; N], ExecError> {
-    let mut asked: Vec<PollFd<'_>> =
-        fds.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let mut asked: Vec<PollFd<'_>> = fds
+        .iter()
+        .flatten()
+        .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+        .collect();
     if !wait(&mut asked, until)? {
         return Ok([false; N]);
     }
@@ -26,8 +30,15 @@ pub fn readable<const N: usize>(
 }
 
 /// Waits until `fd` takes bytes (or never will), `wake` is readable, or `until` comes.
-pub(super) fn writable(fd: BorrowedFd<'_>, wake: BorrowedFd<'_>, until: Instant) -> Result<(), ExecError> {
-    let mut asked = [PollFd::from_borrowed_fd(fd, PollFlags::OUT), PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+pub(super) fn writable(
+    fd: BorrowedFd<'_>,
+    wake: BorrowedFd<'_>,
+    until: Instant,
+) -> Result<(), ExecError> {
+    let mut asked = [
+        PollFd::from_borrowed_fd(fd, PollFlags::OUT),
+        PollFd::from_borrowed_fd(wake, PollFlags::IN),
+    ];
     wait(&mut asked, Some(until)).map(drop)
 }
 
@@ -35,7 +46,10 @@ pub(super) fn writable(fd: BorrowedFd<'_>, wake: BorrowedFd<'_>, until: Instant)
 fn wait(asked: &mut [PollFd<'_>], until: Option<Instant>) -> Result<bool, ExecError> {
     let timeout = until.map(|until| {
         let left = until.saturating_duration_since(Instant::now());
-        Timespec::try_from(left).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
+        Timespec::try_from(left).unwrap_or(Timespec {
+            tv_sec: i64::MAX,
+            tv_nsec: 0,
+        })
     });
     match poll(asked, timeout.as_ref()) {
         Ok(count) => Ok(count > 0),
@@ -50,7 +64,9 @@ pub fn received(signals: BorrowedFd<'_>) -> Option<Signal> {
     const RECORD_BYTES: usize = 128;
     let mut record = [0; RECORD_BYTES];
     let length = rustix::io::read(signals, &mut record).ok()?;
-    let number = record[..length].first_chunk().map(|word| i32::from_ne_bytes(*word))?;
+    let number = record[..length]
+        .first_chunk()
+        .map(|word| i32::from_ne_bytes(*word))?;
     Signal::try_from(number).ok()
 }
 
@@ -61,7 +77,10 @@ pub struct Bell(OwnedFd);
 impl Bell {
     /// A bell that nobody has rung. Fails when no more files can be opened (eventfd(2)).
     pub fn new() -> io::Result<Self> {
-        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+        Ok(Self(eventfd(
+            0,
+            EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+        )?))
     }
 
     /// Makes it readable until it is hushed.

@@ -16,7 +16,8 @@ use crate::sandbox::Event;
 pub(super) struct Pump {
     pub(super) background: Arc<Background>,
     pub(super) course: Course,
-    /// Half a character at the end of each stream: the other stream shall not come between its halves.
+    /// Half a character at the end of each stream: the other stream shall not come between its
+    /// halves.
     pub(super) partial: [Vec<u8>; 2],
     /// Hears of its end.
     pub(super) listener: Arc<Listener>,
@@ -25,13 +26,22 @@ pub(super) struct Pump {
 impl Pump {
     /// Follows the command until it has ended and all its output is taken.
     pub(super) fn run(mut self) {
-        let state = self.follow().map_or_else(|error| State::Lost(error.to_string()), State::Ended);
-        self.partial.iter().for_each(|rest| self.background.push(rest));
+        let state = self
+            .follow()
+            .map_or_else(|error| State::Lost(error.to_string()), State::Ended);
+        self.partial
+            .iter()
+            .for_each(|rest| self.background.push(rest));
         self.background.settle(state);
     }
 
     fn follow(&mut self) -> Result<Ending, ExecError> {
-        let Self { background, course, partial, .. } = self;
+        let Self {
+            background,
+            course,
+            partial,
+            ..
+        } = self;
         let mut take = |stream: usize, bytes: &[u8]| {
             let rest = &mut partial[stream];
             rest.extend_from_slice(bytes);
@@ -51,9 +61,24 @@ impl Pump {
             }
             match turn.said {
                 None => {}
-                Some((Event::Ended { exit, left, denied, changed }, _)) => {
+                Some((
+                    Event::Ended {
+                        exit,
+                        left,
+                        denied,
+                        changed,
+                    },
+                    _,
+                )) => {
                     let asked = background.ending.load(Ordering::SeqCst);
-                    return Ok(Ending { exit, timed_out: course.timed_out, asked, left, denied, changed });
+                    return Ok(Ending {
+                        exit,
+                        timed_out: course.timed_out,
+                        asked,
+                        left,
+                        denied,
+                        changed,
+                    });
                 }
                 Some(_) => return Err(ExecError::out_of_turn()),
             }
@@ -63,7 +88,9 @@ impl Pump {
 
 impl Drop for Pump {
     fn drop(&mut self) {
-        self.background.settle(State::Lost("the server has a fault here; its log says more".to_owned()));
+        self.background.settle(State::Lost(
+            "the server has a fault here; its log says more".to_owned(),
+        ));
         self.listener.tell(&self.background);
     }
 }

@@ -1,7 +1,8 @@
 //! Work on bytes that a stranger made, in a process that can do nothing but that.
 //!
-//! This program is started again, has the file as its standard input, walls itself in before it reads a byte of it
-//! (`sandbox::enclose`), and says what came of it through a pipe. It needs no launcher: it works where commands are off.
+//! This program is started again, has the file as its standard input, walls itself in before it
+//! reads a byte of it (`sandbox::enclose`), and says what came of it through a pipe. It needs no
+//! launcher: it works where commands are off.
 #![expect(
     clippy::disallowed_methods,
     reason = "exec is the process door: this program is started again, by its own file"
@@ -23,7 +24,9 @@ use thiserror::Error;
 
 use super::poll::readable;
 use crate::cancel::CancelToken;
-use crate::limits::{MAX_FAULT_BYTES, READER_CPU_SECS, READER_OWN_MEMORY_BYTES, READER_TIMEOUT_SECS};
+use crate::limits::{
+    MAX_FAULT_BYTES, READER_CPU_SECS, READER_OWN_MEMORY_BYTES, READER_TIMEOUT_SECS,
+};
 use crate::sandbox::enclose;
 
 /// The first argument that makes this program a reader. Only the server uses it.
@@ -50,7 +53,9 @@ pub enum ReaderError {
     Unwalled(String),
     #[error("the program that reads it failed on it: {0}")]
     Failed(String),
-    #[error("that takes more than {READER_CPU_SECS} s of computing, or {READER_TIMEOUT_SECS} s in all")]
+    #[error(
+        "that takes more than {READER_CPU_SECS} s of computing, or {READER_TIMEOUT_SECS} s in all"
+    )]
     TooSlow,
     #[error("what comes out of it is more than {0} bytes")]
     TooLong(usize),
@@ -63,16 +68,25 @@ const ANSWER: u8 = b'=';
 const UNWALLED: u8 = b'!';
 const FAILED: u8 = b'?';
 
-/// The answer of a reader to a question about this file, which is a regular one. Both are the callers' business, and the answer is
-/// to be checked like an argument: whoever made the file may have made it.
+/// The answer of a reader to a question about this file, which is a regular one. Both are the
+/// callers' business, and the answer is to be checked like an argument: whoever made the file may
+/// have made it.
 pub fn read_apart(
     file: BorrowedFd<'_>,
     question: &str,
     limits: ReaderLimits,
     cancel: &CancelToken,
 ) -> Result<Vec<u8>, ReaderError> {
-    let ReaderLimits { memory_bytes, file_bytes, answer_bytes } = limits;
-    let numbers = [std::process::id() as usize, memory_bytes + READER_OWN_MEMORY_BYTES, file_bytes];
+    let ReaderLimits {
+        memory_bytes,
+        file_bytes,
+        answer_bytes,
+    } = limits;
+    let numbers = [
+        std::process::id() as usize,
+        memory_bytes + READER_OWN_MEMORY_BYTES,
+        file_bytes,
+    ];
     let start = || {
         let (here, there) = pipe_with(PipeFlags::CLOEXEC)?;
         let child = Command::new("/proc/self/exe")
@@ -103,10 +117,19 @@ pub fn read_apart(
 
 /// A stranger's words, as far as a line goes.
 fn told(said: &[u8]) -> String {
-    String::from_utf8_lossy(&said[1..]).chars().filter(|next| !next.is_control()).take(MAX_FAULT_BYTES).collect()
+    String::from_utf8_lossy(&said[1..])
+        .chars()
+        .filter(|next| !next.is_control())
+        .take(MAX_FAULT_BYTES)
+        .collect()
 }
 
-fn hear(here: &OwnedFd, said: &mut Vec<u8>, most: usize, cancel: &CancelToken) -> Result<(), ReaderError> {
+fn hear(
+    here: &OwnedFd,
+    said: &mut Vec<u8>,
+    most: usize,
+    cancel: &CancelToken,
+) -> Result<(), ReaderError> {
     let until = Instant::now() + Duration::from_secs(READER_TIMEOUT_SECS);
     let fault = |errno: Errno| ReaderError::Start(errno.into());
     let wake = cancel.wake_fd().map_err(fault)?;
@@ -135,9 +158,9 @@ fn hear(here: &OwnedFd, said: &mut Vec<u8>, most: usize, cancel: &CancelToken) -
 fn ended(status: ExitStatus) -> ReaderError {
     match status.signal() {
         Some(libc::SIGXCPU) => ReaderError::TooSlow,
-        Some(libc::SIGSYS) => {
-            ReaderError::Failed("it was ended at a system call that it may not make, or for want of memory".to_owned())
-        }
+        Some(libc::SIGSYS) => ReaderError::Failed(
+            "it was ended at a system call that it may not make, or for want of memory".to_owned(),
+        ),
         Some(signal) => ReaderError::Failed(format!("it crashed (signal {signal})")),
         None => ReaderError::Failed(format!("it ended with {status}")),
     }
@@ -155,21 +178,36 @@ impl Drop for Running {
 }
 
 /// The whole life of a reader: `words` are the arguments behind the first, `answer` does the work.
-pub fn serve_reader(words: impl Iterator<Item = OsString>, answer: impl FnOnce(&str, Vec<u8>) -> Vec<u8>) -> ExitCode {
-    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    let [parent, memory, most, question] = &words[..] else { return ExitCode::FAILURE };
+pub fn serve_reader(
+    words: impl Iterator<Item = OsString>,
+    answer: impl FnOnce(&str, Vec<u8>) -> Vec<u8>,
+) -> ExitCode {
+    let words: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let [parent, memory, most, question] = &words[..] else {
+        return ExitCode::FAILURE;
+    };
     let parent = parent.parse().ok().and_then(Pid::from_raw);
-    let (Some(parent), Ok(memory), Ok(most)) = (parent, memory.parse(), most.parse()) else { return ExitCode::FAILURE };
+    let (Some(parent), Ok(memory), Ok(most)) = (parent, memory.parse(), most.parse()) else {
+        return ExitCode::FAILURE;
+    };
     set_hook(Box::new(|_| {}));
     let said = match enclose(parent, memory, READER_CPU_SECS) {
         Err(fault) => [&[UNWALLED], fault.to_string().as_bytes()].concat(),
-        Ok(()) => match content(most).map(|content| catch_unwind(AssertUnwindSafe(|| answer(question, content)))) {
+        Ok(()) => match content(most)
+            .map(|content| catch_unwind(AssertUnwindSafe(|| answer(question, content))))
+        {
             Ok(Ok(answer)) => [&[ANSWER], &answer[..]].concat(),
             Ok(Err(_)) => [&[FAILED][..], b"it panicked"].concat(),
             Err(errno) => [&[FAILED], errno.to_string().as_bytes()].concat(),
         },
     };
-    if say(&said).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if say(&said).is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// What the file holds, as far as it may.

@@ -1,4 +1,5 @@
-//! Programs that stay: one that hears requests on a socket, is interrupted and lives on, until it is told to end.
+//! Programs that stay: one that hears requests on a socket, is interrupted and lives on, until it
+//! is told to end.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,17 +28,18 @@ pub struct Program<'a> {
     pub title: &'a str,
     /// Its absolute path, and its arguments.
     pub argv: &'a [RawString],
-    /// The working directory, from [`super::place_of`] a checked handle: another one that has taken its name since is
-    /// refused.
+    /// The working directory, from [`super::place_of`] a checked handle: another one that has taken
+    /// its name since is refused.
     pub dir: Place,
     /// Variables beside, or instead of, those that commands have.
     pub environment: &'a [(OsString, OsString)],
 }
 
-/// A program that stays: it hears requests on its standard input, which is one end of a socket, and answers there.
+/// A program that stays: it hears requests on its standard input, which is one end of a socket, and
+/// answers there.
 ///
-/// It is held as commands are, but to no time. Dropping this ends it and all that it has started, with nobody waiting for
-/// that.
+/// It is held as commands are, but to no time. Dropping this ends it and all that it has started,
+/// with nobody waiting for that.
 #[derive(Debug)]
 pub struct Resident {
     // Dropped first: the place is free for another one when this one was told to end.
@@ -76,12 +78,14 @@ struct Over {
 /// How a program that stays was a moment ago.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramStatus {
-    /// The state of its first thread, as a letter of proc(5) (`/proc/PID/stat`): `R` runs, `S` and `D` wait, `T` is stopped.
-    /// `Z` has ended, and something that it started has not; then all else but `processes` and `uptime` is 0.
+    /// The state of its first thread, as a letter of proc(5) (`/proc/PID/stat`): `R` runs, `S` and
+    /// `D` wait, `T` is stopped. `Z` has ended, and something that it started has not; then all
+    /// else but `processes` and `uptime` is 0.
     pub state: char,
     /// Memory of the program that is resident, in bytes; its children not counted.
     pub rss_bytes: u64,
-    /// Processor time of the program, all its threads and the kernel's work for it counted, to about 10 ms.
+    /// Processor time of the program, all its threads and the kernel's work for it counted, to
+    /// about 10 ms.
     pub cpu: Duration,
     /// The same of its children that have ended and were waited for, and theirs.
     pub children_cpu: Duration,
@@ -94,11 +98,11 @@ pub struct ProgramStatus {
 }
 
 impl Resident {
-    /// Starts a program and returns once it is executed. It takes one of the places of `running`, which end it with all
-    /// others ([`Slots::end_all`]).
+    /// Starts a program and returns once it is executed. It takes one of the places of `running`,
+    /// which end it with all others ([`Slots::end_all`]).
     ///
-    /// Fails at once with [`ExecError::NoResidentPlace`] if all are taken, and with [`ExecError::Refused`] if the program
-    /// cannot be executed.
+    /// Fails at once with [`ExecError::NoResidentPlace`] if all are taken, and with
+    /// [`ExecError::Refused`] if the program cannot be executed.
     pub fn start(
         launcher: &Launcher,
         program: &Program<'_>,
@@ -112,14 +116,23 @@ impl Resident {
         Ok(resident)
     }
 
-    /// The same without waiting: it may not be executed yet when this returns, and one that cannot be is one that was killed
-    /// ([`Resident::ended`]).
-    pub fn spawn(launcher: &Launcher, program: &Program<'_>, running: &Slots) -> Result<Self, ExecError> {
+    /// The same without waiting: it may not be executed yet when this returns, and one that cannot
+    /// be is one that was killed ([`Resident::ended`]).
+    pub fn spawn(
+        launcher: &Launcher,
+        program: &Program<'_>,
+        running: &Slots,
+    ) -> Result<Self, ExecError> {
         let request = program.request()?;
         let slot = running.enter_at_once()?;
         let started = Instant::now();
-        let (channel, stdin) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-            .map_err(ExecError::follow)?;
+        let (channel, stdin) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(ExecError::follow)?;
         // Only our end: each has an open file of its own, and a program expects its reads to wait.
         rustix::io::ioctl_fionbio(&channel, true).map_err(ExecError::follow)?;
         let ((stdout, out), (stderr, err)) = (output_pipe()?, output_pipe()?);
@@ -128,14 +141,25 @@ impl Resident {
         slot.attach(&job)?;
         let (asked, heard) = (AtomicU64::new(0), Mutex::default());
         let works = launcher.works();
-        Ok(Self { job, channel, stdout, stderr, started, asked, heard, works, _slot: slot })
+        Ok(Self {
+            job,
+            channel,
+            stdout,
+            stderr,
+            started,
+            asked,
+            heard,
+            works,
+            _slot: slot,
+        })
     }
 
-    /// The other end of the program's standard input: a stream socket (unix(7)) for both ways, which does not block.
+    /// The other end of the program's standard input: a stream socket (unix(7)) for both ways,
+    /// which does not block.
     ///
-    /// What comes from there is the program's, and so of whoever it lets have its end: bytes of any kind, at any time, or
-    /// the end of the stream while the program lives. Descriptors that it sends along are closed by the kernel if this is
-    /// read with read(2).
+    /// What comes from there is the program's, and so of whoever it lets have its end: bytes of any
+    /// kind, at any time, or the end of the stream while the program lives. Descriptors that it
+    /// sends along are closed by the kernel if this is read with read(2).
     pub fn channel(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }
@@ -155,20 +179,24 @@ impl Resident {
         self.job.as_fd()
     }
 
-    /// Says that it does something from now on, until what this returns is dropped. Commands that run meanwhile are not told
-    /// of what only the kernel's counts for all together would tell.
+    /// Says that it does something from now on, until what this returns is dropped. Commands that
+    /// run meanwhile are not told of what only the kernel's counts for all together would tell.
     pub fn work(&self) -> ActivityGuard {
         self.works.begin()
     }
 
-    /// SIGINT to everything of it, as a terminal does for a key. It lives on if it minds the signal, and nothing follows.
+    /// SIGINT to everything of it, as a terminal does for a key. It lives on if it minds the
+    /// signal, and nothing follows.
     ///
     /// Fails with [`ExecError::Over`] if it has ended.
     pub fn interrupt(&self) -> Result<(), ExecError> {
-        self.job.interrupt().or_else(|error| self.said_to_nobody(error))
+        self.job
+            .interrupt()
+            .or_else(|error| self.said_to_nobody(error))
     }
 
-    /// SIGTERM to everything of it. What of it does not mind the signal goes on, until [`Resident::kill`].
+    /// SIGTERM to everything of it. What of it does not mind the signal goes on, until
+    /// [`Resident::kill`].
     pub fn terminate(&self) {
         self.job.terminate(Signal::SIGTERM);
     }
@@ -185,11 +213,14 @@ impl Resident {
 
     /// How it is. Its supervisor answers, so it does not matter what the program is busy with.
     ///
-    /// Fails with [`ExecError::Over`] if it has ended, and with [`ExecError::Silent`] if there is no answer in time.
+    /// Fails with [`ExecError::Over`] if it has ended, and with [`ExecError::Silent`] if there is
+    /// no answer in time.
     pub fn status(&self, timeout: Duration) -> Result<ProgramStatus, ExecError> {
         let until = Instant::now().checked_add(timeout);
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        self.job.ask(number).or_else(|error| self.said_to_nobody(error))?;
+        self.job
+            .ask(number)
+            .or_else(|error| self.said_to_nobody(error))?;
         let vitals = self.watch(until, None, |heard| match &heard.vitals {
             Some((answered, vitals)) if *answered >= number => Some(vitals.clone()),
             _ => heard.over.is_some().then_some(None),
@@ -206,14 +237,17 @@ impl Resident {
             }),
             Some(None) => Err(match self.ended() {
                 Some(exit) => ExecError::Over { exit },
-                None => ExecError::Follow(io::Error::new(io::ErrorKind::NotFound, "it is not in /proc")),
+                None => ExecError::Follow(io::Error::new(
+                    io::ErrorKind::NotFound,
+                    "it is not in /proc",
+                )),
             }),
             None => Err(ExecError::Silent { timeout }),
         }
     }
 
-    /// How it ended, if it has; does not wait. Then nothing of it is alive, and what lies in its channel and its output is
-    /// all that comes.
+    /// How it ended, if it has; does not wait. Then nothing of it is alive, and what lies in its
+    /// channel and its output is all that comes.
     ///
     /// If the process that watched over it was killed, it was killed as well, and so this says.
     pub fn ended(&self) -> Option<Exit> {
@@ -224,7 +258,11 @@ impl Resident {
 
     /// What the walls refused to it, each thing once; known when it has ended.
     pub fn denied(&self) -> Vec<Denied> {
-        self.lock().over.as_ref().map(|over| over.denied.clone()).unwrap_or_default()
+        self.lock()
+            .over
+            .as_ref()
+            .map(|over| over.denied.clone())
+            .unwrap_or_default()
     }
 
     /// The connections that no rule allows, since this was asked before.
@@ -235,34 +273,55 @@ impl Resident {
     /// Takes the refusals of the walls up to the last end of an entry, or up to its own end.
     pub fn take_denied(&self) -> Vec<Denied> {
         let mut heard = self.lock();
-        let last = heard.over.as_mut().map(|over| std::mem::take(&mut over.denied));
-        std::mem::take(&mut heard.denied).into_iter().chain(last.unwrap_or_default()).collect()
+        let last = heard
+            .over
+            .as_mut()
+            .map(|over| std::mem::take(&mut over.denied));
+        std::mem::take(&mut heard.denied)
+            .into_iter()
+            .chain(last.unwrap_or_default())
+            .collect()
     }
 
-    /// What it changed since the last time; what comes after is called `next`, from before this returns.
+    /// What it changed since the last time; what comes after is called `next`, from before this
+    /// returns.
     pub fn end_entry(&self, next: &str, timeout: Duration) -> Result<Option<Changed>, ExecError> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let _ = self.job.ask_for_account(number, next);
-        let account = self.watch(Instant::now().checked_add(timeout), None, |heard| match &heard.account {
-            Some((answered, changed)) if *answered >= number => Some(changed.clone()),
-            _ => heard.over.as_ref().map(|over| over.changed.clone()),
-        })?;
+        let account = self.watch(
+            Instant::now().checked_add(timeout),
+            None,
+            |heard| match &heard.account {
+                Some((answered, changed)) if *answered >= number => Some(changed.clone()),
+                _ => heard.over.as_ref().map(|over| over.changed.clone()),
+            },
+        )?;
         account.ok_or(ExecError::Silent { timeout })
     }
 
     /// Waits until it has ended. `None` when `until` comes or the call is cancelled before.
-    pub fn await_end(&self, until: Instant, cancel: &CancelToken) -> Result<Option<Exit>, ExecError> {
-        self.watch(Some(until), Some(cancel), |heard| heard.over.as_ref().map(|over| over.exit))
+    pub fn await_end(
+        &self,
+        until: Instant,
+        cancel: &CancelToken,
+    ) -> Result<Option<Exit>, ExecError> {
+        self.watch(Some(until), Some(cancel), |heard| {
+            heard.over.as_ref().map(|over| over.exit)
+        })
     }
 
-    /// Waits until `find` has found something in what was said. `None` when `until` comes or the call is cancelled before.
+    /// Waits until `find` has found something in what was said. `None` when `until` comes or the
+    /// call is cancelled before.
     fn watch<T>(
         &self,
         until: Option<Instant>,
         cancel: Option<&CancelToken>,
         find: impl Fn(&Heard) -> Option<T>,
     ) -> Result<Option<T>, ExecError> {
-        let wake = cancel.map(CancelToken::wake_fd).transpose().map_err(ExecError::follow)?;
+        let wake = cancel
+            .map(CancelToken::wake_fd)
+            .transpose()
+            .map_err(ExecError::follow)?;
         // Whoever else waits may be the one that hears.
         let bell = Arc::new(Bell::new().map_err(ExecError::Follow)?);
         self.lock().watchers.push(Arc::clone(&bell));
@@ -275,14 +334,19 @@ impl Resident {
                     break Ok(Some(found));
                 }
             }
-            if cancel.is_some_and(CancelToken::is_cancelled) || until.is_some_and(|until| Instant::now() >= until) {
+            if cancel.is_some_and(CancelToken::is_cancelled)
+                || until.is_some_and(|until| Instant::now() >= until)
+            {
                 break Ok(None);
             }
-            if let Err(error) = readable([Some(self.job.as_fd()), Some(bell.as_fd()), wake], until) {
+            if let Err(error) = readable([Some(self.job.as_fd()), Some(bell.as_fd()), wake], until)
+            {
                 break Err(error);
             }
         };
-        self.lock().watchers.retain(|watcher| !Arc::ptr_eq(watcher, &bell));
+        self.lock()
+            .watchers
+            .retain(|watcher| !Arc::ptr_eq(watcher, &bell));
         found
     }
 
@@ -292,24 +356,51 @@ impl Resident {
             let over = match self.job.next_event() {
                 Ok(News::Nothing) => return,
                 Ok(News::Said(Event::Status { number, vitals }, _)) => {
-                    // Of two who ask at once the later one may be heard first, and its answer does for both.
-                    if heard.vitals.as_ref().is_none_or(|(answered, _)| *answered < number) {
+                    // Of two who ask at once the later one may be heard first, and its answer does
+                    // for both.
+                    if heard
+                        .vitals
+                        .as_ref()
+                        .is_none_or(|(answered, _)| *answered < number)
+                    {
                         heard.vitals = Some((number, vitals));
                     }
                     None
                 }
                 // Nobody has waited for it.
                 Ok(News::Said(Event::Started, _)) => None,
-                Ok(News::Said(Event::Accounted { number, changed, denied }, _)) => {
+                Ok(News::Said(
+                    Event::Accounted {
+                        number,
+                        changed,
+                        denied,
+                    },
+                    _,
+                )) => {
                     heard.denied.extend(denied);
                     heard.account = Some((number, changed));
                     None
                 }
-                Ok(News::Said(Event::Ended { exit, denied, changed, .. }, _)) => Some(Over { exit, denied, changed }),
-                // A supervisor that is not understood, or has gone, does not leave the program behind.
-                Ok(News::Said(..) | News::Gone) | Err(_) => {
-                    Some(Over { exit: Exit::Signal(Signal::SIGKILL as i32), denied: Vec::new(), changed: None })
-                }
+                Ok(News::Said(
+                    Event::Ended {
+                        exit,
+                        denied,
+                        changed,
+                        ..
+                    },
+                    _,
+                )) => Some(Over {
+                    exit,
+                    denied,
+                    changed,
+                }),
+                // A supervisor that is not understood, or has gone, does not leave the program
+                // behind.
+                Ok(News::Said(..) | News::Gone) | Err(_) => Some(Over {
+                    exit: Exit::Signal(Signal::SIGKILL as i32),
+                    denied: Vec::new(),
+                    changed: None,
+                }),
             };
             if over.is_some() {
                 // Those who only look for news shall find that there is some for good.
@@ -337,13 +428,25 @@ impl Program<'_> {
             step: what.to_owned(),
             cause: io::Error::from(io::ErrorKind::InvalidInput),
         };
-        let environment: Vec<(RawString, RawString)> =
-            self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let environment: Vec<(RawString, RawString)> = self
+            .environment
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
         let variables = environment.iter().flat_map(|(name, value)| [name, value]);
-        if self.argv.iter().chain(variables).any(|text| text.as_bytes().contains(&0)) {
+        if self
+            .argv
+            .iter()
+            .chain(variables)
+            .any(|text| text.as_bytes().contains(&0))
+        {
             return Err(invalid("an argument or a variable has a NUL byte"));
         }
-        if !self.argv.first().is_some_and(|program| program.as_path().is_absolute()) {
+        if !self
+            .argv
+            .first()
+            .is_some_and(|program| program.as_path().is_absolute())
+        {
             return Err(invalid("the program has no absolute path"));
         }
         note(self.dir.path.as_path(), None, Touch::Run);

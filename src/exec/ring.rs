@@ -18,7 +18,8 @@ pub struct OutputFiles {
 }
 
 impl OutputFiles {
-    /// Files without names below `dir`, which must be writable to this process and out of the commands' reach, of at most `cap` bytes.
+    /// Files without names below `dir`, which must be writable to this process and out of the
+    /// commands' reach, of at most `cap` bytes.
     pub fn new(dir: OwnedFd, cap: u64) -> Self {
         Self { dir, cap }
     }
@@ -40,7 +41,8 @@ pub struct Ring {
     end: u64,
 }
 
-/// Two are alike that keep the same part of their streams: what is compared is how much came, not the bytes.
+/// Two are alike that keep the same part of their streams: what is compared is how much came, not
+/// the bytes.
 impl PartialEq for Ring {
     fn eq(&self, other: &Self) -> bool {
         (self.cap, self.oldest, self.end) == (other.cap, other.oldest, other.end)
@@ -53,7 +55,8 @@ impl Eq for Ring {}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     pub bytes: Vec<u8>,
-    /// Bytes between the position that was asked for and the first of `bytes`, which are no longer kept.
+    /// Bytes between the position that was asked for and the first of `bytes`, which are no longer
+    /// kept.
     pub skipped: u64,
     /// The position behind `bytes`.
     pub next: u64,
@@ -64,12 +67,21 @@ pub struct Page {
 impl Ring {
     /// An empty stream of which `cap` bytes are kept, in a nameless file below `dir`.
     fn new(dir: impl AsFd, cap: u64) -> io::Result<Self> {
-        Ok(Self { file: nameless(dir)?, cap: cap.max(1), oldest: 0, end: 0 })
+        Ok(Self {
+            file: nameless(dir)?,
+            cap: cap.max(1),
+            oldest: 0,
+            end: 0,
+        })
     }
 
     /// The same for a stream of which so many bytes went elsewhere.
     pub(super) fn beginning_at(self, position: u64) -> Self {
-        Self { oldest: position, end: position, ..self }
+        Self {
+            oldest: position,
+            end: position,
+            ..self
+        }
     }
 
     /// Length of the stream so far.
@@ -87,9 +99,12 @@ impl Ring {
         self.end = self.end.saturating_sub(bytes as u64).max(self.oldest);
     }
 
-    /// Adds bytes. When the disk does not take them, all that was kept is forgotten, and readers are told.
+    /// Adds bytes. When the disk does not take them, all that was kept is forgotten, and readers
+    /// are told.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        let first = bytes.len().saturating_sub(usize::try_from(self.cap).unwrap_or(usize::MAX));
+        let first = bytes
+            .len()
+            .saturating_sub(usize::try_from(self.cap).unwrap_or(usize::MAX));
         // A full disk is told once.
         let is_news = self.oldest < self.end || self.end == 0;
         let start = self.end + first as u64;
@@ -120,7 +135,12 @@ impl Ring {
                 Err(errno) => return Err(errno.into()),
             }
         }
-        Ok(Page { bytes, skipped: start - from, next: start + length as u64, end: self.end })
+        Ok(Page {
+            bytes,
+            skipped: start - from,
+            next: start + length as u64,
+            end: self.end,
+        })
     }
 
     fn put(&self, bytes: &[u8], start: u64) -> io::Result<()> {
@@ -141,14 +161,22 @@ impl Ring {
     /// Where in the file a position lies, and how many bytes follow it there.
     fn slot(&self, position: u64) -> (u64, usize) {
         let offset = position % self.cap;
-        (offset, usize::try_from(self.cap - offset).unwrap_or(usize::MAX))
+        (
+            offset,
+            usize::try_from(self.cap - offset).unwrap_or(usize::MAX),
+        )
     }
 }
 
 /// A file that nobody else can open.
 fn nameless(dir: impl AsFd) -> io::Result<OwnedFd> {
     let mode = Mode::RUSR | Mode::WUSR;
-    match openat(&dir, ".", OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode) {
+    match openat(
+        &dir,
+        ".",
+        OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC,
+        mode,
+    ) {
         // Filesystems without O_TMPFILE, such as overlayfs of older kernels (open(2)).
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {}
         result => return Ok(result?),
@@ -156,7 +184,12 @@ fn nameless(dir: impl AsFd) -> io::Result<OwnedFd> {
     let mut random = [0; 8];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
     let name = format!("output-{:016x}", u64::from_ne_bytes(random));
-    let file = openat(&dir, &*name, OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC, mode)?;
+    let file = openat(
+        &dir,
+        &*name,
+        OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC,
+        mode,
+    )?;
     unlinkat(&dir, &*name, AtFlags::empty())?;
     Ok(file)
 }
@@ -176,12 +209,44 @@ mod tests {
         let mut ring = ring(5);
         assert_eq!(ring.read(0, 9).unwrap(), Page::default());
         ring.push(b"abc");
-        assert_eq!(ring.read(1, 9).unwrap(), Page { bytes: b"bc".to_vec(), skipped: 0, next: 3, end: 3 });
+        assert_eq!(
+            ring.read(1, 9).unwrap(),
+            Page {
+                bytes: b"bc".to_vec(),
+                skipped: 0,
+                next: 3,
+                end: 3
+            }
+        );
         ring.push(b"defg");
-        assert_eq!(ring.read(0, 2).unwrap(), Page { bytes: b"cd".to_vec(), skipped: 2, next: 4, end: 7 });
+        assert_eq!(
+            ring.read(0, 2).unwrap(),
+            Page {
+                bytes: b"cd".to_vec(),
+                skipped: 2,
+                next: 4,
+                end: 7
+            }
+        );
         ring.push(b"0123456789");
-        assert_eq!(ring.read(4, 99).unwrap(), Page { bytes: b"56789".to_vec(), skipped: 8, next: 17, end: 17 });
-        assert_eq!(ring.read(99, 99).unwrap(), Page { bytes: vec![], skipped: 0, next: 17, end: 17 });
+        assert_eq!(
+            ring.read(4, 99).unwrap(),
+            Page {
+                bytes: b"56789".to_vec(),
+                skipped: 8,
+                next: 17,
+                end: 17
+            }
+        );
+        assert_eq!(
+            ring.read(99, 99).unwrap(),
+            Page {
+                bytes: vec![],
+                skipped: 0,
+                next: 17,
+                end: 17
+            }
+        );
     }
 
     #[test]
@@ -190,11 +255,20 @@ mod tests {
         ring.push(b"abc");
         ring.file = std::fs::File::open("/dev/null").unwrap().into();
         ring.push(b"def");
-        assert_eq!(ring.read(1, 99).unwrap(), Page { bytes: vec![], skipped: 5, next: 6, end: 6 });
+        assert_eq!(
+            ring.read(1, 99).unwrap(),
+            Page {
+                bytes: vec![],
+                skipped: 5,
+                next: 6,
+                end: 6
+            }
+        );
     }
 
     proptest! {
-        /// Whatever is written in whatever chunks, and wherever it is read: the exact bytes, or how many were skipped.
+        /// Whatever is written in whatever chunks, and wherever it is read: the exact bytes, or how
+        /// many were skipped.
         #[test]
         fn a_page_is_exact_or_says_what_it_skips(
             cap in 1_u64..40,

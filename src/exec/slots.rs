@@ -1,4 +1,5 @@
-//! The commands that run now: how many there may be, who waits for a place, and the way to end all of them.
+//! The commands that run now: how many there may be, who waits for a place, and the way to end all
+//! of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
@@ -41,7 +42,10 @@ impl Default for Slots {
 impl Slots {
     /// An empty table with so many places.
     pub fn new(most: usize) -> Self {
-        Self(Arc::new(Shared { most: most.max(1), table: Mutex::default() }))
+        Self(Arc::new(Shared {
+            most: most.max(1),
+            table: Mutex::default(),
+        }))
     }
 
     /// Ends every command with SIGKILL and lets no new one start. Returns how many there were.
@@ -78,11 +82,14 @@ impl Slots {
         }
         table.taken += 1;
         table.next_id += 1;
-        Ok(Slot { running: self.clone(), id: table.next_id - 1 })
+        Ok(Slot {
+            running: self.clone(),
+            id: table.next_id - 1,
+        })
     }
 
-    /// Waits for a place until `until` comes or the call is cancelled. `tell` is asked, while there is none, to say so
-    /// and when it wants to be asked again.
+    /// Waits for a place until `until` comes or the call is cancelled. `tell` is asked, while there
+    /// is none, to say so and when it wants to be asked again.
     pub(super) fn enter(
         &self,
         cancel: &CancelToken,
@@ -98,7 +105,10 @@ impl Slots {
             table.next_id += 1;
             if table.taken < self.0.most {
                 table.taken += 1;
-                return Ok(Slot { running: self.clone(), id });
+                return Ok(Slot {
+                    running: self.clone(),
+                    id,
+                });
             }
             let bell = Arc::new(Bell::new().map_err(ExecError::Follow)?);
             table.waiting.push_back((id, Arc::clone(&bell)));
@@ -108,7 +118,10 @@ impl Slots {
         let wake = cancel.wake_fd().map_err(ExecError::follow)?;
         loop {
             let again = tell();
-            readable([Some(bell.as_fd()), Some(wake)], Some(until.map_or(again, |until| until.min(again))))?;
+            readable(
+                [Some(bell.as_fd()), Some(wake)],
+                Some(until.map_or(again, |until| until.min(again))),
+            )?;
             if cancel.is_cancelled() {
                 return Err(ExecError::Cancelled);
             }
@@ -118,7 +131,10 @@ impl Slots {
             }
             if !table.waiting.iter().any(|(waiting, _)| *waiting == id) {
                 std::mem::forget(waiter);
-                return Ok(Slot { running: self.clone(), id });
+                return Ok(Slot {
+                    running: self.clone(),
+                    id,
+                });
             }
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Err(ExecError::NoPlace { most: self.0.most });
@@ -142,7 +158,8 @@ impl Slots {
     }
 }
 
-/// Somebody who waits. Dropping it takes it out of the line, or gives on the place that it was given meanwhile.
+/// Somebody who waits. Dropping it takes it out of the line, or gives on the place that it was
+/// given meanwhile.
 struct Waiter<'a> {
     running: &'a Slots,
     id: u64,

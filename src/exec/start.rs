@@ -10,8 +10,8 @@ use crate::cancel::CancelToken;
 use crate::limits::COMMAND_START_MS;
 use crate::sandbox::{Event, Request};
 
-/// Starts the program and waits until it runs. Returns the job, the end to write its input to and the end to read its
-/// output from, neither of which blocks; for a terminal they are the same.
+/// Starts the program and waits until it runs. Returns the job, the end to write its input to and
+/// the end to read its output from, neither of which blocks; for a terminal they are the same.
 pub(super) fn begin(
     launcher: &Launcher,
     request: &Request,
@@ -20,11 +20,15 @@ pub(super) fn begin(
     let (job, ends) = if request.terminal.is_some() {
         (launcher.spawn(request, &[])?, None)
     } else {
-        let (stdin, input) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(ExecError::follow)?;
+        let (stdin, input) =
+            rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(ExecError::follow)?;
         rustix::io::ioctl_fionbio(&input, true).map_err(ExecError::follow)?;
         let (output, out) = output_pipe()?;
         // One pipe for both streams keeps them in the order in which they were written.
-        (launcher.spawn(request, &[stdin.as_fd(), out.as_fd(), out.as_fd()])?, Some((input, output)))
+        (
+            launcher.spawn(request, &[stdin.as_fd(), out.as_fd(), out.as_fd()])?,
+            Some((input, output)),
+        )
     };
     match (await_start(&job, cancel)?, ends) {
         (None, Some((input, output))) => Ok((job, input, output)),
@@ -44,8 +48,12 @@ pub(super) fn await_start(job: &Job, cancel: &CancelToken) -> Result<Option<Owne
     loop {
         match job.next_event()? {
             News::Said(Event::Started, terminal) => return Ok(terminal),
-            News::Said(Event::Refused { step, cause }, _) => return Err(ExecError::refused(step, cause)),
-            News::Said(Event::Broken { step, cause }, _) => return Err(ExecError::broken(&step, cause)),
+            News::Said(Event::Refused { step, cause }, _) => {
+                return Err(ExecError::refused(step, cause));
+            }
+            News::Said(Event::Broken { step, cause }, _) => {
+                return Err(ExecError::broken(&step, cause));
+            }
             News::Said(..) => return Err(ExecError::out_of_turn()),
             News::Gone => return Err(ExecError::Vanished),
             News::Nothing => {}

@@ -53,7 +53,10 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn new(open: [Option<OwnedFd>; 2]) -> Self {
-        Self { open, buffer: vec![0; PIPE_READ_BYTES] }
+        Self {
+            open,
+            buffer: vec![0; PIPE_READ_BYTES],
+        }
     }
 
     /// A terminal takes the place of both.
@@ -66,17 +69,28 @@ impl Streams {
     /// Where to type, if this is a terminal.
     pub(super) fn terminal_input(&self, is_terminal: bool) -> Result<Option<OwnedFd>, ExecError> {
         let terminal = self.open[0].as_ref().filter(|_| is_terminal);
-        terminal.map(OwnedFd::try_clone).transpose().map_err(ExecError::Follow)
+        terminal
+            .map(OwnedFd::try_clone)
+            .transpose()
+            .map_err(ExecError::Follow)
     }
 
     /// What to wait for.
     pub(super) fn waited(&self) -> [Option<BorrowedFd<'_>>; 2] {
-        self.open.each_ref().map(|open| open.as_ref().map(AsFd::as_fd))
+        self.open
+            .each_ref()
+            .map(|open| open.as_ref().map(AsFd::as_fd))
     }
 
     /// Gives at most one buffer of a stream to `take`; returns how much there was.
-    pub(super) fn read(&mut self, index: usize, take: &mut dyn FnMut(usize, &[u8])) -> Result<usize, ExecError> {
-        let Some(open) = &self.open[index] else { return Ok(0) };
+    pub(super) fn read(
+        &mut self,
+        index: usize,
+        take: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<usize, ExecError> {
+        let Some(open) = &self.open[index] else {
+            return Ok(0);
+        };
         match read_some(open, &mut self.buffer)? {
             Chunk::Bytes(length) => {
                 take(index, &self.buffer[..length]);
@@ -90,8 +104,8 @@ impl Streams {
         }
     }
 
-    /// Takes what an ended command left in its streams: all of it, unless somebody who was missed goes on writing or
-    /// holds them open.
+    /// Takes what an ended command left in its streams: all of it, unless somebody who was missed
+    /// goes on writing or holds them open.
     pub(super) fn drain(&mut self, take: &mut dyn FnMut(usize, &[u8])) -> Result<(), ExecError> {
         let until = Instant::now() + Duration::from_millis(DRAIN_MS);
         let mut drained = 0;

@@ -1,5 +1,5 @@
-//! The client against a scripted launcher and scripted supervisors. No process is started here; real shells are in
-//! `tests/it/commands.rs`.
+//! The client against a scripted launcher and scripted supervisors. No process is started here;
+//! real shells are in `tests/it/commands.rs`.
 
 #![expect(clippy::disallowed_methods, reason = "tests lay out trees")]
 
@@ -43,9 +43,21 @@ impl Peer {
 
     fn end(self, exit: Exit) {
         self.streams.into_iter().for_each(drop);
-        send_event(&self.control, &Event::Ended { exit, left: 0, denied: vec![], changed: None }, None).unwrap();
+        send_event(
+            &self.control,
+            &Event::Ended {
+                exit,
+                left: 0,
+                denied: vec![],
+                changed: None,
+            },
+            None,
+        )
+        .unwrap();
         // Until the server has closed its side.
-        while recv(&self.control, &mut [0_u8; 8][..], RecvFlags::empty()).is_ok_and(|(got, _)| got > 0) {}
+        while recv(&self.control, &mut [0_u8; 8][..], RecvFlags::empty())
+            .is_ok_and(|(got, _)| got > 0)
+        {}
     }
 
     /// The next word of the server; `None` at its end.
@@ -58,13 +70,25 @@ impl Peer {
 
 /// A launcher that hands each command to `supervise`, on a thread of its own.
 fn launcher(supervise: impl Fn(Peer) + Send + Sync + 'static) -> Launcher {
-    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let (here, there) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     let supervise = std::sync::Arc::new(supervise);
     thread::spawn(move || {
         while let Some((request, mut streams)) = receive::<Request>(&there).unwrap() {
             let control = streams.remove(0);
             let supervise = std::sync::Arc::clone(&supervise);
-            thread::spawn(move || supervise(Peer { request, control, streams }));
+            thread::spawn(move || {
+                supervise(Peer {
+                    request,
+                    control,
+                    streams,
+                })
+            });
         }
     });
     Launcher::over(here, None)
@@ -74,7 +98,11 @@ fn command(line: &str) -> Command<'_> {
     Command {
         changes: &NO_CHANGES,
         line,
-        dir: Place { path: "/src".into(), dev: 1, ino: 2 },
+        dir: Place {
+            path: "/src".into(),
+            dev: 1,
+            ino: 2,
+        },
         terminal: None,
         path: None,
     }
@@ -87,10 +115,24 @@ fn foreground<'a>(
     cancel: &'a CancelToken,
 ) -> Foreground<'a> {
     let grace = Duration::from_millis(50);
-    Foreground { launcher, running, cancel, timeout, grace, output_cap_bytes: 10, files: None, over: None }
+    Foreground {
+        launcher,
+        running,
+        cancel,
+        timeout,
+        grace,
+        output_cap_bytes: 10,
+        files: None,
+        over: None,
+    }
 }
 
-fn run_it(launcher: &Launcher, timeout: Duration, running: &Slots, cancel: &CancelToken) -> Result<Outcome, ExecError> {
+fn run_it(
+    launcher: &Launcher,
+    timeout: Duration,
+    running: &Slots,
+    cancel: &CancelToken,
+) -> Result<Outcome, ExecError> {
     foreground(launcher, timeout, running, cancel).run(&command("a line"), &mut |_, _| {})
 }
 
@@ -103,11 +145,29 @@ fn who_is_told_the_progress_may_end_it() {
         sender.send(word[..got].to_vec()).unwrap();
         peer.end(Exit::Signal(15));
     });
-    let (running, cancel, over) = (Slots::new(1), CancelToken::new(), std::cell::Cell::new(false));
-    let foreground = Foreground { grace: LONG, over: Some(&over), ..foreground(&launcher, LONG, &running, &cancel) };
-    let outcome = foreground.run(&command("a line"), &mut |_, stage| over.set(stage != Stage::Waiting)).unwrap();
+    let (running, cancel, over) = (
+        Slots::new(1),
+        CancelToken::new(),
+        std::cell::Cell::new(false),
+    );
+    let foreground = Foreground {
+        grace: LONG,
+        over: Some(&over),
+        ..foreground(&launcher, LONG, &running, &cancel)
+    };
+    let outcome = foreground
+        .run(&command("a line"), &mut |_, stage| {
+            over.set(stage != Stage::Waiting)
+        })
+        .unwrap();
     assert_eq!(receiver.recv().unwrap(), [b'T', 15]);
-    assert_eq!(outcome, Outcome { timed_out: true, ..done(Exit::Signal(15)) });
+    assert_eq!(
+        outcome,
+        Outcome {
+            timed_out: true,
+            ..done(Exit::Signal(15))
+        }
+    );
 }
 
 fn simple(launcher: &Launcher) -> Result<Outcome, ExecError> {
@@ -136,7 +196,11 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
             call: None,
             is_dry_run: false,
             run: Run::Script("a line".into()),
-            dir: Place { path: "/src".into(), dev: 1, ino: 2 },
+            dir: Place {
+                path: "/src".into(),
+                dev: 1,
+                ino: 2,
+            },
             environment: vec![],
             stdin: false,
             terminal: None,
@@ -148,7 +212,12 @@ fn the_request_says_what_was_asked_and_the_outcome_what_was_said() {
         assert_eq!((&peer.request, peer.streams.len()), (&expected, 2));
         peer.write(0, &vec![b'x'; 300_000]);
         peer.write(1, b"bad");
-        peer.say(&Event::Ended { exit: Exit::Code(3), left: 2, denied: vec![Denied::Network], changed: None });
+        peer.say(&Event::Ended {
+            exit: Exit::Code(3),
+            left: 2,
+            denied: vec![Denied::Network],
+            changed: None,
+        });
     });
     assert_eq!(
         simple(&launcher).unwrap(),
@@ -176,7 +245,12 @@ fn a_pipe_that_somebody_holds_is_not_waited_for() {
     let (sender, receiver) = channel();
     let launcher = launcher(move |peer| {
         peer.write(0, b"hi");
-        peer.say(&Event::Ended { exit: Exit::Code(0), left: 0, denied: vec![], changed: None });
+        peer.say(&Event::Ended {
+            exit: Exit::Code(0),
+            left: 0,
+            denied: vec![],
+            changed: None,
+        });
         sender.send(peer).unwrap();
     });
     let outcome = simple(&launcher).unwrap();
@@ -191,8 +265,20 @@ fn the_time_limit_means_term_then_kill() {
         peer.end(Exit::Signal(9));
     });
     let begun = Instant::now();
-    let outcome = run_it(&launcher, Duration::from_millis(100), &Slots::new(1), &CancelToken::new()).unwrap();
-    assert_eq!(outcome, Outcome { timed_out: true, ..done(Exit::Signal(9)) });
+    let outcome = run_it(
+        &launcher,
+        Duration::from_millis(100),
+        &Slots::new(1),
+        &CancelToken::new(),
+    )
+    .unwrap();
+    assert_eq!(
+        outcome,
+        Outcome {
+            timed_out: true,
+            ..done(Exit::Signal(9))
+        }
+    );
     assert!(begun.elapsed() >= Duration::from_millis(150));
 }
 
@@ -206,7 +292,13 @@ fn cancelling_means_kill_at_once() {
         peer.end(Exit::Signal(9));
     });
     let outcome = run_it(&launcher, LONG, &Slots::new(1), &cancel).unwrap();
-    assert_eq!(outcome, Outcome { cancelled: true, ..done(Exit::Signal(9)) });
+    assert_eq!(
+        outcome,
+        Outcome {
+            cancelled: true,
+            ..done(Exit::Signal(9))
+        }
+    );
 }
 
 /// What signalfd(2) has for each of these signals.
@@ -226,8 +318,14 @@ fn signalled(signals: &[Signal]) -> OwnedFd {
 fn a_signal_is_passed_on_and_a_second_one_means_kill() {
     for (signals, words) in [
         (vec![Signal::SIGINT], vec![vec![b'T', 2]]),
-        (vec![Signal::SIGHUP, Signal::SIGINT], vec![vec![b'T', 1], vec![b'K']]),
-        (vec![Signal::SIGINT, Signal::SIGINT, Signal::SIGQUIT], vec![vec![b'T', 2], vec![b'K']]),
+        (
+            vec![Signal::SIGHUP, Signal::SIGINT],
+            vec![vec![b'T', 1], vec![b'K']],
+        ),
+        (
+            vec![Signal::SIGINT, Signal::SIGINT, Signal::SIGQUIT],
+            vec![vec![b'T', 2], vec![b'K']],
+        ),
     ] {
         let (sender, receiver) = channel();
         let count = words.len();
@@ -237,16 +335,31 @@ fn a_signal_is_passed_on_and_a_second_one_means_kill() {
                 let (got, _) = recv(&peer.control, &mut word[..], RecvFlags::empty()).unwrap();
                 word[..got].to_vec()
             };
-            sender.send((0..count).map(|_| hear()).collect::<Vec<_>>()).unwrap();
+            sender
+                .send((0..count).map(|_| hear()).collect::<Vec<_>>())
+                .unwrap();
             peer.end(Exit::Signal(9));
         });
         let come = signalled(&signals);
-        let how = Intercepted { signals: Some(come.as_fd()), ..Intercepted::default() };
+        let how = Intercepted {
+            signals: Some(come.as_fd()),
+            ..Intercepted::default()
+        };
         let (running, cancel) = (Slots::new(1), CancelToken::new());
-        let foreground = Foreground { grace: LONG, ..foreground(&launcher, LONG, &running, &cancel) };
-        let outcome = foreground.run_intercepted(&command("a line"), &how, &mut |_| None, &mut |_, _| {});
+        let foreground = Foreground {
+            grace: LONG,
+            ..foreground(&launcher, LONG, &running, &cancel)
+        };
+        let outcome =
+            foreground.run_intercepted(&command("a line"), &how, &mut |_| None, &mut |_, _| {});
         assert_eq!(receiver.recv().unwrap(), words);
-        assert_eq!(outcome.unwrap(), Outcome { asked_by: Some(signals[0] as i32), ..done(Exit::Signal(9)) });
+        assert_eq!(
+            outcome.unwrap(),
+            Outcome {
+                asked_by: Some(signals[0] as i32),
+                ..done(Exit::Signal(9))
+            }
+        );
     }
 }
 
@@ -257,7 +370,12 @@ fn what_goes_wrong_is_an_error_that_says_so() {
         simple(&vanished).unwrap_err().to_string(),
         "the process that watched over the command has vanished; how the command ended is not known"
     );
-    let refused = launcher(|peer| peer.say(&Event::Refused { step: "chdir".to_owned(), cause: Cause::Errno(2) }));
+    let refused = launcher(|peer| {
+        peer.say(&Event::Refused {
+            step: "chdir".to_owned(),
+            cause: Cause::Errno(2),
+        })
+    });
     assert_eq!(
         simple(&refused).unwrap_err().to_string(),
         "cannot start the command: chdir: No such file or directory (os error 2)"
@@ -265,17 +383,32 @@ fn what_goes_wrong_is_an_error_that_says_so() {
     let gone = launcher(drop);
     gone.end();
     let error = simple(&gone).unwrap_err();
-    assert_eq!(error.to_string(), "the launcher of commands has ended, and no command can be started without it");
-    assert_eq!(error.hint().unwrap(), "the server must be restarted; the file tools work on");
+    assert_eq!(
+        error.to_string(),
+        "the launcher of commands has ended, and no command can be started without it"
+    );
+    assert_eq!(
+        error.hint().unwrap(),
+        "the server must be restarted; the file tools work on"
+    );
 }
 
 #[test]
 fn a_launcher_that_dies_is_noticed() {
-    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let (here, there) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     let launcher = Launcher::over(here, None);
     drop(there);
     for _ in 0..2 {
-        assert!(matches!(simple(&launcher).unwrap_err(), ExecError::NoLauncher));
+        assert!(matches!(
+            simple(&launcher).unwrap_err(),
+            ExecError::NoLauncher
+        ));
     }
 }
 
@@ -288,16 +421,24 @@ fn the_kernels_limits_are_told_before_anything_is_sent() {
             .unwrap_err()
     };
     let nul = try_line("echo a\0b");
-    assert_eq!(nul.to_string(), "`command` has a NUL byte at offset 6, and a shell command cannot contain one");
+    assert_eq!(
+        nul.to_string(),
+        "`command` has a NUL byte at offset 6, and a shell command cannot contain one"
+    );
     let long = try_line(&"x".repeat(131_057));
-    assert_eq!(long.to_string(), "`command` is 131057 bytes long, and at most 131056 bytes are allowed");
+    assert_eq!(
+        long.to_string(),
+        "`command` is 131057 bytes long, and at most 131056 bytes are allowed"
+    );
 }
 
 #[test]
 fn dropping_the_job_is_heard_by_the_supervisor() {
     let (sender, receiver) = channel();
     let launcher = launcher(move |peer| sender.send(peer.hear()).unwrap());
-    let job = launcher.spawn(&command("x").request(false, false).unwrap(), &[]).unwrap();
+    let job = launcher
+        .spawn(&command("x").request(false, false).unwrap(), &[])
+        .unwrap();
     let control = job.control();
     drop(job);
     assert_eq!(receiver.recv_timeout(LONG).unwrap(), None);
@@ -324,9 +465,12 @@ fn more_commands_than_may_run_wait_for_their_turn() {
         let call = |cancel: CancelToken, timeout, stages: Sender<Stage>| {
             let (launcher, running) = (&launcher, &running);
             scope.spawn(move || {
-                foreground(launcher, timeout, running, &cancel).run(&command("a line"), &mut |_, stage| {
-                    let _ = stages.send(stage);
-                })
+                foreground(launcher, timeout, running, &cancel).run(
+                    &command("a line"),
+                    &mut |_, stage| {
+                        let _ = stages.send(stage);
+                    },
+                )
             })
         };
         let (stages, heard) = channel();
@@ -334,7 +478,11 @@ fn more_commands_than_may_run_wait_for_their_turn() {
         let release = starts.recv_timeout(LONG).unwrap();
         assert_eq!(running.len(), 1);
 
-        let impatient = call(CancelToken::new(), Duration::from_millis(100), stages.clone());
+        let impatient = call(
+            CancelToken::new(),
+            Duration::from_millis(100),
+            stages.clone(),
+        );
         let error = impatient.join().unwrap().unwrap_err();
         assert!(matches!(error, ExecError::NoPlace { most: 1 }), "{error}");
 
@@ -343,7 +491,10 @@ fn more_commands_than_may_run_wait_for_their_turn() {
         let unwanted = call(cancelled.clone(), LONG, stages.clone());
         assert_eq!(heard.recv_timeout(LONG).unwrap(), Stage::Waiting);
         cancelled.cancel();
-        assert!(matches!(unwanted.join().unwrap(), Err(ExecError::Cancelled)));
+        assert!(matches!(
+            unwanted.join().unwrap(),
+            Err(ExecError::Cancelled)
+        ));
 
         let second = call(CancelToken::new(), LONG, stages.clone());
         while heard.recv_timeout(LONG).unwrap() != Stage::Waiting {}
@@ -367,32 +518,57 @@ fn ending_all_kills_what_runs_and_turns_away_who_waits() {
         let call = || {
             let (stages, launcher, running) = (stages.clone(), &launcher, &running);
             scope.spawn(move || {
-                foreground(launcher, LONG, running, &CancelToken::new()).run(&command("a line"), &mut |_, stage| {
-                    let _ = stages.send(stage);
-                })
+                foreground(launcher, LONG, running, &CancelToken::new()).run(
+                    &command("a line"),
+                    &mut |_, stage| {
+                        let _ = stages.send(stage);
+                    },
+                )
             })
         };
         let first = call();
-        assert_eq!(heard.recv_timeout(LONG).unwrap(), Stage::Running { bytes: 0 });
+        assert_eq!(
+            heard.recv_timeout(LONG).unwrap(),
+            Stage::Running { bytes: 0 }
+        );
         let second = call();
         while heard.recv_timeout(LONG).unwrap() != Stage::Waiting {}
         assert_eq!(running.end_all(), 1);
-        assert!(matches!(second.join().unwrap(), Err(ExecError::ShuttingDown)));
+        assert!(matches!(
+            second.join().unwrap(),
+            Err(ExecError::ShuttingDown)
+        ));
         assert_eq!(first.join().unwrap().unwrap(), done(Exit::Signal(9)));
     });
 }
 
 fn backgrounds(most: usize) -> BackgroundCommands {
-    BackgroundCommands::new(OutputFiles::new(std::fs::File::open(std::env::temp_dir()).unwrap().into(), 8), most)
+    BackgroundCommands::new(
+        OutputFiles::new(std::fs::File::open(std::env::temp_dir()).unwrap().into(), 8),
+        most,
+    )
 }
 
-fn begin(all: &BackgroundCommands, launcher: &Launcher) -> Result<std::sync::Arc<Background>, ExecError> {
-    all.start(launcher, &command("a line"), None, Duration::from_millis(50), &CancelToken::new())
+fn begin(
+    all: &BackgroundCommands,
+    launcher: &Launcher,
+) -> Result<std::sync::Arc<Background>, ExecError> {
+    all.start(
+        launcher,
+        &command("a line"),
+        None,
+        Duration::from_millis(50),
+        &CancelToken::new(),
+    )
 }
 
 fn text(command: &Background, cursor: Option<u64>) -> (String, u64, u64) {
     let page = command.read(cursor, 100).unwrap();
-    (String::from_utf8(page.bytes).unwrap(), page.skipped, page.next)
+    (
+        String::from_utf8(page.bytes).unwrap(),
+        page.skipped,
+        page.next,
+    )
 }
 
 #[test]
@@ -419,11 +595,20 @@ fn a_background_command_is_read_written_and_ended() {
     assert_eq!(text(&command, Some(3)), ("12€".to_owned(), 0, 8));
 
     let full = begin(&all, &launcher).unwrap_err();
-    assert_eq!(full.to_string(), "all 1 places for background commands are taken (--max-background-commands): c1");
+    assert_eq!(
+        full.to_string(),
+        "all 1 places for background commands are taken (--max-background-commands): c1"
+    );
     command.end();
     command.await_end(until, &cancel).unwrap();
-    let ending =
-        Ending { exit: Exit::Signal(9), timed_out: false, asked: true, left: 0, denied: vec![], changed: None };
+    let ending = Ending {
+        exit: Exit::Signal(9),
+        timed_out: false,
+        asked: true,
+        left: 0,
+        denied: vec![],
+        changed: None,
+    };
     assert_eq!(command.state(), State::Ended(ending));
     assert_eq!(text(&command, None), ("bye".to_owned(), 0, 11));
     assert_eq!(text(&command, Some(1)), ("12€bye".to_owned(), 2, 11));
@@ -468,12 +653,24 @@ fn at_its_time_limit_a_command_goes_on_in_the_background() {
     });
     let (all, running, cancel) = (backgrounds(1), Slots::new(1), CancelToken::new());
     let foreground = foreground(&launcher, Duration::from_millis(100), &running, &cancel);
-    let waited = foreground.run_or_hand_over(&command("a line"), &mut || all.place().ok(), &mut |_, _| {}).unwrap();
-    let Waited::HandedOver(HandedOver { command, stdout, stderr }) = waited else { panic!("{waited:?}") };
+    let waited = foreground
+        .run_or_hand_over(&command("a line"), &mut || all.place().ok(), &mut |_, _| {})
+        .unwrap();
+    let Waited::HandedOver(HandedOver {
+        command,
+        stdout,
+        stderr,
+    }) = waited
+    else {
+        panic!("{waited:?}")
+    };
     assert_eq!((running.len(), stderr), (0, Captured::default()));
     // As much as there was until then.
     let before = String::from_utf8(stdout.bytes).unwrap();
-    assert_eq!((command.seen(), command.id(), command.state()), (before.len() as u64, "c1", State::Running));
+    assert_eq!(
+        (command.seen(), command.id(), command.state()),
+        (before.len() as u64, "c1", State::Running)
+    );
     let until = Instant::now() + LONG;
     sender.send(()).unwrap();
     command.await_output(1, until, &cancel).unwrap();
@@ -481,8 +678,18 @@ fn at_its_time_limit_a_command_goes_on_in_the_background() {
     sender.send(()).unwrap();
     command.await_end(until, &cancel).unwrap();
     let page = command.read(None, 100).unwrap();
-    assert_eq!((before + &middle, page.bytes.as_slice(), page.next), ("aE".to_owned(), &b"\xe2\x82\xacb\xe2"[..], 7));
-    let ending = Ending { exit: Exit::Code(7), timed_out: false, asked: false, left: 0, denied: vec![], changed: None };
+    assert_eq!(
+        (before + &middle, page.bytes.as_slice(), page.next),
+        ("aE".to_owned(), &b"\xe2\x82\xacb\xe2"[..], 7)
+    );
+    let ending = Ending {
+        exit: Exit::Code(7),
+        timed_out: false,
+        asked: false,
+        left: 0,
+        denied: vec![],
+        changed: None,
+    };
     assert_eq!(command.state(), State::Ended(ending));
 }
 
@@ -494,22 +701,45 @@ fn a_command_for_which_there_is_no_place_is_ended() {
     });
     let (running, cancel) = (Slots::new(1), CancelToken::new());
     let foreground = foreground(&launcher, Duration::from_millis(100), &running, &cancel);
-    let waited = foreground.run_or_hand_over(&command("a line"), &mut || None, &mut |_, _| {}).unwrap();
-    let Waited::Over(outcome) = waited else { panic!("{waited:?}") };
-    assert_eq!(outcome, Outcome { timed_out: true, ..done(Exit::Signal(15)) });
+    let waited = foreground
+        .run_or_hand_over(&command("a line"), &mut || None, &mut |_, _| {})
+        .unwrap();
+    let Waited::Over(outcome) = waited else {
+        panic!("{waited:?}")
+    };
+    assert_eq!(
+        outcome,
+        Outcome {
+            timed_out: true,
+            ..done(Exit::Signal(15))
+        }
+    );
 }
 
 #[test]
 fn background_commands_that_do_not_begin_or_vanish_say_why() {
     let all = backgrounds(1);
-    let refused = launcher(|peer| peer.say(&Event::Refused { step: "exec".to_owned(), cause: Cause::Errno(13) }));
+    let refused = launcher(|peer| {
+        peer.say(&Event::Refused {
+            step: "exec".to_owned(),
+            cause: Cause::Errno(13),
+        })
+    });
     let error = begin(&all, &refused).unwrap_err();
-    assert_eq!(error.to_string(), "cannot start the command: exec: Permission denied (os error 13)");
+    assert_eq!(
+        error.to_string(),
+        "cannot start the command: exec: Permission denied (os error 13)"
+    );
 
     let vanishes = launcher(|peer| peer.say(&Event::Started));
     let command = begin(&all, &vanishes).unwrap();
-    command.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
-    assert_eq!(command.state(), State::Lost(ExecError::Vanished.to_string()));
+    command
+        .await_end(Instant::now() + LONG, &CancelToken::new())
+        .unwrap();
+    assert_eq!(
+        command.state(),
+        State::Lost(ExecError::Vanished.to_string())
+    );
 }
 
 #[test]
@@ -524,16 +754,29 @@ fn ended_background_commands_are_kept_for_a_while_and_all_end_together() {
     for _ in 0..crate::limits::KEPT_BACKGROUND_COMMANDS + 3 {
         let command = begin(&all, &launcher).unwrap();
         command.end();
-        command.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
+        command
+            .await_end(Instant::now() + LONG, &CancelToken::new())
+            .unwrap();
         assert_eq!(receiver.recv_timeout(LONG).unwrap(), Some(b'T'));
     }
     let last = begin(&all, &launcher).unwrap();
-    let ids: Vec<String> = all.list().iter().map(|command| command.id().to_owned()).collect();
-    assert_eq!((ids.len(), ids[0].as_str(), ids[16].as_str()), (17, "c4", "c20"));
+    let ids: Vec<String> = all
+        .list()
+        .iter()
+        .map(|command| command.id().to_owned())
+        .collect();
+    assert_eq!(
+        (ids.len(), ids[0].as_str(), ids[16].as_str()),
+        (17, "c4", "c20")
+    );
     assert_eq!(all.end_all(), 1);
     assert_eq!(receiver.recv_timeout(LONG).unwrap(), Some(b'K'));
-    last.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
-    assert!(matches!(begin(&all, &launcher), Err(ExecError::ShuttingDown)));
+    last.await_end(Instant::now() + LONG, &CancelToken::new())
+        .unwrap();
+    assert!(matches!(
+        begin(&all, &launcher),
+        Err(ExecError::ShuttingDown)
+    ));
 }
 
 fn plan_of_nothing() -> Plan {
@@ -562,7 +805,13 @@ fn plan_of_nothing() -> Plan {
 
 fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
     let plan = plan_of_nothing();
-    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let (here, there) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     let expected = plan.clone();
     let peer = thread::spawn(move || {
         assert_eq!(receive::<Plan>(&there).unwrap().unwrap().0, expected);
@@ -578,27 +827,66 @@ fn greeting(answer: Option<Hello>) -> Result<Ready, LaunchError> {
 #[test]
 fn the_launcher_is_greeted_with_the_plan() {
     let (tmp, gaps) = (Some("/scratch/tmp".into()), vec!["a gap".to_owned()]);
-    let memory = Some(MemoryHold::Watch { reason: "no cgroup".to_owned() });
-    let ready = Ready { home: None, tmp, landlock_abi: Some(6), memory, gaps };
-    let Ready { home, tmp, landlock_abi, memory, gaps } = ready.clone();
-    assert_eq!(greeting(Some(Hello::Ready { home, tmp, landlock_abi, memory, gaps })).unwrap(), ready);
-    let cannot = greeting(Some(Hello::Cannot { reason: "unshare: not permitted".to_owned() })).unwrap_err();
+    let memory = Some(MemoryHold::Watch {
+        reason: "no cgroup".to_owned(),
+    });
+    let ready = Ready {
+        home: None,
+        tmp,
+        landlock_abi: Some(6),
+        memory,
+        gaps,
+    };
+    let Ready {
+        home,
+        tmp,
+        landlock_abi,
+        memory,
+        gaps,
+    } = ready.clone();
+    assert_eq!(
+        greeting(Some(Hello::Ready {
+            home,
+            tmp,
+            landlock_abi,
+            memory,
+            gaps
+        }))
+        .unwrap(),
+        ready
+    );
+    let cannot = greeting(Some(Hello::Cannot {
+        reason: "unshare: not permitted".to_owned(),
+    }))
+    .unwrap_err();
     assert_eq!(cannot.to_string(), "unshare: not permitted");
     assert!(matches!(greeting(None), Err(LaunchError::Ended)));
     let missing = Launcher::begin(std::path::Path::new("/no/such/program"))
         .and_then(|launcher| launcher.build(&plan_of_nothing()));
     assert!(matches!(missing, Err(LaunchError::Start(_))));
     // A program that knows nothing of all this.
-    let other =
-        Launcher::begin(std::path::Path::new("/bin/true")).and_then(|launcher| launcher.build(&plan_of_nothing()));
+    let other = Launcher::begin(std::path::Path::new("/bin/true"))
+        .and_then(|launcher| launcher.build(&plan_of_nothing()));
     assert!(matches!(other, Err(LaunchError::Ended)), "{other:?}");
 }
 
 #[test]
 fn nobody_waits_for_a_launcher_that_only_tidies_up() {
-    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
-    #[expect(clippy::disallowed_methods, reason = "stands for a launcher that has much to remove")]
-    let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let (here, there) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "stands for a launcher that has much to remove"
+    )]
+    let child = std::process::Command::new("sleep")
+        .arg("1000")
+        .spawn()
+        .unwrap();
     let pid = nix::unistd::Pid::from_raw(child.id().cast_signed());
     let launcher = Launcher::over(here, Some(child));
     let commands = std::thread::spawn(move || {
@@ -607,7 +895,13 @@ fn nobody_waits_for_a_launcher_that_only_tidies_up() {
     });
     launcher.end();
     commands.join().unwrap();
-    assert_eq!(nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL), Ok(()));
+    assert_eq!(
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL),
+        Ok(())
+    );
     let ended = nix::sys::wait::waitpid(pid, None).unwrap();
-    assert_eq!(ended, nix::sys::wait::WaitStatus::Signaled(pid, nix::sys::signal::Signal::SIGKILL, false));
+    assert_eq!(
+        ended,
+        nix::sys::wait::WaitStatus::Signaled(pid, nix::sys::signal::Signal::SIGKILL, false)
+    );
 }

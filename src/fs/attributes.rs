@@ -1,4 +1,5 @@
-//! Gives a replacement what the old file had: owner, extended attributes (access control lists among them), mode.
+//! Gives a replacement what the old file had: owner, extended attributes (access control lists
+//! among them), mode.
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
@@ -6,13 +7,15 @@ use std::path::Path;
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
-    Gid, Mode, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat,
+    Gid, Mode, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr,
+    fsetxattr, fstat,
 };
 use rustix::io::Errno;
 
 use super::error::FsError;
 
-/// What the kernel too takes away from a file when it is written, or what vouches for bytes that are not there any more.
+/// What the kernel too takes away from a file when it is written, or what vouches for bytes that
+/// are not there any more.
 const NOT_KEPT: [&[u8]; 3] = [b"security.capability", b"security.ima", b"security.evm"];
 
 /// Largest list of names, and largest value (xattr(7)).
@@ -20,11 +23,19 @@ const MAX_BYTES: usize = 64 * 1024;
 
 /// Copies owner, extended attributes and mode from `old` (whose status is `stat`) to `new`.
 ///
-/// Setuid and setgid are dropped, as write(2) drops them: new bytes must not run with an old file's rights.
-/// Fails with `CannotKeep` where something cannot be kept.
-pub(super) fn keep(old: impl AsFd, stat: &Stat, new: impl AsFd, shown: &Path) -> Result<(), FsError> {
-    let cannot =
-        |what: &str, errno: Errno| FsError::CannotKeep { path: shown.into(), what: what.into(), source: errno.into() };
+/// Setuid and setgid are dropped, as write(2) drops them: new bytes must not run with an old file's
+/// rights. Fails with `CannotKeep` where something cannot be kept.
+pub(super) fn keep(
+    old: impl AsFd,
+    stat: &Stat,
+    new: impl AsFd,
+    shown: &Path,
+) -> Result<(), FsError> {
+    let cannot = |what: &str, errno: Errno| FsError::CannotKeep {
+        path: shown.into(),
+        what: what.into(),
+        source: errno.into(),
+    };
     let fresh = fstat(&new).map_err(|errno| FsError::of(shown, "write", errno))?;
     let owner = (stat.st_uid != fresh.st_uid).then(|| Uid::from_raw(stat.st_uid));
     let group = (stat.st_gid != fresh.st_gid).then(|| Gid::from_raw(stat.st_gid));
@@ -33,13 +44,22 @@ pub(super) fn keep(old: impl AsFd, stat: &Stat, new: impl AsFd, shown: &Path) ->
     }
     let kept = names(&old).map_err(|errno| cannot("list of extended attributes", errno))?;
     for name in names(&new).unwrap_or_default() {
-        // An inherited default list, for example. What cannot be removed is set below, or was the kernel's own wish.
+        // An inherited default list, for example. What cannot be removed is set below, or was the
+        // kernel's own wish.
         if !kept.contains(&name) {
             let _ = fremovexattr(&new, name.as_c_str());
         }
     }
-    for name in kept.iter().filter(|name| !NOT_KEPT.contains(&name.as_bytes())) {
-        let failed = |errno| cannot(&format!("extended attribute `{}`", name.to_string_lossy()), errno);
+    for name in kept
+        .iter()
+        .filter(|name| !NOT_KEPT.contains(&name.as_bytes()))
+    {
+        let failed = |errno| {
+            cannot(
+                &format!("extended attribute `{}`", name.to_string_lossy()),
+                errno,
+            )
+        };
         let value = value(&old, name).map_err(failed)?;
         if let Err(errno) = fsetxattr(&new, name.as_c_str(), &value, XattrFlags::empty())
             // The same label that the system has given to both is as good as copied.

@@ -1,5 +1,5 @@
-//! Closes files that have no name any more on a thread of its own: only then the filesystem frees their blocks, which takes
-//! ext4 a quarter of the time of an edit.
+//! Closes files that have no name any more on a thread of its own: only then the filesystem frees
+//! their blocks, which takes ext4 a quarter of the time of an edit.
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
@@ -13,7 +13,9 @@ pub(super) fn close(file: OwnedFd) {
     static CLOSER: OnceLock<Option<SyncSender<OwnedFd>>> = OnceLock::new();
     let closer = CLOSER.get_or_init(|| {
         let (files, waiting) = sync_channel(MAX_CLOSED_ASIDE);
-        let thread = thread::Builder::new().name("closer".to_owned()).spawn(move || waiting.iter().for_each(drop));
+        let thread = thread::Builder::new()
+            .name("closer".to_owned())
+            .spawn(move || waiting.iter().for_each(drop));
         thread.is_ok().then_some(files)
     });
     if let Some(closer) = closer {

@@ -1,7 +1,8 @@
 //! Goes through a tree in order, without recursion and with a bounded number of open directories.
 //!
-//! Only the deepest directories stay open. A shallower one is opened again through `..` of its child, and only taken if it
-//! is the same directory as before: a rename meanwhile ends the descent, it cannot redirect it.
+//! Only the deepest directories stay open. A shallower one is opened again through `..` of its
+//! child, and only taken if it is the same directory as before: a rename meanwhile ends the
+//! descent, it cannot redirect it.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::{OsStr, OsString};
@@ -44,12 +45,18 @@ impl Descent {
 
     /// The next thing; nothing when the top directory is done.
     pub(super) fn step(&mut self) -> Result<Option<Step>, Errno> {
-        let Some(frame) = self.frames.last_mut() else { return Ok(None) };
+        let Some(frame) = self.frames.last_mut() else {
+            return Ok(None);
+        };
         if let Some(entry) = frame.todo.next() {
             return Ok(Some(Step::Entry(entry)));
         }
-        let Some(done) = self.frames.pop() else { return Ok(None) };
-        let Some(parent) = self.frames.last_mut() else { return Ok(None) };
+        let Some(done) = self.frames.pop() else {
+            return Ok(None);
+        };
+        let Some(parent) = self.frames.last_mut() else {
+            return Ok(None);
+        };
         if parent.dir.is_none() {
             let child = done.dir.ok_or(Errno::BADF)?;
             let again = openat(&child, "..", LIST, Mode::empty())?;
@@ -62,7 +69,10 @@ impl Descent {
     }
 
     pub(super) fn dir(&self) -> Result<&OwnedFd, Errno> {
-        self.frames.last().and_then(|frame| frame.dir.as_ref()).ok_or(Errno::BADF)
+        self.frames
+            .last()
+            .and_then(|frame| frame.dir.as_ref())
+            .ok_or(Errno::BADF)
     }
 
     /// How many directories below the top one the current one is.
@@ -70,8 +80,8 @@ impl Descent {
         self.frames.len().saturating_sub(1)
     }
 
-    /// Opens a directory in the current one, following nothing, and goes on there if `allowed` says so.
-    /// EXDEV if it is on a filesystem of the kernel's own.
+    /// Opens a directory in the current one, following nothing, and goes on there if `allowed` says
+    /// so. EXDEV if it is on a filesystem of the kernel's own.
     pub(super) fn enter(
         &mut self,
         name: &OsStr,
@@ -90,7 +100,12 @@ impl Descent {
         let id = identity(&dir)?;
         let mut entries = list(&dir)?;
         entries.sort_unstable();
-        self.frames.push(Frame { dir: Some(dir), id, name, todo: entries.into_iter() });
+        self.frames.push(Frame {
+            dir: Some(dir),
+            id,
+            name,
+            todo: entries.into_iter(),
+        });
         if let Some(far) = self.frames.len().checked_sub(MAX_WALK_OPEN_DIRS + 1) {
             self.frames[far].dir = None;
         }

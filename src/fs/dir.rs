@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, fstat, openat, openat2, statat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, fstat, openat, openat2, statat,
+};
 use rustix::io::Errno;
 
 use crate::limits::LIST_BUFFER_BYTES;
@@ -28,19 +30,32 @@ pub struct DirEntry {
     pub inode: u64,
 }
 
-pub(super) const LIST: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-const READ_FILE: OFlags =
-    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+pub(super) const LIST: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
+const READ_FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 /// All entries but what is hidden, sorted by the bytes of their names.
 pub fn entries(dir: &Checked<Read>) -> Result<Vec<DirEntry>, FsError> {
     let failed = |errno| FsError::of(dir.shown(), "list", errno);
-    // A handle of its own: the position in a directory belongs to the open file, and two listings would share it.
+    // A handle of its own: the position in a directory belongs to the open file, and two listings
+    // would share it.
     let own = openat(dir, ".", LIST, Mode::empty()).map_err(failed)?;
     let mut entries = list(&own).map_err(failed)?;
     let is_hidden = |entry: &DirEntry| {
-        is_hidden(dir.rules(), &own, entry.name.as_bytes(), entry.inode, || dir.place().join(&entry.name))
+        is_hidden(
+            dir.rules(),
+            &own,
+            entry.name.as_bytes(),
+            entry.inode,
+            || dir.place().join(&entry.name),
+        )
     };
     entries.retain(|entry| !is_hidden(entry));
     entries.sort_unstable();
@@ -63,7 +78,11 @@ pub(super) fn list(dir: &OwnedFd) -> Result<Vec<DirEntry>, Errno> {
     let mut found = Vec::new();
     each_entry(dir, &mut Vec::new(), |entry| {
         let name = OsStr::from_bytes(entry.name).to_os_string();
-        found.push(DirEntry { name, kind: entry.kind, inode: entry.inode });
+        found.push(DirEntry {
+            name,
+            kind: entry.kind,
+            inode: entry.inode,
+        });
         Ok(())
     })?;
     Ok(found)
@@ -96,10 +115,19 @@ pub(super) fn each_entry(
         let mut kind = Kind::from(entry.file_type());
         let was_asked = kind == Kind::Unknown;
         if was_asked {
-            let asked = statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT);
+            let asked = statat(
+                dir,
+                OsStr::from_bytes(name),
+                AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT,
+            );
             kind = asked.map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode).into());
         }
-        visit(RawEntry { name, kind, inode: entry.ino(), was_asked })?;
+        visit(RawEntry {
+            name,
+            kind,
+            inode: entry.ino(),
+            was_asked,
+        })?;
     }
     Ok(())
 }
@@ -115,11 +143,16 @@ pub(super) fn is_hidden(
     is_home(rules, &dir, name)
         || rules.hides_entry(name, place)
         || rules.may_be_hidden(name, inode)
-            && statat(dir, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
-                .is_ok_and(|stat| rules.is_hidden((stat.st_dev, stat.st_ino)))
+            && statat(
+                dir,
+                OsStr::from_bytes(name),
+                AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT,
+            )
+            .is_ok_and(|stat| rules.is_hidden((stat.st_dev, stat.st_ino)))
 }
 
-/// Opens a directory in another one, following nothing. EXDEV if it is on a filesystem of the kernel's own.
+/// Opens a directory in another one, following nothing. EXDEV if it is on a filesystem of the
+/// kernel's own.
 pub(super) fn open_below(rules: &Rules, dir: impl AsFd, name: &[u8]) -> Result<OwnedFd, Errno> {
     let name = OsStr::from_bytes(name);
     match openat2(&dir, name, LIST, Mode::empty(), ResolveFlags::NO_XDEV) {
@@ -128,12 +161,19 @@ pub(super) fn open_below(rules: &Rules, dir: impl AsFd, name: &[u8]) -> Result<O
         opened => return opened,
     }
     let opened = openat(dir, name, LIST, Mode::empty())?;
-    if rules.is_kernels(fstat(&opened)?.st_dev, &opened) { Err(Errno::XDEV) } else { Ok(opened) }
+    if rules.is_kernels(fstat(&opened)?.st_dev, &opened) {
+        Err(Errno::XDEV)
+    } else {
+        Ok(opened)
+    }
 }
 
-/// Whether this is where something hidden was, whatever is there now; where it cannot be known, it is.
+/// Whether this is where something hidden was, whatever is there now; where it cannot be known, it
+/// is.
 pub(super) fn is_home(rules: &Rules, dir: impl AsFd, name: &[u8]) -> bool {
-    rules.is_home(name, || fstat(&dir).ok().map(|stat| (stat.st_dev, stat.st_ino)))
+    rules.is_home(name, || {
+        fstat(&dir).ok().map(|stat| (stat.st_dev, stat.st_ino))
+    })
 }
 
 /// Which version of a regular file an entry is at this moment.
@@ -142,12 +182,16 @@ pub(super) fn version_of(dir: impl AsFd, name: &OsStr) -> Option<Version> {
     (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| Version::of(&stat))
 }
 
-/// Opens an entry if it is a regular file, without waiting for anything and without following a link.
+/// Opens an entry if it is a regular file, without waiting for anything and without following a
+/// link.
 pub(super) fn open_file(dir: impl AsFd, name: &OsStr) -> Result<OpenFile, Errno> {
     let handle = openat(dir, name, READ_FILE, Mode::empty())?;
     let stat = fstat(&handle)?;
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok(OpenFile { handle, version: Version::of(&stat) }),
+        FileType::RegularFile => Ok(OpenFile {
+            handle,
+            version: Version::of(&stat),
+        }),
         FileType::Directory => Err(Errno::ISDIR),
         _ => Err(Errno::NXIO),
     }

@@ -16,14 +16,25 @@ use crate::policy::{Checked, NewDir, Read, Rules};
 use super::error::FsError;
 use super::giving::give;
 
-pub(super) const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const ENTER: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
-/// Makes a directory and its missing parents, as `mkdir -p`. Returns how many were made: none if it was there.
+/// Makes a directory and its missing parents, as `mkdir -p`. Returns how many were made: none if it
+/// was there.
 pub fn create_dir(changes: &Changes<'_>, dir: &Checked<NewDir>) -> Result<usize, FsError> {
-    make_below((changes, dir.rules()), dir.dir(), (dir.missing(), dir.place()), dir.shown()).map(|(_, made)| made)
+    make_below(
+        (changes, dir.rules()),
+        dir.dir(),
+        (dir.missing(), dir.place()),
+        dir.shown(),
+    )
+    .map(|(_, made)| made)
 }
 
-/// Makes and enters `names` below `dir`, which lead to `place`. A link that appears on the way is an error, never a way.
+/// Makes and enters `names` below `dir`, which lead to `place`. A link that appears on the way is
+/// an error, never a way.
 pub(super) fn make_below(
     (changes, rules): (&Changes<'_>, &Rules),
     dir: &Arc<OwnedFd>,
@@ -33,8 +44,13 @@ pub(super) fn make_below(
     let mut at = Arc::clone(dir);
     let mut made = 0;
     for (index, name) in names.iter().enumerate() {
-        let place = place.ancestors().nth(names.len() - 1 - index).unwrap_or(place);
-        changes.gains(at.as_fd(), place).map_err(FsError::of_journal(shown))?;
+        let place = place
+            .ancestors()
+            .nth(names.len() - 1 - index)
+            .unwrap_or(place);
+        changes
+            .gains(at.as_fd(), place)
+            .map_err(FsError::of_journal(shown))?;
         let misplaced = |misplaced| FsError::of_place(shown, misplaced);
         let may = || rules.may_change(&at, name).map(drop).map_err(misplaced);
         let make = || match mkdirat(&at, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
@@ -57,12 +73,14 @@ pub(super) fn make_below(
     Ok((at, made))
 }
 
-/// Whether `below`, without `..` in it, leads from an open directory to a directory, through directories alone.
+/// Whether `below`, without `..` in it, leads from an open directory to a directory, through
+/// directories alone.
 pub fn is_plain_way(start: &Checked<Read>, below: &[u8]) -> bool {
     reopen(start, below).is_ok()
 }
 
-/// Opens a directory that was seen below `start`, following nothing, however deep it lies: a system call for each 4 KB of path.
+/// Opens a directory that was seen below `start`, following nothing, however deep it lies: a system
+/// call for each 4 KB of path.
 pub(super) fn reopen(start: impl AsFd, below: &[u8]) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let mut at = openat(start, ".", ENTER, Mode::empty())?;

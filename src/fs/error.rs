@@ -229,10 +229,14 @@ impl FsError {
     /// What to do next, if there is something better to say than the message.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(Cow::Borrowed(match self {
-            Self::Protected { protected, why, .. } => return Some(way_past(protected, *why).into()),
+            Self::Protected { protected, why, .. } => {
+                return Some(way_past(protected, *why).into());
+            }
             Self::NotFound { .. } => "list the parent directory to see what is there",
             Self::Memory { source, .. } => source.hint(),
-            Self::TooManyRules { .. } => "leave out `respectGitignore`, and name what to leave out in `excludeGlobs`",
+            Self::TooManyRules { .. } => {
+                "leave out `respectGitignore`, and name what to leave out in `excludeGlobs`"
+            }
             Self::TooLarge { .. } => "read a range of its lines instead",
             Self::AlreadyExists { .. } => "choose another name, or delete what is there first",
             Self::NotKept { .. } => {
@@ -261,8 +265,13 @@ impl FsError {
     /// The same for a file that was named by its path below a directory.
     pub(super) fn below(self, dir: &Path) -> Self {
         match self {
-            Self::TooManyRules { path } => Self::TooManyRules { path: dir.join(path) },
-            Self::Memory { path, source } => Self::Memory { path: dir.join(path), source },
+            Self::TooManyRules { path } => Self::TooManyRules {
+                path: dir.join(path),
+            },
+            Self::Memory { path, source } => Self::Memory {
+                path: dir.join(path),
+                source,
+            },
             error => error,
         }
     }
@@ -277,18 +286,36 @@ impl FsError {
             Errno::EXIST => Self::AlreadyExists { path },
             Errno::NOTEMPTY => Self::NotEmpty { path },
             // Opened without following: a link is there now.
-            Errno::LOOP => Self::Special { path, kind: Kind::Symlink },
-            Errno::NXIO | Errno::NODEV => Self::Special { path, kind: Kind::Socket },
+            Errno::LOOP => Self::Special {
+                path,
+                kind: Kind::Symlink,
+            },
+            Errno::NXIO | Errno::NODEV => Self::Special {
+                path,
+                kind: Kind::Socket,
+            },
             Errno::ACCESS | Errno::PERM => Self::AccessDenied { path, doing },
-            Errno::NOSPC | Errno::DQUOT => Self::NoSpace { path, doing, source: errno.into() },
-            errno => Self::Io { path, doing, source: errno.into() },
+            Errno::NOSPC | Errno::DQUOT => Self::NoSpace {
+                path,
+                doing,
+                source: errno.into(),
+            },
+            errno => Self::Io {
+                path,
+                doing,
+                source: errno.into(),
+            },
         }
     }
 
     /// Returns the error for a name that is refused in the current place of its directory.
     pub(super) fn of_place(path: &Path, misplaced: Misplaced) -> Self {
         match misplaced {
-            Misplaced::Protected { protected, why } => Self::Protected { path: path.into(), protected, why },
+            Misplaced::Protected { protected, why } => Self::Protected {
+                path: path.into(),
+                protected,
+                why,
+            },
             Misplaced::Elsewhere => Self::Changed { path: path.into() },
             Misplaced::Unknown(errno) => Self::of(path, "find the place of", errno),
         }
@@ -298,13 +325,23 @@ impl FsError {
     pub(super) fn of_journal(path: &Path) -> impl FnOnce(JournalError) -> Self + use<'_> {
         move |error| match error {
             JournalError::Moved { .. } => Self::Changed { path: path.into() },
-            source @ JournalError::Frozen { .. } => Self::Frozen { path: path.into(), source },
-            source => Self::NotKept { path: path.into(), source },
+            source @ JournalError::Frozen { .. } => Self::Frozen {
+                path: path.into(),
+                source,
+            },
+            source => Self::NotKept {
+                path: path.into(),
+                source,
+            },
         }
     }
 
     /// The same for an I/O error.
     pub(super) fn of_io(path: &Path, doing: &'static str, error: &io::Error) -> Self {
-        Self::of(path, doing, Errno::from_io_error(error).unwrap_or(Errno::IO))
+        Self::of(
+            path,
+            doing,
+            Errno::from_io_error(error).unwrap_or(Errno::IO),
+        )
     }
 }

@@ -1,8 +1,8 @@
 //! `.gitignore` files, each read through the open directory that holds it.
 //!
-//! A compiled rule can take almost a thousand times the memory of its text. So a file has a cap, what it compiles to is taken from the
-//! budget of the call, and a search that cannot obey a file is refused: one that left out nothing would find what it was told
-//! to leave out.
+//! A compiled rule can take almost a thousand times the memory of its text. So a file has a cap,
+//! what it compiles to is taken from the budget of the call, and a search that cannot obey a file
+//! is refused: one that left out nothing would find what it was told to leave out.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,7 +14,9 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::budget::{Room, Share};
-use crate::limits::{GITIGNORE_BYTES_PER_RULE, GLOB_BYTES_PER_BYTE, MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES};
+use crate::limits::{
+    GITIGNORE_BYTES_PER_RULE, GLOB_BYTES_PER_BYTE, MAX_GITIGNORE_BYTES, MAX_GITIGNORE_RULES,
+};
 use crate::policy::{Checked, Read};
 
 use super::dir::open_file;
@@ -42,7 +44,8 @@ struct Rules {
 }
 
 impl Ignores {
-    /// Adds the rules of a directory above the start of a walk; `lead` is the way from there to the start.
+    /// Adds the rules of a directory above the start of a walk; `lead` is the way from there to the
+    /// start.
     pub(super) fn above_start(
         above: Option<Arc<Self>>,
         dir: &Checked<Read>,
@@ -50,14 +53,21 @@ impl Ignores {
         room: Room<'_>,
     ) -> Result<Option<Arc<Self>>, FsError> {
         let lead = [lead, b"/"].concat();
-        Ok(match load(dir, room).map_err(|error| error.below(dir.shown()))? {
-            Some(rules) => Some(Arc::new(Self { above, lead, skip: 0, rules })),
-            None => above,
-        })
+        Ok(
+            match load(dir, room).map_err(|error| error.below(dir.shown()))? {
+                Some(rules) => Some(Arc::new(Self {
+                    above,
+                    lead,
+                    skip: 0,
+                    rules,
+                })),
+                None => above,
+            },
+        )
     }
 
-    /// Adds the rules of a directory of the walk; `rel` is its path below the start, empty for the start. An error names the
-    /// file below the directory.
+    /// Adds the rules of a directory of the walk; `rel` is its path below the start, empty for the
+    /// start. An error names the file below the directory.
     pub(super) fn inside(
         above: Option<Arc<Self>>,
         dir: &OwnedFd,
@@ -66,12 +76,18 @@ impl Ignores {
     ) -> Result<Option<Arc<Self>>, FsError> {
         let skip = if rel.is_empty() { 0 } else { rel.len() + 1 };
         Ok(match load(dir, room)? {
-            Some(rules) => Some(Arc::new(Self { above, lead: Vec::new(), skip, rules })),
+            Some(rules) => Some(Arc::new(Self {
+                above,
+                lead: Vec::new(),
+                skip,
+                rules,
+            })),
             None => above,
         })
     }
 
-    /// Whether the entry `rel` below the start is ignored: the nearest rule that says anything decides.
+    /// Whether the entry `rel` below the start is ignored: the nearest rule that says anything
+    /// decides.
     pub(super) fn ignored(&self, rel: &[u8], is_dir: bool) -> bool {
         let mut ignores = Some(self);
         while let Some(here) = ignores {
@@ -95,22 +111,37 @@ impl Ignores {
 /// The rules of one `.gitignore`; none if there is no such regular file, or it cannot be read.
 fn load(dir: impl AsFd, room: Room<'_>) -> Result<Option<Rules>, FsError> {
     let too_many = || FsError::TooManyRules { path: NAME.into() };
-    let Ok(file) = open_file(dir, OsStr::new(NAME)) else { return Ok(None) };
-    let text = match read_whole(file.handle.as_fd(), file.size(), MAX_GITIGNORE_BYTES, Path::new(NAME), None) {
+    let Ok(file) = open_file(dir, OsStr::new(NAME)) else {
+        return Ok(None);
+    };
+    let text = match read_whole(
+        file.handle.as_fd(),
+        file.size(),
+        MAX_GITIGNORE_BYTES,
+        Path::new(NAME),
+        None,
+    ) {
         Ok(loaded) => loaded.bytes,
         Err(FsError::TooLarge { .. }) => return Err(too_many()),
         Err(_) => return Ok(None),
     };
     let text = String::from_utf8_lossy(&text);
-    let lines =
-        || text.trim_start_matches('\u{feff}').lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = || {
+        text.trim_start_matches('\u{feff}')
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    };
     let rules = lines().count();
     if rules > MAX_GITIGNORE_RULES {
         return Err(too_many());
     }
     let wanted = rules * GITIGNORE_BYTES_PER_RULE + text.len() * GLOB_BYTES_PER_BYTE;
     let mut share = room.share();
-    room.cover(&mut share, wanted).map_err(|source| FsError::Memory { path: NAME.into(), source })?;
+    room.cover(&mut share, wanted)
+        .map_err(|source| FsError::Memory {
+            path: NAME.into(),
+            source,
+        })?;
     // Paths are matched as seen from the directory itself.
     let mut builder = GitignoreBuilder::new(".");
     for line in lines() {
@@ -118,5 +149,8 @@ fn load(dir: impl AsFd, room: Room<'_>) -> Result<Option<Rules>, FsError> {
         let _ = builder.add_line(None, line);
     }
     let compiled = builder.build().map_err(|_| too_many())?;
-    Ok((!compiled.is_empty()).then_some(Rules { compiled, _share: share }))
+    Ok((!compiled.is_empty()).then_some(Rules {
+        compiled,
+        _share: share,
+    }))
 }

@@ -2,7 +2,8 @@
 
 use super::error::FsError;
 
-/// Asks before and after the name is given. Takes it back if the directory was moved meanwhile to where the name is refused.
+/// Asks before and after the name is given. Takes it back if the directory was moved meanwhile to
+/// where the name is refused.
 pub(super) fn give<T>(
     may: impl Fn() -> Result<(), FsError>,
     give: impl FnOnce() -> Result<T, FsError>,

@@ -42,7 +42,12 @@ pub fn info_of_open(file: &Checked<Read>) -> Result<Info, FsError> {
     info_of(file, OsStr::new(""), AtFlags::EMPTY_PATH, file.shown())
 }
 
-pub(super) fn info_of(dir: impl AsFd, name: &OsStr, flags: AtFlags, shown: &Path) -> Result<Info, FsError> {
+pub(super) fn info_of(
+    dir: impl AsFd,
+    name: &OsStr,
+    flags: AtFlags,
+    shown: &Path,
+) -> Result<Info, FsError> {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     let flags = flags | AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     match statx(dir, name, flags, wanted) {
@@ -71,6 +76,10 @@ impl From<&Statx> for Info {
 /// Seconds may lie before 1970; nanoseconds always count forward (statx(2)).
 fn time(stamp: &StatxTimestamp) -> SystemTime {
     let whole = Duration::from_secs(stamp.tv_sec.unsigned_abs());
-    let second = if stamp.tv_sec < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+    let second = if stamp.tv_sec < 0 {
+        UNIX_EPOCH.checked_sub(whole)
+    } else {
+        UNIX_EPOCH.checked_add(whole)
+    };
     second.unwrap_or(UNIX_EPOCH) + Duration::from_nanos(stamp.tv_nsec.into())
 }

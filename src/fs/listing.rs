@@ -1,4 +1,5 @@
-//! One directory's entries, packed: names in one buffer, sixteen bytes beside each, so that a directory of millions fits.
+//! One directory's entries, packed: names in one buffer, sixteen bytes beside each, so that a
+//! directory of millions fits.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -30,22 +31,39 @@ struct Slot {
     below: bool,
 }
 
-const KINDS: [Kind; 7] =
-    [Kind::File, Kind::Directory, Kind::Symlink, Kind::Fifo, Kind::Socket, Kind::Device, Kind::Unknown];
+const KINDS: [Kind; 7] = [
+    Kind::File,
+    Kind::Directory,
+    Kind::Symlink,
+    Kind::Fifo,
+    Kind::Socket,
+    Kind::Device,
+    Kind::Unknown,
+];
 
 impl Slot {
     /// `None` if what it says of `names` is no name.
     fn unpack(packed: &[u8; size_of::<Self>()], names: &[u8]) -> Option<Self> {
         let [inode @ .., _, _, _, _, _, _, _, _] = *packed;
         let [_, _, _, _, _, _, _, _, s0, s1, s2, s3, l0, l1, kind, below] = *packed;
-        let (start, length) = (u32::from_le_bytes([s0, s1, s2, s3]), u16::from_le_bytes([l0, l1]));
+        let (start, length) = (
+            u32::from_le_bytes([s0, s1, s2, s3]),
+            u16::from_le_bytes([l0, l1]),
+        );
         let kind = *KINDS.iter().find(|known| **known as u8 == kind)?;
         let rest = names.get(start as usize..)?;
         let (name, after) = rest.split_at_checked(length.into())?;
-        let is_name = !matches!(name, b"" | b"." | b"..") && memchr::memchr2(b'/', 0, name).is_none();
+        let is_name =
+            !matches!(name, b"" | b"." | b"..") && memchr::memchr2(b'/', 0, name).is_none();
         let is_whole = below == 0 || kind == Kind::Directory && after.first() == Some(&b'/');
         let inode = u64::from_le_bytes(inode);
-        (is_name && is_whole).then_some(Self { inode, start, length, kind, below: below != 0 })
+        (is_name && is_whole).then_some(Self {
+            inode,
+            start,
+            length,
+            kind,
+            below: below != 0,
+        })
     }
 }
 
@@ -59,7 +77,8 @@ pub(super) struct Listed<'a> {
     pub(super) below: bool,
 }
 
-/// All entries of one directory and, for each directory among them, a place for what is below it; in the order of paths.
+/// All entries of one directory and, for each directory among them, a place for what is below it;
+/// in the order of paths.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     names: Vec<u8>,
@@ -87,7 +106,9 @@ impl Listing {
 
     /// The place of an entry.
     pub fn place_of(&self, name: &[u8]) -> Option<usize> {
-        self.slots.binary_search_by(|slot| self.key(slot).cmp(name).then(slot.below.cmp(&false))).ok()
+        self.slots
+            .binary_search_by(|slot| self.key(slot).cmp(name).then(slot.below.cmp(&false)))
+            .ok()
     }
 
     /// The name at a place.
@@ -107,7 +128,11 @@ impl Listing {
 
     /// Adds it to bytes that [`Listing::unpack`] reads.
     pub fn pack(&self, out: &mut Vec<u8>) {
-        for number in [self.slots.len() as u64, self.names.len() as u64, u64::from(self.has_unknown)] {
+        for number in [
+            self.slots.len() as u64,
+            self.names.len() as u64,
+            u64::from(self.has_unknown),
+        ] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         for slot in &self.slots {
@@ -119,25 +144,47 @@ impl Listing {
         out.extend_from_slice(&self.names);
     }
 
-    /// Takes a listing from the front of `bytes`; `None` if that is not one of names in a directory.
+    /// Takes a listing from the front of `bytes`; `None` if that is not one of names in a
+    /// directory.
     pub fn unpack(bytes: &mut &[u8]) -> Option<Self> {
-        let mut number = || usize::try_from(u64::from_le_bytes(bytes.split_off(..8)?.try_into().ok()?)).ok();
+        let mut number =
+            || usize::try_from(u64::from_le_bytes(bytes.split_off(..8)?.try_into().ok()?)).ok();
         let (count, length, has_unknown) = (number()?, number()?, number()? != 0);
         let packed = bytes.split_off(..count.checked_mul(size_of::<Slot>())?)?;
         let names = bytes.split_off(..length)?.to_vec();
-        let slots = packed.as_chunks::<{ size_of::<Slot>() }>().0.iter().map(|slot| Slot::unpack(slot, &names));
-        Some(Self { slots: slots.collect::<Option<_>>()?, names, has_unknown })
+        let slots = packed
+            .as_chunks::<{ size_of::<Slot>() }>()
+            .0
+            .iter()
+            .map(|slot| Slot::unpack(slot, &names));
+        Some(Self {
+            slots: slots.collect::<Option<_>>()?,
+            names,
+            has_unknown,
+        })
     }
 
     fn add(&mut self, name: &[u8], kind: Kind, inode: u64) -> Result<(), Errno> {
         let start = u32::try_from(self.names.len()).map_err(|_| Errno::OVERFLOW)?;
         let length = u16::try_from(name.len()).map_err(|_| Errno::NAMETOOLONG)?;
         self.names.extend_from_slice(name);
-        self.slots.push(Slot { inode, start, length, kind, below: false });
+        self.slots.push(Slot {
+            inode,
+            start,
+            length,
+            kind,
+            below: false,
+        });
         if kind == Kind::Directory {
             // The slash belongs to what is below, and so has a part in the order of paths.
             self.names.push(b'/');
-            self.slots.push(Slot { inode, start, length, kind, below: true });
+            self.slots.push(Slot {
+                inode,
+                start,
+                length,
+                kind,
+                below: true,
+            });
         }
         Ok(())
     }
@@ -148,15 +195,24 @@ impl Listing {
 
     fn sort(&mut self) {
         let names = &self.names;
-        self.slots.sort_unstable_by(|a, b| key(names, a).cmp(key(names, b)).then(a.below.cmp(&b.below)));
+        self.slots
+            .sort_unstable_by(|a, b| key(names, a).cmp(key(names, b)).then(a.below.cmp(&b.below)));
         self.slots.shrink_to_fit();
         self.names.shrink_to_fit();
     }
 
     pub(super) fn get(&self, place: usize) -> Option<Listed<'_>> {
         let slot = self.slots.get(place)?;
-        let name = self.names.get(slot.start as usize..)?.get(..usize::from(slot.length))?;
-        Some(Listed { name, kind: slot.kind, inode: slot.inode, below: slot.below })
+        let name = self
+            .names
+            .get(slot.start as usize..)?
+            .get(..usize::from(slot.length))?;
+        Some(Listed {
+            name,
+            kind: slot.kind,
+            inode: slot.inode,
+            below: slot.below,
+        })
     }
 }
 
@@ -173,7 +229,10 @@ pub struct Entries<N> {
 
 impl<N: Default> From<Listing> for Entries<N> {
     fn from(listing: Listing) -> Self {
-        Self { listing, notes: N::default() }
+        Self {
+            listing,
+            notes: N::default(),
+        }
     }
 }
 
@@ -192,11 +251,19 @@ impl<'a> OpenDir<'a> {
         Ok(Listing::read(self.handle, self.buffer)?)
     }
 
-    /// Which version of which directory it is, if the same version always has the same entries: those of an encrypted one
-    /// have other names while the key is not there (`fscrypt`, "Access semantics").
+    /// Which version of which directory it is, if the same version always has the same entries:
+    /// those of an encrypted one have other names while the key is not there (`fscrypt`, "Access
+    /// semantics").
     pub fn version(&self) -> Option<Version> {
-        let found = statx(self.handle, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).ok()?;
-        (!found.stx_attributes.contains(StatxAttributes::ENCRYPTED)).then(|| Version::of_statx(&found))
+        let found = statx(
+            self.handle,
+            "",
+            AtFlags::EMPTY_PATH,
+            StatxFlags::BASIC_STATS,
+        )
+        .ok()?;
+        (!found.stx_attributes.contains(StatxAttributes::ENCRYPTED))
+            .then(|| Version::of_statx(&found))
     }
 
     /// Whether its filesystem tells versions apart.
@@ -228,7 +295,11 @@ mod tests {
         };
         let all: Vec<_> = (0..listing.places()).map(text).collect();
         assert_eq!(all, ["a", "a-b", "a-b/", "a.c", "a/", "a0", "b"]);
-        let places = ["a", "a-b", "a.c", "a0", "b", "c", ""].map(|name| listing.place_of(name.as_bytes()));
-        assert_eq!(places, [Some(0), Some(1), Some(3), Some(5), Some(6), None, None]);
+        let places =
+            ["a", "a-b", "a.c", "a0", "b", "c", ""].map(|name| listing.place_of(name.as_bytes()));
+        assert_eq!(
+            places,
+            [Some(0), Some(1), Some(3), Some(5), Some(6), None, None]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Locks on what is being changed: for each file within this process, and for its directory among all processes.
+//! Locks on what is being changed: for each file within this process, and for its directory among
+//! all processes.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::collections::BTreeMap;
@@ -13,7 +14,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, Mode, flock, fstat, openat};
 use rustix::io::Errno;
 
-use crate::limits::{DIR_LOCK_WAIT_MS, FILE_LOCKS, MAX_LOOK_PAUSE_US, OPEN_FOR_WRITING_WAIT_MS, QUICK_LOOKS};
+use crate::limits::{
+    DIR_LOCK_WAIT_MS, FILE_LOCKS, MAX_LOOK_PAUSE_US, OPEN_FOR_WRITING_WAIT_MS, QUICK_LOOKS,
+};
 use crate::policy::{Checked, Entry, Write};
 use crate::sandbox::take_read_lease;
 
@@ -30,7 +33,12 @@ pub trait Named {
 impl Named for Checked<Write> {
     fn named(&self) -> (&OwnedFd, &OsStr) {
         // While a parent is missing its name stands for everything below it.
-        (self.dir(), self.parents().first().map_or(self.name(), |parent| parent.as_os_str()))
+        (
+            self.dir(),
+            self.parents()
+                .first()
+                .map_or(self.name(), |parent| parent.as_os_str()),
+        )
     }
 }
 
@@ -54,12 +62,16 @@ pub struct PathLock<'a>(#[expect(dead_code, reason = "held, not read")] Vec<Mute
 
 impl Default for Locks {
     fn default() -> Self {
-        Self { stripes: (0..FILE_LOCKS).map(|_| Mutex::new(())).collect(), hasher: RandomState::new() }
+        Self {
+            stripes: (0..FILE_LOCKS).map(|_| Mutex::new(())).collect(),
+            hasher: RandomState::new(),
+        }
     }
 }
 
 impl Locks {
-    /// Waits until nobody else changes `target`. Who holds a lock must not ask for another one: see [`Locks::lock_all`].
+    /// Waits until nobody else changes `target`. Who holds a lock must not ask for another one: see
+    /// [`Locks::lock_all`].
     pub fn lock(&self, target: &dyn Named) -> PathLock<'_> {
         self.lock_all(&[target])
     }
@@ -69,20 +81,27 @@ impl Locks {
         let mut stripes: Vec<usize> = targets.iter().map(|target| self.stripe(*target)).collect();
         stripes.sort_unstable();
         stripes.dedup();
-        let lock = |index: usize| self.stripes[index].lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = |index: usize| {
+            self.stripes[index]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
         PathLock(stripes.into_iter().map(lock).collect())
     }
 
     fn stripe(&self, target: &dyn Named) -> usize {
         let (dir, name) = target.named();
         // The directory by identity, as one file has many spellings.
-        let dir = fstat(dir).map(|stat| (stat.st_dev, stat.st_ino)).unwrap_or_default();
+        let dir = fstat(dir)
+            .map(|stat| (stat.st_dev, stat.st_ino))
+            .unwrap_or_default();
         self.hasher.hash_one((dir, name)) as usize % self.stripes.len()
     }
 }
 
-/// Locks on directories that other servers see (flock(2)), each on an open file description of its own, so that threads exclude
-/// each other as well. Held from the last look at a name to its rename: whatever takes long is done before.
+/// Locks on directories that other servers see (flock(2)), each on an open file description of its
+/// own, so that threads exclude each other as well. Held from the last look at a name to its
+/// rename: whatever takes long is done before.
 ///
 /// Never take one while holding another one.
 #[derive(Debug)]
@@ -92,21 +111,32 @@ pub struct DirLocks(#[expect(dead_code, reason = "held, not read")] Vec<OwnedFd>
 impl DirLocks {
     /// Locks the directory of a file that is to be changed, if it is there and can be read.
     pub fn of(target: &Checked<Write>) -> Result<Option<Self>, FsError> {
-        if target.parents().is_empty() { Self::if_readable(target.dir(), target.shown()) } else { Ok(None) }
+        if target.parents().is_empty() {
+            Self::if_readable(target.dir(), target.shown())
+        } else {
+            Ok(None)
+        }
     }
 
-    /// Locks each of the directories of files that are shown so. Fails with `Locked` if another program does not let go of one,
-    /// and with `CannotLock` if one cannot be opened for reading.
-    pub(super) fn take<'a>(files: impl IntoIterator<Item = (&'a OwnedFd, &'a Path)>) -> Result<Self, FsError> {
-        let cannot = |shown: &Path, errno: Errno| FsError::CannotLock { path: shown.into(), source: errno.into() };
+    /// Locks each of the directories of files that are shown so. Fails with `Locked` if another
+    /// program does not let go of one, and with `CannotLock` if one cannot be opened for reading.
+    pub(super) fn take<'a>(
+        files: impl IntoIterator<Item = (&'a OwnedFd, &'a Path)>,
+    ) -> Result<Self, FsError> {
+        let cannot = |shown: &Path, errno: Errno| FsError::CannotLock {
+            path: shown.into(),
+            source: errno.into(),
+        };
         // In one order for all, so that two do not wait for each other; and each once.
         let mut dirs = BTreeMap::new();
         for (dir, shown) in files {
             let stat = fstat(dir).map_err(|errno| cannot(shown, errno))?;
-            dirs.entry((stat.st_dev, stat.st_ino)).or_insert((dir, shown));
+            dirs.entry((stat.st_dev, stat.st_ino))
+                .or_insert((dir, shown));
         }
         let lock = |(dir, shown): (&OwnedFd, &Path)| {
-            let own = openat(dir, ".", LIST, Mode::empty()).map_err(|errno| cannot(shown, errno))?;
+            let own =
+                openat(dir, ".", LIST, Mode::empty()).map_err(|errno| cannot(shown, errno))?;
             let tried = || match flock(&own, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK | Errno::INTR) => None,
                 tried => Some(tried),
@@ -117,14 +147,19 @@ impl DirLocks {
                 None => Err(FsError::Locked { path: shown.into() }),
             }
         };
-        dirs.into_values().map(lock).collect::<Result<_, _>>().map(Self)
+        dirs.into_values()
+            .map(lock)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
-    /// Locks a directory for a change that loses nothing without it. `None` for one that cannot be opened for reading: no
-    /// server makes a change in it that depends on what was read.
+    /// Locks a directory for a change that loses nothing without it. `None` for one that cannot be
+    /// opened for reading: no server makes a change in it that depends on what was read.
     pub(super) fn if_readable(dir: &OwnedFd, shown: &Path) -> Result<Option<Self>, FsError> {
         match Self::take([(dir, shown)]) {
-            Err(FsError::CannotLock { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(FsError::CannotLock { source, .. })
+                if source.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
                 Ok(None)
             }
             taken => taken.map(Some),
@@ -132,8 +167,9 @@ impl DirLocks {
     }
 }
 
-/// Keeps other programs from opening `file` for writing as long as it is open here: they wait. `false` where that cannot be
-/// had: for files of other users, and on filesystems without leases. `OpenForWriting` if one has it open and keeps it so.
+/// Keeps other programs from opening `file` for writing as long as it is open here: they wait.
+/// `false` where that cannot be had: for files of other users, and on filesystems without leases.
+/// `OpenForWriting` if one has it open and keeps it so.
 pub(super) fn keep_writers_out(file: impl AsFd, shown: &Path) -> Result<bool, FsError> {
     let tried = || match take_read_lease(file.as_fd()) {
         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => None,
@@ -143,7 +179,8 @@ pub(super) fn keep_writers_out(file: impl AsFd, shown: &Path) -> Result<bool, Fs
         .ok_or_else(|| FsError::OpenForWriting { path: shown.into() })
 }
 
-/// Looks until there is something, at most for so long: neither lock can be waited for with a time limit.
+/// Looks until there is something, at most for so long: neither lock can be waited for with a time
+/// limit.
 fn look_until<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let longest = Duration::from_micros(MAX_LOOK_PAUSE_US);
     let (until, mut pause, mut looks) = (Instant::now() + limit, longest / 64, 0);

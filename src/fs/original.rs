@@ -17,20 +17,27 @@ use super::read::{Loaded, Reader, read_whole};
 use super::temp::Temp;
 use super::version::Version;
 
-const OPEN_ORIGINAL: OFlags =
-    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const OPEN_ORIGINAL: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 /// Which version of which file it was.
 #[derive(Debug, Clone)]
 pub struct Stamp {
     version: Version,
-    /// SHA-256 of the content, where another change could have the same times: two in one tick of the clock.
+    /// SHA-256 of the content, where another change could have the same times: two in one tick of
+    /// the clock.
     pub(super) content: Option<[u8; 32]>,
 }
 
 impl Stamp {
     pub(super) fn of(stat: &Stat) -> Self {
-        Self { version: Version::of(stat), content: None }
+        Self {
+            version: Version::of(stat),
+            content: None,
+        }
     }
 
     /// Whether a file of this status is that version.
@@ -40,12 +47,21 @@ impl Stamp {
 
     /// The same but for what another name changes: the time of the last change of anything.
     pub(super) fn is_content_of(&self, stat: &Stat) -> bool {
-        self.version == Version { changed: self.version.changed, ..Version::of(stat) }
+        self.version
+            == Version {
+                changed: self.version.changed,
+                ..Version::of(stat)
+            }
     }
 
     fn is_recent(&self) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
-        i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(self.version.changed.0) <= COARSEST_CLOCK_SECS
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |now| now.as_secs());
+        i64::try_from(now)
+            .unwrap_or(i64::MAX)
+            .saturating_sub(self.version.changed.0)
+            <= COARSEST_CLOCK_SECS
     }
 }
 
@@ -56,22 +72,35 @@ pub struct Current {
     pub bytes: Vec<u8>,
     /// What they take of the budget.
     pub share: Share,
-    /// For [`CallWriter::replace`](super::CallWriter::replace): refuse if it is not this version any more.
+    /// For [`CallWriter::replace`](super::CallWriter::replace): refuse if it is not this version
+    /// any more.
     pub stamp: Stamp,
 }
 
-/// Reads the present content of a file that is to be changed, at most `max_bytes`, into memory that is taken from `room`.
-pub fn current(target: &Checked<Write>, max_bytes: u64, room: Option<Room<'_>>) -> Result<Current, FsError> {
+/// Reads the present content of a file that is to be changed, at most `max_bytes`, into memory that
+/// is taken from `room`.
+pub fn current(
+    target: &Checked<Write>,
+    max_bytes: u64,
+    room: Option<Room<'_>>,
+) -> Result<Current, FsError> {
     if !target.parents().is_empty() {
-        return Err(FsError::NotFound { path: target.shown().into() });
+        return Err(FsError::NotFound {
+            path: target.shown().into(),
+        });
     }
     let old = open_original(target.dir(), target)?;
     let size = u64::try_from(old.stat.st_size).unwrap_or(0);
     let mut stamp = Stamp::of(&old.stat);
     let is_recent = stamp.is_recent();
-    let Loaded { bytes, share } = read_whole(old.file.as_fd(), size, max_bytes, target.shown(), room)?;
+    let Loaded { bytes, share } =
+        read_whole(old.file.as_fd(), size, max_bytes, target.shown(), room)?;
     stamp.content = is_recent.then(|| Sha256::digest(&bytes).into());
-    Ok(Current { bytes, share, stamp })
+    Ok(Current {
+        bytes,
+        share,
+        stamp,
+    })
 }
 
 /// A file that is to be replaced.
@@ -89,12 +118,25 @@ pub(super) fn open_original(dir: &OwnedFd, target: &Checked<Write>) -> Result<Or
     let stat = fstat(&file).map_err(failed)?;
     if target.rules().is_hidden((stat.st_dev, stat.st_ino)) {
         let (path, protected) = (target.shown().into(), target.place().into());
-        return Err(FsError::Protected { path, protected, why: Cause::Hidden });
+        return Err(FsError::Protected {
+            path,
+            protected,
+            why: Cause::Hidden,
+        });
     }
     match Kind::from(FileType::from_raw_mode(stat.st_mode)) {
-        Kind::File => Ok(Original { file, stat, leased: false }),
-        Kind::Directory => Err(FsError::IsDirectory { path: target.shown().into() }),
-        kind => Err(FsError::Special { path: target.shown().into(), kind }),
+        Kind::File => Ok(Original {
+            file,
+            stat,
+            leased: false,
+        }),
+        Kind::Directory => Err(FsError::IsDirectory {
+            path: target.shown().into(),
+        }),
+        kind => Err(FsError::Special {
+            path: target.shown().into(),
+            kind,
+        }),
     }
 }
 

@@ -25,21 +25,32 @@ pub struct Loaded {
 
 /// Reads the whole file: one read call when it is as long as it was when it was opened.
 ///
-/// `max_bytes` caps what is read, not what the size says, so a file that grows or lies about its size stays bounded. The memory is
-/// not counted: for caps that many calls can reach together.
+/// `max_bytes` caps what is read, not what the size says, so a file that grows or lies about its
+/// size stays bounded. The memory is not counted: for caps that many calls can reach together.
 pub fn read_all(file: &Checked<Read>, max_bytes: u64) -> Result<Vec<u8>, FsError> {
     if file.kind() == Kind::Directory {
-        return Err(FsError::IsDirectory { path: file.shown().into() });
+        return Err(FsError::IsDirectory {
+            path: file.shown().into(),
+        });
     }
     Ok(read_whole(file.as_fd(), file.size(), max_bytes, file.shown(), None)?.bytes)
 }
 
-/// The same, with the memory taken from `room` before it is used; nothing is taken for what is small.
+/// The same, with the memory taken from `room` before it is used; nothing is taken for what is
+/// small.
 pub fn load(file: &Checked<Read>, max_bytes: u64, room: Room<'_>) -> Result<Loaded, FsError> {
     if file.kind() == Kind::Directory {
-        return Err(FsError::IsDirectory { path: file.shown().into() });
+        return Err(FsError::IsDirectory {
+            path: file.shown().into(),
+        });
     }
-    read_whole(file.as_fd(), file.size(), max_bytes, file.shown(), Some(room))
+    read_whole(
+        file.as_fd(),
+        file.size(),
+        max_bytes,
+        file.shown(),
+        Some(room),
+    )
 }
 
 /// The same for any handle; `size` is what `fstat` said.
@@ -50,11 +61,18 @@ pub(super) fn read_whole(
     shown: &Path,
     room: Option<Room<'_>>,
 ) -> Result<Loaded, FsError> {
-    let too_large = |bytes| FsError::TooLarge { path: shown.into(), bytes, cap: max_bytes };
+    let too_large = |bytes| FsError::TooLarge {
+        path: shown.into(),
+        bytes,
+        cap: max_bytes,
+    };
     if size > max_bytes {
         return Err(too_large(size));
     }
-    let short = |source| FsError::Memory { path: shown.into(), source };
+    let short = |source| FsError::Memory {
+        path: shown.into(),
+        source,
+    };
     let mut share = room.map(|room| room.share()).unwrap_or_default();
     if let Some(room) = room {
         room.cover(&mut share, size as usize).map_err(short)?;
@@ -80,7 +98,8 @@ pub(super) fn read_whole(
     Ok(Loaded { bytes, share })
 }
 
-/// Reads a file from an offset on, as a stream. Several may read one handle: each has its own position.
+/// Reads a file from an offset on, as a stream. Several may read one handle: each has its own
+/// position.
 #[derive(Debug)]
 pub struct Reader<'a> {
     file: BorrowedFd<'a>,
@@ -90,7 +109,10 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Starts at `offset` bytes.
     pub fn new(file: &'a Checked<Read>, offset: u64) -> Self {
-        Self { file: file.as_fd(), offset }
+        Self {
+            file: file.as_fd(),
+            offset,
+        }
     }
 
     /// How many bytes lie before the next one.
@@ -151,11 +173,14 @@ impl OpenFile {
 
     /// Starts reading at `offset` bytes.
     pub fn reader(&self, offset: u64) -> Reader<'_> {
-        Reader { file: self.handle.as_fd(), offset }
+        Reader {
+            file: self.handle.as_fd(),
+            offset,
+        }
     }
 
-    /// Replaces what `buffer` holds with the beginning of the file, at most `most` bytes, in one read call as a rule.
-    /// Whether the file ends there.
+    /// Replaces what `buffer` holds with the beginning of the file, at most `most` bytes, in one
+    /// read call as a rule. Whether the file ends there.
     pub fn read_start(&self, buffer: &mut Vec<u8>, most: u64) -> io::Result<bool> {
         buffer.clear();
         let wanted = self.size().min(most) as usize;
@@ -176,6 +201,13 @@ impl OpenFile {
 
     /// Reads the whole file, at most `max_bytes`; `shown` is the path for the error.
     pub fn read_all(&self, max_bytes: u64, shown: &Path) -> Result<Vec<u8>, FsError> {
-        Ok(read_whole(self.handle.as_fd(), self.version.size, max_bytes, shown, None)?.bytes)
+        Ok(read_whole(
+            self.handle.as_fd(),
+            self.version.size,
+            max_bytes,
+            shown,
+            None,
+        )?
+        .bytes)
     }
 }

@@ -27,8 +27,8 @@ pub struct Removed {
     pub directories: u64,
 }
 
-/// Removes `entry`. A directory with something in it only when `recursive`, and then stops before an allowed directory or a
-/// protected path that it meets on the way.
+/// Removes `entry`. A directory with something in it only when `recursive`, and then stops before
+/// an allowed directory or a protected path that it meets on the way.
 pub fn remove(
     changes: &Changes<'_>,
     entry: &Checked<Entry>,
@@ -38,17 +38,29 @@ pub fn remove(
     let failed = |errno| FsError::of(entry.shown(), "delete", errno);
     // While a server gives a name back, a delete would take the wrong file.
     let locked = DirLocks::if_readable(entry.dir(), entry.shown())?;
-    changes.loses(entry.dir().as_fd(), entry.place()).map_err(FsError::of_journal(entry.shown()))?;
+    changes
+        .loses(entry.dir().as_fd(), entry.place())
+        .map_err(FsError::of_journal(entry.shown()))?;
     let may = entry.rules().may_change(entry.dir(), entry.name());
     may.map_err(|misplaced| FsError::of_place(entry.shown(), misplaced))?;
     match unlinkat(entry.dir(), entry.name(), AtFlags::empty()) {
-        Ok(()) => return Ok(Removed { files: 1, directories: 0 }),
+        Ok(()) => {
+            return Ok(Removed {
+                files: 1,
+                directories: 0,
+            });
+        }
         // Linux says EISDIR; POSIX allows EPERM too (unlink(2)).
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(errno) => return Err(failed(errno)),
     }
     match unlinkat(entry.dir(), entry.name(), AtFlags::REMOVEDIR) {
-        Ok(()) => return Ok(Removed { files: 0, directories: 1 }),
+        Ok(()) => {
+            return Ok(Removed {
+                files: 0,
+                directories: 1,
+            });
+        }
         Err(Errno::NOTEMPTY | Errno::EXIST) if recursive => {}
         // Not a directory, and yet it could not be unlinked.
         Err(Errno::NOTDIR) => return Err(failed(Errno::PERM)),
@@ -61,14 +73,27 @@ pub fn remove(
         entry,
         cancel,
         below: PathBuf::new(),
-        guarded: entry.rules().protected_below(entry.place()).next().is_some(),
-        removed: Removed { files: 0, directories: 0 },
+        guarded: entry
+            .rules()
+            .protected_below(entry.place())
+            .next()
+            .is_some(),
+        removed: Removed {
+            files: 0,
+            directories: 0,
+        },
         retries: 0,
     };
-    removal.run().map_err(|error| match removal.removed.files + removal.removed.directories {
-        0 => error,
-        removed => FsError::Partly { path: entry.shown().into(), removed, source: Box::new(error) },
-    })?;
+    removal.run().map_err(
+        |error| match removal.removed.files + removal.removed.directories {
+            0 => error,
+            removed => FsError::Partly {
+                path: entry.shown().into(),
+                removed,
+                source: Box::new(error),
+            },
+        },
+    )?;
     Ok(removal.removed)
 }
 
@@ -88,8 +113,11 @@ impl Removal<'_> {
     fn run(&mut self) -> Result<(), FsError> {
         let entry = self.entry;
         loop {
-            let top = openat(entry.dir(), entry.name(), LIST, Mode::empty()).map_err(|errno| self.failed(errno))?;
-            let id = fstat(&top).map(|stat| (stat.st_dev, stat.st_ino)).map_err(|errno| self.failed(errno))?;
+            let top = openat(entry.dir(), entry.name(), LIST, Mode::empty())
+                .map_err(|errno| self.failed(errno))?;
+            let id = fstat(&top)
+                .map(|stat| (stat.st_dev, stat.st_ino))
+                .map_err(|errno| self.failed(errno))?;
             if entry.rules().is_root(id) {
                 return Err(self.protected(entry.place().into()));
             }
@@ -116,7 +144,13 @@ impl Removal<'_> {
             Step::Entry(entry) => {
                 let dir = descent.dir().map_err(|errno| self.failed(errno))?;
                 let place = || self.entry.place().join(&self.below).join(&entry.name);
-                if is_hidden(self.entry.rules(), dir, entry.name.as_bytes(), entry.inode, place) {
+                if is_hidden(
+                    self.entry.rules(),
+                    dir,
+                    entry.name.as_bytes(),
+                    entry.inode,
+                    place,
+                ) {
                     return Err(self.protected(place()));
                 }
                 (entry.name, entry.kind)
@@ -158,12 +192,17 @@ impl Removal<'_> {
 
     fn enter(&mut self, descent: &mut Descent, name: &OsStr) -> Result<(), FsError> {
         if descent.depth() >= MAX_WALK_DEPTH {
-            return Err(FsError::TooDeep { path: self.shown(), max: MAX_WALK_DEPTH });
+            return Err(FsError::TooDeep {
+                path: self.shown(),
+                max: MAX_WALK_DEPTH,
+            });
         }
         let rules = self.entry.rules();
         match descent.enter(name, rules, |id| !rules.is_root(id)) {
             Ok(true) => self.below.push(name),
-            Ok(false) => return Err(self.protected(self.entry.place().join(&self.below).join(name))),
+            Ok(false) => {
+                return Err(self.protected(self.entry.place().join(&self.below).join(name)));
+            }
             Err(Errno::NOENT) => {}
             // A link or file has taken the place of the directory: it goes as what it is.
             Err(Errno::NOTDIR | Errno::LOOP) => {
@@ -179,13 +218,16 @@ impl Removal<'_> {
     /// Before it goes, and before what is in it does.
     fn loses(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
         let place = self.entry.place().join(&self.below).join(name);
-        self.changes.loses(dir.as_fd(), &place).map_err(FsError::of_journal(&self.shown()))
+        self.changes
+            .loses(dir.as_fd(), &place)
+            .map_err(FsError::of_journal(&self.shown()))
     }
 
     /// Refuses a path that is protected or elsewhere by now.
     fn guard(&self, dir: &OwnedFd, name: &OsStr) -> Result<(), FsError> {
         let (entry, rules) = (self.entry, self.entry.rules());
-        // The policy found no protected path below the entry, so a directory that is still there needs no other look.
+        // The policy found no protected path below the entry, so a directory that is still there
+        // needs no other look.
         if !self.guarded && self.is_in_place(dir) {
             return Ok(());
         }
@@ -208,12 +250,15 @@ impl Removal<'_> {
             // Deeper than the kernel can say: it lies below what it can.
             Err(errno) => {
                 errno == Errno::NAMETOOLONG
-                    && rules.place_of(entry.dir()).is_ok_and(|above| above.as_deref() == entry.place().parent())
+                    && rules
+                        .place_of(entry.dir())
+                        .is_ok_and(|above| above.as_deref() == entry.place().parent())
             }
         }
     }
 
-    /// Whether a directory that is not empty although everything in it was removed may be emptied once more.
+    /// Whether a directory that is not empty although everything in it was removed may be emptied
+    /// once more.
     fn again(&mut self, errno: Errno) -> Result<(), FsError> {
         self.retries += 1;
         if matches!(errno, Errno::NOTEMPTY | Errno::EXIST) && self.retries <= REMOVE_RETRIES {
@@ -232,6 +277,10 @@ impl Removal<'_> {
 
     fn protected(&self, protected: PathBuf) -> FsError {
         let why = self.entry.rules().cause(&protected);
-        FsError::Protected { path: self.entry.shown().into(), protected, why }
+        FsError::Protected {
+            path: self.entry.shown().into(),
+            protected,
+            why,
+        }
     }
 }

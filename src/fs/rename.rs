@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, RenameFlags, Stat, Timespec, Timestamps, Uid, fchown, fstat, futimens, linkat, readlinkat,
-    renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, FileType, Gid, RenameFlags, Stat, Timespec, Timestamps, Uid, fchown, fstat, futimens,
+    linkat, readlinkat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -23,10 +23,11 @@ use super::original::{Stamp, copy};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
 
-/// Moves `source` to `destination`, making missing parents. Never overwrites; a link is moved as a link.
+/// Moves `source` to `destination`, making missing parents. Never overwrites; a link is moved as a
+/// link.
 ///
-/// To another filesystem a file is copied with its mode, times and extended attributes (and its owner where allowed) and
-/// then removed; a directory cannot be moved there.
+/// To another filesystem a file is copied with its mode, times and extended attributes (and its
+/// owner where allowed) and then removed; a directory cannot be moved there.
 pub fn move_no_clobber(
     changes: &Changes<'_>,
     source: &Checked<Entry>,
@@ -36,34 +37,74 @@ pub fn move_no_clobber(
     let stat = statat(source.dir(), source.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
     if destination.wants_dir() && kind != Kind::Directory {
-        return Err(FsError::NotADirectory { path: destination.shown().into() });
+        return Err(FsError::NotADirectory {
+            path: destination.shown().into(),
+        });
     }
     // What is moved is what the last server to change it has put there.
     let locked = DirLocks::if_readable(source.dir(), source.shown())?;
     let rules = destination.rules();
-    let parents = (destination.parents(), destination.place().parent().unwrap_or(destination.place()));
+    let parents = (
+        destination.parents(),
+        destination.place().parent().unwrap_or(destination.place()),
+    );
     refuse_way(source.place(), destination.place(), destination, kind)?;
-    let (dir, _) = make_below((changes, rules), destination.dir(), parents, destination.shown())?;
-    let arrival = Arrival { source, kind, dir: &dir, destination };
-    let spots = ((source.dir().as_fd(), source.place()), (dir.as_fd(), destination.place()));
-    changes.renames(spots.0, spots.1).map_err(FsError::of_journal(source.shown()))?;
-    let rename = || renameat_with(source.dir(), source.name(), &dir, destination.name(), RenameFlags::NOREPLACE);
+    let (dir, _) = make_below(
+        (changes, rules),
+        destination.dir(),
+        parents,
+        destination.shown(),
+    )?;
+    let arrival = Arrival {
+        source,
+        kind,
+        dir: &dir,
+        destination,
+    };
+    let spots = (
+        (source.dir().as_fd(), source.place()),
+        (dir.as_fd(), destination.place()),
+    );
+    changes
+        .renames(spots.0, spots.1)
+        .map_err(FsError::of_journal(source.shown()))?;
+    let rename = || {
+        renameat_with(
+            source.dir(),
+            source.name(),
+            &dir,
+            destination.name(),
+            RenameFlags::NOREPLACE,
+        )
+    };
     let move_back = || {
-        renameat_with(&dir, destination.name(), source.dir(), source.name(), RenameFlags::NOREPLACE)
-            .map_err(|errno| FsError::of(destination.shown(), "move back", errno))
+        renameat_with(
+            &dir,
+            destination.name(),
+            source.dir(),
+            source.name(),
+            RenameFlags::NOREPLACE,
+        )
+        .map_err(|errno| FsError::of(destination.shown(), "move back", errno))
     };
     match arrival.give(rename, move_back)? {
         Ok(()) => Ok(()),
         Err(Errno::XDEV) => {
-            // A copy takes as long as the file is large, and holds off others only for its last step.
+            // A copy takes as long as the file is large, and holds off others only for its last
+            // step.
             drop(locked);
             copy_and_remove(changes, &arrival)
         }
         Err(Errno::NOSYS) => link_and_remove(changes, locked, &arrival),
         Err(Errno::INVAL) if kind != Kind::Directory => link_and_remove(changes, locked, &arrival),
-        // Below itself (rename(2)); a filesystem that cannot promise not to overwrite says the same, and is not asked again.
-        Err(Errno::INVAL) => Err(FsError::IntoItself { path: source.shown().into() }),
-        Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
+        // Below itself (rename(2)); a filesystem that cannot promise not to overwrite says the
+        // same, and is not asked again.
+        Err(Errno::INVAL) => Err(FsError::IntoItself {
+            path: source.shown().into(),
+        }),
+        Err(Errno::EXIST) => Err(FsError::AlreadyExists {
+            path: destination.shown().into(),
+        }),
         Err(errno) => Err(failed(errno)),
     }
 }
@@ -83,17 +124,25 @@ impl Arrival<'_> {
             .map_err(|errno| FsError::of(self.destination.shown(), "take back", errno))
     }
 
-    /// Gives the new name, if no protected path comes into being by it: only a directory that holds nothing of that name may stand above
-    /// one. It is looked into before where it is, and after where it has come to; not at all after a failure.
+    /// Gives the new name, if no protected path comes into being by it: only a directory that holds
+    /// nothing of that name may stand above one. It is looked into before where it is, and after
+    /// where it has come to; not at all after a failure.
     fn give(
         &self,
         give: impl FnOnce() -> Result<(), Errno>,
         take_back: impl FnOnce() -> Result<(), FsError>,
     ) -> Result<Result<(), Errno>, FsError> {
-        let Self { source, kind, dir, destination } = *self;
+        let Self {
+            source,
+            kind,
+            dir,
+            destination,
+        } = *self;
         let rules = destination.rules();
         let misplaced = |misplaced| FsError::of_place(destination.shown(), misplaced);
-        rules.may_change(source.dir(), source.name()).map_err(|why| FsError::of_place(source.shown(), why))?;
+        rules
+            .may_change(source.dir(), source.name())
+            .map_err(|why| FsError::of_place(source.shown(), why))?;
         let given = Cell::new(None);
         let may = || {
             let now = match given.get() {
@@ -102,8 +151,17 @@ impl Arrival<'_> {
                 // What stands under the name was there before.
                 Some(Err(_)) => return Ok(()),
             };
-            let place = rules.may_bear(dir, destination.name(), (kind == Kind::Directory).then_some(now));
-            refuse_way(source.place(), &place.map_err(misplaced)?, destination, kind)
+            let place = rules.may_bear(
+                dir,
+                destination.name(),
+                (kind == Kind::Directory).then_some(now),
+            );
+            refuse_way(
+                source.place(),
+                &place.map_err(misplaced)?,
+                destination,
+                kind,
+            )
         };
         let give = || {
             let done = give();
@@ -114,12 +172,22 @@ impl Arrival<'_> {
     }
 }
 
-/// Refuses a directory or link that comes to be in a repository, since git writes through links. Refuses one from or to the way to a
-/// hidden path: an open file in it would get another name, or the next directory of this name would be another one.
-fn refuse_way(from: &Path, to: &Path, destination: &Checked<Write>, kind: Kind) -> Result<(), FsError> {
+/// Refuses a directory or link that comes to be in a repository, since git writes through links.
+/// Refuses one from or to the way to a hidden path: an open file in it would get another name, or
+/// the next directory of this name would be another one.
+fn refuse_way(
+    from: &Path,
+    to: &Path,
+    destination: &Checked<Write>,
+    kind: Kind,
+) -> Result<(), FsError> {
     let rules = destination.rules();
     let refuse = |protected: &Path, why| {
-        Err(FsError::Protected { path: destination.shown().into(), protected: protected.into(), why })
+        Err(FsError::Protected {
+            path: destination.shown().into(),
+            protected: protected.into(),
+            why,
+        })
     };
     if !matches!(kind, Kind::Directory | Kind::Symlink) {
         return Ok(());
@@ -127,17 +195,38 @@ fn refuse_way(from: &Path, to: &Path, destination: &Checked<Write>, kind: Kind) 
     if rules.is_git_directory(to) {
         return refuse(to, rules.cause(to));
     }
-    let way = [from, to].into_iter().find(|place| rules.is_on_the_way(place));
+    let way = [from, to]
+        .into_iter()
+        .find(|place| rules.is_on_the_way(place));
     way.map_or(Ok(()), |way| refuse(way, Cause::Hidden))
 }
 
 /// Where `RENAME_NOREPLACE` is unknown: a second name never overwrites either.
-fn link_and_remove(changes: &Changes<'_>, locked: Option<DirLocks>, arrival: &Arrival<'_>) -> Result<(), FsError> {
-    let Arrival { source, dir, destination, .. } = *arrival;
-    let link = || linkat(source.dir(), source.name(), dir, destination.name(), AtFlags::empty());
+fn link_and_remove(
+    changes: &Changes<'_>,
+    locked: Option<DirLocks>,
+    arrival: &Arrival<'_>,
+) -> Result<(), FsError> {
+    let Arrival {
+        source,
+        dir,
+        destination,
+        ..
+    } = *arrival;
+    let link = || {
+        linkat(
+            source.dir(),
+            source.name(),
+            dir,
+            destination.name(),
+            AtFlags::empty(),
+        )
+    };
     match arrival.give(link, || arrival.remove())? {
         Ok(()) => remove_source(changes, source),
-        Err(Errno::EXIST) => Err(FsError::AlreadyExists { path: destination.shown().into() }),
+        Err(Errno::EXIST) => Err(FsError::AlreadyExists {
+            path: destination.shown().into(),
+        }),
         Err(_) => {
             drop(locked);
             copy_and_remove(changes, arrival)
@@ -146,7 +235,12 @@ fn link_and_remove(changes: &Changes<'_>, locked: Option<DirLocks>, arrival: &Ar
 }
 
 fn copy_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<(), FsError> {
-    let Arrival { source, kind, dir, destination } = *arrival;
+    let Arrival {
+        source,
+        kind,
+        dir,
+        destination,
+    } = *arrival;
     match kind {
         Kind::File => copy_file_and_remove(changes, arrival),
         Kind::Symlink => {
@@ -166,18 +260,36 @@ fn copy_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<(), F
 }
 
 fn copy_file_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<(), FsError> {
-    let Arrival { source, dir, destination, .. } = *arrival;
+    let Arrival {
+        source,
+        dir,
+        destination,
+        ..
+    } = *arrival;
     let failed = |errno| FsError::of(source.shown(), "move", errno);
     let shown = destination.shown();
-    let old = open_file(source.dir(), source.name()).map_err(failed)?.handle;
+    let old = open_file(source.dir(), source.name())
+        .map_err(failed)?
+        .handle;
     let stat = fstat(&old).map_err(failed)?;
     let copied = Stamp::of(&stat);
     let mut temp = Temp::create(dir, Privacy::Owner, shown)?;
     copy(&mut reader_of(old.as_fd()), &temp, shown)?;
-    attributes::keep(&old, &owner_as_allowed(stat, &temp, shown)?, temp.file(), shown)?;
+    attributes::keep(
+        &old,
+        &owner_as_allowed(stat, &temp, shown)?,
+        temp.file(),
+        shown,
+    )?;
     let times = Timestamps {
-        last_access: Timespec { tv_sec: stat.st_atime, tv_nsec: i64::try_from(stat.st_atime_nsec).unwrap_or(0) },
-        last_modification: Timespec { tv_sec: stat.st_mtime, tv_nsec: i64::try_from(stat.st_mtime_nsec).unwrap_or(0) },
+        last_access: Timespec {
+            tv_sec: stat.st_atime,
+            tv_nsec: i64::try_from(stat.st_atime_nsec).unwrap_or(0),
+        },
+        last_modification: Timespec {
+            tv_sec: stat.st_mtime,
+            tv_nsec: i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
+        },
     };
     futimens(temp.file(), &times).map_err(failed)?;
     temp.sync(shown)?;
@@ -185,10 +297,18 @@ fn copy_file_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<
     let _locked = DirLocks::if_readable(source.dir(), source.shown())?;
     let there = statat(source.dir(), source.name(), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     if !copied.is(&there) {
-        return Err(FsError::Changed { path: source.shown().into() });
+        return Err(FsError::Changed {
+            path: source.shown().into(),
+        });
     }
     let mut is_renamed = true;
-    let name = || match renameat_with(dir, temp.name(), dir, destination.name(), RenameFlags::NOREPLACE) {
+    let name = || match renameat_with(
+        dir,
+        temp.name(),
+        dir,
+        destination.name(),
+        RenameFlags::NOREPLACE,
+    ) {
         // The second name stays when the temporary one goes.
         Err(Errno::INVAL | Errno::NOSYS) => {
             is_renamed = false;
@@ -196,14 +316,17 @@ fn copy_file_and_remove(changes: &Changes<'_>, arrival: &Arrival<'_>) -> Result<
         }
         renamed => renamed,
     };
-    arrival.give(name, || arrival.remove())?.map_err(|errno| FsError::of(shown, "move something to", errno))?;
+    arrival
+        .give(name, || arrival.remove())?
+        .map_err(|errno| FsError::of(shown, "move something to", errno))?;
     if is_renamed {
         temp.disarm();
     }
     remove_source(changes, source)
 }
 
-/// The status to keep; with the owner that the copy has anyway, where it may not be given away (as `mv` does).
+/// The status to keep; with the owner that the copy has anyway, where it may not be given away (as
+/// `mv` does).
 fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, FsError> {
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     if fchown(temp.file(), Some(owner), Some(group)).is_err() {
@@ -214,6 +337,9 @@ fn owner_as_allowed(mut stat: Stat, temp: &Temp, shown: &Path) -> Result<Stat, F
 }
 
 fn remove_source(changes: &Changes<'_>, source: &Checked<Entry>) -> Result<(), FsError> {
-    changes.makes_way(source.dir().as_fd(), source.place()).map_err(FsError::of_journal(source.shown()))?;
-    unlinkat(source.dir(), source.name(), AtFlags::empty()).map_err(|errno| FsError::of(source.shown(), "move", errno))
+    changes
+        .makes_way(source.dir().as_fd(), source.place())
+        .map_err(FsError::of_journal(source.shown()))?;
+    unlinkat(source.dir(), source.name(), AtFlags::empty())
+        .map_err(|errno| FsError::of(source.shown(), "move", errno))
 }

@@ -22,8 +22,9 @@ pub(super) struct Sweeper {
 }
 
 impl Sweeper {
-    /// Sweeps a directory the first time it is written to, and again while something young lies there: its writer may have
-    /// died as well, and a server may run for months. What goes wrong is left for another time.
+    /// Sweeps a directory the first time it is written to, and again while something young lies
+    /// there: its writer may have died as well, and a server may run for months. What goes wrong is
+    /// left for another time.
     pub(super) fn first_write(&self, dir: &OwnedFd) {
         self.write_at(dir, SystemTime::now());
     }
@@ -34,7 +35,10 @@ impl Sweeper {
         let id = (stat.st_dev, stat.st_ino);
         {
             let mut swept = self.lock();
-            if swept.get(&id).is_some_and(|due| due.is_none_or(|due| now < due)) {
+            if swept
+                .get(&id)
+                .is_some_and(|due| due.is_none_or(|due| now < due))
+            {
                 return;
             }
             if swept.len() >= MAX_SWEPT_DIRS {
@@ -43,7 +47,8 @@ impl Sweeper {
             swept.insert(id, None);
         }
         if !sweep(dir, now) {
-            self.lock().insert(id, Some(now + Duration::from_secs(STALE_TEMP_SECS)));
+            self.lock()
+                .insert(id, Some(now + Duration::from_secs(STALE_TEMP_SECS)));
         }
     }
 
@@ -54,14 +59,24 @@ impl Sweeper {
 
 /// Whether nothing is left that may have to go later.
 fn sweep(dir: &OwnedFd, now: SystemTime) -> bool {
-    let Ok(own) = openat(dir, ".", LIST, Mode::empty()) else { return true };
+    let Ok(own) = openat(dir, ".", LIST, Mode::empty()) else {
+        return true;
+    };
     let mut done = true;
-    for entry in list(&own).unwrap_or_default().iter().filter(|entry| is_temp_name(&entry.name)) {
+    for entry in list(&own)
+        .unwrap_or_default()
+        .iter()
+        .filter(|entry| is_temp_name(&entry.name))
+    {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(file) = openat(dir, &entry.name, flags, Mode::empty()) else { continue };
+        let Ok(file) = openat(dir, &entry.name, flags, Mode::empty()) else {
+            continue;
+        };
         let Ok(stat) = fstat(&file) else { continue };
         let modified = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
-        let old = now.duration_since(modified).is_ok_and(|age| age.as_secs() > STALE_TEMP_SECS);
+        let old = now
+            .duration_since(modified)
+            .is_ok_and(|age| age.as_secs() > STALE_TEMP_SECS);
         let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         // A writer that lives holds the lock, also over the old file during an exchange.
         if !regular {

@@ -1,4 +1,5 @@
-//! Temporary files beside their target: `.replay-tmp-` and sixteen hexadecimal digits, locked while in use.
+//! Temporary files beside their target: `.replay-tmp-` and sixteen hexadecimal digits, locked while
+//! in use.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::{OsStr, OsString};
@@ -8,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_OMIT, flock, fstat, fsync,
-    futimens, openat, renameat_with, unlinkat,
+    AtFlags, FlockOperation, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_OMIT,
+    flock, fstat, fsync, futimens, openat, renameat_with, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr, write};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -27,7 +28,9 @@ const NANOSECONDS: i64 = 1_000_000_000;
 /// Whether a name is one of ours.
 pub(super) fn is_temp_name(name: &OsStr) -> bool {
     let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-    digits.is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+    digits.is_some_and(|digits| {
+        digits.len() == DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit())
+    })
 }
 
 /// A name nobody can guess in time to put something in its place.
@@ -60,9 +63,18 @@ pub(super) struct Temp {
 }
 
 impl Temp {
-    pub(super) fn create(dir: &Arc<OwnedFd>, privacy: Privacy, shown: &Path) -> Result<Self, FsError> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(if privacy == Privacy::Owner { 0o600 } else { 0o666 });
+    pub(super) fn create(
+        dir: &Arc<OwnedFd>,
+        privacy: Privacy,
+        shown: &Path,
+    ) -> Result<Self, FsError> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(if privacy == Privacy::Owner {
+            0o600
+        } else {
+            0o666
+        });
         let name = random_name().map_err(|errno| FsError::of(shown, "write", errno))?;
         let file = match openat(dir, &name, flags, mode) {
             Ok(file) => file,
@@ -74,17 +86,33 @@ impl Temp {
         };
         // Where locks do not work nothing is swept either: a sweep takes the lock first.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        Ok(Self { dir: Arc::clone(dir), name, file, armed: true })
+        Ok(Self {
+            dir: Arc::clone(dir),
+            name,
+            file,
+            armed: true,
+        })
     }
 
     /// Writes the pieces one behind the other, small ones together.
-    pub(super) fn fill<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>, shown: &Path) -> Result<(), FsError> {
+    pub(super) fn fill<'a>(
+        &self,
+        pieces: impl IntoIterator<Item = &'a [u8]>,
+        shown: &Path,
+    ) -> Result<(), FsError> {
         let mut gathered: Vec<u8> = Vec::new();
-        let mut pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).peekable();
+        let mut pieces = pieces
+            .into_iter()
+            .filter(|piece| !piece.is_empty())
+            .peekable();
         while let Some(piece) = pieces.next() {
             let alone = gathered.is_empty() && pieces.peek().is_none();
             if !alone && gathered.len() + piece.len() <= WRITE_BUFFER_BYTES {
-                gathered.reserve_exact(if gathered.is_empty() { WRITE_BUFFER_BYTES } else { 0 });
+                gathered.reserve_exact(if gathered.is_empty() {
+                    WRITE_BUFFER_BYTES
+                } else {
+                    0
+                });
                 gathered.extend_from_slice(piece);
                 continue;
             }
@@ -101,8 +129,8 @@ impl Temp {
 
     fn write_all(&self, mut bytes: &[u8], shown: &Path) -> Result<(), FsError> {
         while !bytes.is_empty() {
-            let written =
-                retry_on_intr(|| write(&self.file, bytes)).map_err(|errno| FsError::of(shown, "write", errno))?;
+            let written = retry_on_intr(|| write(&self.file, bytes))
+                .map_err(|errno| FsError::of(shown, "write", errno))?;
             bytes = &bytes[written..];
         }
         Ok(())
@@ -110,26 +138,47 @@ impl Temp {
 
     /// Gives it the time of the last change of the file that it replaces.
     pub(super) fn set_modified(&self, old: &Stat, shown: &Path) -> Result<(), FsError> {
-        self.set_time(old.st_mtime, old.st_mtime_nsec.try_into().unwrap_or(0), shown)
+        self.set_time(
+            old.st_mtime,
+            old.st_mtime_nsec.try_into().unwrap_or(0),
+            shown,
+        )
     }
 
     fn set_time(&self, tv_sec: i64, tv_nsec: i64, shown: &Path) -> Result<(), FsError> {
-        let keep = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-        let times = Timestamps { last_access: keep, last_modification: Timespec { tv_sec, tv_nsec } };
+        let keep = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        };
+        let times = Timestamps {
+            last_access: keep,
+            last_modification: Timespec { tv_sec, tv_nsec },
+        };
         futimens(&self.file, &times).map_err(|errno| FsError::of(shown, "write", errno))
     }
 
-    /// Makes the time of its last change now by the exact clock, and later than that of `old`, if not otherwise then by the least
-    /// that the filesystem keeps. What another program wrote before is then older also within one tick of the kernel's clock,
-    /// by which files are stamped: a build that has just ended does not hide the change.
+    /// Makes the time of its last change now by the exact clock, and later than that of `old`, if
+    /// not otherwise then by the least that the filesystem keeps. What another program wrote before
+    /// is then older also within one tick of the kernel's clock, by which files are stamped: a
+    /// build that has just ended does not hide the change.
     pub(super) fn date_after(&self, old: Option<&Stat>, shown: &Path) -> Result<(), FsError> {
-        let time = |stat: &Stat| (stat.st_mtime, i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
+        let time = |stat: &Stat| {
+            (
+                stat.st_mtime,
+                i64::try_from(stat.st_mtime_nsec).unwrap_or(0),
+            )
+        };
         let now = clock_gettime(ClockId::Realtime);
         // Who may not set it, as on a file that is another user's by now, keeps the kernel's.
         let _ = self.set_time(now.tv_sec, now.tv_nsec, shown);
-        let Some(before) = old.map(time) else { return Ok(()) };
-        let later =
-            || fstat(&self.file).map(|now| time(&now) > before).map_err(|errno| FsError::of(shown, "write", errno));
+        let Some(before) = old.map(time) else {
+            return Ok(());
+        };
+        let later = || {
+            fstat(&self.file)
+                .map(|now| time(&now) > before)
+                .map_err(|errno| FsError::of(shown, "write", errno))
+        };
         // ext4 and others keep nanoseconds; two seconds are the most that one rounds by (FAT).
         for (seconds, nanoseconds) in [(0, 1), (2, 0)] {
             if later()? {
@@ -158,11 +207,18 @@ impl Temp {
         self.file.as_fd()
     }
 
-    /// Leaves what bears the name to whom it belongs, where no sweep takes it; the name that it has then.
+    /// Leaves what bears the name to whom it belongs, where no sweep takes it; the name that it has
+    /// then.
     pub(super) fn keep_aside(&mut self) -> OsString {
         self.armed = false;
         let name = self.name.to_string_lossy().replacen(PREFIX, KEPT_PREFIX, 1);
-        match renameat_with(&self.dir, &self.name, &self.dir, &name, RenameFlags::NOREPLACE) {
+        match renameat_with(
+            &self.dir,
+            &self.name,
+            &self.dir,
+            &name,
+            RenameFlags::NOREPLACE,
+        ) {
             Ok(()) => name.into(),
             Err(_) => self.name.clone(),
         }

@@ -42,8 +42,10 @@ fn text(tree: &Fixture, path: &str) -> String {
 }
 
 fn names(tree: &Fixture, path: &str) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(tree.at(path)).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(tree.at(path))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -72,5 +74,11 @@ fn dig(tree: &Fixture, path: &str, depth: usize) {
         mkdirat(&at, "d", Mode::RWXU).unwrap();
         at = openat(&at, "d", flags, Mode::empty()).unwrap();
     }
-    openat(&at, "last", OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RWXU).unwrap();
+    openat(
+        &at,
+        "last",
+        OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC,
+        Mode::RWXU,
+    )
+    .unwrap();
 }

@@ -67,7 +67,11 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
         cancel: options.cancel,
     };
     let mut tree = Tree::default();
-    let lister = Lister { keep: options.keep, closed: options.closed, max_depth };
+    let lister = Lister {
+        keep: options.keep,
+        closed: options.closed,
+        max_depth,
+    };
     let mut start_is_readable = true;
     walk(start, &walk_options, &lister, |stretch: Stretch| {
         if stretch.unreadable {
@@ -81,10 +85,16 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
         let room = options.max_entries - tree.entries.len();
         tree.truncated = stretch.entries.len() > room;
         tree.entries.extend(stretch.entries.into_iter().take(room));
-        if tree.truncated { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if tree.truncated {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     })?;
     if options.cancel.is_cancelled() {
-        return Err(FsError::Cancelled { path: start.shown().into() });
+        return Err(FsError::Cancelled {
+            path: start.shown().into(),
+        });
     }
     if !start_is_readable {
         return Err(FsError::of(start.shown(), "list", Errno::IO));
@@ -129,8 +139,14 @@ impl Visitor for Lister<'_> {
             return;
         }
         let depth = memchr::memchr_iter(b'/', found.rel()).count() + 1;
-        let listed = kind != Kind::Directory || depth < self.max_depth && !self.is_closed(found.rel());
-        out.entries.push(TreeEntry { depth, name: found.name().to_owned(), kind, listed });
+        let listed =
+            kind != Kind::Directory || depth < self.max_depth && !self.is_closed(found.rel());
+        out.entries.push(TreeEntry {
+            depth,
+            name: found.name().to_owned(),
+            kind,
+            listed,
+        });
     }
 
     fn unreadable(&self, out: &mut Stretch, _: &[u8]) {

@@ -6,8 +6,8 @@ use rustix::fs::{Stat, Statx, fstatfs, makedev};
 
 use crate::sandbox::unwritten_pages;
 
-/// Identity, size and times of a file or directory. Two of one value have the same content if the older one was settled
-/// (`search::memory` says when it is).
+/// Identity, size and times of a file or directory. Two of one value have the same content if the
+/// older one was settled (`search::memory` says when it is).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// Number of the filesystem.
@@ -16,9 +16,11 @@ pub struct Version {
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
-    /// When the content was last changed, or what somebody set: seconds since 1970, and nanoseconds.
+    /// When the content was last changed, or what somebody set: seconds since 1970, and
+    /// nanoseconds.
     pub modified: (i64, u32),
-    /// When content or metadata were last changed, which nobody can set (`inode(7)`): seconds since 1970, and nanoseconds.
+    /// When content or metadata were last changed, which nobody can set (`inode(7)`): seconds since
+    /// 1970, and nanoseconds.
     pub changed: (i64, u32),
 }
 
@@ -28,8 +30,14 @@ impl Version {
             device: stat.st_dev,
             inode: stat.st_ino,
             size: u64::try_from(stat.st_size).unwrap_or(0),
-            modified: (stat.st_mtime, u32::try_from(stat.st_mtime_nsec).unwrap_or(0)),
-            changed: (stat.st_ctime, u32::try_from(stat.st_ctime_nsec).unwrap_or(0)),
+            modified: (
+                stat.st_mtime,
+                u32::try_from(stat.st_mtime_nsec).unwrap_or(0),
+            ),
+            changed: (
+                stat.st_ctime,
+                u32::try_from(stat.st_ctime_nsec).unwrap_or(0),
+            ),
         }
     }
 
@@ -44,18 +52,20 @@ impl Version {
     }
 }
 
-/// `f_type` of ext2, ext3 and ext4, of XFS and of Btrfs (`statfs(2)`), wide enough for any type that it has somewhere.
+/// `f_type` of ext2, ext3 and ext4, of XFS and of Btrfs (`statfs(2)`), wide enough for any type
+/// that it has somewhere.
 const HONEST: [i128; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
-/// Whether the filesystem is known to keep inode numbers, to stamp every change by this machine's clock, and to write
-/// mapped pages back. Of any other, and where the kernel does not say: no. tmpfs never writes back; overlay, FUSE and
-/// network filesystems have files that change elsewhere; F2FS can undo a write without a stamp
-/// (`F2FS_IOC_ABORT_ATOMIC_WRITE`).
+/// Whether the filesystem is known to keep inode numbers, to stamp every change by this machine's
+/// clock, and to write mapped pages back. Of any other, and where the kernel does not say: no.
+/// tmpfs never writes back; overlay, FUSE and network filesystems have files that change elsewhere;
+/// F2FS can undo a write without a stamp (`F2FS_IOC_ABORT_ATOMIC_WRITE`).
 pub(super) fn is_honest(file: BorrowedFd<'_>) -> bool {
     fstatfs(file).is_ok_and(|found| HONEST.contains(&i128::from(found.f_type)))
 }
 
-/// Whether every page of the file in memory is on disk too; `None` if the kernel does not say (`cachestat(2)`, Linux 6.5).
+/// Whether every page of the file in memory is on disk too; `None` if the kernel does not say
+/// (`cachestat(2)`, Linux 6.5).
 pub(super) fn is_written_back(file: BorrowedFd<'_>) -> Option<bool> {
     unwritten_pages(file).ok().map(|pages| pages == 0)
 }

@@ -1,7 +1,9 @@
-//! Walks a tree with several threads, opening one name at a time below open directories and following nothing.
+//! Walks a tree with several threads, opening one name at a time below open directories and
+//! following nothing.
 //!
-//! Work is cut in the order of the tree, and what visitors bring leaves in that order as soon as everything before it is
-//! there (`line`). So a walk that has enough after the first few files has looked at little more than those.
+//! Work is cut in the order of the tree, and what visitors bring leaves in that order as soon as
+//! everything before it is there (`line`). So a walk that has enough after the first few files has
+//! looked at little more than those.
 #![expect(clippy::disallowed_methods, reason = "fs is the disk door")]
 
 use std::ffi::OsStr;
@@ -45,8 +47,8 @@ pub struct WalkOptions<'a> {
     pub max_depth: usize,
     /// Leaves out what `.gitignore` files name, and `.git` itself.
     pub respect_gitignore: bool,
-    /// Directories above the start whose `.gitignore` files count too, the outermost first, each with the way from there to
-    /// the start (`src/lib`).
+    /// Directories above the start whose `.gitignore` files count too, the outermost first, each
+    /// with the way from there to the start (`src/lib`).
     pub above: &'a [(Checked<Read>, Vec<u8>)],
     /// Who pays for the rules of `.gitignore` files; `None` where nothing is counted.
     pub account: Option<&'a Account>,
@@ -55,7 +57,10 @@ pub struct WalkOptions<'a> {
 
 impl<'a> WalkOptions<'a> {
     fn room(&self) -> Room<'a> {
-        Room { account: self.account, cancel: self.cancel }
+        Room {
+            account: self.account,
+            cancel: self.cancel,
+        }
     }
 }
 
@@ -72,7 +77,8 @@ pub trait Visitor: Sync {
     /// Made once for each thread.
     fn local(&self) -> Self::Local;
 
-    /// Whether a directory, by its path below the start, is gone into. It is visited itself in either case.
+    /// Whether a directory, by its path below the start, is gone into. It is visited itself in
+    /// either case.
     fn enters(&self, rel: &[u8]) -> bool {
         let _ = rel;
         true
@@ -84,9 +90,16 @@ pub trait Visitor: Sync {
     }
 
     /// Looks at an entry; `notes` are those of its directory.
-    fn visit(&self, local: &mut Self::Local, out: &mut Self::Out, found: &WalkEntry<'_>, notes: &Self::Notes);
+    fn visit(
+        &self,
+        local: &mut Self::Local,
+        out: &mut Self::Out,
+        found: &WalkEntry<'_>,
+        notes: &Self::Notes,
+    );
 
-    /// An entry, by its path below the start, is left out because a `.gitignore` file names it; of a directory nothing is looked at.
+    /// An entry, by its path below the start, is left out because a `.gitignore` file names it; of
+    /// a directory nothing is looked at.
     fn ignored(&self, out: &mut Self::Out, rel: &[u8], kind: Kind) {
         let _ = (out, rel, kind);
     }
@@ -94,7 +107,8 @@ pub trait Visitor: Sync {
     /// A directory, by its path below the start, could not be read or lies too deep.
     fn unreadable(&self, out: &mut Self::Out, rel: &[u8]);
 
-    /// What `out` holds, in bytes, more or less: threads that are ahead wait when too much does. At 0 it is dropped.
+    /// What `out` holds, in bytes, more or less: threads that are ahead wait when too much does. At
+    /// 0 it is dropped.
     fn weight(out: &Self::Out) -> usize;
 }
 
@@ -132,7 +146,8 @@ impl WalkEntry<'_> {
         self.kind
     }
 
-    /// Its inode number as the directory has it (`getdents64(2)`); of a mount point it is the number of what lies under.
+    /// Its inode number as the directory has it (`getdents64(2)`); of a mount point it is the
+    /// number of what lies under.
     pub fn inode(&self) -> u64 {
         self.inode
     }
@@ -147,14 +162,20 @@ impl WalkEntry<'_> {
         version_of(self.dir, self.name())
     }
 
-    /// Opens it for reading if it is a regular file at this moment; anything else is an error at once.
+    /// Opens it for reading if it is a regular file at this moment; anything else is an error at
+    /// once.
     pub fn open(&self) -> io::Result<OpenFile> {
         let file = open_file(self.dir, self.name())?;
         let Version { device, inode, .. } = file.version;
         // It may have got its name since the directory was listed.
-        let is_hidden = self.rules.is_hidden((device, inode)) || is_home(self.rules, self.dir, self.name().as_bytes());
+        let is_hidden = self.rules.is_hidden((device, inode))
+            || is_home(self.rules, self.dir, self.name().as_bytes());
         let is_kernels = self.rules.is_kernels(device, &file.handle);
-        if is_hidden || is_kernels { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(file) }
+        if is_hidden || is_kernels {
+            Err(io::ErrorKind::PermissionDenied.into())
+        } else {
+            Ok(file)
+        }
     }
 
     /// Its metadata; a link is not followed. `None` if it is gone.
@@ -164,8 +185,9 @@ impl WalkEntry<'_> {
     }
 }
 
-/// Walks the tree below `start`. Entries are visited on several threads; `settle` is given what they came to in order, one
-/// at a time, and may end the walk. Fails where a `.gitignore` that is to be obeyed cannot be.
+/// Walks the tree below `start`. Entries are visited on several threads; `settle` is given what
+/// they came to in order, one at a time, and may end the walk. Fails where a `.gitignore` that is
+/// to be obeyed cannot be.
 pub fn walk<V: Visitor>(
     start: &Checked<Read>,
     options: &WalkOptions<'_>,
@@ -173,17 +195,31 @@ pub fn walk<V: Visitor>(
     settle: impl FnMut(V::Out) -> ControlFlow<()> + Send,
 ) -> Result<Ended, FsError> {
     if start.kind() != Kind::Directory {
-        return Err(FsError::NotADirectory { path: start.shown().into() });
+        return Err(FsError::NotADirectory {
+            path: start.shown().into(),
+        });
     }
     let mut ignores = None;
     for (dir, lead) in options.above.iter().filter(|_| options.respect_gitignore) {
         ignores = Ignores::above_start(ignores, dir, lead, options.room())?;
     }
-    let first = Start { ignores, taken: false };
+    let first = Start {
+        ignores,
+        taken: false,
+    };
     let line = Line::new(Rest::Start(first), MAX_WALK_WAITING_BYTES, settle);
-    let walker = Walker { start, options, visitor, open: Arc::default(), failed: OnceLock::new() };
+    let walker = Walker {
+        start,
+        options,
+        visitor,
+        open: Arc::default(),
+        failed: OnceLock::new(),
+    };
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.threads.unwrap_or_else(processors).clamp(1, MAX_WALK_THREADS);
+    let threads = options
+        .threads
+        .unwrap_or_else(processors)
+        .clamp(1, MAX_WALK_THREADS);
     let mut own = Own::new(visitor);
     // Most walks are over before another thread would have started.
     if walker.alone(&line, &mut own) && threads > 1 {
@@ -193,8 +229,9 @@ pub fn walk<V: Visitor>(
                 walker.work(&line, &mut own);
             };
             // Where no thread can be started the others do its share.
-            let helpers: Vec<_> =
-                (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, run).ok()).collect();
+            let helpers: Vec<_> = (1..threads)
+                .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, run).ok())
+                .collect();
             walker.work(&line, &mut own);
             for helper in helpers {
                 if let Err(panic) = helper.join() {
@@ -208,7 +245,11 @@ pub fn walk<V: Visitor>(
     if let Some(error) = walker.failed.into_inner() {
         return Err(error);
     }
-    Ok(if line.is_stopped() { Ended::Stopped } else { Ended::Complete })
+    Ok(if line.is_stopped() {
+        Ended::Stopped
+    } else {
+        Ended::Complete
+    })
 }
 
 /// What a thread has for itself.
@@ -221,7 +262,12 @@ struct Own<L> {
 
 impl<L> Own<L> {
     fn new(visitor: &impl Visitor<Local = L>) -> Self {
-        Self { local: visitor.local(), path: Vec::new(), buffer: Vec::new(), steps: Vec::new() }
+        Self {
+            local: visitor.local(),
+            path: Vec::new(),
+            buffer: Vec::new(),
+            steps: Vec::new(),
+        }
     }
 }
 
@@ -299,15 +345,28 @@ impl<V: Visitor> Walker<'_, V> {
                     let rules = self.start.rules();
                     let opened = match &place.dir {
                         Some(dir) => open_below(rules, &dir.handle, name),
-                        None => reopen(self.start, &place.rel).and_then(|at| open_below(rules, &at, name)),
+                        None => reopen(self.start, &place.rel)
+                            .and_then(|at| open_below(rules, &at, name)),
                     };
-                    more = self.list(line, opened, rel, place.ignores, place.depth + 1, own, &mut out);
+                    more = self.list(
+                        line,
+                        opened,
+                        rel,
+                        place.ignores,
+                        place.depth + 1,
+                        own,
+                        &mut out,
+                    );
                 }
             }
         }
         let weight = V::weight(&out);
         let close_one = more.is_some() && self.open.load(Ordering::Relaxed) > MAX_WALK_OPEN_DIRS;
-        Finished { result: (weight > 0).then_some((out, weight)), more, close_one }
+        Finished {
+            result: (weight > 0).then_some((out, weight)),
+            more,
+            close_one,
+        }
     }
 
     fn entries<F>(
@@ -328,14 +387,20 @@ impl<V: Visitor> Walker<'_, V> {
                     reopened = handle;
                     reopened.as_fd()
                 }
-                Err(_) => return self.visitor.unreadable(out, place.rel.strip_suffix(b"/").unwrap_or(&place.rel)),
+                Err(_) => {
+                    return self
+                        .visitor
+                        .unreadable(out, place.rel.strip_suffix(b"/").unwrap_or(&place.rel));
+                }
             },
         };
         own.path.clear();
         own.path.extend_from_slice(&place.rel);
         let Entries { listing, notes } = &*place.entries;
         for step in place.steps.get(range).unwrap_or_default() {
-            let Some(listed) = listing.get(step.place()) else { return };
+            let Some(listed) = listing.get(step.place()) else {
+                return;
+            };
             if line.is_stopped() {
                 return;
             }
@@ -346,13 +411,24 @@ impl<V: Visitor> Walker<'_, V> {
             own.path.extend_from_slice(listed.name);
             let (name, at) = (place.rel.len(), step.place());
             let (kind, inode, rules) = (listed.kind, listed.inode, &**self.start.rules());
-            let found = WalkEntry { rel: &own.path, name, kind, inode, place: at, dir, rules };
+            let found = WalkEntry {
+                rel: &own.path,
+                name,
+                kind,
+                inode,
+                place: at,
+                dir,
+                rules,
+            };
             self.visitor.visit(&mut own.local, out, &found, notes);
         }
     }
 
     /// Lists a directory that was just opened: what there is to do in it.
-    #[expect(clippy::too_many_arguments, reason = "what a directory is listed with has no name of its own")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what a directory is listed with has no name of its own"
+    )]
     fn list<F>(
         &self,
         line: &Line<Rest<V::Notes>, V::Out, F>,
@@ -386,15 +462,34 @@ impl<V: Visitor> Walker<'_, V> {
         if !rel.is_empty() {
             rel.push(b'/');
         }
-        let Ok(entries) = self.visitor.entries(&mut OpenDir::new(&handle, &mut own.buffer)) else {
-            self.visitor.unreadable(out, rel.strip_suffix(b"/").unwrap_or(&rel));
+        let Ok(entries) = self
+            .visitor
+            .entries(&mut OpenDir::new(&handle, &mut own.buffer))
+        else {
+            self.visitor
+                .unreadable(out, rel.strip_suffix(b"/").unwrap_or(&rel));
             return None;
         };
-        let inside = Inside { walker: self, dir: &handle, ignores: ignores.as_deref(), depth: depth + 1 };
+        let inside = Inside {
+            walker: self,
+            dir: &handle,
+            ignores: ignores.as_deref(),
+            depth: depth + 1,
+        };
         let steps = inside.steps(&entries, &rel, own, out);
         self.open.fetch_add(1, Ordering::Relaxed);
-        let dir = Some(Arc::new(Dir { handle, open: Arc::clone(&self.open) }));
-        let place = Place { dir, rel: rel.into(), entries, steps, ignores, depth };
+        let dir = Some(Arc::new(Dir {
+            handle,
+            open: Arc::clone(&self.open),
+        }));
+        let place = Place {
+            dir,
+            rel: rel.into(),
+            entries,
+            steps,
+            ignores,
+            depth,
+        };
         Some(Rest::Listed { place, next: 0 })
     }
 }
@@ -409,13 +504,21 @@ struct Inside<'a, V> {
 
 impl<V: Visitor> Inside<'_, V> {
     /// What is taken of a directory whose path with a slash is `rel`.
-    fn steps(&self, entries: &Entries<V::Notes>, rel: &[u8], own: &mut Own<V::Local>, out: &mut V::Out) -> Arc<[Step]> {
+    fn steps(
+        &self,
+        entries: &Entries<V::Notes>,
+        rel: &[u8],
+        own: &mut Own<V::Local>,
+        out: &mut V::Out,
+    ) -> Arc<[Step]> {
         let by_names = self.walker.options.order == Order::Names;
         own.steps.clear();
         own.path.clear();
         own.path.extend_from_slice(rel);
         for place in 0..entries.listing.places() {
-            let Some(listed) = entries.listing.get(place) else { break };
+            let Some(listed) = entries.listing.get(place) else {
+                break;
+            };
             if listed.below && by_names {
                 continue;
             }
@@ -429,11 +532,16 @@ impl<V: Visitor> Inside<'_, V> {
                 self.take(&own.path, listed.name, listed.kind)
             };
             match take {
-                Take::Entry | Take::EntryAndBelow if !listed.below => own.steps.push(Step::new(place, false)),
-                Take::Ignored if !listed.below => self.walker.visitor.ignored(out, &own.path, listed.kind),
+                Take::Entry | Take::EntryAndBelow if !listed.below => {
+                    own.steps.push(Step::new(place, false))
+                }
+                Take::Ignored if !listed.below => {
+                    self.walker.visitor.ignored(out, &own.path, listed.kind)
+                }
                 _ => {}
             }
-            // In the order of names, what is below follows its directory at once; in that of paths it has its own place.
+            // In the order of names, what is below follows its directory at once; in that of paths
+            // it has its own place.
             if take == Take::EntryAndBelow && listed.below != by_names {
                 if self.depth < MAX_WALK_DEPTH {
                     own.steps.push(Step::new(place, true));
@@ -448,11 +556,18 @@ impl<V: Visitor> Inside<'_, V> {
     fn take(&self, path: &[u8], name: &[u8], kind: Kind) -> Take {
         let options = self.walker.options;
         let is_dir = kind == Kind::Directory;
-        // What a write is just replacing a file with is no file yet; found here, it would be a match twice, or be edited.
-        if options.respect_gitignore && name == b".git" || !is_dir && is_temp_name(OsStr::from_bytes(name)) {
+        // What a write is just replacing a file with is no file yet; found here, it would be a
+        // match twice, or be edited.
+        if options.respect_gitignore && name == b".git"
+            || !is_dir && is_temp_name(OsStr::from_bytes(name))
+        {
             return Take::Nothing;
         }
-        if options.respect_gitignore && self.ignores.is_some_and(|ignores| ignores.ignored(path, is_dir)) {
+        if options.respect_gitignore
+            && self
+                .ignores
+                .is_some_and(|ignores| ignores.ignored(path, is_dir))
+        {
             return Take::Ignored;
         }
         if is_dir && self.depth < options.max_depth && self.walker.visitor.enters(path) {

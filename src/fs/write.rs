@@ -1,5 +1,5 @@
-//! Replaces files whole: a temporary file beside the target, synced, then renamed over it. A reader sees the old bytes or
-//! the new ones, never a mixture; a crash leaves one or the other.
+//! Replaces files whole: a temporary file beside the target, synced, then renamed over it. A reader
+//! sees the old bytes or the new ones, never a mixture; a crash leaves one or the other.
 
 use std::ops::Deref;
 use std::os::fd::AsFd as _;
@@ -28,17 +28,22 @@ pub struct Writer {
 /// What a write has reached when it is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The bytes are on the disk before they get their name: after a power cut a file is whole, old or new.
+    /// The bytes are on the disk before they get their name: after a power cut a file is whole, old
+    /// or new.
     #[default]
     Disk,
-    /// The bytes are with the kernel: the same holds after the end of any process, but not after a power cut.
+    /// The bytes are with the kernel: the same holds after the end of any process, but not after a
+    /// power cut.
     Kernel,
 }
 
 impl Writer {
     /// A writer of this durability.
     pub fn new(durability: Durability) -> Self {
-        Self { durability, ..Self::default() }
+        Self {
+            durability,
+            ..Self::default()
+        }
     }
 
     /// Waits until nobody else changes `target`; hold it from reading to writing.
@@ -53,7 +58,10 @@ impl Writer {
 
     /// For what a call writes: every change is told before it is made.
     pub fn telling<'a>(&'a self, changes: &'a Changes<'a>) -> CallWriter<'a> {
-        CallWriter { writer: self, changes }
+        CallWriter {
+            writer: self,
+            changes,
+        }
     }
 }
 
@@ -78,10 +86,11 @@ impl<'w> CallWriter<'w> {
         self.changes
     }
 
-    /// Puts `content`, given in pieces, where `target` says, making missing parents. Returns whether the file is new.
+    /// Puts `content`, given in pieces, where `target` says, making missing parents. Returns
+    /// whether the file is new.
     ///
-    /// Keeps mode, owner and extended attributes of an existing file. With `expected`, an existing file must still be that
-    /// version, also at the very moment it is replaced.
+    /// Keeps mode, owner and extended attributes of an existing file. With `expected`, an existing
+    /// file must still be that version, also at the very moment it is replaced.
     pub fn replace<'a>(
         &self,
         target: &Checked<Write>,
@@ -114,17 +123,21 @@ impl<'w> CallWriter<'w> {
         Ok(is_new)
     }
 
-    /// As [`replace`](Self::replace), and the file is then its owner's alone to read and to write (0600), if it is new.
+    /// As [`replace`](Self::replace), and the file is then its owner's alone to read and to write
+    /// (0600), if it is new.
     pub fn replace_private<'a>(
         &self,
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<bool, FsError> {
-        Self::settle(self.prepare_as(target, content, None, Privacy::Owner)?, None)
+        Self::settle(
+            self.prepare_as(target, content, None, Privacy::Owner)?,
+            None,
+        )
     }
 
-    /// As [`replace`](Self::replace), and an existing file keeps the time of its last change: who goes by it takes the file for
-    /// what it was.
+    /// As [`replace`](Self::replace), and an existing file keeps the time of its last change: who
+    /// goes by it takes the file for what it was.
     pub fn replace_undated<'a>(
         &self,
         target: &Checked<Write>,
@@ -138,7 +151,8 @@ impl<'w> CallWriter<'w> {
         prepared.overwrite(None, Dating::Kept)
     }
 
-    /// The first half of a change to several files: everything that can fail for want of space or rights happens here.
+    /// The first half of a change to several files: everything that can fail for want of space or
+    /// rights happens here.
     pub fn prepare<'a>(
         &self,
         target: &Checked<Write>,
@@ -156,26 +170,41 @@ impl<'w> CallWriter<'w> {
         new: Privacy,
     ) -> Result<Prepared<'w>, FsError> {
         let shown = target.shown();
-        let above = (target.parents(), target.place().parent().unwrap_or(target.place()));
+        let above = (
+            target.parents(),
+            target.place().parent().unwrap_or(target.place()),
+        );
         let (dir, _) = make_below((self.changes, target.rules()), target.dir(), above, shown)?;
         // What cannot be given its name is not prepared either.
-        target.rules().may_bear(&dir, target.name(), None).map_err(|misplaced| FsError::of_place(shown, misplaced))?;
+        target
+            .rules()
+            .may_bear(&dir, target.name(), None)
+            .map_err(|misplaced| FsError::of_place(shown, misplaced))?;
         let old = match open_original(&dir, target) {
             Ok(old) => Some(old),
             Err(FsError::NotFound { .. }) => None,
             Err(error) => return Err(error),
         };
-        if expected.is_some_and(|expected| !old.as_ref().is_some_and(|old| expected.is(&old.stat))) {
+        if expected.is_some_and(|expected| !old.as_ref().is_some_and(|old| expected.is(&old.stat)))
+        {
             return Err(FsError::Changed { path: shown.into() });
         }
-        self.changes.gains(dir.as_fd(), target.place()).map_err(FsError::of_journal(shown))?;
+        self.changes
+            .gains(dir.as_fd(), target.place())
+            .map_err(FsError::of_journal(shown))?;
         self.sweeper.first_write(&dir);
-        let temp = Temp::create(&dir, if old.is_some() { Privacy::Owner } else { new }, shown)?;
+        let temp = Temp::create(
+            &dir,
+            if old.is_some() { Privacy::Owner } else { new },
+            shown,
+        )?;
         temp.fill(content, shown)?;
         if let Some(old) = &old {
             attributes::keep(&old.file, &old.stat, temp.file(), shown)?;
         }
-        self.changes.puts(temp.file().as_fd(), target.place()).map_err(FsError::of_journal(shown))?;
+        self.changes
+            .puts(temp.file().as_fd(), target.place())
+            .map_err(FsError::of_journal(shown))?;
         if self.durability == Durability::Disk {
             temp.sync(shown)?;
         }

@@ -25,8 +25,10 @@ struct List {
 }
 
 impl BlockedList {
-    /// Counts a connection to there that was not made or a datagram that was not sent, or was ended, or what was `asked` for on it: `why`, if it is not the place
-    /// itself, and the rule that would allow it. Places beyond [`MAX_DENIED`] are only counted. With how it is told alone.
+    /// Counts a connection to there that was not made or a datagram that was not sent, or was
+    /// ended, or what was `asked` for on it: `why`, if it is not the place itself, and the rule
+    /// that would allow it. Places beyond [`MAX_DENIED`] are only counted. With how it is told
+    /// alone.
     pub(super) fn add(
         &self,
         transport: Transport,
@@ -36,11 +38,31 @@ impl BlockedList {
         by: ProgramName,
         rule: Option<String>,
     ) -> Blocked {
-        let place = (transport, target.host.clone(), target.port, asked.clone(), why.clone());
-        let host = if target.host.contains(':') { format!("[{}]", target.host) } else { target.host.clone() };
-        let scheme = if transport == Transport::Udp { "udp://" } else { "" };
+        let place = (
+            transport,
+            target.host.clone(),
+            target.port,
+            asked.clone(),
+            why.clone(),
+        );
+        let host = if target.host.contains(':') {
+            format!("[{}]", target.host)
+        } else {
+            target.host.clone()
+        };
+        let scheme = if transport == Transport::Udp {
+            "udp://"
+        } else {
+            ""
+        };
         let target = asked.unwrap_or_else(|| format!("{scheme}{host}:{}", target.port));
-        let once = Blocked { target, why, by: BTreeSet::from([by.to_string()]), times: 1, rule };
+        let once = Blocked {
+            target,
+            why,
+            by: BTreeSet::from([by.to_string()]),
+            times: 1,
+            rule,
+        };
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = list.places.len() >= MAX_DENIED;
         let List { places, more } = &mut *list;
@@ -61,9 +83,14 @@ impl BlockedList {
     }
 
     pub(super) fn take(&self) -> Vec<Denied> {
-        let List { places, more } = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let List { places, more } =
+            std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let more = (more > 0).then_some(Denied::MoreBlocked(more));
-        places.into_values().map(Denied::Blocked).chain(more).collect()
+        places
+            .into_values()
+            .map(Denied::Blocked)
+            .chain(more)
+            .collect()
     }
 }
 

@@ -12,7 +12,8 @@ use super::blocked_list::{BlockedList, shown};
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
 use crate::egress::{
-    Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict, canonical, danger,
+    Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict,
+    canonical, danger,
 };
 use crate::exec::{Blocked, Denied, Guarded, ProgramName};
 use crate::record::Target;
@@ -35,12 +36,27 @@ pub(super) fn destination(transport: Transport, target: &Target) -> Option<Desti
         Ok(address) => Host::Address(address),
         Err(_) => Host::Name(canonical(&target.host)?),
     };
-    Some(Destination { transport, host, port: target.port })
+    Some(Destination {
+        transport,
+        host,
+        port: target.port,
+    })
 }
 
 impl RuledDoor {
-    pub(super) fn new(rules: Arc<Rules>, credentials: Arc<Credentials>, has_loopback: bool, watch: Watch) -> Self {
-        Self { rules, credentials, has_loopback, blocked: Arc::default(), watch }
+    pub(super) fn new(
+        rules: Arc<Rules>,
+        credentials: Arc<Credentials>,
+        has_loopback: bool,
+        watch: Watch,
+    ) -> Self {
+        Self {
+            rules,
+            credentials,
+            has_loopback,
+            blocked: Arc::default(),
+            watch,
+        }
     }
 
     /// A name that may be asked for has no address.
@@ -50,25 +66,50 @@ impl RuledDoor {
 
     /// Whether this is the commands' own loopback: no rule gives them the machine's.
     pub(super) fn is_own(&self, to: SocketAddr) -> bool {
-        let destination = Destination { transport: Transport::Tcp, host: Host::Address(to.ip()), port: to.port() };
-        self.has_loopback && to.ip().to_canonical().is_loopback() && !self.rules.allows(&destination)
+        let destination = Destination {
+            transport: Transport::Tcp,
+            host: Host::Address(to.ip()),
+            port: to.port(),
+        };
+        self.has_loopback
+            && to.ip().to_canonical().is_loopback()
+            && !self.rules.allows(&destination)
     }
 
     /// A connection is not made for want of a rule about this, or because of one.
-    fn block(&self, target: &Target, why: Option<String>, by: ProgramName, missing: &Destination) -> Blocked {
-        let danger = if let Host::Address(address) = missing.host { danger(address) } else { None };
+    fn block(
+        &self,
+        target: &Target,
+        why: Option<String>,
+        by: ProgramName,
+        missing: &Destination,
+    ) -> Blocked {
+        let danger = if let Host::Address(address) = missing.host {
+            danger(address)
+        } else {
+            None
+        };
         let (why, rule) = match danger {
             _ if self.rules.denies(missing) => {
                 let said = "--deny-net names it";
-                (Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))), None)
+                (
+                    Some(why.map_or(said.to_owned(), |why| format!("{why}, {said}"))),
+                    None,
+                )
             }
-            Some(danger) => (Some(why.map_or(format!("it {danger}"), |why| format!("{why}, which {danger}"))), None),
+            Some(danger) => (
+                Some(why.map_or(format!("it {danger}"), |why| {
+                    format!("{why}, which {danger}")
+                })),
+                None,
+            ),
             None => (why, Some(self.rules.proposal(missing).to_string())),
         };
         self.add(target, None, Some(missing), why, by, rule)
     }
 
-    /// What was asked for there if it was more than a connection, what no rule allows or one denies, and the rule that would allow it.
+    /// What was asked for there if it was more than a connection, what no rule allows or one
+    /// denies, and the rule that would allow it.
     fn add(
         &self,
         target: &Target,
@@ -79,10 +120,16 @@ impl RuledDoor {
         rule: Option<String>,
     ) -> Blocked {
         let transport = missing.map_or(Transport::Tcp, |missing| missing.transport);
-        let address =
-            missing.and_then(|missing| if let Host::Address(address) = missing.host { Some(address) } else { None });
-        let decided =
-            missing.filter(|missing| self.rules.denies(missing)).and_then(|missing| self.rules.deciding(missing));
+        let address = missing.and_then(|missing| {
+            if let Host::Address(address) = missing.host {
+                Some(address)
+            } else {
+                None
+            }
+        });
+        let decided = missing
+            .filter(|missing| self.rules.denies(missing))
+            .and_then(|missing| self.rules.deciding(missing));
         self.watch.decided(&Decision {
             by,
             transport,
@@ -96,7 +143,8 @@ impl RuledDoor {
         self.blocked.add(transport, target, asked, why, by, rule)
     }
 
-    /// A connection to this address is made, or datagrams go there, or what was `asked` for is passed on.
+    /// A connection to this address is made, or datagrams go there, or what was `asked` for is
+    /// passed on.
     fn allow(
         &self,
         transport: Transport,
@@ -109,17 +157,37 @@ impl RuledDoor {
         let rule = to.as_ref().and_then(|to| self.rules.deciding(to));
         let Target { host, port } = target;
         let ruling = Ruling::Allowed;
-        self.watch.decided(&Decision { by, transport, host, port: *port, asked, address, rule, ruling });
+        self.watch.decided(&Decision {
+            by,
+            transport,
+            host,
+            port: *port,
+            asked,
+            address,
+            rule,
+            ruling,
+        });
     }
 
     /// A connection or a request was ended, since what was said does not fit the target.
     fn end(&self, target: &Target, misfit: &Misfit, by: ProgramName) -> Blocked {
         let opening = || {
             let to = destination(Transport::Tcp, target)?;
-            let rule = self.rules.opens(&to).map(|(flag, rule)| format!("{flag} '{rule}'"));
-            rule.or_else(|| self.credentials.are_for(&to).then(|| "--credential".to_owned()))
+            let rule = self
+                .rules
+                .opens(&to)
+                .map(|(flag, rule)| format!("{flag} '{rule}'"));
+            rule.or_else(|| {
+                self.credentials
+                    .are_for(&to)
+                    .then(|| "--credential".to_owned())
+            })
         };
-        let opened_by = if *misfit == Misfit::Distrust { opening() } else { None };
+        let opened_by = if *misfit == Misfit::Distrust {
+            opening()
+        } else {
+            None
+        };
         let why = opened_by.map_or_else(
             || misfit.to_string(),
             |rule| format!("the program does not trust the authority that {rule} needs"),
@@ -143,11 +211,19 @@ impl Door for RuledDoor {
         if self.rules.allows(&to) {
             return true;
         }
-        let loopback = if let Host::Address(address) = to.host { Some(address) } else { None };
+        let loopback = if let Host::Address(address) = to.host {
+            Some(address)
+        } else {
+            None
+        };
         match loopback.filter(|address| address.to_canonical().is_loopback()) {
-            Some(address) if transport == Transport::Tcp && self.is_own((address, to.port).into()) => return true,
-            // What is the command's own was not asked about. C libraries connect datagram sockets to addresses of names only to
-            // learn which one is best.
+            Some(address)
+                if transport == Transport::Tcp && self.is_own((address, to.port).into()) =>
+            {
+                return true;
+            }
+            // What is the command's own was not asked about. C libraries connect datagram sockets
+            // to addresses of names only to learn which one is best.
             Some(_) if transport == Transport::Udp => {}
             _ => drop(self.block(target, None, by, &to)),
         }
@@ -158,13 +234,29 @@ impl Door for RuledDoor {
         self.rules.knows(name)
     }
 
-    fn leads_to(&self, transport: Transport, target: &Target, address: IpAddr, by: ProgramName) -> bool {
-        let Some(to) = destination(transport, target) else { return false };
+    fn leads_to(
+        &self,
+        transport: Transport,
+        target: &Target,
+        address: IpAddr,
+        by: ProgramName,
+    ) -> bool {
+        let Some(to) = destination(transport, target) else {
+            return false;
+        };
         // Of an address the rules have said it.
         let good = matches!(to.host, Host::Address(_)) || self.rules.allows_resolved(&to, address);
         if !good {
             let why = format!("it leads to {}", address.to_canonical());
-            self.block(target, Some(why), by, &Destination { host: Host::Address(address), ..to });
+            self.block(
+                target,
+                Some(why),
+                by,
+                &Destination {
+                    host: Host::Address(address),
+                    ..to
+                },
+            );
         } else if transport == Transport::Udp || !self.is_own((address, target.port).into()) {
             self.allow(transport, target, None, Some(address), by);
         }
@@ -177,15 +269,36 @@ impl Door for RuledDoor {
         if !fills && self.rules.opens(&to).is_none() {
             return None;
         }
-        let judge = Arc::new(Judge { door: self.clone(), target: target.clone(), to: to.clone(), by });
+        let judge = Arc::new(Judge {
+            door: self.clone(),
+            target: target.clone(),
+            to: to.clone(),
+            by,
+        });
         if !fills {
             return Some(judge);
         }
         let told = Arc::clone(&judge);
         let refuse = move |why: &str| {
-            Refusal(told.door.add(&told.target, None, None, Some(why.to_owned()), told.by, None).to_string())
+            Refusal(
+                told.door
+                    .add(
+                        &told.target,
+                        None,
+                        None,
+                        Some(why.to_owned()),
+                        told.by,
+                        None,
+                    )
+                    .to_string(),
+            )
         };
-        Some(Arc::new(Filling::new(judge, to, Box::new(refuse), Arc::clone(&self.credentials))))
+        Some(Arc::new(Filling::new(
+            judge,
+            to,
+            Box::new(refuse),
+            Arc::clone(&self.credentials),
+        )))
     }
 
     fn login(&self, target: &Target) -> Option<StandIn> {
@@ -222,13 +335,22 @@ struct Judge {
 
 impl Inspector for Judge {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
-        let (is_tls, may_switch) = (head.uri.scheme() == Some(&UriScheme::HTTPS), head.headers.contains_key(UPGRADE));
-        let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch };
+        let (is_tls, may_switch) = (
+            head.uri.scheme() == Some(&UriScheme::HTTPS),
+            head.headers.contains_key(UPGRADE),
+        );
+        let line = RequestLine {
+            is_tls,
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            may_switch,
+        };
         let asked = shown(head);
         let missing = || Some(self.to.rule_for(line).to_string());
         let (why, rule) = match self.door.rules.judge(&self.to, line) {
             Verdict::Allowed => {
-                self.door.allow(self.to.transport, &self.target, Some(&asked), None, self.by);
+                self.door
+                    .allow(self.to.transport, &self.target, Some(&asked), None, self.by);
                 return Ok(());
             }
             Verdict::Missing => (None, missing()),
@@ -236,7 +358,14 @@ impl Inspector for Judge {
             Verdict::OddMethod => (Some("a method is in capital letters"), None),
             Verdict::Denied => (Some("--deny-net names it"), None),
         };
-        let blocked = self.door.add(&self.target, Some(asked), None, why.map(str::to_owned), self.by, rule);
+        let blocked = self.door.add(
+            &self.target,
+            Some(asked),
+            None,
+            why.map(str::to_owned),
+            self.by,
+            rule,
+        );
         Err(Refusal(blocked.to_string()))
     }
 

@@ -1,9 +1,12 @@
-//! One opened connection to something that credentials are for: requests get the real values, answers lose them.
+//! One opened connection to something that credentials are for: requests get the real values,
+//! answers lose them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, RANGE, TRANSFER_ENCODING, UPGRADE};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, RANGE, TRANSFER_ENCODING, UPGRADE,
+};
 use http::uri::Scheme as UriScheme;
 use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
@@ -35,7 +38,13 @@ impl Filling {
         refuse: Refuse,
         credentials: Arc<Credentials>,
     ) -> Self {
-        Self { judge, to, refuse, credentials, written: Mutex::default() }
+        Self {
+            judge,
+            to,
+            refuse,
+            credentials,
+            written: Mutex::default(),
+        }
     }
 
     fn written(&self) -> MutexGuard<'_, Vec<Pair>> {
@@ -48,31 +57,46 @@ impl Inspector for Filling {
         self.judge.request(head)?;
         // What is said then is not of HTTP, so a secret in it would not be seen.
         if head.headers.contains_key(UPGRADE) {
-            return Err((self.refuse)("a connection to what a credential is for cannot change to another protocol"));
+            return Err((self.refuse)(
+                "a connection to what a credential is for cannot change to another protocol",
+            ));
         }
         let is_tls = head.uri.scheme() == Some(&UriScheme::HTTPS);
-        let line = RequestLine { is_tls, method: head.method.as_str(), path: head.uri.path(), may_switch: false };
+        let line = RequestLine {
+            is_tls,
+            method: head.method.as_str(),
+            path: head.uri.path(),
+            may_switch: false,
+        };
         let stray = |value: &HeaderValue| self.credentials.astray(&self.to, line, value.as_bytes());
         if let Some(name) = head.headers.values().find_map(stray) {
-            return Err((self.refuse)(&format!("{name} was sent in {}, which its --for does not name", shown(head))));
+            return Err((self.refuse)(&format!(
+                "{name} was sent in {}, which its --for does not name",
+                shown(head)
+            )));
         }
         let mut written = self.written();
         for value in head.headers.values_mut() {
             let mut bytes = value.as_bytes().to_vec();
-            self.credentials.fill(&self.to, line, &mut bytes, &mut written);
+            self.credentials
+                .fill(&self.to, line, &mut bytes, &mut written);
             if bytes != value.as_bytes() {
                 let filled = HeaderValue::from_bytes(&bytes);
-                *value =
-                    filled.map_err(|_| (self.refuse)("the value of a credential cannot stand in a field of HTTP"))?;
+                *value = filled.map_err(|_| {
+                    (self.refuse)("the value of a credential cannot stand in a field of HTTP")
+                })?;
                 value.set_sensitive(true);
             }
         }
         if written.len() > MAX_WRITTEN {
-            return Err((self.refuse)("one connection has used a credential under too many names"));
+            return Err((self.refuse)(
+                "one connection has used a credential under too many names",
+            ));
         }
         drop(written);
         // An answer that is coded, or that comes in parts, could hold what nobody would see.
-        head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        head.headers
+            .insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         head.headers.remove(RANGE);
         Ok(())
     }
@@ -91,15 +115,20 @@ impl Inspector for Filling {
                 .any(|value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(plain.as_bytes()))
         };
         let has_body = ![StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&head.status);
-        if has_body && is_coded(CONTENT_ENCODING, "identity") || is_coded(TRANSFER_ENCODING, "chunked") {
-            return Err((self.refuse)("the answer is coded, so a credential in it could not be seen"));
+        if has_body && is_coded(CONTENT_ENCODING, "identity")
+            || is_coded(TRANSFER_ENCODING, "chunked")
+        {
+            return Err((self.refuse)(
+                "the answer is coded, so a credential in it could not be seen",
+            ));
         }
         if head.status == StatusCode::PARTIAL_CONTENT {
             return Err((self.refuse)(
                 "the answer is a part that was not asked for, so a credential in it could not be seen",
             ));
         }
-        let mut concealing = Concealing(self.credentials.concealer(&self.to, self.written().clone()));
+        let mut concealing =
+            Concealing(self.credentials.concealer(&self.to, self.written().clone()));
         concealing.trailers(&mut head.headers);
         Ok(Some(Box::new(concealing)))
     }
@@ -118,7 +147,11 @@ impl Rewriter for Concealing {
     }
 
     fn trailers(&mut self, fields: &mut HeaderMap) {
-        let names: Vec<_> = fields.keys().filter(|name| self.0.knows_name(name.as_str())).cloned().collect();
+        let names: Vec<_> = fields
+            .keys()
+            .filter(|name| self.0.knows_name(name.as_str()))
+            .cloned()
+            .collect();
         for name in names {
             fields.remove(name);
         }
@@ -126,7 +159,8 @@ impl Rewriter for Concealing {
             let concealed = self.0.whole(value.as_bytes()).unwrap_or_default();
             if concealed != value.as_bytes() {
                 // It was one, and what stands for a secret is text.
-                *value = HeaderValue::from_bytes(&concealed).unwrap_or(HeaderValue::from_static(""));
+                *value =
+                    HeaderValue::from_bytes(&concealed).unwrap_or(HeaderValue::from_static(""));
             }
         }
     }

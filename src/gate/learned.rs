@@ -26,7 +26,9 @@ impl Learned {
     pub fn rules(&self) -> Result<Vec<String>, String> {
         let seen = self.lock();
         if seen.is_full {
-            return Err(format!("more than {MAX_LEARNED} places were reached; learn from less at once"));
+            return Err(format!(
+                "more than {MAX_LEARNED} places were reached; learn from less at once"
+            ));
         }
         Ok(rules_for(&seen.reached))
     }
@@ -43,12 +45,34 @@ impl Learned {
 
 impl Watcher for Learned {
     fn decided(&self, _: &Origin, decision: &Decision<'_>) {
-        let Decision { transport, host, port, address, ruling: Ruling::Allowed, .. } = *decision else { return };
-        let Some(to) = destination(transport, &Target { host: host.to_owned(), port }) else { return };
+        let Decision {
+            transport,
+            host,
+            port,
+            address,
+            ruling: Ruling::Allowed,
+            ..
+        } = *decision
+        else {
+            return;
+        };
+        let Some(to) = destination(
+            transport,
+            &Target {
+                host: host.to_owned(),
+                port,
+            },
+        ) else {
+            return;
+        };
         let is_name = matches!(to.host, Host::Name(_));
         // A rule about a name does not allow such an address.
         let beside = address.filter(|address| is_name && is_special(*address));
-        let beside = beside.map(|address| Destination { transport, host: Host::Address(address.to_canonical()), port });
+        let beside = beside.map(|address| Destination {
+            transport,
+            host: Host::Address(address.to_canonical()),
+            port,
+        });
         let mut seen = self.lock();
         for to in [Some(to), beside].into_iter().flatten() {
             if seen.reached.len() < MAX_LEARNED {

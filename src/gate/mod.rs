@@ -1,8 +1,10 @@
-//! The network by rule: every connection of every command of a server is decided here, made from here, and passed on.
+//! The network by rule: every connection of every command of a server is decided here, made from
+//! here, and passed on.
 //!
-//! It has threads of its own, which begin before this process enters its Landlock domain, where nothing could connect. A command
-//! is in a network that leads nowhere; its supervisor hands each connection over (`sandbox/intercept`), and where the supervisor
-//! or this process ends, none is made any more.
+//! It has threads of its own, which begin before this process enters its Landlock domain, where
+//! nothing could connect. A command is in a network that leads nowhere; its supervisor hands each
+//! connection over (`sandbox/intercept`), and where the supervisor or this process ends, none is
+//! made any more.
 
 mod blocked_list;
 mod door;
@@ -85,14 +87,28 @@ pub struct Terms {
 
 impl std::fmt::Debug for Gate {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Gate").field("rules", &self.shared.rules).finish_non_exhaustive()
+        out.debug_struct("Gate")
+            .field("rules", &self.shared.rules)
+            .finish_non_exhaustive()
     }
 }
 
 impl Gate {
-    /// Starts its threads, which have what the calling thread has. Real servers are verified with the authorities of `system`, as PEM.
-    pub fn start(terms: Terms, place: TrustPlace<'_>, system: &[u8], account: Account) -> io::Result<Self> {
-        let Terms { rules, credentials, watchers, script, has_loopback } = terms;
+    /// Starts its threads, which have what the calling thread has. Real servers are verified with
+    /// the authorities of `system`, as PEM.
+    pub fn start(
+        terms: Terms,
+        place: TrustPlace<'_>,
+        system: &[u8],
+        account: Account,
+    ) -> io::Result<Self> {
+        let Terms {
+            rules,
+            credentials,
+            watchers,
+            script,
+            has_loopback,
+        } = terms;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .max_blocking_threads(MAX_RESOLVE_THREADS)
@@ -103,7 +119,9 @@ impl Gate {
         let authority = Arc::new(Authority::new().map_err(io::Error::other)?);
         let verifier = Arc::new(Verifier::new(authority.provider(), certificates(system)));
         let opens = rules.are_about_requests() || !credentials.is_empty() || script.is_some();
-        let trust = opens.then(|| Trust::show(place, &authority, system)).transpose()?;
+        let trust = opens
+            .then(|| Trust::show(place, &authority, system))
+            .transpose()?;
         let shared = Shared {
             rules: Arc::new(rules),
             credentials: Arc::new(credentials),
@@ -115,7 +133,11 @@ impl Gate {
             trust,
             account,
         };
-        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), shared: Arc::new(shared) })
+        Ok(Self {
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+            shared: Arc::new(shared),
+        })
     }
 
     /// The flags that say what commands reach.
@@ -125,7 +147,11 @@ impl Gate {
         }
         let (allow, deny) = self.shared.rules.texts();
         let flag = |flag: &'static str| move |rule: &String| format!("{flag} {rule}");
-        allow.iter().map(flag("--allow-net")).chain(deny.iter().map(flag("--deny-net"))).collect()
+        allow
+            .iter()
+            .map(flag("--allow-net"))
+            .chain(deny.iter().map(flag("--deny-net")))
+            .collect()
     }
 
     /// Its threads, the only ones of this process that reach the network.
@@ -133,11 +159,26 @@ impl Gate {
         &self.handle
     }
 
-    /// What decides about the connections of one command, which this thread starts. `title` is the tool and its command.
+    /// What decides about the connections of one command, which this thread starts. `title` is the
+    /// tool and its command.
     pub fn door(&self, title: &str) -> Arc<RuledDoor> {
-        let Shared { rules, credentials, watchers, has_loopback, .. } = &*self.shared;
-        let watch = Watch { origin: Origin::of(title), watchers: Arc::clone(watchers) };
-        Arc::new(RuledDoor::new(Arc::clone(rules), Arc::clone(credentials), *has_loopback, watch))
+        let Shared {
+            rules,
+            credentials,
+            watchers,
+            has_loopback,
+            ..
+        } = &*self.shared;
+        let watch = Watch {
+            origin: Origin::of(title),
+            watchers: Arc::clone(watchers),
+        };
+        Arc::new(RuledDoor::new(
+            Arc::clone(rules),
+            Arc::clone(credentials),
+            *has_loopback,
+            watch,
+        ))
     }
 }
 
@@ -151,8 +192,13 @@ impl Drop for Gate {
 
 impl Gatekeeper for Gate {
     fn trusting(&self) -> io::Result<Option<Trusting<'_>>> {
-        let Some(trust) = &self.shared.trust else { return Ok(None) };
-        Ok(Some(Trusting { environment: trust.environment()?, bundle: trust.bundle() }))
+        let Some(trust) = &self.shared.trust else {
+            return Ok(None);
+        };
+        Ok(Some(Trusting {
+            environment: trust.environment()?,
+            bundle: trust.bundle(),
+        }))
     }
 
     fn guard(&self, listening: Listening, title: &str) -> Arc<dyn Guarded> {
@@ -179,7 +225,11 @@ impl Gatekeeper for Gate {
                 Err(error) => tracing::warn!("connections of a command fail: {error}"),
             }
         });
-        Arc::new(Guard { guarded, over: Mutex::new(Some(over)), settled: Mutex::new(settled) })
+        Arc::new(Guard {
+            guarded,
+            over: Mutex::new(Some(over)),
+            settled: Mutex::new(settled),
+        })
     }
 }
 
@@ -202,7 +252,14 @@ impl Gate {
 
 impl Guarded for Guard {
     fn settle(&self) {
-        let Some(over) = self.over.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let Some(over) = self
+            .over
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        else {
+            return;
+        };
         let settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = over.send(());
         let _ = settled.recv_timeout(Duration::from_millis(2 * PROXY_END_MS));
@@ -223,11 +280,21 @@ impl Shared {
         mode: Mode,
     ) -> io::Result<Option<(Arc<Ways>, Proxy)>> {
         let _ = watched(listening.as_fd())?.readable().await?;
-        let Some(interception) = listening.begin().map_err(io::Error::other)? else { return Ok(None) };
+        let Some(interception) = listening.begin().map_err(io::Error::other)? else {
+            return Ok(None);
+        };
         let (ways, sockets) = Ways::new(interception, out)?;
         let (authority, verifier) = (Arc::clone(&self.authority), Arc::clone(&self.verifier));
         let (wires, account) = (Arc::clone(&ways), self.account.clone());
-        let proxy = Proxy::start(Some(handle), sockets, wires, mode, authority, verifier, account)?;
+        let proxy = Proxy::start(
+            Some(handle),
+            sockets,
+            wires,
+            mode,
+            authority,
+            verifier,
+            account,
+        )?;
         ways.listen(handle)?;
         Ok(Some((ways, proxy)))
     }

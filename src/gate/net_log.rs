@@ -1,7 +1,7 @@
 //! `--net-log`: a line of JSON for each decision about a connection.
 //!
-//! A thread writes. What it cannot keep up with, or cannot write, is lost, counted and told in the log itself: no connection waits for a
-//! disk.
+//! A thread writes. What it cannot keep up with, or cannot write, is lost, counted and told in the
+//! log itself: no connection waits for a disk.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -63,7 +63,9 @@ struct Lost {
 
 impl std::fmt::Debug for NetLog {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("NetLog").field("lost", &self.lost).finish_non_exhaustive()
+        out.debug_struct("NetLog")
+            .field("lost", &self.lost)
+            .finish_non_exhaustive()
     }
 }
 
@@ -73,8 +75,14 @@ impl NetLog {
         let (give, taken) = sync_channel(MAX_NET_LOG_WAITING);
         let lost = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&lost);
-        let writer = Builder::new().name("net log".to_owned()).spawn(move || write(file, &taken, &counted))?;
-        Ok(Self { give: Mutex::new(Some(give)), lost, writer: Some(writer) })
+        let writer = Builder::new()
+            .name("net log".to_owned())
+            .spawn(move || write(file, &taken, &counted))?;
+        Ok(Self {
+            give: Mutex::new(Some(give)),
+            lost,
+            writer: Some(writer),
+        })
     }
 }
 
@@ -96,13 +104,18 @@ impl Watcher for NetLog {
             host: &decision.host[..decision.host.floor_char_boundary(MAX_AUDIT_REASON_BYTES)],
             port: decision.port,
             asked: decision.asked,
-            address: decision.address.filter(|_| decision.host.parse::<IpAddr>().is_err()),
+            address: decision
+                .address
+                .filter(|_| decision.host.parse::<IpAddr>().is_err()),
             decision: word,
             rule: decision.rule,
             why: why.map(|why| &why[..why.floor_char_boundary(MAX_AUDIT_REASON_BYTES)]),
         });
         let give = self.give.lock().unwrap_or_else(PoisonError::into_inner);
-        if give.as_ref().is_none_or(|give| give.try_send(line).is_err()) {
+        if give
+            .as_ref()
+            .is_none_or(|give| give.try_send(line).is_err())
+        {
             self.lost.fetch_add(1, Relaxed);
         }
     }
@@ -134,20 +147,32 @@ fn write(mut file: File, taken: &Receiver<Vec<u8>>, lost: &AtomicU64) {
     let mut is_failing = false;
     while let Ok(line) = taken.recv() {
         let uncounted = lost.swap(0, Relaxed);
-        let before = if uncounted > 0 { self::line(&Lost { at: now(), lost: uncounted }) } else { Vec::new() };
+        let before = if uncounted > 0 {
+            self::line(&Lost {
+                at: now(),
+                lost: uncounted,
+            })
+        } else {
+            Vec::new()
+        };
         let written = file.write_all(&[before, line].concat());
         if written.is_err() {
             lost.fetch_add(uncounted + 1, Relaxed);
         }
         if let (Err(error), false) = (&written, is_failing) {
-            tracing::error!("the log of connections cannot be written, and goes on when it can: {error}");
+            tracing::error!(
+                "the log of connections cannot be written, and goes on when it can: {error}"
+            );
         }
         is_failing = written.is_err();
     }
     let uncounted = lost.load(Relaxed);
     if uncounted > 0 {
         // Whoever reads stderr has heard why, if this fails.
-        let _ = file.write_all(&self::line(&Lost { at: now(), lost: uncounted }));
+        let _ = file.write_all(&self::line(&Lost {
+            at: now(),
+            lost: uncounted,
+        }));
     }
 }
 
@@ -180,8 +205,11 @@ mod tests {
         let read = std::thread::spawn(move || std::io::read_to_string(reader).unwrap());
         drop(log);
         let text = read.join().unwrap();
-        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let (counts, mut lines): (Vec<Value>, Vec<Value>) = lines.partition(|line| line["lost"].is_u64());
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let (counts, mut lines): (Vec<Value>, Vec<Value>) =
+            lines.partition(|line| line["lost"].is_u64());
         let lost: u64 = counts.iter().filter_map(|line| line["lost"].as_u64()).sum();
         assert!(lost > 0);
         assert_eq!(lines.len() as u64 + lost, all);

@@ -39,7 +39,9 @@ pub(super) struct Player {
 
 impl std::fmt::Debug for Player {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Player").field("name", &self.name).finish_non_exhaustive()
+        out.debug_struct("Player")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -47,18 +49,37 @@ impl Script {
     /// Fails where there is no memory for one more.
     pub(super) fn play(&self, account: &Account) -> io::Result<Player> {
         let mut share = account.share();
-        share.try_grow(self.share.bytes()).map_err(io::Error::other)?;
-        let secrets = Secrets::new(self.variables.iter().cloned(), &self.redact).map_err(io::Error::other)?;
+        share
+            .try_grow(self.share.bytes())
+            .map_err(io::Error::other)?;
+        let secrets =
+            Secrets::new(self.variables.iter().cloned(), &self.redact).map_err(io::Error::other)?;
         let outline = Outline::of(self.recordings.iter().map(|recording| &recording.exchange));
-        let book = Arc::new(Book::of(self.recordings.clone(), self.noise.clone(), secrets));
-        let replay = Arc::new(Replay { book, outline, quiet: Duration::from_millis(TURN_QUIET_MS) });
-        Ok(Player { name: self.name.clone(), replay, told: Mutex::default(), _share: share })
+        let book = Arc::new(Book::of(
+            self.recordings.clone(),
+            self.noise.clone(),
+            secrets,
+        ));
+        let replay = Arc::new(Replay {
+            book,
+            outline,
+            quiet: Duration::from_millis(TURN_QUIET_MS),
+        });
+        Ok(Player {
+            name: self.name.clone(),
+            replay,
+            told: Mutex::default(),
+            _share: share,
+        })
     }
 }
 
 impl Player {
     pub(super) fn mode(&self) -> Mode {
-        Mode::Replay { replay: Arc::clone(&self.replay), on_miss: OnMiss::Fail }
+        Mode::Replay {
+            replay: Arc::clone(&self.replay),
+            on_miss: OnMiss::Fail,
+        }
     }
 }
 
@@ -72,11 +93,19 @@ impl Guarded for Player {
                 more += miss.times - before;
             } else if miss.times > before {
                 let why = match miss.why {
-                    Why::Used(_) => format!("all that the recording {} has of it was used", self.name),
+                    Why::Used(_) => {
+                        format!("all that the recording {} has of it was used", self.name)
+                    }
                     _ => format!("not in the recording {}", self.name),
                 };
                 let (target, times) = (miss.asked, miss.times - before);
-                let missed = Blocked { target, times, by: BTreeSet::new(), why: Some(why), rule: None };
+                let missed = Blocked {
+                    target,
+                    times,
+                    by: BTreeSet::new(),
+                    why: Some(why),
+                    rule: None,
+                };
                 blocked.push(Denied::Blocked(missed));
             }
         }

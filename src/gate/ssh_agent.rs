@@ -1,5 +1,6 @@
-//! The operator's ssh-agent as commands have it: they can list its keys, and have it sign what git signs. Nobody can log in
-//! with such a signature, since what ssh signs to log in is of another form.
+//! The operator's ssh-agent as commands have it: they can list its keys, and have it sign what git
+//! signs. Nobody can log in with such a signature, since what ssh signs to log in is of another
+//! form.
 //!
 //! Messages are those of draft-ietf-sshm-ssh-agent, signed data is of `PROTOCOL.sshsig` of OpenSSH.
 
@@ -31,8 +32,13 @@ const SIGNED_DATA: &[u8] = b"SSHSIG";
 const NAMESPACE: &[u8] = b"git";
 
 /// What git is told, so that `git commit -S` signs with the agent's first key (git-config(1)).
-pub const GIT_SIGNS: [(&str, &str); 2] =
-    [("gpg.format", "ssh"), ("gpg.ssh.defaultKeyCommand", "sh -c 'printf key:: && ssh-add -L'")];
+pub const GIT_SIGNS: [(&str, &str); 2] = [
+    ("gpg.format", "ssh"),
+    (
+        "gpg.ssh.defaultKeyCommand",
+        "sh -c 'printf key:: && ssh-add -L'",
+    ),
+];
 
 /// Answers commands until it is dropped.
 #[derive(Debug)]
@@ -43,24 +49,34 @@ pub struct SshAgent {
 }
 
 impl SshAgent {
-    /// Listens in the private directory for what the agent at the socket `agent` may be asked. Its threads have what the calling
-    /// thread has.
+    /// Listens in the private directory for what the agent at the socket `agent` may be asked. Its
+    /// threads have what the calling thread has.
     pub fn start(scratch: &Scratch, agent: PathBuf) -> io::Result<Self> {
         UnixStream::connect(&agent)?;
         let directory = scratch.make_in_home(DIRECTORY)?;
         // An address is shorter than a path can be (unix(7)).
-        let listener = UnixListener::bind(format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd()))?;
+        let listener =
+            UnixListener::bind(format!("/proc/self/fd/{}/{SOCKET}", directory.as_raw_fd()))?;
         let listening = listener.as_fd().try_clone_to_owned()?;
         let stat = statat(&directory, SOCKET, AtFlags::SYMLINK_NOFOLLOW)?;
         let path = scratch.path().join("home").join(DIRECTORY).join(SOCKET);
-        let file = Place { path: (&path).into(), dev: stat.st_dev, ino: stat.st_ino };
-        std::thread::Builder::new().name("ssh-agent".to_owned()).spawn(move || serve(&listener, &agent.into()))?;
+        let file = Place {
+            path: (&path).into(),
+            dev: stat.st_dev,
+            ino: stat.st_ino,
+        };
+        std::thread::Builder::new()
+            .name("ssh-agent".to_owned())
+            .spawn(move || serve(&listener, &agent.into()))?;
         Ok(Self { listening, file })
     }
 
     /// The variable that leads programs to it, where the private HOME is `home`.
     pub fn variable(home: &Path) -> (OsString, OsString) {
-        ("SSH_AUTH_SOCK".into(), home.join(DIRECTORY).join(SOCKET).into())
+        (
+            "SSH_AUTH_SOCK".into(),
+            home.join(DIRECTORY).join(SOCKET).into(),
+        )
     }
 }
 
@@ -78,7 +94,9 @@ fn serve(listener: &UnixListener, agent: &Arc<Path>) {
             continue;
         }
         let agent = Arc::clone(agent);
-        let _ = std::thread::Builder::new().name("ssh-agent".to_owned()).spawn(move || pass_on(command, &agent));
+        let _ = std::thread::Builder::new()
+            .name("ssh-agent".to_owned())
+            .spawn(move || pass_on(command, &agent));
     }
 }
 
@@ -130,7 +148,9 @@ fn to_be_signed(request: &[u8]) -> Option<&[u8]> {
 }
 
 fn is_of_git(data: &[u8]) -> bool {
-    data.strip_prefix(SIGNED_DATA).and_then(string).is_some_and(|(namespace, _)| namespace == NAMESPACE)
+    data.strip_prefix(SIGNED_DATA)
+        .and_then(string)
+        .is_some_and(|(namespace, _)| namespace == NAMESPACE)
 }
 
 /// A `string` of RFC 4251, section 5, and what follows it.
@@ -153,7 +173,15 @@ mod tests {
 
     #[test]
     fn keys_are_listed_and_what_git_signs_is_signed_and_nothing_else_is_passed_on() {
-        let data = |namespace: &[u8]| [SIGNED_DATA, &framed(namespace), &framed(b""), &framed(b"sha512")].concat();
+        let data = |namespace: &[u8]| {
+            [
+                SIGNED_DATA,
+                &framed(namespace),
+                &framed(b""),
+                &framed(b"sha512"),
+            ]
+            .concat()
+        };
         // What ssh signs to log in begins with the identifier of the session: RFC 4252, section 7.
         let login = [&*framed(&[7; 32]), &[50], &framed(b"me")].concat();
         let cases: &[(&[u8], bool)] = &[
@@ -165,7 +193,10 @@ mod tests {
             (&signing(&data(b"git"), &[0; 5]), false),
             (&signing(&login, &[0; 4]), false),
             (&signing(b"SSHSIG", &[0; 4]), false),
-            (&signing(&[SIGNED_DATA, &[0, 0, 0, 9], b"git"].concat(), &[0; 4]), false),
+            (
+                &signing(&[SIGNED_DATA, &[0, 0, 0, 9], b"git"].concat(), &[0; 4]),
+                false,
+            ),
             // Lock, remove all, add a key, an extension.
             (&[22, 0, 0, 0, 0], false),
             (&[19], false),

@@ -1,4 +1,5 @@
-//! Makes programs trust an authority: files in the TMPDIR of commands, and the variables that lead programs to them.
+//! Makes programs trust an authority: files in the TMPDIR of commands, and the variables that lead
+//! programs to them.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,7 +12,8 @@ use crate::sandbox::{Scratch, SharedDirectory};
 /// What begins the name of the directory of such files.
 const KIND: &str = "certificates";
 
-/// The variable of which Java takes options that nobody gave it ("JVM Tool Interface", 1.2: `JAVA_TOOL_OPTIONS`).
+/// The variable of which Java takes options that nobody gave it ("JVM Tool Interface", 1.2:
+/// `JAVA_TOOL_OPTIONS`).
 pub const JAVA_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
 /// Where commands have files, and what is told to Java there.
@@ -34,7 +36,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Puts the files there. `system` are the authorities that programs trust beside this one, as PEM.
+    /// Puts the files there. `system` are the authorities that programs trust beside this one, as
+    /// PEM.
     pub fn show(place: TrustPlace<'_>, authority: &Authority, system: &[u8]) -> io::Result<Self> {
         let files = [
             ("bundle.pem", authority.bundle(system)),
@@ -42,9 +45,19 @@ impl Trust {
             ("java.p12", authority.trust_store(system)),
         ];
         let shown = place.scratch.lend(KIND)?;
-        files.iter().try_for_each(|(name, bytes)| shown.put(name, bytes))?;
-        let java_options = place.java_options.filter(|options| !options.is_empty()).map(OsStr::to_owned);
-        Ok(Self { tmp: place.tmp.to_owned(), java_options, files, shown: Mutex::new(shown) })
+        files
+            .iter()
+            .try_for_each(|(name, bytes)| shown.put(name, bytes))?;
+        let java_options = place
+            .java_options
+            .filter(|options| !options.is_empty())
+            .map(OsStr::to_owned);
+        Ok(Self {
+            tmp: place.tmp.to_owned(),
+            java_options,
+            files,
+            shown: Mutex::new(shown),
+        })
     }
 
     /// All authorities, as PEM.
@@ -52,21 +65,39 @@ impl Trust {
         &self.files[0].1
     }
 
-    /// The variables. A command owns the files, so they are put there anew if they are not as they were.
+    /// The variables. A command owns the files, so they are put there anew if they are not as they
+    /// were.
     pub fn environment(&self) -> io::Result<Vec<(OsString, OsString)>> {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_good =
-            |(name, bytes): &(&str, Vec<u8>)| shown.read(name, 0, bytes.len() + 1).is_ok_and(|read| read == *bytes);
+        let is_good = |(name, bytes): &(&str, Vec<u8>)| {
+            shown
+                .read(name, 0, bytes.len() + 1)
+                .is_ok_and(|read| read == *bytes)
+        };
         if !self.files.iter().all(is_good) {
             let again = shown.another(KIND)?;
-            self.files.iter().try_for_each(|(name, bytes)| again.put(name, bytes))?;
+            self.files
+                .iter()
+                .try_for_each(|(name, bytes)| again.put(name, bytes))?;
             *shown = again;
         }
-        let path = |at: usize| self.tmp.join(shown.name()).join(self.files[at].0).to_string_lossy().into_owned();
+        let path = |at: usize| {
+            self.tmp
+                .join(shown.name())
+                .join(self.files[at].0)
+                .to_string_lossy()
+                .into_owned()
+        };
         let (bundle, authority, java) = (path(0), path(1), path(2));
-        let files = TrustFiles { bundle: &bundle, authority: &authority, java: &java };
-        let mut variables: Vec<(OsString, OsString)> =
-            environment(files).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let files = TrustFiles {
+            bundle: &bundle,
+            authority: &authority,
+            java: &java,
+        };
+        let mut variables: Vec<(OsString, OsString)> = environment(files)
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
         if let Some(before) = &self.java_options {
             behind_java_options(&mut variables, before);
         }
@@ -74,10 +105,13 @@ impl Trust {
     }
 }
 
-/// Options of Java that the command has anyway stay, before those that it is told: of two properties of one name the later
-/// one counts.
+/// Options of Java that the command has anyway stay, before those that it is told: of two
+/// properties of one name the later one counts.
 fn behind_java_options(variables: &mut [(OsString, OsString)], before: &OsStr) {
-    for (_, value) in variables.iter_mut().filter(|(name, _)| name == JAVA_OPTIONS) {
+    for (_, value) in variables
+        .iter_mut()
+        .filter(|(name, _)| name == JAVA_OPTIONS)
+    {
         let mut whole = before.to_owned();
         whole.push(" ");
         whole.push(&*value);
@@ -86,7 +120,10 @@ fn behind_java_options(variables: &mut [(OsString, OsString)], before: &OsStr) {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "a test spoils files as a command does")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test spoils files as a command does"
+)]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
@@ -96,7 +133,11 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(parent.path()).unwrap();
         let tmp = scratch.path().join("tmp");
-        let place = TrustPlace { scratch: &scratch, tmp: &tmp, java_options: Some(OsStr::new("-ea")) };
+        let place = TrustPlace {
+            scratch: &scratch,
+            tmp: &tmp,
+            java_options: Some(OsStr::new("-ea")),
+        };
         let trust = Trust::show(place, &Authority::new().unwrap(), b"").unwrap();
         let value = |name: &str| {
             let variables = trust.environment().unwrap();

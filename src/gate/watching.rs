@@ -44,7 +44,10 @@ pub struct Origin {
 impl Origin {
     /// Of what this thread starts.
     pub fn of(title: &str) -> Self {
-        Self { title: title.to_owned(), caller: Touched::current().and_then(|touched| touched.caller()) }
+        Self {
+            title: title.to_owned(),
+            caller: Touched::current().and_then(|touched| touched.caller()),
+        }
     }
 }
 
@@ -64,10 +67,14 @@ pub struct Watch {
 
 impl Watch {
     pub fn decided(&self, decision: &Decision<'_>) {
-        self.watchers.iter().for_each(|watcher| watcher.decided(&self.origin, decision));
+        self.watchers
+            .iter()
+            .for_each(|watcher| watcher.decided(&self.origin, decision));
     }
 
     pub fn unresolved(&self, name: &str, why: &io::Error) {
-        self.watchers.iter().for_each(|watcher| watcher.unresolved(name, why));
+        self.watchers
+            .iter()
+            .for_each(|watcher| watcher.unresolved(name, why));
     }
 }

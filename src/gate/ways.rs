@@ -1,4 +1,5 @@
-//! The ways out of one command: what its interception hands over, who decides about it, and who makes its connections.
+//! The ways out of one command: what its interception hands over, who decides about it, and who
+//! makes its connections.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -43,9 +44,24 @@ impl Ways {
     /// With the sockets that its connections and its questions of names arrive at.
     pub fn new(mut interception: Interception, out: Out) -> io::Result<(Arc<Self>, Sockets)> {
         let taken = interception.sockets().ok_or(io::ErrorKind::NotConnected)?;
-        let tcp = [Some(taken.tcp_4), taken.tcp_6].into_iter().flatten().map(Into::into).collect();
-        let udp = [Some(taken.udp_4), taken.udp_6].into_iter().flatten().map(Into::into).collect();
-        Ok((Arc::new(Self { interception, out }), Sockets { tcp, udp, ..Sockets::default() }))
+        let tcp = [Some(taken.tcp_4), taken.tcp_6]
+            .into_iter()
+            .flatten()
+            .map(Into::into)
+            .collect();
+        let udp = [Some(taken.udp_4), taken.udp_6]
+            .into_iter()
+            .flatten()
+            .map(Into::into)
+            .collect();
+        Ok((
+            Arc::new(Self { interception, out }),
+            Sockets {
+                tcp,
+                udp,
+                ..Sockets::default()
+            },
+        ))
     }
 
     /// Has this runtime hear what the interception says, until it says no more.
@@ -69,14 +85,21 @@ impl Ways {
 }
 
 /// Tells when there is something to be read from a socket.
-#[expect(deprecated, reason = "what takes its place is unsafe; an owned descriptor is what it asks for")]
+#[expect(
+    deprecated,
+    reason = "what takes its place is unsafe; an owned descriptor is what it asks for"
+)]
 pub(super) fn watched(socket: BorrowedFd<'_>) -> io::Result<AsyncFd<OwnedFd>> {
     // That there is room is no news: it would wake a thread whenever the other side reads.
     AsyncFd::with_interest(socket.try_clone_to_owned()?, Interest::READABLE)
 }
 
 fn attempt(flow: Flow) -> Attempt {
-    Attempt { key: flow.mark.key(), to: flow.to, by: flow.by }
+    Attempt {
+        key: flow.mark.key(),
+        to: flow.to,
+        by: flow.by,
+    }
 }
 
 impl Wires for Ways {
@@ -88,11 +111,14 @@ impl Wires for Ways {
     }
 
     fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt> {
-        self.interception.destination(accepted_local, peer).map(attempt)
+        self.interception
+            .destination(accepted_local, peer)
+            .map(attempt)
     }
 
     fn on_attempt(&self, told: Box<dyn Fn(Attempt, Option<OwnedFd>) + Send + Sync>) {
-        self.interception.on_flow(move |flow, dialed| told(attempt(flow), dialed));
+        self.interception
+            .on_flow(move |flow, dialed| told(attempt(flow), dialed));
     }
 
     fn on_given_up(&self, told: Box<dyn Fn(u64) + Send + Sync>) {
@@ -112,8 +138,14 @@ impl Wires for Ways {
     }
 
     fn datagrams_to(&self, to: SocketAddr) -> io::Result<UdpSocket> {
-        let Out::ByRule(_) = &self.out else { return Err(io::ErrorKind::PermissionDenied.into()) };
-        let from: IpAddr = if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let Out::ByRule(_) = &self.out else {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        };
+        let from: IpAddr = if to.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            Ipv6Addr::UNSPECIFIED.into()
+        };
         let socket = UdpSocket::bind((from, 0))?;
         socket.connect(to)?;
         Ok(socket)
@@ -135,7 +167,9 @@ impl Wires for Ways {
 
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         match &self.out {
-            Out::Nothing | Out::AsCommands { resolves: false } => Err(io::ErrorKind::NotFound.into()),
+            Out::Nothing | Out::AsCommands { resolves: false } => {
+                Err(io::ErrorKind::NotFound.into())
+            }
             Out::AsCommands { resolves: true } | Out::AsServer => addresses(name),
             Out::ByRule(door) => addresses(name).inspect_err(|why| door.unresolved(name, why)),
         }
@@ -144,8 +178,17 @@ impl Wires for Ways {
 
 /// A connection on its way, which does not block.
 fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
-    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    let family = if to.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let socket = socket_with(
+        family,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )?;
     match connect(&socket, &to) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
         Err(errno) => Err(errno.into()),

@@ -1,8 +1,8 @@
 //! Undoing on a mount that is not the store's, into which nothing can be renamed or linked.
 //!
-//! What is to stand elsewhere again waits under a name of its own in a directory beside it. What is new goes name by name, a copy of
-//! each in the store. The one thing that is not restored: a hard link between a file that comes back as a copy and names that the call
-//! did not touch.
+//! What is to stand elsewhere again waits under a name of its own in a directory beside it. What is
+//! new goes name by name, a copy of each in the store. The one thing that is not restored: a hard
+//! link between a file that comes back as a copy and names that the call did not touch.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -74,7 +74,9 @@ impl Undo<'_> {
         }
         let stage = self.next_stage(at)?;
         self.recorder.links(at, stage.at())?;
-        let linked = with_access(stage.at().dir, || object::link(at.dir, at.name, stage.at().dir, stage.at().name));
+        let linked = with_access(stage.at().dir, || {
+            object::link(at.dir, at.name, stage.at().dir, stage.at().name)
+        });
         linked.map_err(self.failed(at, "linking to it"))?;
         self.staged.entry(stat.id).or_default().push(stage);
         Ok(())
@@ -83,7 +85,9 @@ impl Undo<'_> {
     /// Removes what is new, and keeps all of it.
     fn remove_apart(&mut self, at: At<'_>, depth: usize) -> Result<(), JournalError> {
         if depth > JOURNAL_DEPTH {
-            return Err(JournalError::TooDeep { path: self.recorder.shown(at).into() });
+            return Err(JournalError::TooDeep {
+                path: self.recorder.shown(at).into(),
+            });
         }
         let failed = || self.failed(at, "taking it away");
         let mut flags = AtFlags::empty();
@@ -91,20 +95,33 @@ impl Undo<'_> {
             flags = AtFlags::REMOVEDIR;
             let path = at.path.join(at.name);
             for name in with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
-                let at = At { dir: dir.as_fd(), name: &name, root: at.root, path: &path, seen: None };
+                let at = At {
+                    dir: dir.as_fd(),
+                    name: &name,
+                    root: at.root,
+                    path: &path,
+                    seen: None,
+                };
                 self.remove_apart(at, depth + 1)?;
             }
         }
         self.recorder.loses(at)?;
-        with_access(at.dir, || unlinkat(at.dir, at.name, flags)).map_err(self.failed(at, "taking it away"))
+        with_access(at.dir, || unlinkat(at.dir, at.name, flags))
+            .map_err(self.failed(at, "taking it away"))
     }
 
-    /// Puts an object back that waits, or that was put back by another name. `false` if there is none.
+    /// Puts an object back that waits, or that was put back by another name. `false` if there is
+    /// none.
     pub(super) fn put_staged(&mut self, at: At<'_>, id: Id) -> Result<bool, JournalError> {
-        let placed = self.placed.get(&id).or_else(|| self.staged.get(&id).and_then(|all| all.first()));
-        let Some(source) = placed else { return Ok(false) };
-        let Some(found) =
-            object::stat(source.at().dir, source.at().name).map_err(self.failed(at, "putting it back"))?
+        let placed = self
+            .placed
+            .get(&id)
+            .or_else(|| self.staged.get(&id).and_then(|all| all.first()));
+        let Some(source) = placed else {
+            return Ok(false);
+        };
+        let Some(found) = object::stat(source.at().dir, source.at().name)
+            .map_err(self.failed(at, "putting it back"))?
         else {
             return Ok(false);
         };
@@ -112,12 +129,16 @@ impl Undo<'_> {
         if found.is_dir() {
             self.recorder.renames(source.at(), at, false)?;
             // That directory may have its time back already.
-            let time = stat_of(source.at().dir).map_err(self.failed(at, "putting it back"))?.mtime;
+            let time = stat_of(source.at().dir)
+                .map_err(self.failed(at, "putting it back"))?
+                .mtime;
             self.rename(source.at(), at)?;
             object::set_mtime(source.at().dir, time).map_err(self.failed(at, "putting it back"))?;
         } else {
             self.recorder.links(source.at(), at)?;
-            let linked = with_access(at.dir, || object::link(source.at().dir, source.at().name, at.dir, at.name));
+            let linked = with_access(at.dir, || {
+                object::link(source.at().dir, source.at().name, at.dir, at.name)
+            });
             linked.map_err(self.failed(at, "putting it back"))?;
         }
         Ok(true)
@@ -129,7 +150,9 @@ impl Undo<'_> {
             for stage in stages.iter().filter(|_| self.back.contains(&id)) {
                 let at = stage.at();
                 let gone = stat_of(at.dir).and_then(|dir| {
-                    with_access(at.dir, || object::there(unlinkat(at.dir, at.name, AtFlags::empty())))?;
+                    with_access(at.dir, || {
+                        object::there(unlinkat(at.dir, at.name, AtFlags::empty()))
+                    })?;
                     object::set_mtime(at.dir, dir.mtime)
                 });
                 gone.map_err(self.failed(at, "letting go of it"))?;

@@ -1,4 +1,5 @@
-//! Digests of large files that are opened for appending: only their length is kept, so the end of the entry compares the rest.
+//! Digests of large files that are opened for appending: only their length is kept, so the end of
+//! the entry compares the rest.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
@@ -20,7 +21,9 @@ pub(super) type Digests = HashMap<Id, Digest>;
 pub(super) fn digest(file: impl AsFd, size: u64) -> Result<Option<Digest>, Errno> {
     let (mut sum, mut part, mut at) = (Sha256::new(), vec![0; CHUNK_BYTES], 0);
     while at < size {
-        let most = usize::try_from(size - at).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+        let most = usize::try_from(size - at)
+            .unwrap_or(CHUNK_BYTES)
+            .min(CHUNK_BYTES);
         let got = pread(&file, &mut part[..most], at)?;
         if got == 0 {
             return Ok(None);

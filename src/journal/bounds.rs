@@ -21,18 +21,24 @@ pub struct Bounds {
 }
 
 impl Store {
-    /// Removes what can never be within the bounds, then the oldest entries until the rest is. The entries that are gone.
+    /// Removes what can never be within the bounds, then the oldest entries until the rest is. The
+    /// entries that are gone.
     pub fn keep_within(&self, bounds: Bounds) -> Result<Vec<u64>, JournalError> {
         let lock = self.lock()?;
         let mut ended = Vec::new();
         for number in self.numbers()? {
-            // An undo knows what older entries need to be undone, so none is removed before those are.
-            let Some(end) = self.ended(number)? else { break };
+            // An undo knows what older entries need to be undone, so none is removed before those
+            // are.
+            let Some(end) = self.ended(number)? else {
+                break;
+            };
             ended.push((number, end));
         }
         let fitting = ended.iter().filter(|(_, end)| end.bytes <= bounds.bytes);
         let mut bytes: u64 = fitting.fold(0, |sum, (_, end)| sum.saturating_add(end.bytes));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let (mut gone, mut files) = (Vec::new(), None);
         for (number, end) in ended {
             let time = Duration::from_nanos(end.time.try_into().unwrap_or(0));
@@ -43,16 +49,28 @@ impl Store {
             if files.is_none() {
                 files = Some(self.files()?);
             }
-            self.remove(number, files.as_mut().and_then(|files| files.remove(&number)).unwrap_or_default())?;
+            self.remove(
+                number,
+                files
+                    .as_mut()
+                    .and_then(|files| files.remove(&number))
+                    .unwrap_or_default(),
+            )?;
             bytes = bytes.saturating_sub(if fits { end.bytes } else { 0 });
             gone.push(number);
         }
         if let Some(last) = gone.last() {
             // Behind the last number that was given.
             let last = self.numbers()?.first().map_or(*last, |first| first - 1);
-            let noted = lock.write_all_at(format!("{last:0NUMBER_DIGITS$}").as_bytes(), NUMBER_DIGITS as u64);
+            let noted = lock.write_all_at(
+                format!("{last:0NUMBER_DIGITS$}").as_bytes(),
+                NUMBER_DIGITS as u64,
+            );
             let what = || format!("{}: noting what is gone", self.shown.display());
-            noted.map_err(|source| JournalError::Io { what: what(), source })?;
+            noted.map_err(|source| JournalError::Io {
+                what: what(),
+                source,
+            })?;
         }
         Ok(gone)
     }
@@ -61,13 +79,21 @@ impl Store {
     pub fn gone(&self) -> Option<u64> {
         let lock = object::open_file(&self.dir, OsStr::new("lock"), OFlags::RDONLY).ok()??;
         let mut digits = [0; NUMBER_DIGITS];
-        File::from(lock).read_exact_at(&mut digits, NUMBER_DIGITS as u64).ok()?;
-        std::str::from_utf8(&digits).ok()?.parse().ok().filter(|gone| *gone > 0)
+        File::from(lock)
+            .read_exact_at(&mut digits, NUMBER_DIGITS as u64)
+            .ok()?;
+        std::str::from_utf8(&digits)
+            .ok()?
+            .parse()
+            .ok()
+            .filter(|gone| *gone > 0)
     }
 
     /// How an entry ended; `None` while it is made.
     fn ended(&self, number: u64) -> Result<Option<End>, JournalError> {
-        let Some(log) = self.open_log(number)? else { return Ok(None) };
+        let Some(log) = self.open_log(number)? else {
+            return Ok(None);
+        };
         log::end(&log).map_err(|source| JournalError::Io {
             what: format!("{}: looking at its end", self.log_path(number).display()),
             source,

@@ -1,4 +1,5 @@
-//! What one call changes: an entry that begins with the first change, and is told of each before it is made.
+//! What one call changes: an entry that begins with the first change, and is told of each before it
+//! is made.
 
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::Path;
@@ -39,9 +40,18 @@ pub struct Journal {
 
 impl Journal {
     pub fn new(store: Store, bounds: Bounds) -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since_epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let begun = i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX);
-        Self { store, bounds, begun, freezes: false, mended: OnceLock::new(), since: Mutex::new(Since::now()) }
+        Self {
+            store,
+            bounds,
+            begun,
+            freezes: false,
+            mended: OnceLock::new(),
+            since: Mutex::new(Since::now()),
+        }
     }
 
     /// The same, and what runs outside stays as it is.
@@ -58,7 +68,8 @@ impl Journal {
         self.bounds
     }
 
-    /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits for it. What went wrong.
+    /// Mends what a crash left, and lets go of what is too old, once; whoever comes meanwhile waits
+    /// for it. What went wrong.
     pub fn mend(&self) -> Result<(), &str> {
         let mend = || {
             self.mend_entries()?;
@@ -66,7 +77,10 @@ impl Journal {
         };
         let failed = |error: JournalError| match error {
             JournalError::Damaged { .. } => match self.store.set_aside() {
-                Ok(aside) => format!("{error}; it is in `{}` now, and the next start begins anew", aside.display()),
+                Ok(aside) => format!(
+                    "{error}; it is in `{}` now, and the next start begins anew",
+                    aside.display()
+                ),
                 Err(other) => format!("{error}; it could not be set aside: {other}"),
             },
             error => error.to_string(),
@@ -90,12 +104,17 @@ impl Journal {
         let mended = self.store.recover()?;
         for number in mended.iter().chain(unsettled) {
             for path in self.store.spare_protected(*number)? {
-                tracing::warn!("`{}` is protected: what a killed command put there was moved aside", path.display());
+                tracing::warn!(
+                    "`{}` is protected: what a killed command put there was moved aside",
+                    path.display()
+                );
             }
             if self.freezes
                 && let Some(failed) = self.settle_entry(*number).failed
             {
-                tracing::warn!("what a killed command changed of what runs outside still stands: {failed}");
+                tracing::warn!(
+                    "what a killed command changed of what runs outside still stands: {failed}"
+                );
             }
         }
         self.take_back(&mended)?;
@@ -108,8 +127,15 @@ impl Journal {
         let places = self.store.not_kept(entry);
         let first = self.store.path(places.first()?);
         let more = places.len() - 1;
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        Some(format!("what was in `{}`{more}: it was too large, could not be read, or found no room", first.display()))
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "what was in `{}`{more}: it was too large, could not be read, or found no room",
+            first.display()
+        ))
     }
 
     /// Of what was to be done whole or not at all, nothing is done if it was interrupted.
@@ -118,18 +144,26 @@ impl Journal {
             let entry = self.store.entry_with(*number, Memory::Overdrawn)?;
             if entry.kind == Kind::AtomicCall {
                 // Where somebody has changed it since, it stays.
-                let options = Options { memory: Memory::Overdrawn, ..Options::default() };
+                let options = Options {
+                    memory: Memory::Overdrawn,
+                    ..Options::default()
+                };
                 self.store.undo(&[*number], &entry.title, options)?;
             }
         }
         Ok(())
     }
 
-    /// Looks for the oldest entries now and then: that reads the end of each. Whether the entry itself is kept, or why not.
+    /// Looks for the oldest entries now and then: that reads the end of each. Whether the entry
+    /// itself is kept, or why not.
     pub fn keep(&self, entry: &Entry) -> Result<(), String> {
         let [bytes, most] = [entry.bytes(), self.bounds.bytes].map(|bytes| bytes >> 20);
         let fits = entry.bytes() <= self.bounds.bytes;
-        let kept = if fits { Ok(()) } else { Err(format!("it takes {bytes} MiB, and --undo-mib is {most}")) };
+        let kept = if fits {
+            Ok(())
+        } else {
+            Err(format!("it takes {bytes} MiB, and --undo-mib is {most}"))
+        };
         {
             let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
             since.bytes += entry.bytes();
@@ -156,10 +190,18 @@ impl Journal {
     fn settle_changes(&self, number: u64, changes: &[(Place, Change)]) -> Settled {
         let FoundOutside { all, by } = match self.store.outside(number, changes) {
             Ok(found) => found,
-            Err(error) => return Settled { failed: Some(error.to_string()), ..Settled::none() },
+            Err(error) => {
+                return Settled {
+                    failed: Some(error.to_string()),
+                    ..Settled::none()
+                };
+            }
         };
         if all.is_empty() || !self.freezes() {
-            return Settled { outside: all, ..Settled::none() };
+            return Settled {
+                outside: all,
+                ..Settled::none()
+            };
         }
         let paths: Vec<Place> = by.into_iter().collect();
         let options = Options {
@@ -172,12 +214,25 @@ impl Journal {
         let undone = self.store.undo(&[number], PUTS_BACK, options);
         let failed = match undone {
             Ok(undone) => match undone.conflicts.first() {
-                None => return Settled { put_back: all, ..Settled::none() },
-                Some(conflict) => format!("{}: {}", self.store.path(&conflict.place).display(), conflict.why),
+                None => {
+                    return Settled {
+                        put_back: all,
+                        ..Settled::none()
+                    };
+                }
+                Some(conflict) => format!(
+                    "{}: {}",
+                    self.store.path(&conflict.place).display(),
+                    conflict.why
+                ),
             },
             Err(error) => error.to_string(),
         };
-        Settled { outside: all, failed: Some(failed), ..Settled::none() }
+        Settled {
+            outside: all,
+            failed: Some(failed),
+            ..Settled::none()
+        }
     }
 
     /// The same of what is known by its number alone.
@@ -185,7 +240,10 @@ impl Journal {
         match self.store.ended_entry(number) {
             Ok(None) => Settled::none(),
             Ok(Some(ended)) => self.settle(number, &self.store.changes(&ended.entry)),
-            Err(error) => Settled { failed: Some(error.to_string()), ..Settled::none() },
+            Err(error) => Settled {
+                failed: Some(error.to_string()),
+                ..Settled::none()
+            },
         }
     }
 }
@@ -199,7 +257,10 @@ struct Since {
 
 impl Since {
     fn now() -> Self {
-        Self { swept: Instant::now(), bytes: 0 }
+        Self {
+            swept: Instant::now(),
+            bytes: 0,
+        }
     }
 }
 
@@ -265,7 +326,11 @@ impl<'a> Changes<'a> {
                 recorder: None,
                 lost: None,
                 skipped: false,
-                by_commands: ByCommands { number: None, fault: None, settled: Settled::none() },
+                by_commands: ByCommands {
+                    number: None,
+                    fault: None,
+                    settled: Settled::none(),
+                },
                 elsewhere: None,
             }),
         }
@@ -276,7 +341,8 @@ impl<'a> Changes<'a> {
         Self::new(None, "")
     }
 
-    /// All of it is to be done, or nothing: what a crash interrupts is taken back at the next start. Said before the first change.
+    /// All of it is to be done, or nothing: what a crash interrupts is taken back at the next
+    /// start. Said before the first change.
     pub fn are_atomic(&self) {
         self.is_atomic.store(true, Ordering::Relaxed);
     }
@@ -297,15 +363,24 @@ impl<'a> Changes<'a> {
         self.note(&[(dir, place)], |recorder, at| recorder.makes_way(at[0]))
     }
 
-    /// This file is about to stand under the name: fails where what runs outside is to stay as it is.
+    /// This file is about to stand under the name: fails where what runs outside is to stay as it
+    /// is.
     pub fn puts(&self, file: BorrowedFd<'_>, place: &Path) -> Result<(), JournalError> {
         self.frozen(|store| Some(store.outside_if_put(file, &store.place(place)?)))
     }
 
     /// As [`Recorder::renames`], to a name that is free.
-    pub fn renames(&self, from: (BorrowedFd<'_>, &Path), to: (BorrowedFd<'_>, &Path)) -> Result<(), JournalError> {
-        self.frozen(|store| Some(store.outside_if_moved(&store.place(from.1)?, store.place(to.1).as_ref())))?;
-        self.note(&[from, to], |recorder, at| recorder.renames(at[0], at[1], false))
+    pub fn renames(
+        &self,
+        from: (BorrowedFd<'_>, &Path),
+        to: (BorrowedFd<'_>, &Path),
+    ) -> Result<(), JournalError> {
+        self.frozen(|store| {
+            Some(store.outside_if_moved(&store.place(from.1)?, store.place(to.1).as_ref()))
+        })?;
+        self.note(&[from, to], |recorder, at| {
+            recorder.renames(at[0], at[1], false)
+        })
     }
 
     fn frozen(
@@ -313,8 +388,15 @@ impl<'a> Changes<'a> {
         look: impl FnOnce(&Store) -> Option<Result<Vec<Outside>, JournalError>>,
     ) -> Result<(), JournalError> {
         let journal = self.journal.filter(|journal| journal.freezes);
-        let changed = journal.and_then(|journal| look(&journal.store)).transpose()?.unwrap_or_default();
-        if changed.is_empty() { Ok(()) } else { Err(JournalError::Frozen { changed }) }
+        let changed = journal
+            .and_then(|journal| look(&journal.store))
+            .transpose()?
+            .unwrap_or_default();
+        if changed.is_empty() {
+            Ok(())
+        } else {
+            Err(JournalError::Frozen { changed })
+        }
     }
 
     fn note(
@@ -322,19 +404,37 @@ impl<'a> Changes<'a> {
         spots: &[(BorrowedFd<'_>, &Path)],
         tell: impl FnOnce(&mut Recorder, &[At<'_>]) -> Result<(), JournalError>,
     ) -> Result<(), JournalError> {
-        let Some(journal) = self.journal else { return Ok(()) };
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
         let keeping = &journal.store.keeping;
         let mut ats = Vec::with_capacity(spots.len());
         for &(dir, place) in spots {
-            let below = |(index, root): (usize, &super::Root)| Some((index, place.strip_prefix(&root.shown).ok()?));
+            let below = |(index, root): (usize, &super::Root)| {
+                Some((index, place.strip_prefix(&root.shown).ok()?))
+            };
             // Nothing else may be written to.
-            let Some((root, path)) = journal.store.roots.iter().enumerate().find_map(below) else { return Ok(()) };
-            let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-            if keeping.skips.as_ref().is_some_and(|skips| skips(root, path)) {
+            let Some((root, path)) = journal.store.roots.iter().enumerate().find_map(below) else {
+                return Ok(());
+            };
+            let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+                return Ok(());
+            };
+            if keeping
+                .skips
+                .as_ref()
+                .is_some_and(|skips| skips(root, path))
+            {
                 self.noted().skipped = true;
                 return Ok(());
             }
-            ats.push(At { dir, name, root, path: above, seen: None });
+            ats.push(At {
+                dir,
+                name,
+                root,
+                path: above,
+                seen: None,
+            });
         }
         let mut noted = self.noted();
         let number = noted.by_commands.number;
@@ -343,11 +443,20 @@ impl<'a> Changes<'a> {
         }
         let is_atomic = self.is_atomic.load(Ordering::Relaxed);
         let begin = || {
-            if is_atomic { journal.store.begin_atomic(self.title) } else { journal.store.begin_in(number, self.title) }
+            if is_atomic {
+                journal.store.begin_atomic(self.title)
+            } else {
+                journal.store.begin_in(number, self.title)
+            }
         };
-        let told = noted.recorder(begin).and_then(|recorder| tell(recorder, &ats));
+        let told = noted
+            .recorder(begin)
+            .and_then(|recorder| tell(recorder, &ats));
         match told {
-            Err(error) if keeping.when_full == WhenFull::Drop && !matches!(error, JournalError::Moved { .. }) => {
+            Err(error)
+                if keeping.when_full == WhenFull::Drop
+                    && !matches!(error, JournalError::Moved { .. }) =>
+            {
                 noted.lost.get_or_insert_with(|| error.to_string());
                 Ok(())
             }
@@ -364,7 +473,8 @@ impl<'a> Changes<'a> {
         self.title
     }
 
-    /// A command of the call goes on with the entry until it comes back. Its number, if it has begun.
+    /// A command of the call goes on with the entry until it comes back. Its number, if it has
+    /// begun.
     pub fn lend(&self) -> Option<u64> {
         let mut noted = self.noted();
         if let (Some(recorder), Some(journal)) = (noted.recorder.take(), self.journal) {
@@ -384,7 +494,11 @@ impl<'a> Changes<'a> {
         noted.by_commands = ByCommands {
             number,
             fault: before.fault.or(fault),
-            settled: if is_same { settled.after_parts(before.settled) } else { settled.after(before.settled) },
+            settled: if is_same {
+                settled.after_parts(before.settled)
+            } else {
+                settled.after(before.settled)
+            },
         };
     }
 
@@ -399,41 +513,90 @@ impl<'a> Changes<'a> {
 
     /// Ends the entry. One that has changed nothing is not kept.
     pub fn end(&self) -> Ended {
-        let Noted { recorder, lost, skipped, by_commands, elsewhere } = std::mem::take(&mut *self.noted());
-        let Some(journal) = self.journal else { return Ended::default() };
+        let Noted {
+            recorder,
+            lost,
+            skipped,
+            by_commands,
+            elsewhere,
+        } = std::mem::take(&mut *self.noted());
+        let Some(journal) = self.journal else {
+            return Ended::default();
+        };
         let skipped = skipped.then(|| SKIPPED.to_owned());
         let lost = lost.or(skipped);
         // How it was settled, or what was before that is still to be done.
         let (number, ended, settled) = match (recorder, elsewhere, by_commands) {
-            (None, Some(made), _) => return Ended { lost: lost.or(made.lost), ..made },
+            (None, Some(made), _) => {
+                return Ended {
+                    lost: lost.or(made.lost),
+                    ..made
+                };
+            }
             (Some(recorder), _, before) => {
                 let number = recorder.number();
-                let ended = journal.store.end_if_changed(recorder).map(|entry| entry.map(EndedEntry::from));
+                let ended = journal
+                    .store
+                    .end_if_changed(recorder)
+                    .map(|entry| entry.map(EndedEntry::from));
                 (number, ended, Err(before.settled))
             }
-            (None, None, ByCommands { number: Some(number), settled, .. }) => {
-                (number, journal.store.ended_entry(number), Ok(settled))
+            (
+                None,
+                None,
+                ByCommands {
+                    number: Some(number),
+                    settled,
+                    ..
+                },
+            ) => (number, journal.store.ended_entry(number), Ok(settled)),
+            (None, None, by_commands) => {
+                return Ended {
+                    lost,
+                    settled: by_commands.settled,
+                    ..Ended::default()
+                };
             }
-            (None, None, by_commands) => return Ended { lost, settled: by_commands.settled, ..Ended::default() },
         };
         match ended {
-            Ok(None) => Ended { lost, settled: settled.unwrap_or_else(|before| before), ..Ended::default() },
+            Ok(None) => Ended {
+                lost,
+                settled: settled.unwrap_or_else(|before| before),
+                ..Ended::default()
+            },
             Ok(Some(ended)) => {
                 let entry = &ended.entry;
                 let changes = journal.store.changes(entry);
-                let settled = settled.unwrap_or_else(|before| journal.settle(number, &changes).after_parts(before));
+                let settled = settled
+                    .unwrap_or_else(|before| journal.settle(number, &changes).after_parts(before));
                 match journal.keep(entry) {
                     Ok(()) => {
                         let lost = lost.or_else(|| journal.not_kept(entry));
-                        Ended { number: Some(number), changes, lost, settled }
+                        Ended {
+                            number: Some(number),
+                            changes,
+                            lost,
+                            settled,
+                        }
                     }
-                    Err(why) => Ended { number: None, changes, lost: Some(why), settled },
+                    Err(why) => Ended {
+                        number: None,
+                        changes,
+                        lost: Some(why),
+                        settled,
+                    },
                 }
             }
             // What was noted is on the disk.
             Err(error) => {
-                let lost = Some(format!("{error}; the server ends this entry when it starts again"));
-                Ended { number: Some(number), lost, ..Ended::default() }
+                let lost = Some(format!(
+                    "{error}; the server ends this entry when it starts again"
+                ));
+                Ended {
+                    number: Some(number),
+                    lost,
+                    ..Ended::default()
+                }
             }
         }
     }

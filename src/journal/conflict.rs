@@ -9,8 +9,7 @@ use super::same::{Same, Selected};
 use super::survey::Survey;
 use super::units::{Obstacles, Places, Units};
 
-const NOT_KEPT: &str =
-    "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
+const NOT_KEPT: &str = "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
 
 /// A place that is not as the entry left it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,21 +50,41 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn of(entry: &Entry, root_ids: &[Id]) -> Self {
-        let changed = entry.all_names().filter(|(.., noted)| entry.is_changed(noted));
-        let names: HashSet<(Id, Bytes)> = changed.map(|(dir, name, _)| (dir, name.clone())).collect();
-        let [before, after] =
-            [entry.places(root_ids, |noted| noted.before), entry.places(root_ids, |noted| noted.after)];
+        let changed = entry
+            .all_names()
+            .filter(|(.., noted)| entry.is_changed(noted));
+        let names: HashSet<(Id, Bytes)> =
+            changed.map(|(dir, name, _)| (dir, name.clone())).collect();
+        let [before, after] = [
+            entry.places(root_ids, |noted| noted.before),
+            entry.places(root_ids, |noted| noted.after),
+        ];
         let places = [before, after].into_iter().flatten();
         let changed: HashSet<Id> = names.iter().map(|(dir, _)| *dir).collect();
-        let dirs = places.filter(|(id, _)| changed.contains(id)).map(|(_, place)| place).collect();
-        Self { spans: entry.spans.clone(), names, dirs }
+        let dirs = places
+            .filter(|(id, _)| changed.contains(id))
+            .map(|(_, place)| place)
+            .collect();
+        Self {
+            spans: entry.spans.clone(),
+            names,
+            dirs,
+        }
     }
 }
 
 impl Check<'_> {
     /// `obstacles` are those of units; `hides` says which places are not named in them.
-    pub(super) fn conflicts(&self, mut obstacles: Obstacles, hides: &dyn Fn(&Place) -> bool) -> Vec<Conflict> {
-        let places = Places { survey: self.survey, before: self.before, after: self.after };
+    pub(super) fn conflicts(
+        &self,
+        mut obstacles: Obstacles,
+        hides: &dyn Fn(&Place) -> bool,
+    ) -> Vec<Conflict> {
+        let places = Places {
+            survey: self.survey,
+            before: self.before,
+            after: self.after,
+        };
         let mut found = BTreeSet::new();
         // What the entry left somewhere in the tree.
         let left = self.entry.all_names().filter_map(|(.., noted)| noted.after);
@@ -78,11 +97,16 @@ impl Check<'_> {
                 found.insert(Conflict { place, why });
             }
         }
-        let back: BTreeSet<Id> =
-            self.selected.iter().filter_map(|(dir, name)| self.entry.names[dir][name].before).collect();
+        let back: BTreeSet<Id> = self
+            .selected
+            .iter()
+            .filter_map(|(dir, name)| self.entry.names[dir][name].before)
+            .collect();
         let mut spans: HashMap<&(Id, Bytes), Vec<(i64, i64)>> = HashMap::new();
         for (place, stat, below) in &self.survey.inner {
-            let spans = spans.entry(below).or_insert_with(|| self.spans_below(below, &places));
+            let spans = spans
+                .entry(below)
+                .or_insert_with(|| self.spans_below(below, &places));
             let leads = &self.entry.names[&below.0][&below.1];
             let goes = self.selected.contains(below) && leads.before != leads.after;
             let why = "it was put there or changed since";
@@ -90,53 +114,89 @@ impl Check<'_> {
                 && !self.is_own(stat, spans)
                 && !obstacles.add(self.units, below, place.clone(), why)
             {
-                found.insert(Conflict { place: place.clone(), why: why.into() });
+                found.insert(Conflict {
+                    place: place.clone(),
+                    why: why.into(),
+                });
             }
         }
-        found.extend(obstacles.texts(self.units, hides).into_iter().map(|(place, why)| Conflict { place, why }));
+        found.extend(
+            obstacles
+                .texts(self.units, hides)
+                .into_iter()
+                .map(|(place, why)| Conflict { place, why }),
+        );
         found.into_iter().collect()
     }
 
-    /// Returns when the entries were at work that may have changed what is below a name. One that ran beside another one changed something
-    /// there by a noted name, or nothing.
+    /// Returns when the entries were at work that may have changed what is below a name. One that
+    /// ran beside another one changed something there by a noted name, or nothing.
     fn spans_below(&self, below: &(Id, Bytes), places: &Places<'_>) -> Vec<(i64, i64)> {
-        let Some(place) = places.of(below.0).map(|dir| dir.join(&below.1)).filter(|_| !self.parts.is_empty()) else {
+        let Some(place) = places
+            .of(below.0)
+            .map(|dir| dir.join(&below.1))
+            .filter(|_| !self.parts.is_empty())
+        else {
             return self.entry.spans.clone();
         };
         let is_below = |part: &&Part| part.dirs.iter().any(|dir| dir.is_at_or_below(&place));
         let overlap = |one: &(i64, i64), other: &(i64, i64)| one.0 < other.1 && other.0 < one.1;
         let is_beside = |part: &Part| {
-            let others = self.parts.iter().filter(|other| !std::ptr::eq(*other, part)).flat_map(|other| &other.spans);
-            others.into_iter().any(|other| part.spans.iter().any(|own| overlap(own, other)))
+            let others = self
+                .parts
+                .iter()
+                .filter(|other| !std::ptr::eq(*other, part))
+                .flat_map(|other| &other.spans);
+            others
+                .into_iter()
+                .any(|other| part.spans.iter().any(|own| overlap(own, other)))
         };
         let parts = self.parts.iter();
-        let parts = parts.filter(|part| !is_beside(part) || part.names.contains(below) || is_below(part));
+        let parts =
+            parts.filter(|part| !is_beside(part) || part.names.contains(below) || is_below(part));
         parts.flat_map(|part| part.spans.iter().copied()).collect()
     }
 
-    /// Whether an object in a directory that the entry made, in one of these spans, is as the entry left it.
+    /// Whether an object in a directory that the entry made, in one of these spans, is as the entry
+    /// left it.
     fn is_own(&self, stat: &Stat, spans: &[(i64, i64)]) -> bool {
         if let Some(old) = self.entry.olds.get(&stat.id)
             && let Some(after) = old.after
         {
             // A part of it may be undone already.
-            let is_as_left = stat.is_dir() || self.same.is(&after.stat, stat) || self.same.is(&old.stat, stat);
+            let is_as_left =
+                stat.is_dir() || self.same.is(&after.stat, stat) || self.same.is(&old.stat, stat);
             return self.entry.inside.contains_key(&stat.id) && is_as_left;
         }
-        let time = if stat.is_dir() { stat.id.born() } else { self.same.changed(stat) };
-        spans.iter().any(|(start, end)| (*start..=*end).contains(&time))
+        let time = if stat.is_dir() {
+            stat.id.born()
+        } else {
+            self.same.changed(stat)
+        };
+        spans
+            .iter()
+            .any(|(start, end)| (*start..=*end).contains(&time))
     }
 
     /// Whether a directory neither is there nor comes back.
     pub(super) fn has_no_directory(&self, dir: Id) -> bool {
-        let comes_back = || self.selected.iter().any(|(above, name)| self.entry.names[above][name].before == Some(dir));
+        let comes_back = || {
+            self.selected
+                .iter()
+                .any(|(above, name)| self.entry.names[above][name].before == Some(dir))
+        };
         !self.survey.dirs.contains_key(&dir) && !comes_back()
     }
 
     /// Whether what stood under a name stands there again, as it was.
     pub(super) fn is_back(&self, dir: Id, name: &Bytes) -> bool {
         let before = self.entry.names[&dir][name].before;
-        let now = self.survey.names.get(&(dir, name.clone())).copied().flatten();
+        let now = self
+            .survey
+            .names
+            .get(&(dir, name.clone()))
+            .copied()
+            .flatten();
         match before.zip(now) {
             None => before.is_none() && now.is_none(),
             Some((before, now)) => {
@@ -147,7 +207,11 @@ impl Check<'_> {
     }
 
     fn is_as(&self, was: &Stat, now: &Stat) -> bool {
-        if now.is_dir() { was.id == now.id && was.rights() == now.rights() } else { self.same.is(was, now) }
+        if now.is_dir() {
+            was.id == now.id && was.rights() == now.rights()
+        } else {
+            self.same.is(was, now)
+        }
     }
 
     fn name(&self, dir: Id, name: &Bytes, left: &BTreeSet<Id>) -> Option<String> {
@@ -163,32 +227,53 @@ impl Check<'_> {
         }
         let is_kept = noted.before.is_some_and(|id| self.kept.contains_key(&id))
             || old.is_some_and(|old| old.kept.iter().any(|kept| kept.is_copy));
-        let is_moved = |id: &Id| left.contains(id) && !self.survey.objects.contains_key(id) && !is_kept;
+        let is_moved =
+            |id: &Id| left.contains(id) && !self.survey.objects.contains_key(id) && !is_kept;
         if noted.before != noted.after && noted.before.as_ref().is_some_and(is_moved) {
             return Some("it is gone from where it was moved to".into());
         }
         if noted.before.or(noted.after).is_some() && self.has_no_directory(dir) {
             return Some("its directory is gone; make one in its place first".into());
         }
-        let first = self.firsts.get(&(dir, name.clone())).map_or(0, |(number, _)| *number);
+        let first = self
+            .firsts
+            .get(&(dir, name.clone()))
+            .map_or(0, |(number, _)| *number);
         for other in self.others.iter().filter(|other| other.number > first) {
             // One that began later may have been first: then this entry found what that one left.
             let changes = |id: &Id| {
-                let is_left = |after: &Stat| entry.olds.get(id).is_some_and(|old| self.same.is(after, &old.stat));
+                let is_left = |after: &Stat| {
+                    entry
+                        .olds
+                        .get(id)
+                        .is_some_and(|old| self.same.is(after, &old.stat))
+                };
                 let after = other.olds.get(id).and_then(|old| old.after);
-                after.is_some_and(|after| (after.content || after.metadata) && !is_left(&after.stat))
+                after
+                    .is_some_and(|after| (after.content || after.metadata) && !is_left(&after.stat))
             };
-            let was_first =
-                |its: &Name| its.after == noted.before && (its.after.is_some() || its.before != noted.after);
+            let was_first = |its: &Name| {
+                its.after == noted.before && (its.after.is_some() || its.before != noted.after)
+            };
             let its = other.names.get(&dir).and_then(|names| names.get(name));
             let renames = its.is_some_and(|its| its.before != its.after && !was_first(its));
             if renames || ids.clone().any(|id| changes(&id)) {
-                return Some(format!("{} (call {}) changed it later", other.title, other.number));
+                return Some(format!(
+                    "{} (call {}) changed it later",
+                    other.title, other.number
+                ));
             }
         }
-        let now = self.survey.names.get(&(dir, name.clone())).copied().flatten();
+        let now = self
+            .survey
+            .names
+            .get(&(dir, name.clone()))
+            .copied()
+            .flatten();
         // Wherever it is now: under another name, or in the store.
-        let lies = noted.before.and_then(|id| self.survey.objects.get(&id).or(self.kept.get(&id)));
+        let lies = noted
+            .before
+            .and_then(|id| self.survey.objects.get(&id).or(self.kept.get(&id)));
         if let Some((now, old)) = lies.filter(|now| !now.is_dir()).zip(old)
             && let Some(after) = old.after
             && !self.same.is(&after.stat, now)
@@ -203,45 +288,77 @@ impl Check<'_> {
             (None, Some(_)) => Some("something has its name again".into()),
             (Some(_), None) if noted.before.is_none() => None,
             (Some(_), None) => Some("it is gone".into()),
-            (Some(after), Some(now)) if after != now.id => Some("something else has its name".into()),
+            (Some(after), Some(now)) if after != now.id => {
+                Some("something else has its name".into())
+            }
             (Some(after), Some(now)) => {
-                let left = entry.olds.get(&after).and_then(|old| old.after).map(|after| after.stat);
+                let left = entry
+                    .olds
+                    .get(&after)
+                    .and_then(|old| old.after)
+                    .map(|after| after.stat);
                 let left = left.or_else(|| entry.news.get(&after).copied())?;
-                let what = if now.is_dir() { "its mode or owner was changed since" } else { "it was changed since" };
+                let what = if now.is_dir() {
+                    "its mode or owner was changed since"
+                } else {
+                    "it was changed since"
+                };
                 (!self.is_as(&left, &now)).then(|| what.into())
             }
         }
     }
 }
 
-/// The names that undoing these places is about, all for none, but for those at or below `except`. What belongs together comes along: both
-/// ends of a move, the directories that are needed, what was put into a new directory that goes, and units. The second value: names of
-/// units that came along although `except` leaves them out.
+/// The names that undoing these places is about, all for none, but for those at or below `except`.
+/// What belongs together comes along: both ends of a move, the directories that are needed, what
+/// was put into a new directory that goes, and units. The second value: names of units that came
+/// along although `except` leaves them out.
 pub(super) fn select(
     entry: &Entry,
-    Places { survey, before, after }: Places<'_>,
+    Places {
+        survey,
+        before,
+        after,
+    }: Places<'_>,
     units: &Units,
     paths: &[Place],
     except: &[Place],
 ) -> [Selected; 2] {
     let changed: BTreeMap<(Id, &Bytes), _> = entry
         .all_names()
-        .filter(|(dir, name, noted)| entry.is_changed(noted) && !units.stays(&(*dir, (*name).clone())))
+        .filter(|(dir, name, noted)| {
+            entry.is_changed(noted) && !units.stays(&(*dir, (*name).clone()))
+        })
         .map(|(dir, name, noted)| ((dir, name), noted))
         .collect();
-    // A directory that was made anew is undone whole: what it held before can only come back with it.
+    // A directory that was made anew is undone whole: what it held before can only come back with
+    // it.
     let remade = entry.remade(after);
-    let whole = |path: &Place| remade.iter().find(|above| path.is_at_or_below(above)).unwrap_or(path).clone();
+    let whole = |path: &Place| {
+        remade
+            .iter()
+            .find(|above| path.is_at_or_below(above))
+            .unwrap_or(path)
+            .clone()
+    };
     let paths: Vec<Place> = paths.iter().map(whole).collect();
     let is_in = |dir: &Id, name: &Bytes, among: &[Place]| {
-        let places = before.get(dir).into_iter().chain(after.get(dir)).map(|dir| dir.join(name));
+        let places = before
+            .get(dir)
+            .into_iter()
+            .chain(after.get(dir))
+            .map(|dir| dir.join(name));
         let mut places = places.chain(units.place(&(*dir, name.clone())).cloned());
         places.any(|place| among.iter().any(|path| place.is_at_or_below(path)))
     };
-    let is_asked_for =
-        |dir: &Id, name: &Bytes| (paths.is_empty() || is_in(dir, name, &paths)) && !is_in(dir, name, except);
-    let mut selected: BTreeSet<(Id, &Bytes)> =
-        changed.keys().filter(|(dir, name)| is_asked_for(dir, name)).copied().collect();
+    let is_asked_for = |dir: &Id, name: &Bytes| {
+        (paths.is_empty() || is_in(dir, name, &paths)) && !is_in(dir, name, except)
+    };
+    let mut selected: BTreeSet<(Id, &Bytes)> = changed
+        .keys()
+        .filter(|(dir, name)| is_asked_for(dir, name))
+        .copied()
+        .collect();
     loop {
         let had = selected.len();
         let mut wanted: BTreeSet<Id> = BTreeSet::new();
@@ -258,9 +375,15 @@ pub(super) fn select(
         }
         let belongs = |id: Option<Id>| id.is_some_and(|id| wanted.contains(&id));
         selected.extend(
-            changed.iter().filter(|(_, noted)| belongs(noted.before) || belongs(noted.after)).map(|(key, _)| *key),
+            changed
+                .iter()
+                .filter(|(_, noted)| belongs(noted.before) || belongs(noted.after))
+                .map(|(key, _)| *key),
         );
-        let together: Vec<_> = selected.iter().map(|(dir, name)| (*dir, (*name).clone())).collect();
+        let together: Vec<_> = selected
+            .iter()
+            .map(|(dir, name)| (*dir, (*name).clone()))
+            .collect();
         for (dir, name) in together.iter().flat_map(|key| units.together_with(key)) {
             selected.insert((*dir, name));
         }
@@ -268,8 +391,13 @@ pub(super) fn select(
             break;
         }
     }
-    let selected: Selected = selected.into_iter().map(|(dir, name)| (dir, name.clone())).collect();
-    let is_cut = |(dir, name): &&(Id, Bytes)| units.place(&(*dir, name.clone())).is_some() && is_in(dir, name, except);
+    let selected: Selected = selected
+        .into_iter()
+        .map(|(dir, name)| (dir, name.clone()))
+        .collect();
+    let is_cut = |(dir, name): &&(Id, Bytes)| {
+        units.place(&(*dir, name.clone())).is_some() && is_in(dir, name, except)
+    };
     let cut = selected.iter().filter(is_cut).cloned().collect();
     [selected, cut]
 }

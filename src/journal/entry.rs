@@ -1,7 +1,8 @@
 //! An entry: what stood where and what it was like when the call began, and when it ended.
 //!
-//! It is a graph, not a list of paths: a name in a directory (by the identity of that) leads to an object. What a directory was called
-//! follows from the name that led to it, so nothing has to be said again when a directory moves.
+//! It is a graph, not a list of paths: a name in a directory (by the identity of that) leads to an
+//! object. What a directory was called follows from the name that led to it, so nothing has to be
+//! said again when a directory moves.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -24,27 +25,42 @@ pub struct Place {
 
 impl Place {
     pub(super) fn join(&self, name: &Bytes) -> Self {
-        let path = if self.path.0.is_empty() { name.0.clone() } else { [&self.path.0, &b"/"[..], &name.0].concat() };
-        Self { root: self.root, path: Bytes(path) }
+        let path = if self.path.0.is_empty() {
+            name.0.clone()
+        } else {
+            [&self.path.0, &b"/"[..], &name.0].concat()
+        };
+        Self {
+            root: self.root,
+            path: Bytes(path),
+        }
     }
 
     /// Returns the directory that it lies in, `None` for a root.
     pub(super) fn parent(&self) -> Option<Self> {
         let path = &self.path.0;
         let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-        (!path.is_empty()).then(|| Self { root: self.root, path: Bytes(path[..end].to_vec()) })
+        (!path.is_empty()).then(|| Self {
+            root: self.root,
+            path: Bytes(path[..end].to_vec()),
+        })
     }
 
     /// How many directories it lies below its root, if it is one.
     pub(super) fn depth(&self) -> usize {
-        self.path.0.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).count()
+        self.path
+            .0
+            .split(|byte| *byte == b'/')
+            .filter(|name| !name.is_empty())
+            .count()
     }
 
     /// Whether it is the other place, or lies below that.
     pub(super) fn is_at_or_below(&self, other: &Self) -> bool {
         let rest = self.path.0.strip_prefix(other.path.0.as_slice());
         self.root == other.root
-            && rest.is_some_and(|rest| rest.is_empty() || other.path.0.is_empty() || rest[0] == b'/')
+            && rest
+                .is_some_and(|rest| rest.is_empty() || other.path.0.is_empty() || rest[0] == b'/')
     }
 }
 
@@ -143,19 +159,33 @@ impl Entry {
     pub(super) fn apply(&mut self, event: Event) -> Result<(), String> {
         let unknown = |id: Id| format!("nothing was said of object {id:?} before");
         match event {
-            Event::Begin { start, title, undoes, kind, .. } => {
+            Event::Begin {
+                start,
+                title,
+                undoes,
+                kind,
+                ..
+            } => {
                 (self.start, self.title, self.undoes, self.kind) = (start, title, undoes, kind);
             }
             Event::Name { name, .. } | Event::Left { name, .. } if !is_name(name.name()) => {
                 return Err(format!("{name:?} is no name of a file"));
             }
             Event::Inside { path, .. }
-                if !path.0.split(|byte| *byte == b'/').all(|name| is_name(OsStr::from_bytes(name))) =>
+                if !path
+                    .0
+                    .split(|byte| *byte == b'/')
+                    .all(|name| is_name(OsStr::from_bytes(name))) =>
             {
                 return Err(format!("{path:?} is no path below a root"));
             }
             Event::Name { dir, name, before } => {
-                self.names.entry(dir).or_default().entry(name).or_default().before = before;
+                self.names
+                    .entry(dir)
+                    .or_default()
+                    .entry(name)
+                    .or_default()
+                    .before = before;
             }
             Event::Object(stat) => {
                 let old = Old {
@@ -169,7 +199,10 @@ impl Entry {
                 self.olds.entry(stat.id).or_insert(old);
             }
             Event::Attributes { id, all } => {
-                self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.attributes = Some(all);
+                self.olds
+                    .get_mut(&id)
+                    .ok_or_else(|| unknown(id))?
+                    .attributes = Some(all);
             }
             Event::Content { id, content } => {
                 self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.content = content;
@@ -180,15 +213,38 @@ impl Entry {
             Event::Kept { id, file, is_copy } => {
                 let entry = self.number;
                 self.files = self.files.max(file);
-                self.olds.get_mut(&id).ok_or_else(|| unknown(id))?.kept.push(Kept { entry, file, is_copy });
+                self.olds
+                    .get_mut(&id)
+                    .ok_or_else(|| unknown(id))?
+                    .kept
+                    .push(Kept {
+                        entry,
+                        file,
+                        is_copy,
+                    });
             }
             Event::Deep => self.is_deep = true,
             Event::Left { dir, name, after } => {
-                let noted = self.names.get_mut(&dir).and_then(|names| names.get_mut(&name));
-                noted.ok_or_else(|| format!("the name {name:?} was not noted before"))?.after = Some(after);
+                let noted = self
+                    .names
+                    .get_mut(&dir)
+                    .and_then(|names| names.get_mut(&name));
+                noted
+                    .ok_or_else(|| format!("the name {name:?} was not noted before"))?
+                    .after = Some(after);
             }
-            Event::State { stat, content, metadata } => match self.olds.get_mut(&stat.id) {
-                Some(old) => old.after = Some(After { stat, content, metadata }),
+            Event::State {
+                stat,
+                content,
+                metadata,
+            } => match self.olds.get_mut(&stat.id) {
+                Some(old) => {
+                    old.after = Some(After {
+                        stat,
+                        content,
+                        metadata,
+                    })
+                }
                 None => drop(self.news.insert(stat.id, stat)),
             },
             Event::Inside { id, root, path } => drop(self.inside.insert(id, Place { root, path })),
@@ -201,7 +257,8 @@ impl Entry {
         Ok(())
     }
 
-    /// Returns true if the entry made this object. An object of somebody else that was born since is noted as an old one.
+    /// Returns true if the entry made this object. An object of somebody else that was born since
+    /// is noted as an old one.
     pub(super) fn is_new(&self, id: Id) -> bool {
         id.born() > self.start && !self.olds.contains_key(&id)
     }
@@ -216,22 +273,33 @@ impl Entry {
     }
 
     pub(super) fn all_names(&self) -> impl Iterator<Item = (Id, &Bytes, &Name)> {
-        self.names.iter().flat_map(|(dir, names)| names.iter().map(move |(name, noted)| (*dir, name, noted)))
+        self.names
+            .iter()
+            .flat_map(|(dir, names)| names.iter().map(move |(name, noted)| (*dir, name, noted)))
     }
 
     /// What the entry knows of and has not changed, as it was before and after.
     pub(super) fn left_alone(&self) -> impl Iterator<Item = (&Stat, &Stat)> {
-        let olds = self.olds.values().filter(|old| !self.between.contains(&old.stat.id));
+        let olds = self
+            .olds
+            .values()
+            .filter(|old| !self.between.contains(&old.stat.id));
         let both = olds.filter_map(|old| Some((&old.stat, old.after.as_ref()?)));
         let alone = both.filter(|(was, after)| {
-            !after.content && !after.metadata && was.ctime != after.stat.ctime && was.plain() == after.stat.plain()
+            !after.content
+                && !after.metadata
+                && was.ctime != after.stat.ctime
+                && was.plain() == after.stat.plain()
         });
         alone.map(|(was, after)| (was, &after.stat))
     }
 
     /// Whether an object is other than it was, and what it was is not kept.
     pub(super) fn is_lost(&self, id: Id) -> bool {
-        let old = self.olds.get(&id).filter(|old| old.content == Content::NotKept);
+        let old = self
+            .olds
+            .get(&id)
+            .filter(|old| old.content == Content::NotKept);
         old.is_some_and(|old| old.after.is_none_or(|after| after.content))
     }
 
@@ -242,15 +310,38 @@ impl Entry {
 
     /// Whether undoing has something to do under a name.
     pub(super) fn is_changed(&self, noted: &Name) -> bool {
-        let own = |old: &Old| old.after.is_some_and(|after| after.content || after.metadata);
-        noted.before != noted.after || noted.before.and_then(|id| self.olds.get(&id)).is_some_and(own)
+        let own = |old: &Old| {
+            old.after
+                .is_some_and(|after| after.content || after.metadata)
+        };
+        noted.before != noted.after
+            || noted
+                .before
+                .and_then(|id| self.olds.get(&id))
+                .is_some_and(own)
     }
 
-    /// Where the directories with noted names were, or are when the entry ends, by what led to them.
-    pub(super) fn places(&self, roots: &[Id], side: impl Fn(&Name) -> Option<Id>) -> HashMap<Id, Place> {
+    /// Where the directories with noted names were, or are when the entry ends, by what led to
+    /// them.
+    pub(super) fn places(
+        &self,
+        roots: &[Id],
+        side: impl Fn(&Name) -> Option<Id>,
+    ) -> HashMap<Id, Place> {
         let mut found = HashMap::new();
-        let mut waiting: Vec<(Id, Place)> =
-            roots.iter().enumerate().map(|(root, id)| (*id, Place { root, path: Bytes(Vec::new()) })).collect();
+        let mut waiting: Vec<(Id, Place)> = roots
+            .iter()
+            .enumerate()
+            .map(|(root, id)| {
+                (
+                    *id,
+                    Place {
+                        root,
+                        path: Bytes(Vec::new()),
+                    },
+                )
+            })
+            .collect();
         waiting.extend(self.inside.iter().map(|(id, place)| (*id, place.clone())));
         while let Some((id, place)) = waiting.pop() {
             if found.contains_key(&id) {
@@ -269,8 +360,15 @@ impl Entry {
     /// What has more names than before, with those that are noted.
     pub(super) fn linked(&self, roots: &[Id]) -> Vec<(Id, Place)> {
         let after = self.places(roots, |noted| noted.after);
-        let has_more = |old: &Old| old.after.is_some_and(|after| after.stat.links > old.stat.links);
-        let is_linked = |id: &Id| self.olds.get(id).is_some_and(|old| !old.stat.is_dir() && has_more(old));
+        let has_more = |old: &Old| {
+            old.after
+                .is_some_and(|after| after.stat.links > old.stat.links)
+        };
+        let is_linked = |id: &Id| {
+            self.olds
+                .get(id)
+                .is_some_and(|old| !old.stat.is_dir() && has_more(old))
+        };
         let linked = |(dir, name, noted): (Id, &Bytes, &Name)| {
             Some((noted.after.filter(is_linked)?, after.get(&dir)?.join(name)))
         };
@@ -278,22 +376,36 @@ impl Entry {
     }
 
     fn is_dir(&self, id: Id) -> bool {
-        self.olds.get(&id).map(|old| &old.stat).or_else(|| self.news.get(&id)).is_some_and(Stat::is_dir)
+        self.olds
+            .get(&id)
+            .map(|old| &old.stat)
+            .or_else(|| self.news.get(&id))
+            .is_some_and(Stat::is_dir)
     }
 
     /// What has got a name, or lies in a directory that the entry made.
     fn left(&self) -> BTreeSet<Id> {
         // By another name that it had before it is not moved.
-        let moved = self.all_names().filter(|(.., noted)| noted.before != noted.after);
-        moved.filter_map(|(.., noted)| noted.after).chain(self.inside.keys().copied()).collect()
+        let moved = self
+            .all_names()
+            .filter(|(.., noted)| noted.before != noted.after);
+        moved
+            .filter_map(|(.., noted)| noted.after)
+            .chain(self.inside.keys().copied())
+            .collect()
     }
 
-    /// Where a new directory stands in the place of one that is gone; `after` is where directories are when the entry ends.
+    /// Where a new directory stands in the place of one that is gone; `after` is where directories
+    /// are when the entry ends.
     pub(super) fn remade(&self, after: &HashMap<Id, Place>) -> BTreeSet<Place> {
         let left = self.left();
         let remade = |(dir, name, noted): (Id, &Bytes, &Name)| {
             let (was, is) = noted.before.zip(noted.after)?;
-            let is_other = was != is && self.is_dir(was) && self.is_dir(is) && self.is_new(is) && !left.contains(&was);
+            let is_other = was != is
+                && self.is_dir(was)
+                && self.is_dir(is)
+                && self.is_new(is)
+                && !left.contains(&was);
             is_other.then(|| Some(after.get(&dir)?.join(name)))?
         };
         self.all_names().filter_map(remade).collect()
@@ -313,35 +425,62 @@ impl Entry {
             }
         }
         let (mut changes, mut dirs) = (BTreeMap::new(), BTreeSet::new());
-        for (dir, name, noted) in self.all_names().filter(|(.., noted)| self.is_changed(noted)) {
+        for (dir, name, noted) in self
+            .all_names()
+            .filter(|(.., noted)| self.is_changed(noted))
+        {
             let change = match (noted.before, noted.after) {
                 (None, None) => continue,
                 (Some(id), None) if still.contains(&id) => continue,
                 (Some(_), None) => Change::Deleted,
                 (Some(before), Some(after)) if before == after => {
-                    let edited = self.olds.get(&before).and_then(|old| old.after).is_some_and(|after| after.content);
-                    if edited { Change::Edited } else { Change::Metadata }
+                    let edited = self
+                        .olds
+                        .get(&before)
+                        .and_then(|old| old.after)
+                        .is_some_and(|after| after.content);
+                    if edited {
+                        Change::Edited
+                    } else {
+                        Change::Metadata
+                    }
                 }
                 (before, Some(after)) => match sources.get(&after) {
                     Some(from) => Change::Renamed { from: from.clone() },
                     // A directory that went elsewhere is not another one now.
-                    None if before.is_some_and(|id| !still.contains(&id) || !self.is_dir(id)) => Change::Edited,
+                    None if before.is_some_and(|id| !still.contains(&id) || !self.is_dir(id)) => {
+                        Change::Edited
+                    }
                     None => Change::Created,
                 },
             };
-            let dir = if change == Change::Deleted { before.get(&dir) } else { after.get(&dir).or(before.get(&dir)) };
-            let Some(place) = dir.map(|dir| dir.join(name)) else { continue };
+            let dir = if change == Change::Deleted {
+                before.get(&dir)
+            } else {
+                after.get(&dir).or(before.get(&dir))
+            };
+            let Some(place) = dir.map(|dir| dir.join(name)) else {
+                continue;
+            };
             if change == Change::Deleted && noted.before.is_some_and(|id| self.is_dir(id)) {
                 dirs.insert(place.clone());
             }
-            let change = if remade.contains(&place) { Change::Metadata } else { change };
+            let change = if remade.contains(&place) {
+                Change::Metadata
+            } else {
+                change
+            };
             changes.insert(place, change);
         }
         for (id, place) in &self.inside {
             let change = match sources.get(id) {
                 Some(from) if from == place => continue,
                 Some(from) => Change::Renamed { from: from.clone() },
-                None if !self.is_new(*id) || !remade.iter().any(|above| place.is_at_or_below(above)) => continue,
+                None if !self.is_new(*id)
+                    || !remade.iter().any(|above| place.is_at_or_below(above)) =>
+                {
+                    continue;
+                }
                 None if dirs.contains(place) && self.is_dir(*id) => Change::Metadata,
                 None if changes.contains_key(place) => Change::Edited,
                 None => Change::Created,
@@ -351,24 +490,40 @@ impl Entry {
         changes.into_iter().collect()
     }
 
-    /// This entry and a newer one as one: what was before this, and what was after that. `is_same`: of versions of an object.
-    pub(super) fn join(mut self, newer: Self, roots: &[Id], is_same: impl Fn(&Stat, &Stat) -> bool) -> Self {
+    /// This entry and a newer one as one: what was before this, and what was after that. `is_same`:
+    /// of versions of an object.
+    pub(super) fn join(
+        mut self,
+        newer: Self,
+        roots: &[Id],
+        is_same: impl Fn(&Stat, &Stat) -> bool,
+    ) -> Self {
         let start = self.start;
         let olds: BTreeSet<Id> = self.olds.keys().copied().collect();
         let is_new = |id: Id| id.born() > start && !olds.contains(&id);
         // This one saw, when it ended, what the newer one had made meanwhile.
         let overlaps = self.end.is_some_and(|end| end.time > newer.start);
-        let left: BTreeSet<Id> = newer.all_names().filter_map(|(.., noted)| noted.after).collect();
+        let left: BTreeSet<Id> = newer
+            .all_names()
+            .filter_map(|(.., noted)| noted.after)
+            .collect();
         // A directory lies in one place.
         let is_dir = |id: &Id| self.olds.get(id).is_some_and(|old| old.stat.is_dir());
-        let gone = newer.all_names().filter(|(.., noted)| noted.before != noted.after);
-        let gone: BTreeSet<Id> = gone.filter_map(|(.., noted)| noted.before).filter(|id| is_new(*id)).collect();
-        self.inside
-            .retain(|id, _| !gone.contains(id) && (!is_dir(id) || !newer.olds.contains_key(id) || left.contains(id)));
+        let gone = newer
+            .all_names()
+            .filter(|(.., noted)| noted.before != noted.after);
+        let gone: BTreeSet<Id> = gone
+            .filter_map(|(.., noted)| noted.before)
+            .filter(|id| is_new(*id))
+            .collect();
+        self.inside.retain(|id, _| {
+            !gone.contains(id) && (!is_dir(id) || !newer.olds.contains_key(id) || left.contains(id))
+        });
         // Names in what is new to this one are not noted; what is old and stands there lies inside.
         let after = newer.places(roots, |noted| noted.after);
         for (dir, name, noted) in newer.all_names().filter(|(dir, ..)| is_new(*dir)) {
-            if let (Some(id), Some(dir)) = (noted.after.filter(|id| !is_new(*id)), after.get(&dir)) {
+            if let (Some(id), Some(dir)) = (noted.after.filter(|id| !is_new(*id)), after.get(&dir))
+            {
                 self.inside.insert(id, dir.join(name));
             }
         }
@@ -377,17 +532,24 @@ impl Entry {
             for (name, noted) in names {
                 match own.get_mut(&name) {
                     None => {
-                        // This one had nothing to do with the name, so what is new there came between the two.
+                        // This one had nothing to do with the name, so what is new there came
+                        // between the two.
                         self.between.extend(noted.before.filter(|id| is_new(*id)));
                         own.insert(name, noted);
                     }
                     // The newer one began later, and changed this name first.
-                    Some(known) if overlaps && known.after != noted.before && known.before == noted.after => {
+                    Some(known)
+                        if overlaps
+                            && known.after != noted.before
+                            && known.before == noted.after =>
+                    {
                         known.before = noted.before;
                     }
                     Some(known) => {
-                        if known.after != noted.before && !(overlaps && known.after == noted.after) {
-                            self.between.extend(known.after.into_iter().chain(noted.before));
+                        if known.after != noted.before && !(overlaps && known.after == noted.after)
+                        {
+                            self.between
+                                .extend(known.after.into_iter().chain(noted.before));
                         }
                         known.after = noted.after;
                     }
@@ -404,10 +566,19 @@ impl Entry {
                 own.join(later);
                 continue;
             }
-            let known = self.olds.get(&id).and_then(|own| own.after).map(|after| after.stat);
-            let is_seen = |left: &Stat| overlaps && old.after.is_some_and(|after| is_same(left, &after.stat));
-            let is_between = |left: Stat| !left.is_dir() && !is_same(&left, &old.stat) && !is_seen(&left);
-            if known.or(self.news.get(&id).copied()).is_some_and(is_between) {
+            let known = self
+                .olds
+                .get(&id)
+                .and_then(|own| own.after)
+                .map(|after| after.stat);
+            let is_seen =
+                |left: &Stat| overlaps && old.after.is_some_and(|after| is_same(left, &after.stat));
+            let is_between =
+                |left: Stat| !left.is_dir() && !is_same(&left, &old.stat) && !is_seen(&left);
+            if known
+                .or(self.news.get(&id).copied())
+                .is_some_and(is_between)
+            {
                 self.between.insert(id);
             }
             match self.olds.get_mut(&id) {
@@ -428,21 +599,50 @@ impl Entry {
 
     /// The same with the identities that the objects had before they were made again.
     pub(super) fn with_ids(self, first: impl Fn(Id) -> Id) -> Self {
-        let noted = |noted: Name| Name { before: noted.before.map(&first), after: noted.after.map(&first) };
-        let stat = |stat: Stat| Stat { id: first(stat.id), ..stat };
-        let names = self
-            .names
-            .into_iter()
-            .map(|(dir, names)| (first(dir), names.into_iter().map(|(name, known)| (name, noted(known))).collect()));
+        let noted = |noted: Name| Name {
+            before: noted.before.map(&first),
+            after: noted.after.map(&first),
+        };
+        let stat = |stat: Stat| Stat {
+            id: first(stat.id),
+            ..stat
+        };
+        let names = self.names.into_iter().map(|(dir, names)| {
+            (
+                first(dir),
+                names
+                    .into_iter()
+                    .map(|(name, known)| (name, noted(known)))
+                    .collect(),
+            )
+        });
         let olds = self.olds.into_iter().map(|(id, old)| {
-            let after = old.after.map(|after| After { stat: stat(after.stat), ..after });
-            (first(id), Old { stat: stat(old.stat), after, ..old })
+            let after = old.after.map(|after| After {
+                stat: stat(after.stat),
+                ..after
+            });
+            (
+                first(id),
+                Old {
+                    stat: stat(old.stat),
+                    after,
+                    ..old
+                },
+            )
         });
         Self {
             names: names.collect(),
             olds: olds.collect(),
-            news: self.news.into_iter().map(|(id, left)| (first(id), stat(left))).collect(),
-            inside: self.inside.into_iter().map(|(id, place)| (first(id), place)).collect(),
+            news: self
+                .news
+                .into_iter()
+                .map(|(id, left)| (first(id), stat(left)))
+                .collect(),
+            inside: self
+                .inside
+                .into_iter()
+                .map(|(id, place)| (first(id), place))
+                .collect(),
             between: self.between.into_iter().map(&first).collect(),
             ..self
         }

@@ -41,7 +41,11 @@ pub enum JournalError {
         reads: u32,
     },
     #[error("{}: not a journal's store for this user alone: got {got}, and it must be a directory of mode 0700 that belongs to user {user}; make it so, or name another", path.display())]
-    Store { path: PathBuf, got: String, user: u32 },
+    Store {
+        path: PathBuf,
+        got: String,
+        user: u32,
+    },
     #[error("call {number} is not in the journal, which has {known}; list them first")]
     Unknown { number: u64, known: String },
     /// Whoever asked for it wants it no more.
@@ -93,7 +97,10 @@ impl JournalError {
         let what = what.into();
         move |errno| match errno {
             UNWANTED => Self::Unwanted,
-            errno => Self::Io { what, source: errno.into() },
+            errno => Self::Io {
+                what,
+                source: errno.into(),
+            },
         }
     }
 }

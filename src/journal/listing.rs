@@ -1,4 +1,5 @@
-//! Entries for whoever lists them: when they were, where, what stood there, and which of them still stand.
+//! Entries for whoever lists them: when they were, where, what stood there, and which of them still
+//! stand.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,7 +18,9 @@ use super::versions::Version;
 impl Version {
     /// All of a file.
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
-        let Self::File { content, size, .. } = self else { return Ok(Vec::new()) };
+        let Self::File { content, size, .. } = self else {
+            return Ok(Vec::new());
+        };
         let mut bytes = vec![0; usize::try_from(*size).unwrap_or(usize::MAX)];
         let mut at = 0;
         while at < bytes.len() {
@@ -48,24 +51,33 @@ fn time(nanos: i64) -> SystemTime {
 }
 
 impl Store {
-    /// The entries from this number on whose changes still stand: neither whole undos among them, nor what those have undone, nor what
-    /// had undone a part of that before.
+    /// The entries from this number on whose changes still stand: neither whole undos among them,
+    /// nor what those have undone, nor what had undone a part of that before.
     pub fn standing(&self, since: u64) -> Result<Vec<u64>, JournalError> {
         let known = self.numbers()?;
-        // Calls that changed nothing have numbers, too. From before the first that is kept something would be left out.
-        if !matches!(known[..], [first, .., last] if (first..=last).contains(&since)) && !known.contains(&since) {
+        // Calls that changed nothing have numbers, too. From before the first that is kept
+        // something would be left out.
+        if !matches!(known[..], [first, .., last] if (first..=last).contains(&since))
+            && !known.contains(&since)
+        {
             return Err(unknown(since, &known));
         }
         let mut standing = Vec::new();
         let mut undone = HashSet::new();
         for number in known.into_iter().filter(|number| *number >= since).rev() {
-            let Some(log) = self.open_log(number)? else { continue };
-            let Some(head) = log::head(&log) else { continue };
-            let is_covered = head.kind == Kind::PartialUndo && head.undoes.iter().all(|part| undone.contains(part));
+            let Some(log) = self.open_log(number)? else {
+                continue;
+            };
+            let Some(head) = log::head(&log) else {
+                continue;
+            };
+            let is_covered = head.kind == Kind::PartialUndo
+                && head.undoes.iter().all(|part| undone.contains(part));
             if undone.contains(&number) || is_covered {
                 continue;
             }
-            let whole = log::undone(&log).filter(|undone| undone.iter().all(|undone| *undone >= since));
+            let whole =
+                log::undone(&log).filter(|undone| undone.iter().all(|undone| *undone >= since));
             if let Some(whole) = whole {
                 undone.extend(whole);
             } else {
@@ -77,7 +89,9 @@ impl Store {
 
     /// Title and beginning of an entry; `None` if it never began, or is gone.
     pub fn title(&self, number: u64) -> Result<Option<(String, SystemTime)>, JournalError> {
-        Ok(self.head(number)?.map(|head| (head.title, time(head.start))))
+        Ok(self
+            .head(number)?
+            .map(|head| (head.title, time(head.start))))
     }
 
     /// What undos have undone whole, and nobody has redone since.
@@ -95,7 +109,10 @@ impl Store {
 
     /// The true path of a place.
     pub fn path(&self, place: &Place) -> PathBuf {
-        let root = self.roots.get(place.root).map_or(Path::new(""), |root| &root.shown);
+        let root = self
+            .roots
+            .get(place.root)
+            .map_or(Path::new(""), |root| &root.shown);
         root.join(place.path.name())
     }
 
@@ -103,7 +120,10 @@ impl Store {
     pub fn place(&self, path: &Path) -> Option<Place> {
         let below = |(root, known): (usize, &super::Root)| {
             let below = path.strip_prefix(&known.shown).ok()?;
-            Some(Place { root, path: Bytes::of(below.as_os_str()) })
+            Some(Place {
+                root,
+                path: Bytes::of(below.as_os_str()),
+            })
         };
         self.roots.iter().enumerate().find_map(below)
     }

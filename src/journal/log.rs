@@ -1,8 +1,10 @@
 //! The log of an entry: the one declaration of what is noted, and how it lies on the disk.
 //!
-//! A log is lines of JSON, one [`Event`] each, in the order in which they happened. Bytes that need not be UTF-8 (names, attributes) are
-//! percent-coded where they are no printable ASCII. A line is in the file before the change that it is about happens, so what comes after
-//! the last line break belongs to a change that never happened, and is left out. Whatever else cannot be read is refused.
+//! A log is lines of JSON, one [`Event`] each, in the order in which they happened. Bytes that need
+//! not be UTF-8 (names, attributes) are percent-coded where they are no printable ASCII. A line is
+//! in the file before the change that it is about happens, so what comes after the last line break
+//! belongs to a change that never happened, and is left out. Whatever else cannot be read is
+//! refused.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
@@ -40,7 +42,8 @@ pub enum Content {
     NotKept,
 }
 
-/// A version of an object: which one, and the time of its last change of status; that is 0 where only the object is meant.
+/// A version of an object: which one, and the time of its last change of status; that is 0 where
+/// only the object is meant.
 pub(super) type Version = (Id, i64);
 
 /// What an entry is of.
@@ -58,7 +61,8 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) enum Event {
-    /// The first line. What is born later than `start` is new; `undoes` are the entries that an undo undoes.
+    /// The first line. What is born later than `start` is new; `undoes` are the entries that an
+    /// undo undoes.
     Begin {
         version: u32,
         start: i64,
@@ -66,7 +70,8 @@ pub(super) enum Event {
         undoes: Vec<u64>,
         kind: Kind,
     },
-    /// What stood under a name when the entry began. Noted of a directory's own name, too, once something in it is noted.
+    /// What stood under a name when the entry began. Noted of a directory's own name, too, once
+    /// something in it is noted.
     Name {
         dir: Id,
         name: Bytes,
@@ -88,7 +93,8 @@ pub(super) enum Event {
         file: u32,
         is_copy: bool,
     },
-    /// An object that is older than the entry went where no names are noted: into a directory that is new.
+    /// An object that is older than the entry went where no names are noted: into a directory that
+    /// is new.
     Deep,
     /// What stands under a noted name when the entry ends, where something does.
     Left {
@@ -96,13 +102,15 @@ pub(super) enum Event {
         name: Bytes,
         after: Id,
     },
-    /// What an object is like when the entry ends, and whether its content or its metadata are others than they were.
+    /// What an object is like when the entry ends, and whether its content or its metadata are
+    /// others than they were.
     State {
         stat: Stat,
         content: bool,
         metadata: bool,
     },
-    /// An object that is older than the entry lies in a new directory when it ends: the root's number, and the path below it.
+    /// An object that is older than the entry lies in a new directory when it ends: the root's
+    /// number, and the path below it.
     Inside {
         id: Id,
         root: usize,
@@ -140,7 +148,8 @@ impl Event {
     }
 }
 
-/// Devices get other numbers when the machine starts again, so that of a root is logged as the number of the first root on it.
+/// Devices get other numbers when the machine starts again, so that of a root is logged as the
+/// number of the first root on it.
 fn logged(roots: &[Id], id: Id) -> Id {
     let root = roots.iter().position(|root| root.0 == id.0);
     Id(root.map_or(id.0 | FOREIGN, |root| root as u64), id.1, id.2)
@@ -175,7 +184,12 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(file: File, bytes: u64, roots: &Arc<[Id]>) -> Self {
-        Self { file, bytes, roots: Arc::clone(roots), pending: Vec::new() }
+        Self {
+            file,
+            bytes,
+            roots: Arc::clone(roots),
+            pending: Vec::new(),
+        }
     }
 
     pub(super) fn add(&mut self, event: Event) {
@@ -187,7 +201,9 @@ impl Log {
 
     /// Appends all that was added, or nothing: then it comes first when there is room again.
     pub(super) fn write(&mut self) -> io::Result<()> {
-        self.file.write_all(&self.pending).inspect_err(|_| drop(self.file.set_len(self.bytes)))?;
+        self.file
+            .write_all(&self.pending)
+            .inspect_err(|_| drop(self.file.set_len(self.bytes)))?;
         self.bytes += self.pending.len() as u64;
         self.pending.clear();
         Ok(())
@@ -195,7 +211,11 @@ impl Log {
 
     /// The same of many lines at once, before they take much memory.
     pub(super) fn write_much(&mut self) -> io::Result<()> {
-        if self.pending.len() < PENDING_BYTES { Ok(()) } else { self.write() }
+        if self.pending.len() < PENDING_BYTES {
+            Ok(())
+        } else {
+            self.write()
+        }
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -218,7 +238,9 @@ pub(super) fn end(log: &File) -> io::Result<Option<End>> {
     let mut last = [0; END_BYTES];
     let length = log.metadata()?.len();
     let got = log.read_at(&mut last, length.saturating_sub(END_BYTES as u64))?;
-    let line = last[..got].strip_suffix(b"\n").and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
+    let line = last[..got]
+        .strip_suffix(b"\n")
+        .and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
     match line.map(serde_json::from_slice) {
         Some(Ok(Event::End(end))) => Ok(Some(end)),
         _ => Ok(None),
@@ -238,17 +260,40 @@ pub(super) fn head(mut log: &File) -> Option<Head> {
     // It may have been read before.
     log.rewind().ok()?;
     let mut first = Vec::new();
-    BufReader::new(log.take(JOURNAL_LINE_BYTES as u64)).read_until(b'\n', &mut first).ok()?;
+    BufReader::new(log.take(JOURNAL_LINE_BYTES as u64))
+        .read_until(b'\n', &mut first)
+        .ok()?;
     match serde_json::from_slice(&first) {
-        Ok(Event::Begin { title, start, undoes, kind, .. }) => Some(Head { title, start, undoes, kind }),
+        Ok(Event::Begin {
+            title,
+            start,
+            undoes,
+            kind,
+            ..
+        }) => Some(Head {
+            title,
+            start,
+            undoes,
+            kind,
+        }),
         _ => None,
     }
 }
 
 /// The entries that a log's undo has undone as a whole, if it is of one that was carried out.
 pub(super) fn undone(log: &File) -> Option<Vec<u64>> {
-    let Head { undoes, kind: Kind::Undo, .. } = head(log)? else { return None };
-    end(log).ok()?.filter(|end| !end.interrupted).map(|_| undoes)
+    let Head {
+        undoes,
+        kind: Kind::Undo,
+        ..
+    } = head(log)?
+    else {
+        return None;
+    };
+    end(log)
+        .ok()?
+        .filter(|end| !end.interrupted)
+        .map(|_| undoes)
 }
 
 /// Reads a log to its last whole line; how long it is to there, in bytes. `path` is for errors.
@@ -263,32 +308,53 @@ pub(super) fn read(
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let got = reader.by_ref().take(JOURNAL_LINE_BYTES as u64).read_until(b'\n', &mut line);
-        let damaged = |why: String| JournalError::Damaged { path: path.into(), line: number, why };
+        let got = reader
+            .by_ref()
+            .take(JOURNAL_LINE_BYTES as u64)
+            .read_until(b'\n', &mut line);
+        let damaged = |why: String| JournalError::Damaged {
+            path: path.into(),
+            line: number,
+            why,
+        };
         let got = got.map_err(|error| damaged(error.to_string()))?;
         if line.last() != Some(&b'\n') {
             if line.len() == JOURNAL_LINE_BYTES {
-                return Err(damaged(format!("it is longer than {JOURNAL_LINE_BYTES} bytes")));
+                return Err(damaged(format!(
+                    "it is longer than {JOURNAL_LINE_BYTES} bytes"
+                )));
             }
             break;
         }
         if number == 1
             && let Ok(first) = serde_json::from_slice::<Value>(&line)
-            && let Some(version) = first["Begin"]["version"].as_u64().filter(|version| *version != u64::from(VERSION))
+            && let Some(version) = first["Begin"]["version"]
+                .as_u64()
+                .filter(|version| *version != u64::from(VERSION))
         {
-            return Err(JournalError::Version { path: path.into(), version, reads: VERSION });
+            return Err(JournalError::Version {
+                path: path.into(),
+                version,
+                reads: VERSION,
+            });
         }
-        let event: Event = serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
+        let event: Event =
+            serde_json::from_slice(&line).map_err(|error| damaged(error.to_string()))?;
         // A call that went on begins again where it had ended.
         let begins = matches!(event, Event::Begin { .. });
         if begins && !has_ended || !begins && number == 1 {
-            return Err(damaged("the beginning of an entry stands in the first line, or behind its end".into()));
+            return Err(damaged(
+                "the beginning of an entry stands in the first line, or behind its end".into(),
+            ));
         }
         has_ended = matches!(event, Event::End(_));
         if let Event::Inside { root, .. } = event
             && root >= roots.len()
         {
-            return Err(damaged(format!("it names root {root}, and there are {}, from 0", roots.len())));
+            return Err(damaged(format!(
+                "it names root {root}, and there are {}, from 0",
+                roots.len()
+            )));
         }
         take(event.with_ids(|id| unlogged(roots, id))).map_err(damaged)?;
         length += got as u64;

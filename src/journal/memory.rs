@@ -33,7 +33,9 @@ impl Readings {
     /// An entry in memory; locked while it is read.
     pub(super) fn of(&self, number: u64) -> Arc<Mutex<Reading>> {
         let mut all = locked(&self.0);
-        all.retain(|_, reading| Arc::strong_count(reading) > 1 || locked(reading).entry.strong_count() > 0);
+        all.retain(|_, reading| {
+            Arc::strong_count(reading) > 1 || locked(reading).entry.strong_count() > 0
+        });
         Arc::clone(all.entry(number).or_default())
     }
 }

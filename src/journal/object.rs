@@ -1,5 +1,8 @@
 //! Objects of a filesystem: which one it is, its metadata, its content, all by handles.
-#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of a root or of the store")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything starts at a handle of a root or of the store"
+)]
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -8,9 +11,10 @@ use std::sync::LazyLock;
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, SeekFrom, Statx, StatxFlags, StatxTimestamp, Timespec, Timestamps,
-    UTIME_OMIT, Uid, XattrFlags, chmodat, chownat, copy_file_range, ftruncate, getxattr, ioctl_ficlone, linkat,
-    listxattr, makedev, mkfifoat, openat, readlinkat, removexattr, seek, setxattr, statx, symlinkat, utimensat,
+    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, SeekFrom, Statx, StatxFlags, StatxTimestamp,
+    Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags, chmodat, chownat, copy_file_range,
+    ftruncate, getxattr, ioctl_ficlone, linkat, listxattr, makedev, mkfifoat, openat, readlinkat,
+    removexattr, seek, setxattr, statx, symlinkat, utimensat,
 };
 use rustix::io::{Errno, fcntl_dupfd_cloexec, pread, pwrite};
 use rustix::process::{getegid, geteuid};
@@ -26,8 +30,8 @@ const ATTRIBUTE_BYTES: usize = 64 * 1024;
 /// What is compared, or copied, at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Which object it is: device, inode number, time of birth in nanoseconds since 1970. The number of an inode is given again once
-/// it is free; its time of birth is not.
+/// Which object it is: device, inode number, time of birth in nanoseconds since 1970. The number of
+/// an inode is given again once it is free; its time of birth is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Id(pub u64, pub u64, pub i64);
 
@@ -65,9 +69,17 @@ impl From<Statx> for Stat {
     fn from(raw: Statx) -> Self {
         let nanos = |time: StatxTimestamp| time.tv_sec * NANOSECONDS + i64::from(time.tv_nsec);
         // Without a time of birth it is 0, which a store refuses for its roots.
-        let born = if raw.stx_mask & StatxFlags::BTIME.bits() == 0 { 0 } else { nanos(raw.stx_btime) };
+        let born = if raw.stx_mask & StatxFlags::BTIME.bits() == 0 {
+            0
+        } else {
+            nanos(raw.stx_btime)
+        };
         Self {
-            id: Id(makedev(raw.stx_dev_major, raw.stx_dev_minor), raw.stx_ino, born),
+            id: Id(
+                makedev(raw.stx_dev_major, raw.stx_dev_minor),
+                raw.stx_ino,
+                born,
+            ),
             mode: raw.stx_mode.into(),
             uid: known(raw.stx_uid, OWN.0),
             gid: known(raw.stx_gid, OWN.1),
@@ -122,7 +134,10 @@ pub(super) fn there<T>(found: Result<T, Errno>) -> Result<Option<T>, Errno> {
 /// What stands under a name; of an empty name, the object of the handle.
 pub fn stat(dir: impl AsFd, name: &OsStr) -> Result<Option<Stat>, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-    Ok(there(with_access(dir.as_fd(), || statx(&dir, name, flags, Stat::WANTED)))?.map(Stat::from))
+    Ok(there(with_access(dir.as_fd(), || {
+        statx(&dir, name, flags, Stat::WANTED)
+    }))?
+    .map(Stat::from))
 }
 
 /// This user and group.
@@ -130,7 +145,8 @@ static OWN: LazyLock<(u32, u32)> = LazyLock::new(|| (geteuid().as_raw(), getegid
 /// Who is not mapped in a user namespace (`user_namespaces(7)`, `overflowuid`).
 const NOBODY: u32 = 65_534;
 
-/// In the user namespace that the commands of a user have, everybody else is nobody. So it is here: a user can give nothing to others.
+/// In the user namespace that the commands of a user have, everybody else is nobody. So it is here:
+/// a user can give nothing to others.
 fn known(id: u32, own: u32) -> u32 {
     if OWN.0 == 0 || id == own { id } else { NOBODY }
 }
@@ -139,13 +155,16 @@ pub(super) fn stat_of(handle: impl AsFd) -> Result<Stat, Errno> {
     stat(handle, OsStr::new(""))?.ok_or(Errno::NOENT)
 }
 
-/// A handle that only stands for what is under a name, whatever it is; with an empty name, for the directory itself.
+/// A handle that only stands for what is under a name, whatever it is; with an empty name, for the
+/// directory itself.
 pub(super) fn handle(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
     if name.is_empty() {
         return fcntl_dupfd_cloexec(dir, 0).map(Some);
     }
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    there(with_access(dir.as_fd(), || openat(&dir, name, flags, Mode::empty())))
+    there(with_access(dir.as_fd(), || {
+        openat(&dir, name, flags, Mode::empty())
+    }))
 }
 
 pub(super) fn open_dir(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, Errno> {
@@ -159,8 +178,12 @@ pub(super) fn open_dir(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, 
 /// The names in a directory, sorted.
 pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>, Errno> {
     let mut all = Vec::new();
-    for entry in Dir::read_from(openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)?
-    {
+    for entry in Dir::read_from(openat(
+        dir,
+        ".",
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?)? {
         let name = entry?.file_name().to_bytes().to_vec();
         if name != b"." && name != b".." {
             all.push(OsString::from_vec(name));
@@ -170,21 +193,38 @@ pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>, Errno> {
     Ok(all)
 }
 
-/// The only path to what a handle of whatever kind stands for. There is no other for the mode and the attributes of what may
-/// not be read, and none that opens just this object to read or write it.
+/// The only path to what a handle of whatever kind stands for. There is no other for the mode and
+/// the attributes of what may not be read, and none that opens just this object to read or write
+/// it.
 fn magic(handle: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", handle.as_raw_fd())
 }
 
-/// Opens what a handle stands for. Only for regular files: others can do something when they are opened.
+/// Opens what a handle stands for. Only for regular files: others can do something when they are
+/// opened.
 pub(super) fn reopen(handle: &impl AsFd, flags: OFlags) -> Result<OwnedFd, Errno> {
-    openat(CWD, magic(handle.as_fd()), flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+    openat(
+        CWD,
+        magic(handle.as_fd()),
+        flags | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
 }
 
 /// Opens a regular file. Nothing happens to what else is there.
-pub(super) fn open_file(dir: impl AsFd, name: &OsStr, flags: OFlags) -> Result<Option<OwnedFd>, Errno> {
-    let Some(handle) = handle(dir, name)? else { return Ok(None) };
-    if stat_of(&handle)?.is_file() { reopen(&handle, flags).map(Some) } else { Ok(None) }
+pub(super) fn open_file(
+    dir: impl AsFd,
+    name: &OsStr,
+    flags: OFlags,
+) -> Result<Option<OwnedFd>, Errno> {
+    let Some(handle) = handle(dir, name)? else {
+        return Ok(None);
+    };
+    if stat_of(&handle)?.is_file() {
+        reopen(&handle, flags).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// All extended attributes, access control lists included; `None` if they may not be read.
@@ -197,7 +237,10 @@ pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno
         listed => listed?,
     };
     let mut all = Vec::new();
-    for name in list.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+    for name in list
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+    {
         let mut value = Vec::with_capacity(ATTRIBUTE_BYTES);
         match getxattr(&path, name, spare_capacity(&mut value)) {
             Err(Errno::ACCESS) => return Ok(None),
@@ -209,8 +252,13 @@ pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno
     Ok(Some(all))
 }
 
-/// Makes owner, mode, attributes and the time of the last change what they were. Each only if it is another.
-pub(super) fn restore(handle: BorrowedFd<'_>, was: &Stat, attributes_were: Option<&Attributes>) -> Result<(), Errno> {
+/// Makes owner, mode, attributes and the time of the last change what they were. Each only if it is
+/// another.
+pub(super) fn restore(
+    handle: BorrowedFd<'_>,
+    was: &Stat,
+    attributes_were: Option<&Attributes>,
+) -> Result<(), Errno> {
     let now = stat_of(handle)?;
     if OWN.0 != 0 && now.uid != OWN.0 {
         // Only its owner can, so no command of this user has.
@@ -218,7 +266,13 @@ pub(super) fn restore(handle: BorrowedFd<'_>, was: &Stat, attributes_were: Optio
     }
     if (now.uid, now.gid) != (was.uid, was.gid) {
         let own = |id: u32| (OWN.0 == 0 || id != NOBODY).then_some(id);
-        chownat(handle, "", own(was.uid).map(Uid::from_raw), own(was.gid).map(Gid::from_raw), AtFlags::EMPTY_PATH)?;
+        chownat(
+            handle,
+            "",
+            own(was.uid).map(Uid::from_raw),
+            own(was.gid).map(Gid::from_raw),
+            AtFlags::EMPTY_PATH,
+        )?;
     }
     if !was.is_link() {
         if let Some(were) = attributes_were {
@@ -236,13 +290,20 @@ pub(super) fn restore(handle: BorrowedFd<'_>, was: &Stat, attributes_were: Optio
             set_mode(&handle, was.mode)?;
         }
     }
-    if now.mtime == was.mtime { Ok(()) } else { set_mtime(handle, was.mtime) }
+    if now.mtime == was.mtime {
+        Ok(())
+    } else {
+        set_mtime(handle, was.mtime)
+    }
 }
 
 fn set_attributes(handle: BorrowedFd<'_>, were: &Attributes) -> Result<(), Errno> {
     let path = magic(handle);
     let present = attributes(&handle)?.unwrap_or_default();
-    for (name, _) in present.iter().filter(|(name, _)| !were.iter().any(|(other, _)| other == name)) {
+    for (name, _) in present
+        .iter()
+        .filter(|(name, _)| !were.iter().any(|(other, _)| other == name))
+    {
         match removexattr(&path, name.0.as_slice()) {
             // One attribute can stand for another, as xfs shows access control lists twice.
             Err(Errno::NODATA) => {}
@@ -250,24 +311,51 @@ fn set_attributes(handle: BorrowedFd<'_>, were: &Attributes) -> Result<(), Errno
         }
     }
     // Sorted, so that an access control list, which may forbid the rest, comes last.
-    for (name, value) in were.iter().rev().filter(|attribute| !present.contains(attribute)) {
+    for (name, value) in were
+        .iter()
+        .rev()
+        .filter(|attribute| !present.contains(attribute))
+    {
         setxattr(&path, name.0.as_slice(), &value.0, XattrFlags::empty())?;
     }
     Ok(())
 }
 
 pub(super) fn set_mode(handle: &impl AsFd, mode: u32) -> Result<(), Errno> {
-    chmodat(CWD, magic(handle.as_fd()), Mode::from_raw_mode(mode & 0o7777), AtFlags::empty())
+    chmodat(
+        CWD,
+        magic(handle.as_fd()),
+        Mode::from_raw_mode(mode & 0o7777),
+        AtFlags::empty(),
+    )
 }
 
 pub(super) fn set_mtime(handle: impl AsFd, mtime: i64) -> Result<(), Errno> {
-    let changed = Timespec { tv_sec: mtime.div_euclid(NANOSECONDS), tv_nsec: mtime.rem_euclid(NANOSECONDS) };
-    let last_access = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-    utimensat(handle, "", &Timestamps { last_access, last_modification: changed }, AtFlags::EMPTY_PATH)
+    let changed = Timespec {
+        tv_sec: mtime.div_euclid(NANOSECONDS),
+        tv_nsec: mtime.rem_euclid(NANOSECONDS),
+    };
+    let last_access = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_OMIT,
+    };
+    utimensat(
+        handle,
+        "",
+        &Timestamps {
+            last_access,
+            last_modification: changed,
+        },
+        AtFlags::EMPTY_PATH,
+    )
 }
 
-/// Does something to the names in a directory, and lets its owner do so if only the mode forbids it.
-pub(super) fn with_access<T>(dir: BorrowedFd<'_>, mut act: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+/// Does something to the names in a directory, and lets its owner do so if only the mode forbids
+/// it.
+pub(super) fn with_access<T>(
+    dir: BorrowedFd<'_>,
+    mut act: impl FnMut() -> Result<T, Errno>,
+) -> Result<T, Errno> {
     match act() {
         Err(Errno::ACCESS) => {
             let mode = stat_of(dir)?.mode;
@@ -280,14 +368,16 @@ pub(super) fn with_access<T>(dir: BorrowedFd<'_>, mut act: impl FnMut() -> Resul
     }
 }
 
-/// Makes the first file the same as the second, of which `size` bytes are taken: blocks are shared where that can be, else copied,
-/// and holes stay holes.
+/// Makes the first file the same as the second, of which `size` bytes are taken: blocks are shared
+/// where that can be, else copied, and holes stay holes.
 pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errno> {
     if ioctl_ficlone(&to, &from).is_err() {
         ftruncate(&to, 0)?;
         let mut at = 0;
         while at < size {
-            let Some(data) = data_from(&from, at)? else { break };
+            let Some(data) = data_from(&from, at)? else {
+                break;
+            };
             at = data.min(size);
             let end = seek(&from, SeekFrom::Hole(at))?.min(size);
             while at < end {
@@ -300,7 +390,11 @@ pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errn
         }
     }
     // To its own size, too, it would have xfs copy what is shared.
-    if stat_of(&to)?.size == size { Ok(()) } else { ftruncate(&to, size) }
+    if stat_of(&to)?.size == size {
+        Ok(())
+    } else {
+        ftruncate(&to, size)
+    }
 }
 
 /// Copies some of so many bytes from one place to the same. How many; none at the end of the file.
@@ -320,8 +414,9 @@ fn copy_part(to: BorrowedFd<'_>, from: BorrowedFd<'_>, at: u64, wanted: u64) -> 
     Ok(got as u64)
 }
 
-/// Makes under a name what an object is that can have no further hard link: a file, a symbolic link, a pipe. How many bytes that takes on
-/// the disk; `None` if it is not made, since it would be more than `most`, or it may not be read.
+/// Makes under a name what an object is that can have no further hard link: a file, a symbolic
+/// link, a pipe. How many bytes that takes on the disk; `None` if it is not made, since it would be
+/// more than `most`, or it may not be read.
 pub(super) fn copy_object(
     object: BorrowedFd<'_>,
     stat: &Stat,
@@ -331,7 +426,9 @@ pub(super) fn copy_object(
 ) -> Result<Option<u64>, Errno> {
     match stat.kind() {
         FileType::RegularFile => {
-            let Ok(from) = reopen(&object, OFlags::RDONLY) else { return Ok(None) };
+            let Ok(from) = reopen(&object, OFlags::RDONLY) else {
+                return Ok(None);
+            };
             let to = openat(
                 dir,
                 name,
@@ -387,11 +484,19 @@ fn data_from(file: &impl AsFd, at: u64) -> Result<Option<u64>, Errno> {
 }
 
 /// One more name for an object.
-pub(super) fn link(from: BorrowedFd<'_>, name: &OsStr, to: BorrowedFd<'_>, to_name: &OsStr) -> Result<(), Errno> {
+pub(super) fn link(
+    from: BorrowedFd<'_>,
+    name: &OsStr,
+    to: BorrowedFd<'_>,
+    to_name: &OsStr,
+) -> Result<(), Errno> {
     linkat(from, name, to, to_name, AtFlags::empty())
 }
 
 pub(super) fn is_name(name: &OsStr) -> bool {
     let bytes = name.as_bytes();
-    !matches!(bytes, b"" | b"." | b"..") && bytes.len() <= 255 && !bytes.contains(&b'/') && !bytes.contains(&0)
+    !matches!(bytes, b"" | b"." | b"..")
+        && bytes.len() <= 255
+        && !bytes.contains(&b'/')
+        && !bytes.contains(&0)
 }

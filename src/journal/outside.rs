@@ -20,6 +20,7 @@ fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
 
 /// Some of them in a line, each as `PATH (WHAT)`.
 pub fn list(all: &[Outside]) -> String {
-    let one = |outside: &Outside| format!("{} ({})", outside.path.display(), outside.what.join(", "));
+    let one =
+        |outside: &Outside| format!("{} ({})", outside.path.display(), outside.what.join(", "));
     all.iter().map(one).collect::<Vec<_>>().join(", ")
 }

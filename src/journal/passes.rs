@@ -1,9 +1,11 @@
 //! The two passes over the tree that put back what was.
 //!
-//! Both go from the roots by the names that were noted, with a handle for each directory on the way. On the way up of the first, what
-//! stands where something else stood is taken away into the store. On the way down of the second, what stood there gets its name back;
-//! on the way up, contents, metadata and the times of directories follow. Whatever is taken away was renamed into the store, never
-//! removed: should somebody else put something there in that moment, it is kept as well.
+//! Both go from the roots by the names that were noted, with a handle for each directory on the
+//! way. On the way up of the first, what stands where something else stood is taken away into the
+//! store. On the way down of the second, what stood there gets its name back; on the way up,
+//! contents, metadata and the times of directories follow. Whatever is taken away was renamed into
+//! the store, never removed: should somebody else put something there in that moment, it is kept as
+//! well.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -45,7 +47,8 @@ pub(super) struct Undo<'a> {
     pub(super) later: HashMap<Id, Vec<Kept>>,
     /// What was taken away, or linked: the file of this undo.
     pub(super) away: HashMap<Id, u32>,
-    /// What waits where it can be renamed and linked from, since the store lies on another filesystem.
+    /// What waits where it can be renamed and linked from, since the store lies on another
+    /// filesystem.
     pub(super) staged: HashMap<Id, Vec<Staged>>,
     /// A directory that stays, of the filesystem that is looked through.
     pub(super) stage: Option<Staged>,
@@ -71,11 +74,22 @@ pub(super) struct Staged {
 impl Staged {
     pub(super) fn of(at: At<'_>, name: Bytes) -> Result<Self, Errno> {
         let dir = object::handle(at.dir, OsStr::new(""))?.ok_or(Errno::NOENT)?;
-        Ok(Self { dir, root: at.root, path: at.path.into(), name })
+        Ok(Self {
+            dir,
+            root: at.root,
+            path: at.path.into(),
+            name,
+        })
     }
 
     pub(super) fn at(&self) -> At<'_> {
-        At { dir: self.dir.as_fd(), name: self.name.name(), root: self.root, path: &self.path, seen: None }
+        At {
+            dir: self.dir.as_fd(),
+            name: self.name.name(),
+            root: self.root,
+            path: &self.path,
+            seen: None,
+        }
     }
 }
 
@@ -113,32 +127,51 @@ impl Undo<'_> {
         let store = self.store;
         for pass in [Self::take_away, Self::put_back] {
             for (number, root) in store.roots.iter().enumerate() {
-                let place = Place { root: number, path: Bytes(Vec::new()) };
-                let here = Here { dir: root.handle.as_fd(), place: &place, depth: 0 };
+                let place = Place {
+                    root: number,
+                    path: Bytes(Vec::new()),
+                };
+                let here = Here {
+                    dir: root.handle.as_fd(),
+                    place: &place,
+                    depth: 0,
+                };
                 pass(self, here, store.root_ids[number])?;
             }
         }
         self.clear_stages()
     }
 
-    pub(super) fn failed(&self, at: At<'_>, what: &str) -> impl FnOnce(Errno) -> JournalError + use<> {
+    pub(super) fn failed(
+        &self,
+        at: At<'_>,
+        what: &str,
+    ) -> impl FnOnce(Errno) -> JournalError + use<> {
         JournalError::io(format!("{}: {what}", self.recorder.shown(at)))
     }
 
     /// What stands under a name, by the identity that the entry knows.
     fn stat(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
-        (self.goes_on)().then_some(()).ok_or(JournalError::Unwanted)?;
+        (self.goes_on)()
+            .then_some(())
+            .ok_or(JournalError::Unwanted)?;
         let found = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
-        Ok(found.map(|stat| Stat { id: self.same.first(stat.id), ..stat }))
+        Ok(found.map(|stat| Stat {
+            id: self.same.first(stat.id),
+            ..stat
+        }))
     }
 
     fn open(&self, at: At<'_>, id: Id) -> Result<Option<OwnedFd>, JournalError> {
         let failed = || self.failed(at, "opening it");
-        let Some(dir) = open_dir(at.dir, at.name).map_err(failed())? else { return Ok(None) };
+        let Some(dir) = open_dir(at.dir, at.name).map_err(failed())? else {
+            return Ok(None);
+        };
         Ok((self.same.first(stat_of(&dir).map_err(failed())?.id) == id).then_some(dir))
     }
 
-    /// Goes into a directory: one with noted names by those, and, with `through`, one that the entry made by what lies in it.
+    /// Goes into a directory: one with noted names by those, and, with `through`, one that the
+    /// entry made by what lies in it.
     fn into(
         &mut self,
         here: Here<'_>,
@@ -153,9 +186,15 @@ impl Undo<'_> {
         if !stat.is_dir() || here.depth > JOURNAL_DEPTH || !is_wanted {
             return Ok(());
         }
-        let Some(dir) = self.open(here.at(name), stat.id)? else { return Ok(()) };
+        let Some(dir) = self.open(here.at(name), stat.id)? else {
+            return Ok(());
+        };
         let place = here.place.join(name);
-        let below = Here { dir: dir.as_fd(), place: &place, depth: here.depth + 1 };
+        let below = Here {
+            dir: dir.as_fd(),
+            place: &place,
+            depth: here.depth + 1,
+        };
         if is_noted {
             return noted(self, below, stat.id);
         }
@@ -174,17 +213,30 @@ impl Undo<'_> {
     fn take_away(&mut self, here: Here<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
         for (name, noted) in entry.names.get(&id).into_iter().flatten() {
-            let Some(stat) = self.stat(here.at(name))? else { continue };
-            let leaves = self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
+            let Some(stat) = self.stat(here.at(name))? else {
+                continue;
+            };
+            let leaves =
+                self.selected.contains(&(id, name.clone())) && noted.before != Some(stat.id);
             self.stay(here, here.at(name))?;
             let outer = self.is_leaving;
             self.is_leaving |= leaves && self.entry.is_new(stat.id);
-            self.into(here, name, &stat, self.is_leaving || entry.is_deep, Self::take_away, Self::take_out)?;
+            self.into(
+                here,
+                name,
+                &stat,
+                self.is_leaving || entry.is_deep,
+                Self::take_away,
+                Self::take_out,
+            )?;
             self.is_leaving = outer;
             self.stay(here, here.at(name))?;
             if leaves {
                 self.take(here.at(name), &stat)?;
-            } else if self.wanted.contains(&stat.id) && !stat.is_dir() && !self.away.contains_key(&stat.id) {
+            } else if self.wanted.contains(&stat.id)
+                && !stat.is_dir()
+                && !self.away.contains_key(&stat.id)
+            {
                 self.hold(here.at(name), &stat)?;
             } else if stat.links > 1 {
                 // What is taken away by another name is known by this one.
@@ -206,7 +258,11 @@ impl Undo<'_> {
     /// Takes what is older than the entry, and goes or comes back, out of a directory that it made.
     fn take_out(&mut self, here: Here<'_>, name: &Bytes, stat: &Stat) -> Result<(), JournalError> {
         let is_old = self.is_leaving && self.entry.olds.contains_key(&stat.id);
-        if is_old || self.wanted.contains(&stat.id) { self.take(here.at(name), stat) } else { Ok(()) }
+        if is_old || self.wanted.contains(&stat.id) {
+            self.take(here.at(name), stat)
+        } else {
+            Ok(())
+        }
     }
 
     /// Puts back what stood under the names in a directory.
@@ -218,14 +274,22 @@ impl Undo<'_> {
             // A directory has one name; if two are told, somebody else moved it, or forged the log.
             if is_selected
                 && let Some(before) = noted.before
-                && !(self.back.contains(&before) && entry.olds.get(&before).is_some_and(|old| old.stat.is_dir()))
+                && !(self.back.contains(&before)
+                    && entry.olds.get(&before).is_some_and(|old| old.stat.is_dir()))
                 && self.stat(at)?.is_none()
             {
                 self.put(at, before)?;
             }
             let Some(stat) = self.stat(at)? else { continue };
             let is_back = is_selected && noted.before == Some(stat.id) && self.back.insert(stat.id);
-            self.into(here, name, &stat, entry.is_deep, Self::put_back, |_, _, _, _| Ok(()))?;
+            self.into(
+                here,
+                name,
+                &stat,
+                entry.is_deep,
+                Self::put_back,
+                |_, _, _, _| Ok(()),
+            )?;
             if stat.is_dir() {
                 if is_back && !entry.names.contains_key(&stat.id) {
                     self.restore_dir(at, stat.id)?;
@@ -237,7 +301,8 @@ impl Undo<'_> {
             }
             // One more link stamps it.
             if self.remade.contains_key(&stat.id) {
-                self.versions.extend(self.stat(at)?.map(|made| (made.id, made)));
+                self.versions
+                    .extend(self.stat(at)?.map(|made| (made.id, made)));
             }
         }
         self.restore_dir(here.itself(), id)
@@ -245,7 +310,9 @@ impl Undo<'_> {
 
     fn restore_file(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
-        let Some(old) = entry.olds.get(&id) else { return Ok(()) };
+        let Some(old) = entry.olds.get(&id) else {
+            return Ok(());
+        };
         if !old.kept.is_empty() {
             // A link to it goes, which stamps it.
             self.recorder.gains(at)?;
@@ -256,24 +323,49 @@ impl Undo<'_> {
 
     fn restore_dir(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
-        let Some(old) = entry.olds.get(&id) else { return Ok(()) };
+        let Some(old) = entry.olds.get(&id) else {
+            return Ok(());
+        };
         let is_selected = |name: &Bytes| self.selected.contains(&(id, name.clone()));
-        let mut names = entry.names.get(&id).into_iter().flatten().filter(|(_, noted)| entry.is_changed(noted));
+        let mut names = entry
+            .names
+            .get(&id)
+            .into_iter()
+            .flatten()
+            .filter(|(_, noted)| entry.is_changed(noted));
         let is_whole = names.all(|(name, noted)| noted.before == noted.after || is_selected(name));
         // Somebody else may have changed it since.
         let left = old.after.map(|after| after.stat.mtime);
-        let is_as_left = self.survey.objects.get(&id).is_none_or(|now| Some(now.mtime) == left);
-        let Some(now) = self.stat(at)? else { return Ok(()) };
-        let mtime = if is_whole && is_as_left { old.stat.mtime } else { now.mtime };
+        let is_as_left = self
+            .survey
+            .objects
+            .get(&id)
+            .is_none_or(|now| Some(now.mtime) == left);
+        let Some(now) = self.stat(at)? else {
+            return Ok(());
+        };
+        let mtime = if is_whole && is_as_left {
+            old.stat.mtime
+        } else {
+            now.mtime
+        };
         if self.all || self.back.contains(&id) || self.wanted.contains(&id) {
             return self.restore_metadata(at, old, mtime);
         }
-        let as_it_is = Old { stat: Stat { mtime, ..now }, attributes: None, ..old.clone() };
+        let as_it_is = Old {
+            stat: Stat { mtime, ..now },
+            attributes: None,
+            ..old.clone()
+        };
         self.restore_metadata(at, &as_it_is, mtime)
     }
 
     /// Fails if the changer refuses a step in the current place of the directory.
-    fn may(&self, at: At<'_>, ask: impl FnOnce(&dyn Changer) -> Result<(), Misplaced>) -> Result<(), JournalError> {
+    fn may(
+        &self,
+        at: At<'_>,
+        ask: impl FnOnce(&dyn Changer) -> Result<(), Misplaced>,
+    ) -> Result<(), JournalError> {
         self.changer.map_or(Ok(()), ask).map_err(|misplaced| {
             let path = self.recorder.shown(at).into();
             match misplaced {
@@ -289,8 +381,15 @@ impl Undo<'_> {
     }
 
     /// Fails if the object at `from` may not have a name.
-    pub(super) fn may_put(&self, at: At<'_>, from: (BorrowedFd<'_>, &OsStr), is_dir: bool) -> Result<(), JournalError> {
-        self.may(at, |changer| changer.may_bear(at.dir, at.name, is_dir.then_some(from)))
+    pub(super) fn may_put(
+        &self,
+        at: At<'_>,
+        from: (BorrowedFd<'_>, &OsStr),
+        is_dir: bool,
+    ) -> Result<(), JournalError> {
+        self.may(at, |changer| {
+            changer.may_bear(at.dir, at.name, is_dir.then_some(from))
+        })
     }
 
     /// Takes an object away into the store.
@@ -310,20 +409,24 @@ impl Undo<'_> {
         let file = self.recorder.takes(at)?;
         let to = file_name(self.recorder.number(), file);
         let store = self.store.kept.as_fd();
-        let renamed =
-            with_access(at.dir, || match renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE) {
+        let renamed = with_access(at.dir, || {
+            match renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE) {
                 // Its `..` is to change.
                 Err(Errno::ACCESS) if stat.is_dir() => {
                     let dir = open_dir(at.dir, at.name)?.ok_or(Errno::NOENT)?;
-                    with_access(dir.as_fd(), || renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE))
+                    with_access(dir.as_fd(), || {
+                        renameat_with(at.dir, at.name, store, &to, RenameFlags::NOREPLACE)
+                    })
                 }
                 renamed => renamed,
-            });
+            }
+        });
         let failed = || self.failed(at, "taking it away");
         renamed.map_err(failed())?;
         // One link to it is enough.
         let is_same = |one: &OsStr, other: &OsStr| {
-            let id = |name: &OsStr| object::stat(store, name).map(|found| found.map(|stat| stat.id));
+            let id =
+                |name: &OsStr| object::stat(store, name).map(|found| found.map(|stat| stat.id));
             Ok(id(one)? == id(other)?)
         };
         if let Some(first) = self.away.get(&stat.id)
@@ -342,15 +445,19 @@ impl Undo<'_> {
         }
         self.recorder.loses(at)?;
         let raw = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
-        let kept = raw.and_then(|raw| self.recorder.entry.olds.get(&raw.id)).and_then(|old| old.kept.first());
+        let kept = raw
+            .and_then(|raw| self.recorder.entry.olds.get(&raw.id))
+            .and_then(|old| old.kept.first());
         self.away.extend(kept.map(|kept| (stat.id, kept.file)));
         Ok(())
     }
 
-    /// Gives an object its name again. Takes it away if the directory was moved meanwhile to where the name is refused.
+    /// Gives an object its name again. Takes it away if the directory was moved meanwhile to where
+    /// the name is refused.
     fn put(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         self.give(at, id)?;
-        let Some(stat) = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))? else {
+        let Some(stat) = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?
+        else {
             return Ok(());
         };
         let may = self.may_put(at, (at.dir, at.name), stat.is_dir());
@@ -362,12 +469,21 @@ impl Undo<'_> {
 
     fn give(&mut self, at: At<'_>, id: Id) -> Result<(), JournalError> {
         let entry = self.entry;
-        let Some(old) = entry.olds.get(&id) else { return Err(self.failed(at, "putting it back")(Errno::NOENT)) };
+        let Some(old) = entry.olds.get(&id) else {
+            return Err(self.failed(at, "putting it back")(Errno::NOENT));
+        };
         if self.put_staged(at, id)? {
             return Ok(());
         }
-        let own = self.away.get(&id).map(|file| Kept { entry: self.recorder.number(), file: *file, is_copy: false });
-        let kept = own.iter().chain(&old.kept).chain(self.later.get(&id).into_iter().flatten());
+        let own = self.away.get(&id).map(|file| Kept {
+            entry: self.recorder.number(),
+            file: *file,
+            is_copy: false,
+        });
+        let kept = own
+            .iter()
+            .chain(&old.kept)
+            .chain(self.later.get(&id).into_iter().flatten());
         let kept: Vec<Kept> = kept.copied().collect();
         for source in kept {
             if self.put_from(at, old, source)? {
@@ -382,7 +498,15 @@ impl Undo<'_> {
             return self.remember(at, id);
         }
         if let Content::Copy(file) = old.content
-            && self.put_from(at, old, Kept { entry: old.copied_by, file, is_copy: true })?
+            && self.put_from(
+                at,
+                old,
+                Kept {
+                    entry: old.copied_by,
+                    file,
+                    is_copy: true,
+                },
+            )?
         {
             return Ok(());
         }
@@ -394,22 +518,30 @@ impl Undo<'_> {
         let dir = self.store.kept.as_fd();
         let name = &source.name();
         let failed = || self.failed(at, "putting it back");
-        let Some(found) = object::stat(dir, name).map_err(failed())? else { return Ok(false) };
-        if found.is_dir() != old.stat.is_dir() || !source.is_copy && self.same.first(found.id) != old.stat.id {
+        let Some(found) = object::stat(dir, name).map_err(failed())? else {
+            return Ok(false);
+        };
+        if found.is_dir() != old.stat.is_dir()
+            || !source.is_copy && self.same.first(found.id) != old.stat.id
+        {
             return Ok(false);
         }
         self.may_put(at, (dir, name), found.is_dir())?;
-        self.recorder.puts(at, Some(&found).filter(|_| !source.is_copy))?;
+        self.recorder
+            .puts(at, Some(&found).filter(|_| !source.is_copy))?;
         let failed = || self.failed(at, "putting it back");
         if found.is_dir() {
-            let renamed =
-                with_access(at.dir, || match renameat_with(dir, name, at.dir, at.name, RenameFlags::NOREPLACE) {
+            let renamed = with_access(at.dir, || {
+                match renameat_with(dir, name, at.dir, at.name, RenameFlags::NOREPLACE) {
                     Err(Errno::ACCESS) => {
                         let moved = open_dir(dir, name)?.ok_or(Errno::NOENT)?;
-                        with_access(moved.as_fd(), || renameat_with(dir, name, at.dir, at.name, RenameFlags::NOREPLACE))
+                        with_access(moved.as_fd(), || {
+                            renameat_with(dir, name, at.dir, at.name, RenameFlags::NOREPLACE)
+                        })
                     }
                     renamed => renamed,
-                });
+                }
+            });
             return renamed.map(|()| true).map_err(failed());
         }
         if !source.is_copy {
@@ -418,8 +550,12 @@ impl Undo<'_> {
                 linked => return linked.map(|()| true).map_err(failed()),
             }
         }
-        let Some(from) = object::handle(dir, name).map_err(failed())? else { return Ok(false) };
-        let copied = with_access(at.dir, || object::copy_object(from.as_fd(), &found, at.dir, at.name, u64::MAX));
+        let Some(from) = object::handle(dir, name).map_err(failed())? else {
+            return Ok(false);
+        };
+        let copied = with_access(at.dir, || {
+            object::copy_object(from.as_fd(), &found, at.dir, at.name, u64::MAX)
+        });
         copied.map_err(failed())?;
         self.remember(at, old.stat.id)?;
         Ok(true)
@@ -430,8 +566,15 @@ impl Undo<'_> {
         let made = object::stat(at.dir, at.name).map_err(self.failed(at, "looking at it"))?;
         if let Some(made) = made {
             self.same.add_id(made.id, id);
-            if !made.is_dir() && self.entry.olds.get(&id).is_some_and(|old| old.stat.links > 1) {
-                let placed = Staged::of(at, Bytes::of(at.name)).map_err(self.failed(at, "duplicating a handle"))?;
+            if !made.is_dir()
+                && self
+                    .entry
+                    .olds
+                    .get(&id)
+                    .is_some_and(|old| old.stat.links > 1)
+            {
+                let placed = Staged::of(at, Bytes::of(at.name))
+                    .map_err(self.failed(at, "duplicating a handle"))?;
                 self.placed.insert(id, placed);
             }
             self.remade.insert(id, made.id);
@@ -441,7 +584,9 @@ impl Undo<'_> {
 
     fn restore_content(&mut self, at: At<'_>, old: &Old) -> Result<(), JournalError> {
         let failed = || self.failed(at, "restoring its content");
-        let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else { return Ok(()) };
+        let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else {
+            return Ok(());
+        };
         let now = stat_of(&handle).map_err(failed())?;
         if !now.is_file() {
             return Ok(());
@@ -451,8 +596,14 @@ impl Undo<'_> {
             Content::Grew if now.size == old.stat.size => return Ok(()),
             Content::Grew => None,
             Content::Copy(file) => {
-                let copy = object::open_file(&self.store.kept, &file_name(old.copied_by, file), OFlags::RDONLY);
-                let copy = copy.and_then(|copy| copy.ok_or(Errno::NOENT)).map_err(failed())?;
+                let copy = object::open_file(
+                    &self.store.kept,
+                    &file_name(old.copied_by, file),
+                    OFlags::RDONLY,
+                );
+                let copy = copy
+                    .and_then(|copy| copy.ok_or(Errno::NOENT))
+                    .map_err(failed())?;
                 if now.size == old.stat.size
                     && object::reopen(&handle, OFlags::RDONLY)
                         .is_ok_and(|now| object::is_same_content(&copy, now) == Ok(true))
@@ -472,7 +623,8 @@ impl Undo<'_> {
         let to = match object::reopen(&handle, OFlags::WRONLY) {
             Err(Errno::ACCESS) => {
                 // Its own mode comes back with the rest.
-                object::set_mode(&handle, now.mode | 0o600).and_then(|()| object::reopen(&handle, OFlags::WRONLY))
+                object::set_mode(&handle, now.mode | 0o600)
+                    .and_then(|()| object::reopen(&handle, OFlags::WRONLY))
             }
             opened => opened,
         };
@@ -486,12 +638,20 @@ impl Undo<'_> {
 
     fn restore_metadata(&mut self, at: At<'_>, old: &Old, mtime: i64) -> Result<(), JournalError> {
         let failed = || self.failed(at, "restoring its metadata");
-        let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else { return Ok(()) };
+        let Some(handle) = object::handle(at.dir, at.name).map_err(failed())? else {
+            return Ok(());
+        };
         let now = stat_of(&handle).map_err(failed())?;
         // No set-ID bit comes out of a log: one that is there may stay.
-        let was = Stat { mtime, mode: old.stat.mode & (now.mode | !object::SET_ID), ..old.stat };
+        let was = Stat {
+            mtime,
+            mode: old.stat.mode & (now.mode | !object::SET_ID),
+            ..old.stat
+        };
         let attributes = match &old.attributes {
-            Some(were) => object::attributes(&handle).map_err(failed())?.is_some_and(|now| now != *were),
+            Some(were) => object::attributes(&handle)
+                .map_err(failed())?
+                .is_some_and(|now| now != *were),
             None => false,
         };
         if now.rights() == was.rights() && now.mtime == mtime && !attributes {

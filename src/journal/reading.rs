@@ -1,4 +1,5 @@
-//! Entries are read: their memory is counted before, and held once for all who read the same entry at the same time.
+//! Entries are read: their memory is counted before, and held once for all who read the same entry
+//! at the same time.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +15,8 @@ use crate::limits::MEMORY_WAIT_MS;
 
 /// Memory of an entry, for each byte of its log; 1 was measured, with a list of its changes.
 const ENTRY_SHARE: usize = 2;
-/// Memory that an undo works with beside the entries, for each byte of their logs; 2 was measured of a dry run.
+/// Memory that an undo works with beside the entries, for each byte of their logs; 2 was measured
+/// of a dry run.
 const UNDO_SHARE: usize = 4;
 /// Logs that are longer than this are read one after another when their calls end.
 const LARGE_LOG_BYTES: u64 = 1024 * 1024;
@@ -30,7 +32,8 @@ impl Entry {
     }
 }
 
-/// An entry whose call ends. While a large one lives, no other call of the process ends with a large one.
+/// An entry whose call ends. While a large one lives, no other call of the process ends with a
+/// large one.
 pub struct EndedEntry<'a> {
     pub entry: Arc<Entry>,
     _overdraft: Option<MutexGuard<'a, ()>>,
@@ -38,7 +41,10 @@ pub struct EndedEntry<'a> {
 
 impl From<Entry> for EndedEntry<'_> {
     fn from(entry: Entry) -> Self {
-        Self { entry: Arc::new(entry), _overdraft: None }
+        Self {
+            entry: Arc::new(entry),
+            _overdraft: None,
+        }
     }
 }
 
@@ -48,71 +54,143 @@ impl Store {
         self.entry_with(number, Memory::Free)
     }
 
-    pub(super) fn entry_with(&self, number: u64, memory: Memory) -> Result<Arc<Entry>, JournalError> {
-        self.read(number, memory)?.ok_or_else(|| unknown(number, &self.numbers().unwrap_or_default()))
+    pub(super) fn entry_with(
+        &self,
+        number: u64,
+        memory: Memory,
+    ) -> Result<Arc<Entry>, JournalError> {
+        self.read(number, memory)?
+            .ok_or_else(|| unknown(number, &self.numbers().unwrap_or_default()))
     }
 
-    /// Reads the entry of a call that ends; `None` if it is gone. Large ones end one after another, and beyond the budget if
-    /// no memory is free.
+    /// Reads the entry of a call that ends; `None` if it is gone. Large ones end one after another,
+    /// and beyond the budget if no memory is free.
     pub fn ended_entry(&self, number: u64) -> Result<Option<EndedEntry<'_>>, JournalError> {
-        let Some(log) = self.open_log(number)? else { return Ok(None) };
-        let length = log.metadata().map_err(|source| self.unread(number, source))?.len();
-        let overdraft = self.account.as_ref().filter(|_| length > LARGE_LOG_BYTES).map(Account::overdraft);
+        let Some(log) = self.open_log(number)? else {
+            return Ok(None);
+        };
+        let length = log
+            .metadata()
+            .map_err(|source| self.unread(number, source))?
+            .len();
+        let overdraft = self
+            .account
+            .as_ref()
+            .filter(|_| length > LARGE_LOG_BYTES)
+            .map(Account::overdraft);
         let read = match self.read(number, Memory::Free) {
             Err(JournalError::Memory(_)) => self.read(number, Memory::Overdrawn),
             read => read,
         };
-        Ok(read?.map(|entry| EndedEntry { entry, _overdraft: overdraft }))
+        Ok(read?.map(|entry| EndedEntry {
+            entry,
+            _overdraft: overdraft,
+        }))
     }
 
     /// Reads an entry, or shares it with whoever holds it; `None` if it never began, or is gone.
-    pub(super) fn read(&self, number: u64, memory: Memory) -> Result<Option<Arc<Entry>>, JournalError> {
-        let Some(log) = self.open_log(number)? else { return Ok(None) };
-        let length = log.metadata().map_err(|source| self.unread(number, source))?.len();
+    pub(super) fn read(
+        &self,
+        number: u64,
+        memory: Memory,
+    ) -> Result<Option<Arc<Entry>>, JournalError> {
+        let Some(log) = self.open_log(number)? else {
+            return Ok(None);
+        };
+        let length = log
+            .metadata()
+            .map_err(|source| self.unread(number, source))?
+            .len();
         let reading = self.readings.of(number);
         let mut reading = locked(&reading);
         if let Some(entry) = reading.entry.upgrade().filter(|_| reading.length == length) {
             return Ok(Some(entry));
         }
-        let Some(Logged { earlier, last, .. }) = self.read_whole(number, memory)? else { return Ok(None) };
+        let Some(Logged { earlier, last, .. }) = self.read_whole(number, memory)? else {
+            return Ok(None);
+        };
         let entry = Arc::new(self.whole(earlier, last));
-        *reading = Reading { length, entry: Arc::downgrade(&entry) };
+        *reading = Reading {
+            length,
+            entry: Arc::downgrade(&entry),
+        };
         Ok(Some(entry))
     }
 
     /// Takes the memory for the entry of a log.
-    pub(super) fn memory_of(&self, log: &File, number: u64, memory: Memory) -> Result<Option<Share>, JournalError> {
-        let length = log.metadata().map_err(|source| self.unread(number, source))?.len();
+    pub(super) fn memory_of(
+        &self,
+        log: &File,
+        number: u64,
+        memory: Memory,
+    ) -> Result<Option<Share>, JournalError> {
+        let length = log
+            .metadata()
+            .map_err(|source| self.unread(number, source))?
+            .len();
         self.take(length, ENTRY_SHARE, memory)
     }
 
-    /// Takes the memory that an undo of these entries works with, and that of the later entries that it reads.
-    pub(super) fn memory_of_undo(&self, numbers: &[u64], memory: Memory) -> Result<Option<Share>, JournalError> {
+    /// Takes the memory that an undo of these entries works with, and that of the later entries
+    /// that it reads.
+    pub(super) fn memory_of_undo(
+        &self,
+        numbers: &[u64],
+        memory: Memory,
+    ) -> Result<Option<Share>, JournalError> {
         let oldest = numbers.iter().min().copied().unwrap_or(u64::MAX);
         let mut bytes = 0;
-        for number in self.numbers()?.into_iter().filter(|number| *number >= oldest) {
-            let Some(log) = self.open_log(number)? else { continue };
-            let length = log.metadata().map_err(|source| self.unread(number, source))?.len();
-            let share = if numbers.contains(&number) { ENTRY_SHARE + UNDO_SHARE } else { ENTRY_SHARE };
+        for number in self
+            .numbers()?
+            .into_iter()
+            .filter(|number| *number >= oldest)
+        {
+            let Some(log) = self.open_log(number)? else {
+                continue;
+            };
+            let length = log
+                .metadata()
+                .map_err(|source| self.unread(number, source))?
+                .len();
+            let share = if numbers.contains(&number) {
+                ENTRY_SHARE + UNDO_SHARE
+            } else {
+                ENTRY_SHARE
+            };
             bytes += length * share as u64;
         }
         self.take(bytes, 1, memory)
     }
 
-    fn take(&self, log_bytes: u64, share: usize, memory: Memory) -> Result<Option<Share>, JournalError> {
-        let Some(account) = self.account.as_ref().filter(|_| memory != Memory::Counted) else { return Ok(None) };
-        let bytes = usize::try_from(log_bytes).unwrap_or(usize::MAX).saturating_mul(share);
+    fn take(
+        &self,
+        log_bytes: u64,
+        share: usize,
+        memory: Memory,
+    ) -> Result<Option<Share>, JournalError> {
+        let Some(account) = self.account.as_ref().filter(|_| memory != Memory::Counted) else {
+            return Ok(None);
+        };
+        let bytes = usize::try_from(log_bytes)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(share);
         let until = match memory {
             Memory::Free => Instant::now() + Duration::from_millis(MEMORY_WAIT_MS),
             Memory::Overdrawn | Memory::Counted => Instant::now(),
         };
-        match (account.take(bytes, Purpose::Work, Some(until), None), memory) {
+        match (
+            account.take(bytes, Purpose::Work, Some(until), None),
+            memory,
+        ) {
             (Err(_), Memory::Overdrawn) => Ok(Some(account.overdraw(bytes))),
             (taken, _) => Ok(Some(taken.map_err(JournalError::Memory)?)),
         }
     }
 
     fn unread(&self, number: u64, source: std::io::Error) -> JournalError {
-        JournalError::Io { what: format!("{}: looking at it", self.log_path(number).display()), source }
+        JournalError::Io {
+            what: format!("{}: looking at it", self.log_path(number).display()),
+            source,
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! Keeps what would be lost, and notes it, before a change is made.
 //!
-//! Whoever is about to change something says so here first, and goes on when the call has returned: then what was there is on the
-//! disk. Everything is noted once, when it is in danger for the first time. What the entry made needs no note, and neither does a name in
-//! such a directory. Birth alone is no proof of that: an object is the entry's own if it stands under a name where the entry was about
-//! to make something. Any other is somebody else's, however young, and is noted like an old one.
+//! Whoever is about to change something says so here first, and goes on when the call has returned:
+//! then what was there is on the disk. Everything is noted once, when it is in danger for the first
+//! time. What the entry made needs no note, and neither does a name in such a directory. Birth
+//! alone is no proof of that: an object is the entry's own if it stands under a name where the
+//! entry was about to make something. Any other is somebody else's, however young, and is noted
+//! like an old one.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -24,15 +26,17 @@ use super::log::{Content, Event, Log};
 use super::object::{self, Id, Stat, attributes, stat, stat_of};
 use super::root::Root;
 
-/// A name that a change is about: a handle of the directory (`O_PATH` will do), which root that lies in, and its path below that now.
-/// The path is looked at only where the directory is not known yet, and must lead to it.
+/// A name that a change is about: a handle of the directory (`O_PATH` will do), which root that
+/// lies in, and its path below that now. The path is looked at only where the directory is not
+/// known yet, and must lead to it.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a> {
     pub dir: BorrowedFd<'a>,
     pub name: &'a OsStr,
     pub root: usize,
     pub path: &'a Path,
-    /// What was seen just now, if somebody has looked: the directory, and what stands under the name.
+    /// What was seen just now, if somebody has looked: the directory, and what stands under the
+    /// name.
     pub seen: Option<(Id, Option<Stat>)>,
 }
 
@@ -133,14 +137,17 @@ impl Recorder {
         self.entry.number
     }
 
-    /// Whether [`Self::gains`] has nothing to note of a name in this directory. Neither here nor below is the tree looked at.
+    /// Whether [`Self::gains`] has nothing to note of a name in this directory. Neither here nor
+    /// below is the tree looked at.
     pub fn knows_gain(&self, dir: Id, name: &OsStr) -> bool {
         let is_awaited = || self.gaining.contains(&(dir, Bytes::of(name)));
-        self.known.get(&dir).is_some_and(|is_noted| !is_noted || is_awaited())
+        self.known
+            .get(&dir)
+            .is_some_and(|is_noted| !is_noted || is_awaited())
     }
 
-    /// Whether [`Self::loses`], or a rename within such directories, has nothing to note of names in this one: it is new, and nothing old
-    /// went into a new one.
+    /// Whether [`Self::loses`], or a rename within such directories, has nothing to note of names
+    /// in this one: it is new, and nothing old went into a new one.
     pub fn knows_loss(&self, dir: Id) -> bool {
         self.known.get(&dir) == Some(&false) && !self.entry.is_deep
     }
@@ -167,10 +174,16 @@ impl Recorder {
 
     /// Whether there is nothing to note of the metadata of an object.
     pub fn knows_metadata(&self, object: Id) -> bool {
-        self.made.contains(&object) || self.entry.olds.get(&object).is_some_and(|old| old.attributes.is_some())
+        self.made.contains(&object)
+            || self
+                .entry
+                .olds
+                .get(&object)
+                .is_some_and(|old| old.attributes.is_some())
     }
 
-    /// Something new may stand under the name afterwards (`O_CREAT`, mkdir, symlink, mknod, bind, link). What stands there stays.
+    /// Something new may stand under the name afterwards (`O_CREAT`, mkdir, symlink, mknod, bind,
+    /// link). What stands there stays.
     pub fn gains(&mut self, at: At<'_>) -> Result<(), JournalError> {
         if self.skips(at) {
             return Ok(());
@@ -192,9 +205,14 @@ impl Recorder {
         })
     }
 
-    /// What stands under a name gets another, or, with `exchanges`, both get each other's. Both lie in the roots: what leaves them is
-    /// lost, name by name.
-    pub fn renames(&mut self, from: At<'_>, to: At<'_>, exchanges: bool) -> Result<(), JournalError> {
+    /// What stands under a name gets another, or, with `exchanges`, both get each other's. Both lie
+    /// in the roots: what leaves them is lost, name by name.
+    pub fn renames(
+        &mut self,
+        from: At<'_>,
+        to: At<'_>,
+        exchanges: bool,
+    ) -> Result<(), JournalError> {
         let (from_skipped, to_skipped) = (self.skips(from), self.skips(to));
         self.recording(&Found::At(from), |own| {
             let source = if from_skipped { None } else { own.name(from)? };
@@ -223,20 +241,30 @@ impl Recorder {
                 own.name(to)?;
             }
             // It may be changed by the new name where that is not noted.
-            if !from_skipped && own.name(from)?.is_some_and(|stat| !own.entry.is_new(stat.id)) && !to_skipped {
+            if !from_skipped
+                && own
+                    .name(from)?
+                    .is_some_and(|stat| !own.entry.is_new(stat.id))
+                && !to_skipped
+            {
                 own.goes_deep(to)?;
             }
             Ok(())
         })
     }
 
-    /// Mode, owner, times or attributes of an object may change; with an empty name, those of the directory itself.
+    /// Mode, owner, times or attributes of an object may change; with an empty name, those of the
+    /// directory itself.
     pub fn metadata(&mut self, at: At<'_>) -> Result<(), JournalError> {
         if self.skips(at) {
             return Ok(());
         }
         self.recording(&Found::At(at), |own| {
-            let found = if at.name.is_empty() { own.directory(at).map(|_| own.look(at))?? } else { own.name(at)? };
+            let found = if at.name.is_empty() {
+                own.directory(at).map(|_| own.look(at))??
+            } else {
+                own.name(at)?
+            };
             found.map_or(Ok(()), |stat| own.note_metadata(&Found::At(at), &stat))
         })
     }
@@ -248,13 +276,19 @@ impl Recorder {
         }
         self.recording(&Found::At(at), |own| {
             let found = own.name(at)?;
-            found.map_or(Ok(()), |stat| own.note_content(&Found::At(at), &stat, writing))
+            found.map_or(Ok(()), |stat| {
+                own.note_content(&Found::At(at), &stat, writing)
+            })
         })
     }
 
-    /// As [`Self::metadata`], of an open object; `O_PATH` will do. It may have lost its names: what the store has by a link changes with it.
-    /// `shown` is for errors.
-    pub fn metadata_of(&mut self, object: BorrowedFd<'_>, shown: &Path) -> Result<(), JournalError> {
+    /// As [`Self::metadata`], of an open object; `O_PATH` will do. It may have lost its names: what
+    /// the store has by a link changes with it. `shown` is for errors.
+    pub fn metadata_of(
+        &mut self,
+        object: BorrowedFd<'_>,
+        shown: &Path,
+    ) -> Result<(), JournalError> {
         let found = Found::Open(object, shown);
         self.recording(&found, |own| {
             let stat = stat_of(object).map_err(|errno| own.failed(&found, LOOKING, errno))?;
@@ -263,7 +297,12 @@ impl Recorder {
     }
 
     /// As [`Self::content`], of an open object, as for ftruncate(2).
-    pub fn content_of(&mut self, object: BorrowedFd<'_>, shown: &Path, writing: Writing) -> Result<(), JournalError> {
+    pub fn content_of(
+        &mut self,
+        object: BorrowedFd<'_>,
+        shown: &Path,
+        writing: Writing,
+    ) -> Result<(), JournalError> {
         let found = Found::Open(object, shown);
         self.recording(&found, |own| {
             let stat = stat_of(object).map_err(|errno| own.failed(&found, LOOKING, errno))?;
@@ -271,15 +310,25 @@ impl Recorder {
         })
     }
 
-    /// What stands under the name is about to be renamed into the store, whole. The number of the file that it becomes.
+    /// What stands under the name is about to be renamed into the store, whole. The number of the
+    /// file that it becomes.
     pub(super) fn takes(&mut self, at: At<'_>) -> Result<u32, JournalError> {
         self.recording(&Found::At(at), |own| {
             let found = own.name(at)?;
             let (file, _) = own.next_file();
             if let Some(stat) = found {
                 own.note_attributes(&Found::At(at), &stat)?;
-                if own.entry.olds.get(&stat.id).is_some_and(|old| old.kept.is_empty()) {
-                    own.note(Event::Kept { id: stat.id, file, is_copy: false });
+                if own
+                    .entry
+                    .olds
+                    .get(&stat.id)
+                    .is_some_and(|old| old.kept.is_empty())
+                {
+                    own.note(Event::Kept {
+                        id: stat.id,
+                        file,
+                        is_copy: false,
+                    });
                 }
             }
             Ok(file)
@@ -325,7 +374,12 @@ impl Recorder {
     }
 
     pub(super) fn shown(&self, at: At<'_>) -> String {
-        self.roots[at.root].shown.join(at.path).join(at.name).display().to_string()
+        self.roots[at.root]
+            .shown
+            .join(at.path)
+            .join(at.name)
+            .display()
+            .to_string()
     }
 
     fn name_of(&self, object: &Found<'_>) -> String {
@@ -341,7 +395,11 @@ impl Recorder {
 
     /// Whether nothing is noted of a name; counts it.
     pub(super) fn skips(&mut self, at: At<'_>) -> bool {
-        let skips = self.keeping.skips.as_ref().is_some_and(|skips| skips(at.root, &at.path.join(at.name)));
+        let skips = self
+            .keeping
+            .skips
+            .as_ref()
+            .is_some_and(|skips| skips(at.root, &at.path.join(at.name)));
         self.has_skipped |= skips;
         skips
     }
@@ -351,15 +409,24 @@ impl Recorder {
         let (dir, is_noted) = self.directory(at)?;
         let found = self.look(at)?;
         let old = found.filter(|stat| !self.is_own(dir, at.name, stat.id));
-        if is_noted && (!self.is_noted(dir, at.name) || old.is_some_and(|old| self.is_overtaken(dir, at.name, old.id)))
+        if is_noted
+            && (!self.is_noted(dir, at.name)
+                || old.is_some_and(|old| self.is_overtaken(dir, at.name, old.id)))
         {
             if !self.has(dir) {
-                self.note_object(&stat_of(at.dir).map_err(|errno| self.failed(&Found::At(at), LOOKING, errno))?);
+                self.note_object(
+                    &stat_of(at.dir)
+                        .map_err(|errno| self.failed(&Found::At(at), LOOKING, errno))?,
+                );
             }
             if let Some(stat) = &old {
                 self.note_object(stat);
             }
-            self.note(Event::Name { dir, name: Bytes::of(at.name), before: old.map(|stat| stat.id) });
+            self.note(Event::Name {
+                dir,
+                name: Bytes::of(at.name),
+                before: old.map(|stat| stat.id),
+            });
         }
         if let Some(stat) = &old {
             self.note_object(stat);
@@ -367,8 +434,8 @@ impl Recorder {
         Ok(found)
     }
 
-    /// The directory, and whether names in it are noted. When one is for the first time, so are those that lead to it from one that is
-    /// known.
+    /// The directory, and whether names in it are noted. When one is for the first time, so are
+    /// those that lead to it from one that is known.
     pub(super) fn directory(&mut self, at: At<'_>) -> Result<(Id, bool), JournalError> {
         let known = |id: Id| Some((id, *self.known.get(&id)?));
         if let Some(known) = at.seen.and_then(|(dir, _)| known(dir)) {
@@ -379,11 +446,15 @@ impl Recorder {
         if let Some(known) = known(own.id) {
             return Ok(known);
         }
-        let moved = || JournalError::Moved { path: self.roots[at.root].shown.join(at.path) };
+        let moved = || JournalError::Moved {
+            path: self.roots[at.root].shown.join(at.path),
+        };
         let (mut dir, mut above, mut leading) = (own, PathBuf::new(), Vec::new());
         for name in at.path.iter().rev() {
             above.push("..");
-            let outer = stat(at.dir, above.as_os_str()).map_err(failed)?.ok_or_else(moved)?;
+            let outer = stat(at.dir, above.as_os_str())
+                .map_err(failed)?
+                .ok_or_else(moved)?;
             let found = stat(at.dir, above.join(name).as_os_str()).map_err(failed)?;
             if found.is_none_or(|found| found.id != dir.id) {
                 return Err(moved());
@@ -400,14 +471,18 @@ impl Recorder {
         for (outer, name, found) in leading.into_iter().rev() {
             let is_own = self.is_own(outer.id, name.name(), found.id);
             let is_outer_noted = *self.known.entry(outer.id).or_insert(true);
-            let is_noted =
-                self.is_noted(outer.id, name.name()) && (is_own || !self.is_overtaken(outer.id, name.name(), found.id));
+            let is_noted = self.is_noted(outer.id, name.name())
+                && (is_own || !self.is_overtaken(outer.id, name.name(), found.id));
             if is_outer_noted && !is_noted {
                 self.note_object(&outer);
                 if !is_own {
                     self.note_object(&found);
                 }
-                self.note(Event::Name { dir: outer.id, name, before: (!is_own).then_some(found.id) });
+                self.note(Event::Name {
+                    dir: outer.id,
+                    name,
+                    before: (!is_own).then_some(found.id),
+                });
             }
             self.known.insert(found.id, !is_own);
         }
@@ -416,12 +491,17 @@ impl Recorder {
 
     /// What stands under a name now.
     fn look(&self, at: At<'_>) -> Result<Option<Stat>, JournalError> {
-        let looked = at.seen.map_or_else(|| stat(at.dir, at.name), |(_, found)| Ok(found));
+        let looked = at
+            .seen
+            .map_or_else(|| stat(at.dir, at.name), |(_, found)| Ok(found));
         looked.map_err(|errno| self.failed(&Found::At(at), LOOKING, errno))
     }
 
     fn is_noted(&self, dir: Id, name: &OsStr) -> bool {
-        self.entry.names.get(&dir).is_some_and(|names| names.contains_key(name.as_bytes()))
+        self.entry
+            .names
+            .get(&dir)
+            .is_some_and(|names| names.contains_key(name.as_bytes()))
     }
 
     fn note_object(&mut self, stat: &Stat) {
@@ -438,7 +518,12 @@ impl Recorder {
         self.note_attributes(object, stat)
     }
 
-    fn note_content(&mut self, object: &Found<'_>, stat: &Stat, writing: Writing) -> Result<(), JournalError> {
+    fn note_content(
+        &mut self,
+        object: &Found<'_>,
+        stat: &Stat,
+        writing: Writing,
+    ) -> Result<(), JournalError> {
         if !stat.is_file() || self.knows_content(stat.id, writing) {
             return Ok(());
         }
@@ -448,8 +533,15 @@ impl Recorder {
                 let (file, name) = self.next_file();
                 let most = APPENDED_COPY_BYTES.min(self.keeping.most_bytes);
                 let is_copied = self.try_to_copy(object, stat.id, &name, most) == Ok(true);
-                let content = if is_copied { Content::Copy(file) } else { Content::Grew };
-                self.note(Event::Content { id: stat.id, content });
+                let content = if is_copied {
+                    Content::Copy(file)
+                } else {
+                    Content::Grew
+                };
+                self.note(Event::Content {
+                    id: stat.id,
+                    content,
+                });
                 if !is_copied {
                     self.take_digest(object, stat.id);
                 }
@@ -457,7 +549,10 @@ impl Recorder {
             Writing::Anywhere => {
                 let (file, name) = self.next_file();
                 if self.copy_to(object, stat.id, &name)? {
-                    self.note(Event::Content { id: stat.id, content: Content::Copy(file) });
+                    self.note(Event::Content {
+                        id: stat.id,
+                        content: Content::Copy(file),
+                    });
                 }
             }
         }
@@ -465,12 +560,21 @@ impl Recorder {
     }
 
     fn note_attributes(&mut self, object: &Found<'_>, stat: &Stat) -> Result<(), JournalError> {
-        if self.entry.olds.get(&stat.id).is_none_or(|old| old.attributes.is_some()) || stat.is_link() {
+        if self
+            .entry
+            .olds
+            .get(&stat.id)
+            .is_none_or(|old| old.attributes.is_some())
+            || stat.is_link()
+        {
             return Ok(());
         }
-        let handle = object.handle().map_err(|errno| self.failed(object, "opening it", errno))?;
+        let handle = object
+            .handle()
+            .map_err(|errno| self.failed(object, "opening it", errno))?;
         let Some(handle) = handle else { return Ok(()) };
-        let all = attributes(&handle).map_err(|errno| self.failed(object, "reading its attributes", errno))?;
+        let all = attributes(&handle)
+            .map_err(|errno| self.failed(object, "reading its attributes", errno))?;
         if let Some(all) = all {
             self.note(Event::Attributes { id: stat.id, all });
         }
@@ -488,7 +592,10 @@ impl Recorder {
     /// An object gets a name that is skipped.
     fn leaves(&mut self, from: At<'_>, stat: &Stat) -> Result<(), JournalError> {
         if stat.is_dir() && !self.entry.is_new(stat.id) {
-            self.note(Event::Content { id: stat.id, content: Content::NotKept });
+            self.note(Event::Content {
+                id: stat.id,
+                content: Content::NotKept,
+            });
         }
         self.keep(from, stat)
     }
@@ -504,7 +611,12 @@ impl Recorder {
 
     /// Keeps an object that may lose its last name.
     fn keep(&mut self, at: At<'_>, stat: &Stat) -> Result<(), JournalError> {
-        if self.entry.olds.get(&stat.id).is_none_or(|old| !old.kept.is_empty()) {
+        if self
+            .entry
+            .olds
+            .get(&stat.id)
+            .is_none_or(|old| !old.kept.is_empty())
+        {
             return Ok(());
         }
         let object = Found::At(at);
@@ -512,10 +624,15 @@ impl Recorder {
             return self.note_attributes(&object, stat);
         }
         let (id, (file, name)) = (stat.id, self.next_file());
-        // A link stamps the object: a log that ends here says what it was. Who cannot write that hears of it below.
+        // A link stamps the object: a log that ends here says what it was. Who cannot write that
+        // hears of it below.
         let _ = self.log.write();
         match object::link(at.dir, at.name, self.kept.as_fd(), &name) {
-            Ok(()) => self.note(Event::Kept { id, file, is_copy: false }),
+            Ok(()) => self.note(Event::Kept {
+                id,
+                file,
+                is_copy: false,
+            }),
             Err(Errno::NOENT) => {}
             // On another filesystem, somebody else's, or at its most links.
             Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::ACCESS) => {
@@ -524,7 +641,11 @@ impl Recorder {
                 }
                 self.note_attributes(&object, stat)?;
                 if self.copy_to(&object, id, &name)? {
-                    self.note(Event::Kept { id, file, is_copy: true });
+                    self.note(Event::Kept {
+                        id,
+                        file,
+                        is_copy: true,
+                    });
                 }
             }
             Err(errno) => return self.lost(&object, id, "keeping a link to it", errno),
@@ -533,13 +654,22 @@ impl Recorder {
     }
 
     /// The store is to blame if something cannot be kept.
-    fn lost(&mut self, object: &Found<'_>, id: Id, what: &str, errno: Errno) -> Result<(), JournalError> {
+    fn lost(
+        &mut self,
+        object: &Found<'_>,
+        id: Id,
+        what: &str,
+        errno: Errno,
+    ) -> Result<(), JournalError> {
         if self.keeping.when_full == WhenFull::Refuse || !is_full(Some(errno)) {
             return Err(self.failed(object, what, errno));
         }
         // A copy of what it was will do.
         if !matches!(self.entry.olds[&id].content, Content::Copy(_)) {
-            self.note(Event::Content { id, content: Content::NotKept });
+            self.note(Event::Content {
+                id,
+                content: Content::NotKept,
+            });
         }
         Ok(())
     }
@@ -550,21 +680,35 @@ impl Recorder {
         match copied {
             Ok(true) => return Ok(true),
             Err(errno) => self.lost(object, id, "keeping a copy of it", errno)?,
-            Ok(false) => self.note(Event::Content { id, content: Content::NotKept }),
+            Ok(false) => self.note(Event::Content {
+                id,
+                content: Content::NotKept,
+            }),
         }
         Ok(false)
     }
 
     /// The same of at most so many bytes, if they cannot be shared; notes nothing.
-    fn try_to_copy(&mut self, object: &Found<'_>, id: Id, name: &OsStr, most: u64) -> Result<bool, Errno> {
+    fn try_to_copy(
+        &mut self,
+        object: &Found<'_>,
+        id: Id,
+        name: &OsStr,
+        most: u64,
+    ) -> Result<bool, Errno> {
         let copied = object.handle().and_then(|handle| {
-            let Some(handle) = handle else { return Ok(None) };
+            let Some(handle) = handle else {
+                return Ok(None);
+            };
             let now = stat_of(&handle)?;
             if now.id != id {
                 return Ok(None);
             }
             // What was appended since is not wanted.
-            let was = Stat { size: self.entry.olds[&id].stat.size.min(now.size), ..now };
+            let was = Stat {
+                size: self.entry.olds[&id].stat.size.min(now.size),
+                ..now
+            };
             object::copy_object(handle.as_fd(), &was, self.kept.as_fd(), name, most)
         });
         if let Ok(Some(bytes)) = copied {
@@ -578,10 +722,14 @@ impl Recorder {
     /// A file of the store that is not there yet.
     pub(super) fn next_file(&mut self) -> (u32, OsString) {
         self.entry.files += 1;
-        (self.entry.files, file_name(self.entry.number, self.entry.files))
+        (
+            self.entry.files,
+            file_name(self.entry.number, self.entry.files),
+        )
     }
 
-    /// Takes the digest of a file of which only the length is kept. Without one, nothing is compared.
+    /// Takes the digest of a file of which only the length is kept. Without one, nothing is
+    /// compared.
     fn take_digest(&mut self, object: &Found<'_>, id: Id) {
         let size = self.entry.olds[&id].stat.size;
         let taken = || {

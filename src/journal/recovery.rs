@@ -1,12 +1,16 @@
-//! After a crash: entries that nobody ends any more are ended, and an undo that was interrupted is taken back.
-#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of a root or of the store")]
+//! After a crash: entries that nobody ends any more are ended, and an undo that was interrupted is
+//! taken back.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything starts at a handle of a root or of the store"
+)]
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, flock, ftruncate, futimens, openat,
-    openat2,
+    FlockOperation, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, flock, ftruncate,
+    futimens, openat, openat2,
 };
 use rustix::io::Errno;
 
@@ -19,7 +23,8 @@ use super::store::{Logged, Store};
 use super::undo::Options;
 use crate::aside::{has_only_samples, set_aside};
 
-/// Longest time from the last note of an entry to the last change that it made, in nanoseconds. Later changes are taken for those of others.
+/// Longest time from the last note of an entry to the last change that it made, in nanoseconds.
+/// Later changes are taken for those of others.
 const SLACK_NS: i64 = 1_000_000_000;
 
 /// File of a store whose time is that of the last look at an entry that had ended.
@@ -28,25 +33,35 @@ const SETTLED: &str = "settled";
 const MAX_UNSETTLED: usize = 64;
 
 impl Store {
-    /// Mends what a crash left; what another server is at is let alone. The entries that were mended.
+    /// Mends what a crash left; what another server is at is let alone. The entries that were
+    /// mended.
     pub fn recover(&self) -> Result<Vec<u64>, JournalError> {
         let lock = self.lock()?;
         let numbers = self.numbers()?;
         let mut files = self.files()?;
         // What is left of entries that were being removed.
-        for (number, files) in files.extract_if(|number, _| numbers.binary_search(number).is_err()) {
+        for (number, files) in files.extract_if(|number, _| numbers.binary_search(number).is_err())
+        {
             self.remove(number, files)?;
         }
         let mut mended = Vec::new();
         let (mut interrupted, mut undone) = (Vec::new(), HashSet::new());
         for number in numbers.into_iter().rev() {
-            let failed = || JournalError::io(format!("{}: ending it", self.log_path(number).display()));
-            let Some(log) = self.open_log(number)? else { continue };
+            let failed =
+                || JournalError::io(format!("{}: ending it", self.log_path(number).display()));
+            let Some(log) = self.open_log(number)? else {
+                continue;
+            };
             match flock(&log, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => continue,
                 locked => locked.map_err(failed())?,
             }
-            let Some(Logged { earlier, last, length }) = self.read_whole(number, Memory::Overdrawn)? else {
+            let Some(Logged {
+                earlier,
+                last,
+                length,
+            }) = self.read_whole(number, Memory::Overdrawn)?
+            else {
                 // Who begins an entry holds the lock, so this one never began.
                 self.remove(number, files.remove(&number).unwrap_or_default())?;
                 continue;
@@ -60,7 +75,13 @@ impl Store {
                 let is_undo = !last.undoes.is_empty();
                 let mut recorder = self.recorder(Log::new(log, length, &self.root_ids), last);
                 recorder.earlier = earlier.map(Box::new);
-                recorder.entry.files = files.get(&number).into_iter().flatten().copied().max().unwrap_or(0);
+                recorder.entry.files = files
+                    .get(&number)
+                    .into_iter()
+                    .flatten()
+                    .copied()
+                    .max()
+                    .unwrap_or(0);
                 recorder.copied_bytes = None;
                 recorder.crashed = Some(crashed);
                 mended.push(number);
@@ -92,17 +113,32 @@ impl Store {
 
     /// Notes that a server has looked at the entries that have ended by now.
     pub(super) fn note_settled(&self) {
-        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let flags =
+            OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_NOW,
+        };
         let file = openat(&self.dir, SETTLED, flags, Mode::RUSR | Mode::WUSR);
         // Without it, some entries are looked at once more after a crash.
-        let _ = file.and_then(|file| futimens(file, &Timestamps { last_access: now, last_modification: now }));
+        let _ = file.and_then(|file| {
+            futimens(
+                file,
+                &Timestamps {
+                    last_access: now,
+                    last_modification: now,
+                },
+            )
+        });
     }
 
-    /// Returns entries that ended after the last look of a server: those of commands that outlived it.
+    /// Returns entries that ended after the last look of a server: those of commands that outlived
+    /// it.
     pub(super) fn unsettled(&self) -> Result<Vec<u64>, JournalError> {
         let failed = JournalError::io(format!("{}: looking at `{SETTLED}`", self.shown.display()));
-        let Some(settled) = stat(&self.dir, SETTLED.as_ref()).map_err(failed)? else { return Ok(Vec::new()) };
+        let Some(settled) = stat(&self.dir, SETTLED.as_ref()).map_err(failed)? else {
+            return Ok(Vec::new());
+        };
         self.ended_since(settled.mtime)
     }
 
@@ -110,22 +146,40 @@ impl Store {
     pub(super) fn ended_since(&self, time: i64) -> Result<Vec<u64>, JournalError> {
         let mut found = Vec::new();
         for number in self.numbers()?.into_iter().rev().take(MAX_UNSETTLED) {
-            let Some(log) = self.open_log(number)? else { continue };
-            found.extend(log::end(&log).ok().flatten().filter(|end| end.time > time).map(|_| number));
+            let Some(log) = self.open_log(number)? else {
+                continue;
+            };
+            found.extend(
+                log::end(&log)
+                    .ok()
+                    .flatten()
+                    .filter(|end| end.time > time)
+                    .map(|_| number),
+            );
         }
         Ok(found)
     }
 
-    /// Moves aside what an entry made at protected paths, which the launcher does as long as it lives. Returns the paths.
+    /// Moves aside what an entry made at protected paths, which the launcher does as long as it
+    /// lives. Returns the paths.
     pub(super) fn spare_protected(&self, number: u64) -> Result<Vec<PathBuf>, JournalError> {
-        let Some(changer) = &self.changer else { return Ok(Vec::new()) };
+        let Some(changer) = &self.changer else {
+            return Ok(Vec::new());
+        };
         let entry = self.entry_with(number, Memory::Overdrawn)?;
         let until = entry.end.map_or(i64::MAX, |end| end.time);
         let made = |change: &Change| matches!(change, Change::Created | Change::Renamed { .. });
-        let changes = self.changes(&entry).into_iter().filter(|(_, change)| made(change));
-        let protected: BTreeSet<PathBuf> =
-            changes.flat_map(|(place, _)| changer.protected_from(&self.path(&place))).collect();
-        Ok(protected.into_iter().filter(|path| self.set_aside_at(path, until).is_some()).collect())
+        let changes = self
+            .changes(&entry)
+            .into_iter()
+            .filter(|(_, change)| made(change));
+        let protected: BTreeSet<PathBuf> = changes
+            .flat_map(|(place, _)| changer.protected_from(&self.path(&place)))
+            .collect();
+        Ok(protected
+            .into_iter()
+            .filter(|path| self.set_aside_at(path, until).is_some())
+            .collect())
     }
 
     /// `None` if nothing that was born until then is there.
@@ -134,9 +188,17 @@ impl Store {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         let below = Path::new(".").join(place.path.name());
-        let dir = openat2(&self.roots.get(place.root)?.handle, below, flags, Mode::empty(), resolve).ok()?;
+        let dir = openat2(
+            &self.roots.get(place.root)?.handle,
+            below,
+            flags,
+            Mode::empty(),
+            resolve,
+        )
+        .ok()?;
         let found = stat(&dir, name).ok()??;
-        let is_sparable = found.id.born() <= until && !(found.is_dir() && has_only_samples(&dir, name));
+        let is_sparable =
+            found.id.born() <= until && !(found.is_dir() && has_only_samples(&dir, name));
         (is_sparable && set_aside(dir, name)).then_some(())
     }
 }

@@ -8,8 +8,8 @@ use super::entry::Entry;
 use super::log::Version;
 use super::object::{Id, Stat};
 
-/// Objects that newer entries know as the same. An undo made one again, or an entry touched it, as by a link in the store, and left it as it
-/// was. To the entry itself the two are different.
+/// Objects that newer entries know as the same. An undo made one again, or an entry touched it, as
+/// by a link in the store, and left it as it was. To the entry itself the two are different.
 #[derive(Debug, Default)]
 pub(super) struct Same {
     ids: HashMap<Id, Id>,
@@ -22,8 +22,13 @@ impl Same {
     pub(super) fn of(later: &[impl Borrow<Entry>]) -> Self {
         let later = later.iter().map(Borrow::borrow);
         let undos = later.clone().filter(|entry| !entry.undoes.is_empty());
-        let mut same =
-            Self { spans: undos.clone().flat_map(|undo| undo.spans.iter().copied()).collect(), ..Self::default() };
+        let mut same = Self {
+            spans: undos
+                .clone()
+                .flat_map(|undo| undo.spans.iter().copied())
+                .collect(),
+            ..Self::default()
+        };
         let all = undos.flat_map(|undo| &undo.same);
         for (new, old) in all.clone().filter(|(new, _)| new.1 == 0) {
             same.add_id(new.0, old.0);
@@ -36,7 +41,9 @@ impl Same {
         }
         for (was, left) in later.flat_map(Entry::left_alone) {
             let id = same.first(was.id);
-            same.versions.entry((id, left.ctime)).or_insert((id, was.ctime));
+            same.versions
+                .entry((id, left.ctime))
+                .or_insert((id, was.ctime));
         }
         same
     }
@@ -61,7 +68,8 @@ impl Same {
         id
     }
 
-    /// The time of the change after which an object was first as it is, of one that goes by its first identity.
+    /// The time of the change after which an object was first as it is, of one that goes by its
+    /// first identity.
     pub(super) fn changed(&self, stat: &Stat) -> i64 {
         let mut version = (stat.id, stat.ctime);
         // A forged log could lead in a circle.
@@ -74,10 +82,14 @@ impl Same {
         version.1
     }
 
-    /// Whether it is the same object with the same content and metadata. Links come and go with the store's own, and what an undo had its
-    /// hands on last looks the same only if it is.
+    /// Whether it is the same object with the same content and metadata. Links come and go with the
+    /// store's own, and what an undo had its hands on last looks the same only if it is.
     pub(super) fn is(&self, one: &Stat, other: &Stat) -> bool {
-        let by_undo = |stat: &Stat| self.spans.iter().any(|(start, end)| (*start..=*end).contains(&stat.ctime));
+        let by_undo = |stat: &Stat| {
+            self.spans
+                .iter()
+                .any(|(start, end)| (*start..=*end).contains(&stat.ctime))
+        };
         let is_stamped = one.links != other.links || by_undo(one) || by_undo(other);
         one.plain() == other.plain() && (is_stamped || self.changed(one) == self.changed(other))
     }

@@ -20,7 +20,11 @@ pub struct Settled {
 
 impl Settled {
     pub(super) const fn none() -> Self {
-        Self { outside: Vec::new(), put_back: Vec::new(), failed: None }
+        Self {
+            outside: Vec::new(),
+            put_back: Vec::new(),
+            failed: None,
+        }
     }
 
     pub fn is_nothing(&self) -> bool {
@@ -38,6 +42,10 @@ impl Settled {
     /// With what came of earlier parts of the same entry: what stands is of the whole of it.
     pub(super) fn after_parts(self, before: Self) -> Self {
         let put_back = before.put_back.into_iter().chain(self.put_back).collect();
-        Self { put_back, failed: self.failed.or(before.failed), ..self }
+        Self {
+            put_back,
+            failed: self.failed.or(before.failed),
+            ..self
+        }
     }
 }

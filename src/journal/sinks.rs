@@ -1,9 +1,13 @@
-//! What a call made or changed that programs outside the walls run without being asked (`sinks`): what was there before comes from the
-//! journal, what is there now from the disk.
+//! What a call made or changed that programs outside the walls run without being asked (`sinks`):
+//! what was there before comes from the journal, what is there now from the disk.
 //!
-//! A name that the entry knows is compared with itself before. What lies in a directory that is new has no other version; what lies in one
-//! that was moved is what it was, so it counts only where it was something else by its old name.
-#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of a root")]
+//! A name that the entry knows is compared with itself before. What lies in a directory that is new
+//! has no other version; what lies in one that was moved is what it was, so it counts only where it
+//! was something else by its old name.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything starts at a handle of a root"
+)]
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -24,7 +28,9 @@ use super::outside::Outside;
 use super::store::Store;
 use super::versions::{Version, Versions};
 use crate::limits::{JOURNAL_DEPTH, MAX_PATH_BYTES, MAX_SINK_BYTES, MAX_SINK_NAMES};
-use crate::sinks::{Content, Facets, HOOK, Sink, differences, hooks_directory, hooks_path, named, named_directory};
+use crate::sinks::{
+    Content, Facets, HOOK, Sink, differences, hooks_directory, hooks_path, named, named_directory,
+};
 
 /// What was found, and by which changes of the entry: undoing those puts it back.
 #[derive(Debug, Default)]
@@ -43,7 +49,8 @@ struct Look<'a> {
     versions: Option<Versions<'a>>,
     /// Where things are, and where they were.
     moved: Vec<(&'a Place, &'a Place)>,
-    /// For each directory, the hooks directories that the configurations of it and of those above it name, outermost first.
+    /// For each directory, the hooks directories that the configurations of it and of those above
+    /// it name, outermost first.
     hooks: HashMap<Place, Rc<[Place]>>,
     /// What has more names than before and runs outside by one that it had, by inode.
     linked: HashMap<u64, Vec<(Id, Place, &'static Sink)>>,
@@ -55,8 +62,13 @@ struct Look<'a> {
 }
 
 impl Store {
-    /// What an entry made or changed of what runs outside; `changes` are those of the entry, or of one that it undid.
-    pub fn outside(&self, number: u64, changes: &[(Place, Change)]) -> Result<FoundOutside, JournalError> {
+    /// What an entry made or changed of what runs outside; `changes` are those of the entry, or of
+    /// one that it undid.
+    pub fn outside(
+        &self,
+        number: u64,
+        changes: &[(Place, Change)],
+    ) -> Result<FoundOutside, JournalError> {
         if changes.is_empty() {
             return Ok(FoundOutside::default());
         }
@@ -65,8 +77,14 @@ impl Store {
             _ => None,
         });
         let moved: Vec<_> = moved.collect();
-        let mut look = Look { moved: moved.clone(), ..Look::new(self, Some(number), &changes[0].0) };
-        for (id, place) in self.entry_with(number, Memory::Overdrawn)?.linked(&self.root_ids) {
+        let mut look = Look {
+            moved: moved.clone(),
+            ..Look::new(self, Some(number), &changes[0].0)
+        };
+        for (id, place) in self
+            .entry_with(number, Memory::Overdrawn)?
+            .linked(&self.root_ids)
+        {
             if let Some((sink, _)) = look.line(&place, false) {
                 look.has_more_names(id, &place, sink);
                 look.linked.entry(id.1).or_default().push((id, place, sink));
@@ -84,21 +102,35 @@ impl Store {
     }
 
     /// What would be other outside if what stands at a place went to another one, or was deleted.
-    pub(super) fn outside_if_moved(&self, from: &Place, to: Option<&Place>) -> Result<Vec<Outside>, JournalError> {
+    pub(super) fn outside_if_moved(
+        &self,
+        from: &Place,
+        to: Option<&Place>,
+    ) -> Result<Vec<Outside>, JournalError> {
         let mut look = Look::new(self, None, from);
         look.moves(from, to)?;
         Ok(look.found().all)
     }
 
     /// What would be other outside if this file stood at a place.
-    pub(super) fn outside_if_put(&self, file: BorrowedFd<'_>, place: &Place) -> Result<Vec<Outside>, JournalError> {
+    pub(super) fn outside_if_put(
+        &self,
+        file: BorrowedFd<'_>,
+        place: &Place,
+    ) -> Result<Vec<Outside>, JournalError> {
         let mut look = Look::new(self, None, place);
         let failed = || failed(self, place);
-        let Some((sink, _)) = look.line(place, false) else { return Ok(Vec::new()) };
+        let Some((sink, _)) = look.line(place, false) else {
+            return Ok(Vec::new());
+        };
         let new = content(&stat_of(file).map_err(failed())?, &file).map_err(failed())?;
-        let old = look.open(place).and_then(|old| old.map_or(Ok(None), |old| content(&stat_of(&old)?, &old)));
-        let facets = |content: Option<Content>| content.map(|content| sink.facets(&place.path.0, &content));
-        let [old, new] = [old.map_err(failed())?, new].map(|content| facets(content).unwrap_or_default());
+        let old = look
+            .open(place)
+            .and_then(|old| old.map_or(Ok(None), |old| content(&stat_of(&old)?, &old)));
+        let facets =
+            |content: Option<Content>| content.map(|content| sink.facets(&place.path.0, &content));
+        let [old, new] =
+            [old.map_err(failed())?, new].map(|content| facets(content).unwrap_or_default());
         for what in differences(&old, &new) {
             look.find(place, what);
         }
@@ -117,13 +149,18 @@ impl Store {
         if stat_of(&self.kept)?.id.0 != id.0 {
             return Ok(0);
         }
-        let own = entries(self.kept.as_fd())?.into_iter().filter(|(.., inode)| *inode == id.1);
+        let own = entries(self.kept.as_fd())?
+            .into_iter()
+            .filter(|(.., inode)| *inode == id.1);
         Ok(own.count() as u32)
     }
 }
 
 fn failed(store: &Store, place: &Place) -> impl FnOnce(Errno) -> JournalError {
-    JournalError::io(format!("{}: looking at what runs outside", store.path(place).display()))
+    JournalError::io(format!(
+        "{}: looking at what runs outside",
+        store.path(place).display()
+    ))
 }
 
 impl<'a> Look<'a> {
@@ -131,12 +168,29 @@ impl<'a> Look<'a> {
         let (versions, by, names_left) = (None, by.clone(), MAX_SINK_NAMES);
         let (hooks, linked) = (HashMap::new(), HashMap::new());
         let (moved, found, because) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
-        Self { store, number, versions, moved, hooks, linked, names_left, by, found, because }
+        Self {
+            store,
+            number,
+            versions,
+            moved,
+            hooks,
+            linked,
+            names_left,
+            by,
+            found,
+            because,
+        }
     }
 
     fn found(self) -> FoundOutside {
-        let all = self.found.into_iter().map(|(path, what)| Outside { path, what: what.into_iter().collect() });
-        FoundOutside { all: all.collect(), by: self.because }
+        let all = self.found.into_iter().map(|(path, what)| Outside {
+            path,
+            what: what.into_iter().collect(),
+        });
+        FoundOutside {
+            all: all.collect(),
+            by: self.because,
+        }
     }
 
     /// Later calls may change it by a name that is no sink.
@@ -148,12 +202,21 @@ impl<'a> Look<'a> {
     }
 
     fn change(&mut self, place: &Place, change: &Change) -> Result<(), JournalError> {
-        let now = self.open(place).and_then(|handle| handle.map(|handle| Ok((stat_of(&handle)?, handle))).transpose());
+        let now = self.open(place).and_then(|handle| {
+            handle
+                .map(|handle| Ok((stat_of(&handle)?, handle)))
+                .transpose()
+        });
         let now = now.map_err(failed(self.store, place))?;
         if let Some((stat, handle)) = &now
             && stat.is_dir()
         {
-            let name = place.path.0.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            let name = place
+                .path
+                .0
+                .rsplit(|byte| *byte == b'/')
+                .next()
+                .unwrap_or_default();
             let is_new = *change != Change::Metadata;
             if is_new {
                 self.walk(handle.as_fd(), place, 0)?;
@@ -179,8 +242,12 @@ impl<'a> Look<'a> {
 
     /// What got its other name by an earlier call is changed by that.
     fn edit(&mut self, by: &Place, stat: &Stat) {
-        let Some((place, sink)) = self.store.linked().get(&stat.id).cloned() else { return };
-        let is = |now: Option<OwnedFd>| now.is_some_and(|now| Id::of(now).is_ok_and(|now| now == stat.id));
+        let Some((place, sink)) = self.store.linked().get(&stat.id).cloned() else {
+            return;
+        };
+        let is = |now: Option<OwnedFd>| {
+            now.is_some_and(|now| Id::of(now).is_ok_and(|now| now == stat.id))
+        };
         // It may stand there no more.
         if place != *by && self.open(&place).is_ok_and(is) {
             self.find(&place, hard_linked(sink));
@@ -196,11 +263,19 @@ impl<'a> Look<'a> {
     }
 
     /// All that lies in a directory which was not there before.
-    fn walk(&mut self, dir: BorrowedFd<'_>, place: &Place, depth: usize) -> Result<(), JournalError> {
+    fn walk(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        place: &Place,
+        depth: usize,
+    ) -> Result<(), JournalError> {
         let failed = || failed(self.store, place);
         // As it is for each file in it; of what was moved the old name counts, too.
         let is_moved = self.old(place).is_some();
-        let in_hooks = !is_moved && self.hook(&place.join(&Bytes(b"x".to_vec())), false).is_some();
+        let in_hooks = !is_moved
+            && self
+                .hook(&place.join(&Bytes(b"x".to_vec())), false)
+                .is_some();
         for (name, kind, inode) in entries(dir).map_err(failed())? {
             if self.names_left == 0 || depth > JOURNAL_DEPTH {
                 self.find(place, TOO_MUCH.to_owned());
@@ -209,7 +284,9 @@ impl<'a> Look<'a> {
             self.names_left -= 1;
             let inner = place.join(&name);
             let handle = match kind {
-                FileType::Directory | FileType::Unknown => object::open_dir(dir, name.name()).map_err(failed())?,
+                FileType::Directory | FileType::Unknown => {
+                    object::open_dir(dir, name.name()).map_err(failed())?
+                }
                 _ => None,
             };
             if let Some(handle) = handle {
@@ -221,7 +298,10 @@ impl<'a> Look<'a> {
                 || kind != FileType::RegularFile && self.line(&inner, true).is_some()
             {
                 let handle = object::handle(dir, name.name()).map_err(failed())?;
-                let found = handle.map(|handle| Ok((stat_of(&handle)?, handle))).transpose().map_err(failed())?;
+                let found = handle
+                    .map(|handle| Ok((stat_of(&handle)?, handle)))
+                    .transpose()
+                    .map_err(failed())?;
                 if let Some((stat, _)) = &found {
                     self.link(stat);
                 }
@@ -246,8 +326,12 @@ impl<'a> Look<'a> {
         if let (Some(number), None) = (self.number, &self.versions) {
             self.versions = Some(self.store.versions_with(number, Memory::Overdrawn)?);
         }
-        let versions = self.versions.as_ref().filter(|versions| versions.is_noted(old.as_ref().unwrap_or(place)));
-        if let (None, Some(_), Some((new, begins)), Some((sink, _))) = (versions, &old, line, old_line)
+        let versions = self
+            .versions
+            .as_ref()
+            .filter(|versions| versions.is_noted(old.as_ref().unwrap_or(place)));
+        if let (None, Some(_), Some((new, begins)), Some((sink, _))) =
+            (versions, &old, line, old_line)
             && new == sink
             && begins >= self.moved_depth(place)
         {
@@ -270,15 +354,24 @@ impl<'a> Look<'a> {
             None => Facets::new(),
         };
         let was = versions.and_then(|versions| versions.stat_before(old.as_ref().unwrap_or(place)));
-        let place = if line.is_some() { place } else { old.as_ref().unwrap_or(place) };
+        let place = if line.is_some() {
+            place
+        } else {
+            old.as_ref().unwrap_or(place)
+        };
         for what in differences(&before, &after) {
             self.find(place, what);
         }
         if let (Some((sink, _)), Some((stat, _))) = (line, now)
             && stat.is_file()
             && stat.links > 1
-            && !(old_line.is_some() && was.is_some_and(|was| was.id == stat.id && was.links >= stat.links))
-            && stat.links > 1 + self.store.kept_links(stat.id).map_err(failed(self.store, place))?
+            && !(old_line.is_some()
+                && was.is_some_and(|was| was.id == stat.id && was.links >= stat.links))
+            && stat.links
+                > 1 + self
+                    .store
+                    .kept_links(stat.id)
+                    .map_err(failed(self.store, place))?
         {
             self.has_more_names(stat.id, place, sink);
             self.find(place, hard_linked(sink));
@@ -287,7 +380,10 @@ impl<'a> Look<'a> {
     }
 
     fn find(&mut self, place: &Place, what: String) {
-        self.found.entry(self.store.path(place)).or_default().insert(what);
+        self.found
+            .entry(self.store.path(place))
+            .or_default()
+            .insert(what);
         self.because.insert(self.by.clone());
     }
 
@@ -318,24 +414,39 @@ impl<'a> Look<'a> {
             return None;
         }
         let names: Vec<&[u8]> = place.path.0.split(|byte| *byte == b'/').collect();
-        let at = |end: usize| Place { root: place.root, path: Bytes(names[..end].join(&b'/')) };
-        let last = if is_link { names.len() } else { names.len() - 1 };
+        let at = |end: usize| Place {
+            root: place.root,
+            path: Bytes(names[..end].join(&b'/')),
+        };
+        let last = if is_link {
+            names.len()
+        } else {
+            names.len() - 1
+        };
         for begins in (0..last).filter(|index| names[*index].eq_ignore_ascii_case(b"hooks")) {
             if self.is_repository(&at(begins)) {
                 return Some((&HOOK, begins));
             }
         }
         let above = self.hooks_above(at(names.len() - 1));
-        let known = self.store.hooks.iter().flat_map(|known| known.directories());
+        let known = self
+            .store
+            .hooks
+            .iter()
+            .flat_map(|known| known.directories());
         let known = known.filter_map(|path| self.store.place(path));
         let is_in = |hooks: &Place| place.is_at_or_below(hooks) && (is_link || place != hooks);
         let hooks = above.iter().cloned().chain(known).find(is_in)?;
         Some((&HOOK, hooks.depth().saturating_sub(1)))
     }
 
-    /// As git judges what others share (`is_git_directory` of its setup.c); what is taken from it can be put back.
+    /// As git judges what others share (`is_git_directory` of its setup.c); what is taken from it
+    /// can be put back.
     fn is_repository(&self, dir: &Place) -> bool {
-        let has = |name: &[u8]| self.open(&dir.join(&Bytes(name.to_vec()))).is_ok_and(|found| found.is_some());
+        let has = |name: &[u8]| {
+            self.open(&dir.join(&Bytes(name.to_vec())))
+                .is_ok_and(|found| found.is_some())
+        };
         is_below_dot_git(dir) || has(b"objects") && has(b"refs")
     }
 
@@ -369,20 +480,31 @@ impl<'a> Look<'a> {
                 _ => None,
             }
         };
-        let said = [&b".git/config.worktree"[..], b".git/config", b"config"].into_iter().find_map(read);
+        let said = [&b".git/config.worktree"[..], b".git/config", b"config"]
+            .into_iter()
+            .find_map(read);
         let said = said.filter(|_| !is_own)?;
         let root = &self.store.roots.get(dir.root)?.shown;
         let path = hooks_directory(&self.store.path(dir), &said)?;
         let below = path.strip_prefix(root).ok()?;
-        Some(Place { root: dir.root, path: Bytes::of(below.as_os_str()) })
+        Some(Place {
+            root: dir.root,
+            path: Bytes::of(below.as_os_str()),
+        })
     }
 
     /// What stands at a place; no link is followed on the way.
     fn open(&self, place: &Place) -> Result<Option<OwnedFd>, Errno> {
-        let Some(root) = self.store.roots.get(place.root) else { return Ok(None) };
+        let Some(root) = self.store.roots.get(place.root) else {
+            return Ok(None);
+        };
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let path = if place.path.0.is_empty() { OsStr::new(".") } else { place.path.name() };
+        let path = if place.path.0.is_empty() {
+            OsStr::new(".")
+        } else {
+            place.path.name()
+        };
         match openat2(&root.handle, path, flags, Mode::empty(), beneath) {
             // Its owner may have closed a directory on the way, and can open it again.
             Err(Errno::ACCESS) => {
@@ -402,7 +524,9 @@ impl<'a> Look<'a> {
 
     /// What becomes other by a move that is still to be made.
     fn moves(&mut self, from: &Place, to: Option<&Place>) -> Result<(), JournalError> {
-        let Some(handle) = self.open(from).map_err(failed(self.store, from))? else { return Ok(()) };
+        let Some(handle) = self.open(from).map_err(failed(self.store, from))? else {
+            return Ok(());
+        };
         let stat = stat_of(&handle).map_err(failed(self.store, from))?;
         if stat.is_dir() {
             return self.moves_all(handle.as_fd(), (from, to), 0);
@@ -425,7 +549,9 @@ impl<'a> Look<'a> {
             self.names_left -= 1;
             let (inner, inner_to) = (from.join(&name), to.map(|to| to.join(&name)));
             let found = object::handle(dir, name.name());
-            let Some(handle) = found.map_err(failed(self.store, &inner))? else { continue };
+            let Some(handle) = found.map_err(failed(self.store, &inner))? else {
+                continue;
+            };
             let stat = stat_of(&handle).map_err(failed(self.store, &inner))?;
             if stat.is_dir() {
                 self.moves_all(handle.as_fd(), (&inner, inner_to.as_ref()), depth + 1)?;
@@ -444,15 +570,29 @@ impl<'a> Look<'a> {
         (from, to): (&Place, Option<&Place>),
         top: usize,
     ) -> Result<(), JournalError> {
-        let (old, new) = (self.line(from, stat.is_link()), to.and_then(|to| self.line(to, stat.is_link())));
-        let is_along = old.zip(new).is_some_and(|((old, begins), (new, _))| old == new && begins >= top);
+        let (old, new) = (
+            self.line(from, stat.is_link()),
+            to.and_then(|to| self.line(to, stat.is_link())),
+        );
+        let is_along = old
+            .zip(new)
+            .is_some_and(|((old, begins), (new, _))| old == new && begins >= top);
         if is_along || old.is_none() && new.is_none() {
             return Ok(());
         }
-        let Some(content) = content(stat, handle).map_err(failed(self.store, from))? else { return Ok(()) };
+        let Some(content) = content(stat, handle).map_err(failed(self.store, from))? else {
+            return Ok(());
+        };
         let facets = |line: Option<Line>| line.map(|(sink, _)| sink.facets(&from.path.0, &content));
-        let differences = differences(&facets(old).unwrap_or_default(), &facets(new).unwrap_or_default());
-        let place = if new.is_some() { to.unwrap_or(from) } else { from };
+        let differences = differences(
+            &facets(old).unwrap_or_default(),
+            &facets(new).unwrap_or_default(),
+        );
+        let place = if new.is_some() {
+            to.unwrap_or(from)
+        } else {
+            from
+        };
         for what in differences {
             self.find(place, what);
         }
@@ -469,11 +609,18 @@ fn hard_linked(sink: &Sink) -> String {
 fn above(place: &Place) -> Place {
     let path = &place.path.0;
     let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-    Place { root: place.root, path: Bytes(path[..end].to_vec()) }
+    Place {
+        root: place.root,
+        path: Bytes(path[..end].to_vec()),
+    }
 }
 
 fn is_below_dot_git(place: &Place) -> bool {
-    place.path.0.split(|byte| *byte == b'/').any(|name| name.eq_ignore_ascii_case(b".git"))
+    place
+        .path
+        .0
+        .split(|byte| *byte == b'/')
+        .any(|name| name.eq_ignore_ascii_case(b".git"))
 }
 
 fn entries(dir: BorrowedFd<'_>) -> Result<Vec<(Bytes, FileType, u64)>, Errno> {
@@ -492,7 +639,9 @@ fn entries(dir: BorrowedFd<'_>) -> Result<Vec<(Bytes, FileType, u64)>, Errno> {
 /// What a handle stands for, if it is a file or a link.
 fn content(stat: &Stat, handle: &impl AsFd) -> Result<Option<Content>, Errno> {
     if stat.is_link() {
-        return Ok(Some(Content::Link(readlinkat(handle, "", Vec::new())?.into_bytes())));
+        return Ok(Some(Content::Link(
+            readlinkat(handle, "", Vec::new())?.into_bytes(),
+        )));
     }
     if !stat.is_file() {
         return Ok(None);
@@ -507,15 +656,26 @@ fn file_content(file: &OwnedFd, size: u64, mode: u32) -> Result<Content, Errno> 
     if size > MAX_SINK_BYTES {
         return Ok(Content::Opaque("too large to be compared"));
     }
-    let version = |content| Version::File { content, size, mode };
+    let version = |content| Version::File {
+        content,
+        size,
+        mode,
+    };
     let bytes = file.try_clone().and_then(|file| version(file).bytes());
     let bytes = bytes.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    Ok(Content::File { bytes, is_executable: mode & 0o111 != 0 })
+    Ok(Content::File {
+        bytes,
+        is_executable: mode & 0o111 != 0,
+    })
 }
 
 fn content_of(version: Version) -> Option<Content> {
     match version {
-        Version::File { content, size, mode } => file_content(&content, size, mode).ok(),
+        Version::File {
+            content,
+            size,
+            mode,
+        } => file_content(&content, size, mode).ok(),
         Version::Link(target) => Some(Content::Link(target.0)),
         Version::Directory | Version::Special | Version::Unknown => None,
     }

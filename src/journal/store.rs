@@ -1,9 +1,13 @@
 //! The store of a tree: a directory that its owner alone can read.
 //!
-//! `log/N` is the log of the entry of that number, and `kept/N-1`, `kept/N-2`, ... what it kept. An entry has no directory of its own, since
-//! making an inode is what costs most. A log is locked while its entry is made; `lock` is, while something begins, is undone, mended or
-//! removed, and holds the last number, which is not given twice. All of that holds between servers too.
-#![expect(clippy::disallowed_methods, reason = "everything starts at the store's handle")]
+//! `log/N` is the log of the entry of that number, and `kept/N-1`, `kept/N-2`, ... what it kept. An
+//! entry has no directory of its own, since making an inode is what costs most. A log is locked
+//! while its entry is made; `lock` is, while something begins, is undone, mended or removed, and
+//! holds the last number, which is not given twice. All of that holds between servers too.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything starts at the store's handle"
+)]
 
 use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
@@ -15,7 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, linkat, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, FlockOperation, Mode, OFlags, flock, linkat, mkdirat, openat, renameat, unlinkat,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -37,7 +43,8 @@ use crate::sinks::Sink;
 /// Of a number in `lock`, where the last that was given stands, then the last that is gone.
 pub(super) const NUMBER_DIGITS: usize = 20;
 
-/// Name of directories with stores beside a tree, without the user's number at the end. Hidden from agents.
+/// Name of directories with stores beside a tree, without the user's number at the end. Hidden from
+/// agents.
 pub const STORES: &str = ".replay-undo-";
 
 /// An entry as its log has it.
@@ -78,10 +85,12 @@ pub trait ConfiguredHooks: std::fmt::Debug + Send + Sync {
 
 /// Judge of changes for an agent, by the current place of an open directory.
 pub trait Changer: std::fmt::Debug + Send + Sync {
-    /// Fails if a name in it may not be made, changed or removed. The empty name means the directory itself.
+    /// Fails if a name in it may not be made, changed or removed. The empty name means the
+    /// directory itself.
     fn may_change(&self, dir: BorrowedFd<'_>, name: &OsStr) -> Result<(), Misplaced>;
 
-    /// Fails if an object may not have a name in it. `thing` says how to look into the object, if that is a directory.
+    /// Fails if an object may not have a name in it. `thing` says how to look into the object, if
+    /// that is a directory.
     fn may_bear(
         &self,
         dir: BorrowedFd<'_>,
@@ -89,7 +98,8 @@ pub trait Changer: std::fmt::Debug + Send + Sync {
         thing: Option<(BorrowedFd<'_>, &OsStr)>,
     ) -> Result<(), Misplaced>;
 
-    /// Returns the protected paths at a place and below it, without the configuration of repositories.
+    /// Returns the protected paths at a place and below it, without the configuration of
+    /// repositories.
     fn protected_from(&self, place: &Path) -> Vec<PathBuf>;
 }
 
@@ -105,14 +115,25 @@ pub enum Misplaced {
 }
 
 impl Store {
-    /// Opens the store under a name of a directory, and makes it where there is none. It lies best on the filesystem of the roots, where
-    /// links can be made, and outside of what may be written to.
-    pub fn open(dir: BorrowedFd<'_>, name: &OsStr, shown: &Path, roots: Arc<[Root]>) -> Result<Self, JournalError> {
+    /// Opens the store under a name of a directory, and makes it where there is none. It lies best
+    /// on the filesystem of the roots, where links can be made, and outside of what may be written
+    /// to.
+    pub fn open(
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
+        shown: &Path,
+        roots: Arc<[Root]>,
+    ) -> Result<Self, JournalError> {
         Self::opened((dir, name), shown, roots, true)
     }
 
     /// Opens a store read-only.
-    pub fn look(dir: BorrowedFd<'_>, name: &OsStr, shown: &Path, roots: Arc<[Root]>) -> Result<Self, JournalError> {
+    pub fn look(
+        dir: BorrowedFd<'_>,
+        name: &OsStr,
+        shown: &Path,
+        roots: Arc<[Root]>,
+    ) -> Result<Self, JournalError> {
         Self::opened((dir, name), shown, roots, false)
     }
 
@@ -124,7 +145,11 @@ impl Store {
     ) -> Result<Self, JournalError> {
         let failed = |what: &str| JournalError::io(format!("{}: {what}", shown.display()));
         let make = |dir: BorrowedFd<'_>, name: &OsStr| {
-            match if makes { mkdirat(dir, name, Mode::RWXU) } else { Ok(()) } {
+            match if makes {
+                mkdirat(dir, name, Mode::RWXU)
+            } else {
+                Ok(())
+            } {
                 Err(Errno::EXIST) => {}
                 made => made.map_err(failed("making the store"))?,
             }
@@ -132,22 +157,35 @@ impl Store {
         };
         let mut root_ids = Vec::new();
         for root in roots.iter() {
-            let found =
-                stat_of(&root.handle).map_err(JournalError::io(format!("{}: looking at it", root.shown.display())))?;
+            let found = stat_of(&root.handle).map_err(JournalError::io(format!(
+                "{}: looking at it",
+                root.shown.display()
+            )))?;
             if found.id.born() == 0 {
-                return Err(JournalError::Birthless { path: root.shown.clone() });
+                return Err(JournalError::Birthless {
+                    path: root.shown.clone(),
+                });
             }
             root_ids.push(found.id);
         }
         let user = geteuid().as_raw();
-        let refused = |got: String| JournalError::Store { path: shown.into(), got, user };
+        let refused = |got: String| JournalError::Store {
+            path: shown.into(),
+            got,
+            user,
+        };
         let dir = make(dir, name)?.ok_or_else(|| refused("no directory".into()))?;
         let found = stat_of(&dir).map_err(failed("looking at the store"))?;
         if (found.uid, found.mode & 0o7777) != (user, 0o700) {
-            return Err(refused(format!("mode {:04o} of user {}", found.mode & 0o7777, found.uid)));
+            return Err(refused(format!(
+                "mode {:04o} of user {}",
+                found.mode & 0o7777,
+                found.uid
+            )));
         }
         let part = |name: &str| {
-            make(dir.as_fd(), OsStr::new(name))?.ok_or_else(|| refused(format!("no directory named `{name}` in it")))
+            make(dir.as_fd(), OsStr::new(name))?
+                .ok_or_else(|| refused(format!("no directory named `{name}` in it")))
         };
         let (logs, kept) = (part("log")?, Arc::new(part("kept")?));
         Ok(Self {
@@ -174,23 +212,43 @@ impl Store {
     /// The same, or goes on with the entry that the call has made before.
     pub fn begin_in(&self, call: Option<u64>, title: &str) -> Result<Recorder, JournalError> {
         let lock = self.lock()?;
-        match call.map(|number| self.go_on(number, title)).transpose()?.flatten() {
+        match call
+            .map(|number| self.go_on(number, title))
+            .transpose()?
+            .flatten()
+        {
             Some(recorder) => Ok(recorder),
             None => self.begin_as(&lock, title, Vec::new(), Kind::Call),
         }
     }
 
-    /// Begins an entry once more; `None` if it is gone, at work, or undone. Its parts are read as one.
+    /// Begins an entry once more; `None` if it is gone, at work, or undone. Its parts are read as
+    /// one.
     fn go_on(&self, number: u64, title: &str) -> Result<Option<Recorder>, JournalError> {
         for later in self.numbers()?.into_iter().filter(|later| *later > number) {
-            if self.head(later)?.is_some_and(|head| head.undoes.contains(&number)) {
+            if self
+                .head(later)?
+                .is_some_and(|head| head.undoes.contains(&number))
+            {
                 return Ok(None);
             }
         }
-        let failed = || JournalError::io(format!("{}: going on with it", self.log_path(number).display()));
-        let Some(log) = self.open_log(number)? else { return Ok(None) };
+        let failed = || {
+            JournalError::io(format!(
+                "{}: going on with it",
+                self.log_path(number).display()
+            ))
+        };
+        let Some(log) = self.open_log(number)? else {
+            return Ok(None);
+        };
         let read = self.read_whole(number, Memory::Overdrawn)?;
-        let Some(Logged { earlier, last, length }) = read.filter(|logged| logged.last.has_ended()) else {
+        let Some(Logged {
+            earlier,
+            last,
+            length,
+        }) = read.filter(|logged| logged.last.has_ended())
+        else {
             return Ok(None);
         };
         // Who has ended it is about to let go of it.
@@ -199,10 +257,22 @@ impl Store {
         // This stamps it with the time of now, by the clock of the filesystem.
         object::set_mode(&log, 0o600).map_err(failed())?;
         let start = stat_of(&log).map_err(failed())?.ctime;
-        let begin =
-            Event::Begin { version: VERSION, start, title: title.to_owned(), undoes: Vec::new(), kind: Kind::Call };
+        let begin = Event::Begin {
+            version: VERSION,
+            start,
+            title: title.to_owned(),
+            undoes: Vec::new(),
+            kind: Kind::Call,
+        };
         let log = Log::new(log, length, &self.root_ids);
-        let mut recorder = self.recorder(log, Entry { number, files: earlier.files, ..Entry::default() });
+        let mut recorder = self.recorder(
+            log,
+            Entry {
+                number,
+                files: earlier.files,
+                ..Entry::default()
+            },
+        );
         recorder.copied_bytes = None;
         recorder.earlier = Some(Box::new(earlier));
         recorder.note(begin);
@@ -216,7 +286,9 @@ impl Store {
     /// The parts of an entry as one. Nobody undoes it before it has ended.
     pub(super) fn whole(&self, earlier: Option<Entry>, last: Entry) -> Entry {
         match earlier {
-            Some(earlier) => earlier.join(last, &self.root_ids, |one, other| Same::default().is(one, other)),
+            Some(earlier) => earlier.join(last, &self.root_ids, |one, other| {
+                Same::default().is(one, other)
+            }),
             None => last,
         }
     }
@@ -234,27 +306,54 @@ impl Store {
         undoes: Vec<u64>,
         kind: Kind,
     ) -> Result<Recorder, JournalError> {
-        let failed =
-            |source| JournalError::Io { what: format!("{}: beginning an entry", self.shown.display()), source };
+        let failed = |source| JournalError::Io {
+            what: format!("{}: beginning an entry", self.shown.display()),
+            source,
+        };
         let mut digits = [0; NUMBER_DIGITS];
         let got = lock.read_at(&mut digits, 0).map_err(failed)?;
-        let last = std::str::from_utf8(&digits[..got]).ok().and_then(|digits| digits.parse().ok());
-        let mut number = last.map_or_else(|| Ok(self.numbers()?.last().copied().unwrap_or(0)), Ok)?;
+        let last = std::str::from_utf8(&digits[..got])
+            .ok()
+            .and_then(|digits| digits.parse().ok());
+        let mut number =
+            last.map_or_else(|| Ok(self.numbers()?.last().copied().unwrap_or(0)), Ok)?;
         let log = loop {
             number += 1;
-            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
-            match openat(&self.logs, number.to_string(), flags, Mode::RUSR | Mode::WUSR) {
+            let flags =
+                OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
+            match openat(
+                &self.logs,
+                number.to_string(),
+                flags,
+                Mode::RUSR | Mode::WUSR,
+            ) {
                 Err(Errno::EXIST) => {}
                 made => break made.map_err(|errno| failed(errno.into()))?,
             }
         };
-        lock.write_all_at(format!("{number:0NUMBER_DIGITS$}").as_bytes(), 0).map_err(failed)?;
-        flock(&log, FlockOperation::NonBlockingLockExclusive).map_err(|errno| failed(errno.into()))?;
+        lock.write_all_at(format!("{number:0NUMBER_DIGITS$}").as_bytes(), 0)
+            .map_err(failed)?;
+        flock(&log, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|errno| failed(errno.into()))?;
         // What is born in the same tick of the clock counts as older.
-        let start = stat_of(&log).map_err(|errno| failed(errno.into()))?.id.born();
-        let begin = Event::Begin { version: VERSION, start, title: title.to_owned(), undoes, kind };
-        let mut recorder =
-            self.recorder(Log::new(File::from(log), 0, &self.root_ids), Entry { number, ..Entry::default() });
+        let start = stat_of(&log)
+            .map_err(|errno| failed(errno.into()))?
+            .id
+            .born();
+        let begin = Event::Begin {
+            version: VERSION,
+            start,
+            title: title.to_owned(),
+            undoes,
+            kind,
+        };
+        let mut recorder = self.recorder(
+            Log::new(File::from(log), 0, &self.root_ids),
+            Entry {
+                number,
+                ..Entry::default()
+            },
+        );
         recorder.note(begin);
         let written = recorder.log.write();
         if written.is_err() {
@@ -277,8 +376,10 @@ impl Store {
         more: impl FnOnce(&Entry) -> Vec<Event>,
     ) -> Result<Entry, JournalError> {
         let number = recorder.number();
-        let failed =
-            |source| JournalError::Io { what: format!("{}: ending it", self.log_path(number).display()), source };
+        let failed = |source| JournalError::Io {
+            what: format!("{}: ending it", self.log_path(number).display()),
+            source,
+        };
         let survey = Survey::of(
             &self.roots,
             &recorder.entry,
@@ -289,7 +390,9 @@ impl Store {
         let files = recorder.entry.files;
         let kept_bytes = match recorder.copied_bytes {
             Some(copied) => Ok(copied + survey.kept_bytes),
-            None => (1..=files).map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, file), 0)).sum(),
+            None => (1..=files)
+                .map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, file), 0))
+                .sum(),
         };
         let kept_bytes = kept_bytes.map_err(|errno: Errno| failed(errno.into()))?;
         for event in survey.events() {
@@ -309,19 +412,28 @@ impl Store {
             recorder.note(event);
         }
         let bytes = recorder.log.bytes() + kept_bytes;
-        recorder.note(Event::End(End { time, interrupted, bytes }));
+        recorder.note(Event::End(End {
+            time,
+            interrupted,
+            bytes,
+        }));
         recorder.log.write().map_err(failed)?;
         Ok(self.whole(recorder.earlier.map(|earlier| *earlier), recorder.entry))
     }
 
-    /// Ends an entry; `None` if all is as it was. Then it is dropped, unless it holds links: letting go of one stamps the object, which
-    /// would look like somebody's change.
+    /// Ends an entry; `None` if all is as it was. Then it is dropped, unless it holds links:
+    /// letting go of one stamps the object, which would look like somebody's change.
     pub fn end_if_changed(&self, recorder: Recorder) -> Result<Option<Entry>, JournalError> {
         let entry = self.end(recorder)?;
         if !self.changes(&entry).is_empty() {
             return Ok(Some(entry));
         }
-        if !entry.olds.values().flat_map(|old| &old.kept).any(|kept| !kept.is_copy) {
+        if !entry
+            .olds
+            .values()
+            .flat_map(|old| &old.kept)
+            .any(|kept| !kept.is_copy)
+        {
             self.remove(entry.number, 1..=entry.files)?;
         }
         Ok(None)
@@ -329,9 +441,14 @@ impl Store {
 
     /// The numbers of the entries, the oldest first.
     pub fn numbers(&self) -> Result<Vec<u64>, JournalError> {
-        let names =
-            object::names(&self.logs).map_err(JournalError::io(format!("{}: listing it", self.shown.display())))?;
-        let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
+        let names = object::names(&self.logs).map_err(JournalError::io(format!(
+            "{}: listing it",
+            self.shown.display()
+        )))?;
+        let mut numbers: Vec<u64> = names
+            .iter()
+            .filter_map(|name| name.to_str()?.parse().ok())
+            .collect();
         numbers.sort_unstable();
         Ok(numbers)
     }
@@ -342,10 +459,20 @@ impl Store {
     }
 
     /// Reads an entry in its parts; `None` if it never began, or is gone.
-    pub(super) fn read_whole(&self, number: u64, memory: Memory) -> Result<Option<Logged>, JournalError> {
-        let Some(log) = self.open_log(number)? else { return Ok(None) };
+    pub(super) fn read_whole(
+        &self,
+        number: u64,
+        memory: Memory,
+    ) -> Result<Option<Logged>, JournalError> {
+        let Some(log) = self.open_log(number)? else {
+            return Ok(None);
+        };
         let memory = self.memory_of(&log, number, memory)?.map(Arc::new);
-        let new = || Entry { number, _memory: memory.clone(), ..Entry::default() };
+        let new = || Entry {
+            number,
+            _memory: memory.clone(),
+            ..Entry::default()
+        };
         let (mut earlier, mut last) = (None, new());
         let length = log::read(log, &self.log_path(number), &self.root_ids, |event| {
             if matches!(event, Event::Begin { .. }) && last.has_ended() {
@@ -353,10 +480,15 @@ impl Store {
             }
             last.apply(event)
         })?;
-        Ok((length > 0).then_some(Logged { earlier, last, length }))
+        Ok((length > 0).then_some(Logged {
+            earlier,
+            last,
+            length,
+        }))
     }
 
-    /// What an entry did, in the order of the places, as it is called where it is now, or was if it is gone.
+    /// What an entry did, in the order of the places, as it is called where it is now, or was if it
+    /// is gone.
     pub fn changes(&self, entry: &Entry) -> Vec<(Place, Change)> {
         entry.changes(&self.root_ids)
     }
@@ -364,13 +496,18 @@ impl Store {
     /// The places whose content an entry changed and could not keep, sorted.
     pub fn not_kept(&self, entry: &Entry) -> Vec<Place> {
         let before = entry.places(&self.root_ids, |noted| noted.before);
-        let lost = entry.all_names().filter(|(.., noted)| noted.before.is_some_and(|id| entry.is_lost(id)));
-        let mut places: Vec<Place> = lost.filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name))).collect();
+        let lost = entry
+            .all_names()
+            .filter(|(.., noted)| noted.before.is_some_and(|id| entry.is_lost(id)));
+        let mut places: Vec<Place> = lost
+            .filter_map(|(dir, name, _)| Some(before.get(&dir)?.join(name)))
+            .collect();
         places.sort();
         places
     }
 
-    /// Puts all entries into a directory of their own in the store, which is a store as well; whoever opens this one finds it empty.
+    /// Puts all entries into a directory of their own in the store, which is a store as well;
+    /// whoever opens this one finds it empty.
     pub(super) fn set_aside(&self) -> Result<PathBuf, JournalError> {
         let _lock = self.lock()?;
         let now = humantime::format_rfc3339_seconds(SystemTime::now());
@@ -378,7 +515,9 @@ impl Store {
         let moved = || {
             let name = aside.file_name().unwrap_or_default();
             // Another server may have done it.
-            if stat(&self.dir, OsStr::new("log"))?.map(|log| log.id) != Some(stat_of(&self.logs)?.id) {
+            if stat(&self.dir, OsStr::new("log"))?.map(|log| log.id)
+                != Some(stat_of(&self.logs)?.id)
+            {
                 return Ok(());
             }
             mkdirat(&self.dir, name, Mode::RWXU)?;
@@ -393,14 +532,22 @@ impl Store {
     }
 
     pub(super) fn recorder(&self, log: Log, entry: Entry) -> Recorder {
-        let (roots, root_ids, kept) = (Arc::clone(&self.roots), Arc::clone(&self.root_ids), Arc::clone(&self.kept));
+        let (roots, root_ids, kept) = (
+            Arc::clone(&self.roots),
+            Arc::clone(&self.root_ids),
+            Arc::clone(&self.kept),
+        );
         Recorder::new(roots, root_ids, kept, self.keeping.clone(), log, entry)
     }
 
     pub(super) fn open_log(&self, number: u64) -> Result<Option<File>, JournalError> {
         let failed = JournalError::io(format!("{}: opening it", self.log_path(number).display()));
         let flags = OFlags::RDWR | OFlags::APPEND;
-        Ok(object::open_file(&self.logs, OsStr::new(&number.to_string()), flags).map_err(failed)?.map(File::from))
+        Ok(
+            object::open_file(&self.logs, OsStr::new(&number.to_string()), flags)
+                .map_err(failed)?
+                .map(File::from),
+        )
     }
 
     pub(super) fn log_path(&self, number: u64) -> PathBuf {
@@ -410,29 +557,44 @@ impl Store {
     /// Nobody else undoes, mends or removes entries while the result lives.
     pub(super) fn lock(&self) -> Result<File, JournalError> {
         let failed = || JournalError::io(format!("{}: locking it", self.shown.display()));
-        let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags =
+            OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let lock = openat(&self.dir, "lock", flags, Mode::RUSR | Mode::WUSR).map_err(failed())?;
         flock(&lock, FlockOperation::LockExclusive).map_err(failed())?;
         Ok(lock.into())
     }
 
     /// Removes an entry and the files that it kept.
-    pub(super) fn remove(&self, number: u64, files: impl IntoIterator<Item = u32>) -> Result<(), JournalError> {
+    pub(super) fn remove(
+        &self,
+        number: u64,
+        files: impl IntoIterator<Item = u32>,
+    ) -> Result<(), JournalError> {
         // What is left after a crash belongs to no log, and is removed when that is mended.
-        let log = object::there(unlinkat(&self.logs, number.to_string(), AtFlags::empty())).map(drop);
-        let mut files = files.into_iter().map(|file| remove_tree(&self.kept, &file_name(number, file)));
+        let log =
+            object::there(unlinkat(&self.logs, number.to_string(), AtFlags::empty())).map(drop);
+        let mut files = files
+            .into_iter()
+            .map(|file| remove_tree(&self.kept, &file_name(number, file)));
         let removed = log.and_then(|()| files.try_for_each(|removed| removed));
-        removed.map_err(JournalError::io(format!("{}: removing it", self.log_path(number).display())))
+        removed.map_err(JournalError::io(format!(
+            "{}: removing it",
+            self.log_path(number).display()
+        )))
     }
 
     /// The files that the store keeps, by entry.
     pub(super) fn files(&self) -> Result<HashMap<u64, Vec<u32>>, JournalError> {
-        let names = object::names(&self.kept)
-            .map_err(JournalError::io(format!("{}: listing what it keeps", self.shown.display())))?;
+        let names = object::names(&self.kept).map_err(JournalError::io(format!(
+            "{}: listing what it keeps",
+            self.shown.display()
+        )))?;
         let mut files: HashMap<u64, Vec<u32>> = HashMap::new();
         for name in names {
             let parts = name.to_str().and_then(|name| name.split_once('-'));
-            if let Some((Ok(entry), Ok(file))) = parts.map(|(entry, file)| (entry.parse(), file.parse())) {
+            if let Some((Ok(entry), Ok(file))) =
+                parts.map(|(entry, file)| (entry.parse(), file.parse()))
+            {
                 files.entry(entry).or_default().push(file);
             }
         }
@@ -440,13 +602,19 @@ impl Store {
     }
 }
 
-/// What stands under a name, and all below it that is not too deep, takes on the disk. What has another name elsewhere is held by that.
+/// What stands under a name, and all below it that is not too deep, takes on the disk. What has
+/// another name elsewhere is held by that.
 fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<u64, Errno> {
     match stat(dir, name)? {
         Some(found) if found.is_dir() && depth < JOURNAL_DEPTH => {
-            let Some(inner) = open_dir(dir, name)? else { return Ok(0) };
+            let Some(inner) = open_dir(dir, name)? else {
+                return Ok(0);
+            };
             let names = object::with_access(inner.as_fd(), || object::names(&inner))?;
-            names.iter().map(|name| disk_bytes(inner.as_fd(), name, depth + 1)).sum()
+            names
+                .iter()
+                .map(|name| disk_bytes(inner.as_fd(), name, depth + 1))
+                .sum()
         }
         Some(found) if found.links == 1 => Ok(found.bytes),
         _ => Ok(0),
@@ -459,7 +627,11 @@ pub(super) fn remove_tree(dir: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
         Err(Errno::ISDIR) => {}
         removed => return removed.map(drop),
     }
-    removal::remove(dir, &CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?, None);
+    removal::remove(
+        dir,
+        &CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)?,
+        None,
+    );
     object::there(unlinkat(dir, name, AtFlags::REMOVEDIR)).map(drop)
 }
 

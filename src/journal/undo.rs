@@ -1,4 +1,5 @@
-//! Undoing entries: what is asked for, what stands against it, and what it came to. An undo is an entry of its own.
+//! Undoing entries: what is asked for, what stands against it, and what it came to. An undo is an
+//! entry of its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
@@ -23,7 +24,10 @@ use crate::limits::JOURNAL_DEPTH;
 
 /// How to undo.
 #[derive(Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is set by itself, and named where it is set")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is set by itself, and named where it is set"
+)]
 pub struct Options<'a> {
     /// Only what is at or below these places, before or after; everything, if there are none.
     pub paths: &'a [Place],
@@ -31,7 +35,8 @@ pub struct Options<'a> {
     pub except: &'a [Place],
     /// Says what would be done, and does nothing.
     pub dry_run: bool,
-    /// In spite of conflicts. What others have made is taken away, and kept in the entry of the undo. For people only.
+    /// In spite of conflicts. What others have made is taken away, and kept in the entry of the
+    /// undo. For people only.
     pub force: bool,
     /// Does not ask the changer: the operator keeps these paths as they are (--freeze-sinks).
     pub freezes: bool,
@@ -54,7 +59,8 @@ pub struct Outcome {
     pub conflicts: Vec<Conflict>,
     /// The entry of the undo, if there is one.
     pub number: Option<u64>,
-    /// Files and new directories beside what is undone that others changed or made since. They stay.
+    /// Files and new directories beside what is undone that others changed or made since. They
+    /// stay.
     pub others: Vec<Place>,
     /// Repositories of which objects that the calls made stay, until `git gc` removes them.
     pub objects: Vec<Place>,
@@ -62,14 +68,22 @@ pub struct Outcome {
 
 impl Store {
     /// Undoes these entries as one, under the title of the call that asks for it.
-    pub fn undo(&self, numbers: &[u64], title: &str, options: Options<'_>) -> Result<Outcome, JournalError> {
+    pub fn undo(
+        &self,
+        numbers: &[u64],
+        title: &str,
+        options: Options<'_>,
+    ) -> Result<Outcome, JournalError> {
         // Nobody else waits for this memory: the lock comes after it.
         let _working = self.memory_of_undo(numbers, options.memory)?;
         self.undo_locked(&self.lock()?, numbers, title, options, true)
     }
 
     /// `takes_back`: what fails half-way is undone again.
-    #[expect(clippy::too_many_lines, reason = "one step after the other, each with what the ones before found")]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one step after the other, each with what the ones before found"
+    )]
     pub(super) fn undo_locked(
         &self,
         lock: &File,
@@ -96,27 +110,46 @@ impl Store {
         let first = |id: Id| same.first(id);
         let entries: Vec<Entry> = entries
             .into_values()
-            .map(|entry| if entry.number == oldest { entry } else { entry.with_ids(first) })
+            .map(|entry| {
+                if entry.number == oldest {
+                    entry
+                } else {
+                    entry.with_ids(first)
+                }
+            })
             .collect();
         let firsts = first_changes(&entries);
         let several = entries.iter().filter(|_| entries.len() > 1);
-        let parts: Vec<Part> = several.map(|entry| Part::of(entry, &self.root_ids)).collect();
-        let entry = entries
-            .iter()
-            .cloned()
-            .reduce(|older, newer| older.join(newer, &self.root_ids, |one, other| same.is(one, other)));
-        let Some(entry) = entry else { return Err(JournalError::Running { number: oldest }) };
+        let parts: Vec<Part> = several
+            .map(|entry| Part::of(entry, &self.root_ids))
+            .collect();
+        let entry = entries.iter().cloned().reduce(|older, newer| {
+            older.join(newer, &self.root_ids, |one, other| same.is(one, other))
+        });
+        let Some(entry) = entry else {
+            return Err(JournalError::Running { number: oldest });
+        };
         let survey = self.survey(&entry, &mut same, &goes_on)?;
         let first = |id: Id| same.first(id);
         let before = entry.places(&self.root_ids, |noted| noted.before);
         let after = entry.places(&self.root_ids, |noted| noted.after);
-        let places = Places { survey: &survey, before: &before, after: &after };
+        let places = Places {
+            survey: &survey,
+            before: &before,
+            after: &after,
+        };
         let units = Units::of(&entry, places, &firsts, options.splits_units);
         let [selected, cut] = select(&entry, places, &units, options.paths, options.except);
-        let dirs = selected.iter().flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
+        let dirs = selected
+            .iter()
+            .flat_map(|(dir, _)| before.get(dir).into_iter().chain(after.get(dir)));
         self.reaches(dirs)?;
         let others = others(&later, numbers, oldest, &self.undone()?);
-        let others: Vec<Entry> = others.into_iter().cloned().map(|entry| entry.with_ids(first)).collect();
+        let others: Vec<Entry> = others
+            .into_iter()
+            .cloned()
+            .map(|entry| entry.with_ids(first))
+            .collect();
         let later_kept = kept_by_later(&later, first);
         let kept = self.kept_now(&entry, &survey, &later_kept, &same, &goes_on)?;
         let check = Check {
@@ -146,26 +179,44 @@ impl Store {
         let obstacles = search.obstacles(&selected, &cut, &others, &is_back)?;
         let hides = |place: &Place| options.hides.is_some_and(|hides| hides(place));
         let conflicts = check.conflicts(obstacles, &hides);
-        let left: Selected = selected.iter().filter(|(dir, name)| !check.is_back(*dir, name)).cloned().collect();
+        let left: Selected = selected
+            .iter()
+            .filter(|(dir, name)| !check.is_back(*dir, name))
+            .cloned()
+            .collect();
         let undone = self.selected_changes(&entry, &left);
         let mut outcome = Outcome {
             undone,
             conflicts,
             number: None,
             others: others_since(&entry, &survey, &left, &custody, &hides),
-            objects: units.objects().filter(|place| !hides(place)).cloned().collect(),
+            objects: units
+                .objects()
+                .filter(|place| !hides(place))
+                .cloned()
+                .collect(),
         };
-        let can_be_forced = options.force && !selected.iter().any(|(dir, _)| check.has_no_directory(*dir));
+        let can_be_forced =
+            options.force && !selected.iter().any(|(dir, _)| check.has_no_directory(*dir));
         if options.dry_run || !outcome.conflicts.is_empty() && !can_be_forced {
             return Ok(outcome);
         }
         // The last part makes an undo of the whole.
         let [all, _] = select(&entry, places, &units, &[], &[]);
-        let is_whole = all.iter().all(|key| selected.contains(key) || check.is_back(key.0, &key.1));
-        let kind = if is_whole { Kind::Undo } else { Kind::PartialUndo };
+        let is_whole = all
+            .iter()
+            .all(|key| selected.contains(key) || check.is_back(key.0, &key.1));
+        let kind = if is_whole {
+            Kind::Undo
+        } else {
+            Kind::PartialUndo
+        };
         let mut recorder = self.begin_as(lock, title, numbers.to_vec(), kind)?;
         // Nothing is taken away that is not kept.
-        recorder.keeping = Keeping { most_bytes: u64::MAX, ..Keeping::default() };
+        recorder.keeping = Keeping {
+            most_bytes: u64::MAX,
+            ..Keeping::default()
+        };
         recorder.copied_bytes = None;
         let number = recorder.number();
         let mut undo = Undo {
@@ -190,16 +241,28 @@ impl Store {
             versions: HashMap::new(),
         };
         let done = undo.run();
-        let Undo { recorder, same, back, remade, versions, .. } = undo;
+        let Undo {
+            recorder,
+            same,
+            back,
+            remade,
+            versions,
+            ..
+        } = undo;
         let failed = done.and_then(|()| self.let_go(&entry, &back)).err();
         let to_the_end = || {
             goes_on();
             true
         };
-        self.end_as(recorder, failed.is_some(), &to_the_end, |undo| match failed {
-            None => events_of_same(&entry, &selected, undo, &same, (remade, versions)),
-            Some(_) => Vec::new(),
-        })?;
+        self.end_as(
+            recorder,
+            failed.is_some(),
+            &to_the_end,
+            |undo| match failed {
+                None => events_of_same(&entry, &selected, undo, &same, (remade, versions)),
+                Some(_) => Vec::new(),
+            },
+        )?;
         if let Some(error) = failed {
             if takes_back {
                 let options = Options {
@@ -212,7 +275,10 @@ impl Store {
                 let back = self.undo_locked(lock, &[number], title, options, false);
                 return Err(match back {
                     Ok(_) => error,
-                    Err(back) => JournalError::HalfDone { source: error.into(), back: back.into() },
+                    Err(back) => JournalError::HalfDone {
+                        source: error.into(),
+                        back: back.into(),
+                    },
                 });
             }
             return Err(error);
@@ -229,7 +295,11 @@ impl Store {
         goes_on: &dyn Fn() -> bool,
     ) -> Result<Vec<Arc<Entry>>, JournalError> {
         let mut later = Vec::new();
-        for number in self.numbers()?.into_iter().filter(|number| *number > oldest) {
+        for number in self
+            .numbers()?
+            .into_iter()
+            .filter(|number| *number > oldest)
+        {
             goes_on().then_some(()).ok_or(JournalError::Unwanted)?;
             later.extend(self.read(number, memory)?);
         }
@@ -239,16 +309,27 @@ impl Store {
     /// The passes go no deeper.
     fn reaches<'p>(&self, mut dirs: impl Iterator<Item = &'p Place>) -> Result<(), JournalError> {
         let deep = dirs.find(|place| place.depth() > JOURNAL_DEPTH);
-        deep.map_or(Ok(()), |place| Err(JournalError::TooDeep { path: self.path(place) }))
+        deep.map_or(Ok(()), |place| {
+            Err(JournalError::TooDeep {
+                path: self.path(place),
+            })
+        })
     }
 
     /// What is there now. A directory that stands where one was left that is gone stands for it.
-    fn survey(&self, entry: &Entry, same: &mut Same, wanted: &dyn Fn() -> bool) -> Result<Survey, JournalError> {
+    fn survey(
+        &self,
+        entry: &Entry,
+        same: &mut Same,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Survey, JournalError> {
         loop {
             let survey = Survey::of(&self.roots, entry, &|id| same.first(id), Look::All, wanted)?;
             // Behind each there may be more.
             let is_gone = |(_, gone): &&(Id, Id)| !survey.dirs.contains_key(gone);
-            let Some((there, gone)) = survey.stand_ins.iter().find(is_gone) else { return Ok(survey) };
+            let Some((there, gone)) = survey.stand_ins.iter().find(is_gone) else {
+                return Ok(survey);
+            };
             same.add_id(*there, *gone);
         }
     }
@@ -263,16 +344,30 @@ impl Store {
         wanted: &dyn Fn() -> bool,
     ) -> Result<HashMap<Id, Stat>, JournalError> {
         let mut found = HashMap::new();
-        for (id, old) in entry.olds.iter().filter(|(id, old)| !old.stat.is_dir() && !survey.objects.contains_key(id)) {
+        for (id, old) in entry
+            .olds
+            .iter()
+            .filter(|(id, old)| !old.stat.is_dir() && !survey.objects.contains_key(id))
+        {
             wanted().then_some(()).ok_or(JournalError::Unwanted)?;
             let links = old.kept.iter().chain(later.get(id).into_iter().flatten());
             for kept in links.filter(|kept| !kept.is_copy) {
                 let stat = object::stat(&self.kept, &kept.name());
-                let stat =
-                    stat.map_err(JournalError::io(format!("{}: looking at what was kept", self.shown.display())))?;
+                let stat = stat.map_err(JournalError::io(format!(
+                    "{}: looking at what was kept",
+                    self.shown.display()
+                )))?;
                 found.extend(
-                    stat.map(|stat| (*id, Stat { id: same.first(stat.id), ..stat }))
-                        .filter(|(id, stat)| stat.id == *id),
+                    stat.map(|stat| {
+                        (
+                            *id,
+                            Stat {
+                                id: same.first(stat.id),
+                                ..stat
+                            },
+                        )
+                    })
+                    .filter(|(id, stat)| stat.id == *id),
                 );
             }
         }
@@ -297,23 +392,36 @@ impl Store {
 
     /// Lets go of links to what is in the tree again.
     fn let_go(&self, entry: &Entry, back: &HashSet<Id>) -> Result<(), JournalError> {
-        let olds = back.iter().filter_map(|id| entry.olds.get(id)).filter(|old| !old.stat.is_dir());
+        let olds = back
+            .iter()
+            .filter_map(|id| entry.olds.get(id))
+            .filter(|old| !old.stat.is_dir());
         let kept = olds.flat_map(|old| &old.kept);
         for kept in kept.filter(|kept| !kept.is_copy) {
             let gone = object::there(unlinkat(&self.kept, kept.name(), AtFlags::empty()));
-            gone.map_err(JournalError::io(format!("{}: letting go of a link", self.shown.display())))?;
+            gone.map_err(JournalError::io(format!(
+                "{}: letting go of a link",
+                self.shown.display()
+            )))?;
         }
         Ok(())
     }
 }
 
-/// Returns the links of later entries, and the copies of undos. A copy of another entry is of another version.
+/// Returns the links of later entries, and the copies of undos. A copy of another entry is of
+/// another version.
 fn kept_by_later(later: &[Arc<Entry>], first: impl Fn(Id) -> Id) -> HashMap<Id, Vec<Kept>> {
     let mut by_object: HashMap<Id, Vec<Kept>> = HashMap::new();
     for entry in later {
         for old in entry.olds.values().filter(|old| !old.kept.is_empty()) {
-            let kept = old.kept.iter().filter(|kept| !kept.is_copy || !entry.undoes.is_empty());
-            by_object.entry(first(old.stat.id)).or_default().extend(kept);
+            let kept = old
+                .kept
+                .iter()
+                .filter(|kept| !kept.is_copy || !entry.undoes.is_empty());
+            by_object
+                .entry(first(old.stat.id))
+                .or_default()
+                .extend(kept);
         }
     }
     by_object
@@ -330,19 +438,37 @@ fn events_of_same(
     let undone = restored(entry, selected);
     let mut now = versions;
     now.extend(undo.news.iter().map(|(id, stat)| (same.first(*id), *stat)));
-    now.extend(undo.olds.iter().filter_map(|(id, old)| Some((same.first(*id), old.after?.stat))));
-    let mut events: Vec<Event> =
-        remade.into_iter().map(|(old, new)| Event::Same { new: (new, 0), old: (old, 0) }).collect();
+    now.extend(
+        undo.olds
+            .iter()
+            .filter_map(|(id, old)| Some((same.first(*id), old.after?.stat))),
+    );
+    let mut events: Vec<Event> = remade
+        .into_iter()
+        .map(|(old, new)| Event::Same {
+            new: (new, 0),
+            old: (old, 0),
+        })
+        .collect();
     let olds = entry.olds.values().map(|old| {
-        let is_content = undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
+        let is_content =
+            undone.contains(&old.stat.id) || old.after.is_none_or(|after| !after.content);
         // What undoing did not touch is as the entry left it.
         (old.stat, old.after.map(|after| after.stat), is_content)
     });
     let news = entry.news.values().map(|new| (*new, None, true));
     for (was, left, is_content) in olds.chain(news).filter(|(was, ..)| !was.is_dir()) {
-        let now = now.get(&was.id).copied().or(left).map(|stat| Stat { id: was.id, ..stat });
-        let now = now.filter(|now| is_content && now.plain() == was.plain() && now.ctime != was.ctime);
-        events.extend(now.map(|now| Event::Same { new: (was.id, now.ctime), old: (was.id, was.ctime) }));
+        let now = now
+            .get(&was.id)
+            .copied()
+            .or(left)
+            .map(|stat| Stat { id: was.id, ..stat });
+        let now =
+            now.filter(|now| is_content && now.plain() == was.plain() && now.ctime != was.ctime);
+        events.extend(now.map(|now| Event::Same {
+            new: (was.id, now.ctime),
+            old: (was.id, was.ctime),
+        }));
     }
     events
 }
@@ -351,8 +477,13 @@ fn events_of_same(
 fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), (u64, i64)> {
     let mut firsts = HashMap::new();
     for entry in entries {
-        for (dir, name, _) in entry.all_names().filter(|(.., noted)| entry.is_changed(noted)) {
-            firsts.entry((dir, name.clone())).or_insert((entry.number, entry.start));
+        for (dir, name, _) in entry
+            .all_names()
+            .filter(|(.., noted)| entry.is_changed(noted))
+        {
+            firsts
+                .entry((dir, name.clone()))
+                .or_insert((entry.number, entry.start));
         }
     }
     firsts
@@ -362,7 +493,9 @@ fn first_changes(entries: &[Entry]) -> HashMap<(Id, Bytes), (u64, i64)> {
 fn elsewhere(entry: &Entry, survey: &Survey, selected: &Selected) -> HashSet<Id> {
     let wanted = selected.iter().filter_map(|(dir, name)| {
         let now = survey.names.get(&(*dir, name.clone())).copied().flatten();
-        entry.names[dir][name].before.filter(|before| now.is_none_or(|now| now.id != *before))
+        entry.names[dir][name]
+            .before
+            .filter(|before| now.is_none_or(|now| now.id != *before))
     });
     wanted.collect()
 }
@@ -376,27 +509,46 @@ fn others_since(
     hides: &dyn Fn(&Place) -> bool,
 ) -> Vec<Place> {
     let dirs: BTreeSet<Id> = left.iter().map(|(dir, _)| *dir).collect();
-    let beside = dirs.iter().filter_map(|dir| Some((survey.dirs.get(dir)?, survey.beside.get(dir)?)));
+    let beside = dirs
+        .iter()
+        .filter_map(|dir| Some((survey.dirs.get(dir)?, survey.beside.get(dir)?)));
     let others = beside.flat_map(|(dir, beside)| {
         let is_others = |(_, stat): &(&Bytes, &Stat)| {
-            let is_told = stat.is_file() || stat.is_link() || stat.is_dir() && stat.id.born() > entry.start;
+            let is_told =
+                stat.is_file() || stat.is_link() || stat.is_dir() && stat.id.born() > entry.start;
             is_told && custody.is_others(stat, entry.start)
         };
-        beside.iter().filter(is_others).map(|(name, _)| dir.join(name))
+        beside
+            .iter()
+            .filter(is_others)
+            .map(|(name, _)| dir.join(name))
     });
     others.filter(|place| !hides(place)).collect()
 }
 
 /// What stood under the selected names.
 fn restored(entry: &Entry, selected: &Selected) -> HashSet<Id> {
-    selected.iter().filter_map(|(dir, name)| entry.names[dir][name].before).collect()
+    selected
+        .iter()
+        .filter_map(|(dir, name)| entry.names[dir][name].before)
+        .collect()
 }
 
-/// Entries later than the oldest that is undone, that are not undone with it, and whose changes still stand.
-fn others<'e>(later: &'e [Arc<Entry>], numbers: &[u64], oldest: u64, gone: &HashSet<u64>) -> Vec<&'e Entry> {
+/// Entries later than the oldest that is undone, that are not undone with it, and whose changes
+/// still stand.
+fn others<'e>(
+    later: &'e [Arc<Entry>],
+    numbers: &[u64],
+    oldest: u64,
+    gone: &HashSet<u64>,
+) -> Vec<&'e Entry> {
     let stands = |entry: &&Entry| {
-        let is_of_these = !entry.undoes.is_empty() && entry.undoes.iter().all(|number| *number >= oldest);
-        entry.has_ended() && !numbers.contains(&entry.number) && !gone.contains(&entry.number) && !is_of_these
+        let is_of_these =
+            !entry.undoes.is_empty() && entry.undoes.iter().all(|number| *number >= oldest);
+        entry.has_ended()
+            && !numbers.contains(&entry.number)
+            && !gone.contains(&entry.number)
+            && !is_of_these
     };
     later.iter().map(Arc::as_ref).filter(stands).collect()
 }

@@ -17,7 +17,10 @@ pub(super) enum UnitKind {
 
 impl UnitKind {
     /// Returns the kind of a directory with this name that holds these names.
-    pub(super) fn of_dir<'n>(own: &[u8], names: impl IntoIterator<Item = &'n [u8]>) -> Option<Self> {
+    pub(super) fn of_dir<'n>(
+        own: &[u8],
+        names: impl IntoIterator<Item = &'n [u8]>,
+    ) -> Option<Self> {
         if matches!(own, b".hg" | b".svn") {
             return Some(Self::Database);
         }
@@ -49,10 +52,16 @@ impl UnitKind {
 
 /// Returns the name of the database that a log of `SQLite` belongs to.
 pub(super) fn sqlite_base(name: &[u8]) -> Option<&[u8]> {
-    SQLITE_LOGS.iter().find_map(|suffix| name.strip_suffix(*suffix)).filter(|base| !base.is_empty())
+    SQLITE_LOGS
+        .iter()
+        .find_map(|suffix| name.strip_suffix(*suffix))
+        .filter(|base| !base.is_empty())
 }
 
 /// The names that stood in a directory at the beginning or at the end of an entry.
 pub(super) fn noted_names(names: &BTreeMap<Bytes, Name>) -> impl Iterator<Item = &[u8]> {
-    names.iter().filter(|(_, noted)| noted.before.or(noted.after).is_some()).map(|(name, _)| name.0.as_slice())
+    names
+        .iter()
+        .filter(|(_, noted)| noted.before.or(noted.after).is_some())
+        .map(|(name, _)| name.0.as_slice())
 }

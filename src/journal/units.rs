@@ -1,7 +1,9 @@
 //! Units: files that are consistent only together. An undo takes a unit whole or leaves it alone.
 //!
-//! The names in a directory, now or in the entry, tell a unit: a git repository, a database, or an `SQLite` database with its logs. If anybody else changed a member since the call, also one that the call never touched, the unit is a conflict.
-//! Below `objects` of a git repository nothing is taken away: later commits may need it, and `git gc` removes what nothing needs.
+//! The names in a directory, now or in the entry, tell a unit: a git repository, a database, or an
+//! `SQLite` database with its logs. If anybody else changed a member since the call, also one that
+//! the call never touched, the unit is a conflict. Below `objects` of a git repository nothing is
+//! taken away: later commits may need it, and `git gc` removes what nothing needs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -60,7 +62,11 @@ pub(super) struct Places<'a> {
 
 impl<'a> Places<'a> {
     pub(super) fn of(&self, dir: Id) -> Option<&'a Place> {
-        self.survey.dirs.get(&dir).or_else(|| self.after.get(&dir)).or_else(|| self.before.get(&dir))
+        self.survey
+            .dirs
+            .get(&dir)
+            .or_else(|| self.after.get(&dir))
+            .or_else(|| self.before.get(&dir))
     }
 }
 
@@ -68,7 +74,9 @@ impl Place {
     /// The last name; empty for a root.
     pub(super) fn name(&self) -> &[u8] {
         let path = &self.path.0;
-        path.iter().rposition(|byte| *byte == b'/').map_or(&path[..], |at| &path[at + 1..])
+        path.iter()
+            .rposition(|byte| *byte == b'/')
+            .map_or(&path[..], |at| &path[at + 1..])
     }
 
     /// The path from a directory; empty if it does not lie below it.
@@ -82,12 +90,19 @@ impl Place {
 }
 
 impl Units {
-    /// `firsts` are the numbers and starts of the entries that changed a name first. With `splits` no unit is kept together, and objects
-    /// stay all the same.
-    pub(super) fn of(entry: &Entry, places: Places<'_>, firsts: &HashMap<Key, (u64, i64)>, splits: bool) -> Self {
+    /// `firsts` are the numbers and starts of the entries that changed a name first. With `splits`
+    /// no unit is kept together, and objects stay all the same.
+    pub(super) fn of(
+        entry: &Entry,
+        places: Places<'_>,
+        firsts: &HashMap<Key, (u64, i64)>,
+        splits: bool,
+    ) -> Self {
         let mut dirs = BTreeMap::new();
         for (dir, names) in &entry.names {
-            let Some(place) = places.of(*dir) else { continue };
+            let Some(place) = places.of(*dir) else {
+                continue;
+            };
             let kind = if places.survey.dirs.contains_key(dir) {
                 places.survey.kinds.get(dir).copied()
             } else {
@@ -97,21 +112,31 @@ impl Units {
         }
         let mut units = Self::default();
         let mut numbers: HashMap<Place, usize> = HashMap::new();
-        for (dir, name, noted) in entry.all_names().filter(|(.., noted)| entry.is_changed(noted)) {
-            let Some(place) = places.of(dir) else { continue };
+        for (dir, name, noted) in entry
+            .all_names()
+            .filter(|(.., noted)| entry.is_changed(noted))
+        {
+            let Some(place) = places.of(dir) else {
+                continue;
+            };
             let key = (dir, name.clone());
             let outer = outermost(&dirs, place);
             let unit = outer.or_else(|| {
                 let base = sqlite_unit(entry, places.survey, dir, &name.0)?;
                 Some((place.join(&Bytes(base.to_vec())), dir, UnitKind::Sqlite))
             });
-            let Some((root, unit_dir, kind)) = unit else { continue };
+            let Some((root, unit_dir, kind)) = unit else {
+                continue;
+            };
             let full = place.join(name);
             if kind == UnitKind::Git && full.below(&root).starts_with(b"objects/") {
-                let is_taken_away = |id: Id| entry.olds.get(&id).is_some_and(|old| old.stat.is_dir());
+                let is_taken_away =
+                    |id: Id| entry.olds.get(&id).is_some_and(|old| old.stat.is_dir());
                 let now = || places.survey.names.get(&key).copied().flatten();
                 match (noted.before, noted.after) {
-                    (None, Some(after)) if is_taken_away(after) => drop(units.blocked.insert(key.clone())),
+                    (None, Some(after)) if is_taken_away(after) => {
+                        units.blocked.insert(key.clone());
+                    }
                     (Some(before), Some(after)) if before != after && is_taken_away(before) => {
                         units.blocked.insert(key.clone());
                     }
@@ -130,9 +155,18 @@ impl Units {
             if splits {
                 continue;
             }
-            let first = firsts.get(&key).copied().unwrap_or((entry.number, entry.start));
+            let first = firsts
+                .get(&key)
+                .copied()
+                .unwrap_or((entry.number, entry.start));
             let number = *numbers.entry(root.clone()).or_insert_with(|| {
-                units.all.push(Unit { kind, place: root, dir: unit_dir, keys: BTreeSet::new(), first });
+                units.all.push(Unit {
+                    kind,
+                    place: root,
+                    dir: unit_dir,
+                    keys: BTreeSet::new(),
+                    first,
+                });
                 units.all.len() - 1
             });
             units.all[number].first = units.all[number].first.min(first);
@@ -148,7 +182,10 @@ impl Units {
 
     /// Names that are undone together with this one.
     pub(super) fn together_with(&self, key: &Key) -> impl Iterator<Item = &Key> {
-        self.of.get(key).into_iter().flat_map(|unit| &self.all[*unit].keys)
+        self.of
+            .get(key)
+            .into_iter()
+            .flat_map(|unit| &self.all[*unit].keys)
     }
 
     /// Returns the unit's place, which stands for all of its names.
@@ -162,17 +199,26 @@ impl Units {
     }
 
     fn selected(&self, selected: &Selected) -> impl Iterator<Item = &Unit> {
-        self.all.iter().filter(|unit| unit.keys.iter().any(|key| selected.contains(key)))
+        self.all
+            .iter()
+            .filter(|unit| unit.keys.iter().any(|key| selected.contains(key)))
     }
 }
 
-/// Returns the unit that a directory is in: the innermost, or, if that is a database, the outermost database around it. A cluster of
-/// `PostgreSQL` has a `PG_VERSION` in each of its databases.
-fn outermost(dirs: &BTreeMap<Place, (Id, UnitKind)>, place: &Place) -> Option<(Place, Id, UnitKind)> {
+/// Returns the unit that a directory is in: the innermost, or, if that is a database, the outermost
+/// database around it. A cluster of `PostgreSQL` has a `PG_VERSION` in each of its databases.
+fn outermost(
+    dirs: &BTreeMap<Place, (Id, UnitKind)>,
+    place: &Place,
+) -> Option<(Place, Id, UnitKind)> {
     let mut found: Option<(Place, Id, UnitKind)> = None;
     for above in std::iter::successors(Some(place.clone()), Place::parent) {
-        let Some((dir, kind)) = dirs.get(&above) else { continue };
-        if found.as_ref().is_some_and(|(_, _, inner)| (*inner, *kind) != (UnitKind::Database, UnitKind::Database)) {
+        let Some((dir, kind)) = dirs.get(&above) else {
+            continue;
+        };
+        if found.as_ref().is_some_and(|(_, _, inner)| {
+            (*inner, *kind) != (UnitKind::Database, UnitKind::Database)
+        }) {
             break;
         }
         found = Some((above, *dir, *kind));
@@ -185,10 +231,18 @@ fn sqlite_unit<'n>(entry: &Entry, survey: &Survey, dir: Id, name: &'n [u8]) -> O
     let base = sqlite_base(name).unwrap_or(name);
     let noted = entry.names.get(&dir)?;
     let stands = |name: &[u8]| {
-        noted.get(name).is_some_and(|noted| noted.before.or(noted.after).is_some())
-            || survey.beside.get(&dir).is_some_and(|beside| beside.contains_key(name))
+        noted
+            .get(name)
+            .is_some_and(|noted| noted.before.or(noted.after).is_some())
+            || survey
+                .beside
+                .get(&dir)
+                .is_some_and(|beside| beside.contains_key(name))
     };
-    SQLITE_LOGS.iter().any(|suffix| stands(&[base, *suffix].concat())).then_some(base)
+    SQLITE_LOGS
+        .iter()
+        .any(|suffix| stands(&[base, *suffix].concat()))
+        .then_some(base)
 }
 
 /// The state in which an entry found an object, and the one in which it left it.
@@ -203,11 +257,17 @@ pub(super) struct Custody<'a> {
 impl<'a> Custody<'a> {
     pub(super) fn of<'e>(entries: impl Iterator<Item = &'e Entry>, same: &'a Same) -> Self {
         let mut steps: HashMap<Id, Vec<_>> = HashMap::new();
-        let first = |stat: Stat| Stat { id: same.first(stat.id), ..stat };
+        let first = |stat: Stat| Stat {
+            id: same.first(stat.id),
+            ..stat
+        };
         for entry in entries {
             for old in entry.olds.values() {
                 let was = first(old.stat);
-                steps.entry(was.id).or_default().push((Some(was), old.after.map(|after| first(after.stat))));
+                steps
+                    .entry(was.id)
+                    .or_default()
+                    .push((Some(was), old.after.map(|after| first(after.stat))));
             }
             for left in entry.news.values().copied().map(first) {
                 steps.entry(left.id).or_default().push((None, Some(left)));
@@ -216,24 +276,42 @@ impl<'a> Custody<'a> {
         Self { same, steps }
     }
 
-    /// Returns true if somebody else changed the object after this moment, before or after the entries changed it.
+    /// Returns true if somebody else changed the object after this moment, before or after the
+    /// entries changed it.
     pub(super) fn is_others(&self, now: &Stat, start: i64) -> bool {
         let steps = self.steps.get(&now.id).map_or(&[][..], Vec::as_slice);
         let is_left = |stat: &Stat| {
             let is_of = |left: &Stat| self.is(left, stat);
-            self.time(stat) <= start || steps.iter().any(|(_, left)| left.as_ref().is_some_and(is_of))
+            self.time(stat) <= start
+                || steps
+                    .iter()
+                    .any(|(_, left)| left.as_ref().is_some_and(is_of))
         };
         // An entry that has not ended may have a link to it.
-        let is_held = steps.iter().any(|(was, left)| left.is_none() && was.is_some_and(|was| self.is(&was, now)));
-        !(is_held || is_left(now)) || !steps.iter().filter_map(|(was, _)| was.as_ref()).all(is_left)
+        let is_held = steps
+            .iter()
+            .any(|(was, left)| left.is_none() && was.is_some_and(|was| self.is(&was, now)));
+        !(is_held || is_left(now))
+            || !steps
+                .iter()
+                .filter_map(|(was, _)| was.as_ref())
+                .all(is_left)
     }
 
     fn time(&self, stat: &Stat) -> i64 {
-        if stat.is_dir() { stat.mtime } else { self.same.changed(stat) }
+        if stat.is_dir() {
+            stat.mtime
+        } else {
+            self.same.changed(stat)
+        }
     }
 
     fn is(&self, one: &Stat, other: &Stat) -> bool {
-        if one.is_dir() { one.mtime == other.mtime } else { self.same.is(one, other) }
+        if one.is_dir() {
+            one.mtime == other.mtime
+        } else {
+            self.same.is(one, other)
+        }
     }
 }
 
@@ -249,7 +327,8 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns by unit what is in the way, besides the changed names themselves: `cut` were left out, `others` are later calls.
+    /// Returns by unit what is in the way, besides the changed names themselves: `cut` were left
+    /// out, `others` are later calls.
     pub(super) fn obstacles(
         &self,
         selected: &Selected,
@@ -263,7 +342,10 @@ impl Search<'_> {
             for (_, name) in unit.keys.iter().filter(|key| cut.contains(key)) {
                 obstacles.push(Obstacle {
                     place: None,
-                    why: format!("{} is left out, but all of it can be", name.name().display()),
+                    why: format!(
+                        "{} is left out, but all of it can be",
+                        name.name().display()
+                    ),
                 });
             }
             // What a log of SQLite held may be in the database now.
@@ -272,71 +354,127 @@ impl Search<'_> {
                 let changed = self.changed(unit);
                 let changed = changed.map_err(JournalError::io(format!(
                     "{}: looking through it",
-                    self.roots[unit.place.root].shown.join(unit.place.path.path()).display()
+                    self.roots[unit.place.root]
+                        .shown
+                        .join(unit.place.path.path())
+                        .display()
                 )))?;
                 obstacles.extend(changed.into_iter().map(|place| Obstacle {
-                    why: format!("{} was changed by somebody else since", unit.name_of(&place)),
+                    why: format!(
+                        "{} was changed by somebody else since",
+                        unit.name_of(&place)
+                    ),
                     place: Some(place),
                 }));
             }
             found.0.insert(unit.place.clone(), obstacles);
         }
-        for key in self.units.blocked.iter().filter(|key| selected.contains(*key)) {
-            let Some(unit) = self.units.of.get(key).map(|unit| &self.units.all[*unit]) else { continue };
+        for key in self
+            .units
+            .blocked
+            .iter()
+            .filter(|key| selected.contains(*key))
+        {
+            let Some(unit) = self.units.of.get(key).map(|unit| &self.units.all[*unit]) else {
+                continue;
+            };
             let why = format!(
                 "the directory {} was made or moved below its objects, where nothing is taken away",
                 key.1.name().display()
             );
-            found.0.entry(unit.place.clone()).or_default().push(Obstacle { place: None, why });
+            found
+                .0
+                .entry(unit.place.clone())
+                .or_default()
+                .push(Obstacle { place: None, why });
         }
         Ok(found)
     }
 
     fn later_calls(&self, unit: &Unit, others: &[Entry]) -> Option<Obstacle> {
-        others.iter().filter(|other| other.number > unit.first.0).find_map(|other| {
-            let before = other.places(self.root_ids, |noted| noted.before);
-            let after = other.places(self.root_ids, |noted| noted.after);
-            let mut changed = other.all_names().filter(|(.., noted)| other.is_changed(noted));
-            let place = changed.find_map(|(dir, name, _)| {
-                let places = [after.get(&dir), before.get(&dir)];
-                places.into_iter().flatten().map(|dir| dir.join(name)).find(|place| unit.holds(place))
-            })?;
-            let why = format!("{} (call {}) changed {} later", other.title, other.number, unit.name_of(&place));
-            Some(Obstacle { place: Some(place), why })
-        })
+        others
+            .iter()
+            .filter(|other| other.number > unit.first.0)
+            .find_map(|other| {
+                let before = other.places(self.root_ids, |noted| noted.before);
+                let after = other.places(self.root_ids, |noted| noted.after);
+                let mut changed = other
+                    .all_names()
+                    .filter(|(.., noted)| other.is_changed(noted));
+                let place = changed.find_map(|(dir, name, _)| {
+                    let places = [after.get(&dir), before.get(&dir)];
+                    places
+                        .into_iter()
+                        .flatten()
+                        .map(|dir| dir.join(name))
+                        .find(|place| unit.holds(place))
+                })?;
+                let why = format!(
+                    "{} (call {}) changed {} later",
+                    other.title,
+                    other.number,
+                    unit.name_of(&place)
+                );
+                Some(Obstacle {
+                    place: Some(place),
+                    why,
+                })
+            })
     }
 
     /// Returns the members that somebody else changed.
     fn changed(&self, unit: &Unit) -> Result<Vec<Place>, Errno> {
         let mut found = Vec::new();
-        let dir_place = if unit.kind == UnitKind::Sqlite { unit.place.parent() } else { Some(unit.place.clone()) };
-        let Some(place) = dir_place else { return Ok(found) };
-        let Some(dir) = self.open(&place, unit.dir)? else { return Ok(found) };
+        let dir_place = if unit.kind == UnitKind::Sqlite {
+            unit.place.parent()
+        } else {
+            Some(unit.place.clone())
+        };
+        let Some(place) = dir_place else {
+            return Ok(found);
+        };
+        let Some(dir) = self.open(&place, unit.dir)? else {
+            return Ok(found);
+        };
         if unit.kind == UnitKind::Sqlite {
             let base = unit.place.name();
             for suffix in [&b""[..]].iter().chain(&SQLITE_LOGS) {
                 let name = Bytes([base, *suffix].concat());
                 let stat = self.stat(dir.as_fd(), &name)?;
-                found.extend(stat.filter(|stat| self.custody.is_others(stat, unit.first.1)).map(|_| place.join(&name)));
+                found.extend(
+                    stat.filter(|stat| self.custody.is_others(stat, unit.first.1))
+                        .map(|_| place.join(&name)),
+                );
             }
             return Ok(found);
         }
         let names = object::names(&dir)?;
-        let mut walk = Walk { search: self, unit, found };
+        let mut walk = Walk {
+            search: self,
+            unit,
+            found,
+        };
         walk.dir(dir.as_fd(), unit.dir, &place, &names, 0)?;
         Ok(walk.found)
     }
 
     fn stat(&self, dir: BorrowedFd<'_>, name: &Bytes) -> Result<Option<Stat>, Errno> {
         (self.wanted)().then_some(()).ok_or(UNWANTED)?;
-        Ok(object::stat(dir, name.name())?.map(|stat| Stat { id: self.same.first(stat.id), ..stat }))
+        Ok(object::stat(dir, name.name())?.map(|stat| Stat {
+            id: self.same.first(stat.id),
+            ..stat
+        }))
     }
 
     /// Opens a directory at a place; `None` if it is another one.
     fn open(&self, place: &Place, id: Id) -> Result<Option<OwnedFd>, Errno> {
-        let Some(mut dir) = object::handle(&self.roots[place.root].handle, "".as_ref())? else { return Ok(None) };
+        let Some(mut dir) = object::handle(&self.roots[place.root].handle, "".as_ref())? else {
+            return Ok(None);
+        };
         for name in place.path.path() {
-            let Some(inner) = open_dir(&dir, name)? else { return Ok(None) };
+            let Some(inner) = open_dir(&dir, name)? else {
+                return Ok(None);
+            };
             dir = inner;
         }
         Ok((self.same.first(object::stat_of(&dir)?.id) == id).then_some(dir))
@@ -366,7 +504,9 @@ impl Walk<'_> {
                 continue;
             }
             let key = (id, Bytes::of(name));
-            let Some(stat) = self.search.stat(dir, &key.1)? else { continue };
+            let Some(stat) = self.search.stat(dir, &key.1)? else {
+                continue;
+            };
             let member = place.join(&key.1);
             if !stat.is_dir() {
                 // Changed names are compared one by one.
@@ -377,20 +517,32 @@ impl Walk<'_> {
                 continue;
             }
             // Everything in a directory that the entry made is compared on its own.
-            if depth > JOURNAL_DEPTH || unit.keys.contains(&key) && self.search.entry.is_new(stat.id) {
+            if depth > JOURNAL_DEPTH
+                || unit.keys.contains(&key) && self.search.entry.is_new(stat.id)
+            {
                 continue;
             }
-            let Some(inner) = open_dir(dir, name)? else { continue };
+            let Some(inner) = open_dir(dir, name)? else {
+                continue;
+            };
             let inner_names = object::names(&inner)?;
-            let inner_kind = UnitKind::of_dir(name.as_bytes(), inner_names.iter().map(|name| name.as_bytes()));
-            if inner_kind.is_some_and(|inner| (unit.kind, inner) != (UnitKind::Database, UnitKind::Database)) {
+            let inner_kind = UnitKind::of_dir(
+                name.as_bytes(),
+                inner_names.iter().map(|name| name.as_bytes()),
+            );
+            if inner_kind
+                .is_some_and(|inner| (unit.kind, inner) != (UnitKind::Database, UnitKind::Database))
+            {
                 continue;
             }
             let had = self.found.len();
             self.dir(inner.as_fd(), stat.id, &member, &inner_names, depth + 1)?;
             // Commands of git that only read make `index.lock` beside `HEAD` for a moment.
             let is_locked_by_readers = inner_names.iter().any(|name| name == "HEAD");
-            if self.found.len() == had && !is_locked_by_readers && self.search.custody.is_others(&stat, start) {
+            if self.found.len() == had
+                && !is_locked_by_readers
+                && self.search.custody.is_others(&stat, start)
+            {
                 self.found.push(member);
             }
         }
@@ -412,7 +564,11 @@ impl Unit {
 
     /// The name by which a member is told.
     fn name_of(&self, place: &Place) -> String {
-        let name = if self.kind == UnitKind::Sqlite { place.name() } else { place.below(&self.place) };
+        let name = if self.kind == UnitKind::Sqlite {
+            place.name()
+        } else {
+            place.below(&self.place)
+        };
         Bytes(name.to_vec()).name().display().to_string()
     }
 }
@@ -432,27 +588,58 @@ pub(super) struct Obstacles(BTreeMap<Place, Vec<Obstacle>>);
 impl Obstacles {
     /// Adds what is in the way of one of the unit's names.
     pub(super) fn add(&mut self, units: &Units, key: &Key, place: Place, why: &str) -> bool {
-        let Some(unit) = units.of.get(key).map(|unit| &units.all[*unit]) else { return false };
+        let Some(unit) = units.of.get(key).map(|unit| &units.all[*unit]) else {
+            return false;
+        };
         let why = format!("{}: {why}", unit.name_of(&place));
-        self.0.entry(unit.place.clone()).or_default().insert(0, Obstacle { place: Some(place), why });
+        self.0.entry(unit.place.clone()).or_default().insert(
+            0,
+            Obstacle {
+                place: Some(place),
+                why,
+            },
+        );
         true
     }
 
-    /// Returns a text for each unit with obstacles; members for which `hides` says yes are only counted.
-    pub(super) fn texts(self, units: &Units, hides: &dyn Fn(&Place) -> bool) -> Vec<(Place, String)> {
-        let kind =
-            |place: &Place| units.all.iter().find(|unit| unit.place == *place).map_or("unit", |unit| unit.kind.word());
+    /// Returns a text for each unit with obstacles; members for which `hides` says yes are only
+    /// counted.
+    pub(super) fn texts(
+        self,
+        units: &Units,
+        hides: &dyn Fn(&Place) -> bool,
+    ) -> Vec<(Place, String)> {
+        let kind = |place: &Place| {
+            units
+                .all
+                .iter()
+                .find(|unit| unit.place == *place)
+                .map_or("unit", |unit| unit.kind.word())
+        };
         let text = |(place, obstacles): (Place, Vec<Obstacle>)| {
-            let shown = obstacles.iter().filter(|obstacle| !obstacle.place.as_ref().is_some_and(hides));
-            let shown: Vec<&str> = shown.map(|obstacle| obstacle.why.as_str()).take(NAMED_MEMBERS).collect();
+            let shown = obstacles
+                .iter()
+                .filter(|obstacle| !obstacle.place.as_ref().is_some_and(hides));
+            let shown: Vec<&str> = shown
+                .map(|obstacle| obstacle.why.as_str())
+                .take(NAMED_MEMBERS)
+                .collect();
             let more = match obstacles.len() - shown.len() {
                 0 => String::new(),
                 more if shown.is_empty() => format!("{more} of its files were changed since"),
                 more => format!("; and {more} more"),
             };
-            let why = format!("this {} is undone as a whole or not at all: {}{more}", kind(&place), shown.join("; "));
+            let why = format!(
+                "this {} is undone as a whole or not at all: {}{more}",
+                kind(&place),
+                shown.join("; ")
+            );
             (place, why)
         };
-        self.0.into_iter().filter(|(_, obstacles)| !obstacles.is_empty()).map(text).collect()
+        self.0
+            .into_iter()
+            .filter(|(_, obstacles)| !obstacles.is_empty())
+            .map(text)
+            .collect()
     }
 }

@@ -1,8 +1,12 @@
 //! What stood at a place before an entry, and what the entry left there: the two sides of a diff.
 //!
-//! Content is wherever it was kept last: in the copy that this entry or a later one made before it changed the object, or in the object
-//! itself, by a link of the store or in the tree, where it only grew since or did not change at all.
-#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of a root or of the store")]
+//! Content is wherever it was kept last: in the copy that this entry or a later one made before it
+//! changed the object, or in the object itself, by a link of the store or in the tree, where it
+//! only grew since or did not change at all.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything starts at a handle of a root or of the store"
+)]
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -57,26 +61,48 @@ impl Store {
         self.versions_with(number, Memory::Free)
     }
 
-    pub(super) fn versions_with(&self, number: u64, memory: Memory) -> Result<Versions<'_>, JournalError> {
+    pub(super) fn versions_with(
+        &self,
+        number: u64,
+        memory: Memory,
+    ) -> Result<Versions<'_>, JournalError> {
         let own = self.entry_with(number, memory)?;
         let later = self.later(number, memory, &|| true)?;
         let same = Same::of(&later);
         let dirs = |side: fn(&Name) -> Option<Id>| {
-            own.places(&self.root_ids, side).into_iter().map(|(id, place)| (place, id)).collect()
+            own.places(&self.root_ids, side)
+                .into_iter()
+                .map(|(id, place)| (place, id))
+                .collect()
         };
         let (before, after) = (dirs(|noted| noted.before), dirs(|noted| noted.after));
         let first = |entry: Arc<Entry>| {
-            if same.is_of_ids() { Arc::new(Arc::unwrap_or_clone(entry).with_ids(|id| same.first(id))) } else { entry }
+            if same.is_of_ids() {
+                Arc::new(Arc::unwrap_or_clone(entry).with_ids(|id| same.first(id)))
+            } else {
+                entry
+            }
         };
-        let entries = std::iter::once(own).chain(later.into_iter().map(first)).collect();
-        Ok(Versions { store: self, entries, same, before, after })
+        let entries = std::iter::once(own)
+            .chain(later.into_iter().map(first))
+            .collect();
+        Ok(Versions {
+            store: self,
+            entries,
+            same,
+            before,
+            after,
+        })
     }
 }
 
 impl Versions<'_> {
-    /// What stood there before the entry; `None` for nothing, or nothing that was noted. For a place that was renamed it is the old one.
+    /// What stood there before the entry; `None` for nothing, or nothing that was noted. For a
+    /// place that was renamed it is the old one.
     pub fn before(&self, place: &Place) -> Result<Option<Version>, JournalError> {
-        self.stat_before(place).map(|stat| self.version(place, &stat, 0)).transpose()
+        self.stat_before(place)
+            .map(|stat| self.version(place, &stat, 0))
+            .transpose()
     }
 
     /// Whether something was noted of a place as it was called before.
@@ -93,9 +119,17 @@ impl Versions<'_> {
     /// What stood there when the entry ended.
     pub fn after(&self, place: &Place) -> Result<Option<Version>, JournalError> {
         let own = &self.entries[0];
-        let Some(id) = self.noted(&self.after, place).and_then(|noted| noted.after) else { return Ok(None) };
-        let left = own.olds.get(&id).and_then(|old| old.after).map(|after| after.stat);
-        let Some(stat) = left.or_else(|| own.news.get(&id).copied()) else { return Ok(None) };
+        let Some(id) = self.noted(&self.after, place).and_then(|noted| noted.after) else {
+            return Ok(None);
+        };
+        let left = own
+            .olds
+            .get(&id)
+            .and_then(|old| old.after)
+            .map(|after| after.stat);
+        let Some(stat) = left.or_else(|| own.news.get(&id).copied()) else {
+            return Ok(None);
+        };
         self.version(place, &stat, 1).map(Some)
     }
 
@@ -105,7 +139,10 @@ impl Versions<'_> {
             Some(at) => (&path[..at], &path[at + 1..]),
             None => (&[][..], &path[..]),
         };
-        let dir = dirs.get(&Place { root: place.root, path: Bytes(above.to_vec()) })?;
+        let dir = dirs.get(&Place {
+            root: place.root,
+            path: Bytes(above.to_vec()),
+        })?;
         self.entries[0].names.get(dir)?.get(name)
     }
 
@@ -121,14 +158,22 @@ impl Versions<'_> {
         let kept = &self.store.kept;
         let (mut last, mut links) = (*was, Vec::new());
         for entry in &self.entries[from..] {
-            let Some(old) = entry.olds.get(&was.id) else { continue };
+            let Some(old) = entry.olds.get(&was.id) else {
+                continue;
+            };
             let copy = match old.content {
                 Content::Copy(file) => Some(file_name(old.copied_by, file)),
-                _ => old.kept.iter().find(|kept| kept.is_copy).map(|kept| kept.name()),
+                _ => old
+                    .kept
+                    .iter()
+                    .find(|kept| kept.is_copy)
+                    .map(|kept| kept.name()),
             };
             if let Some(copy) = copy {
                 let copy = object::handle(kept, &copy).map_err(failed())?;
-                return copy.map_or(Ok(Version::Unknown), |copy| open(copy, was).map_err(failed()));
+                return copy.map_or(Ok(Version::Unknown), |copy| {
+                    open(copy, was).map_err(failed())
+                });
             }
             if entry.is_lost(was.id) {
                 return Ok(Version::Unknown);
@@ -142,31 +187,52 @@ impl Versions<'_> {
                 return open(link, was).map_err(failed());
             }
         }
-        let found = self.in_tree(was.id).map_err(failed())?.filter(|found| self.is(found, &last));
-        found.map_or(Ok(Version::Unknown), |found| open(found, was).map_err(failed()))
+        let found = self
+            .in_tree(was.id)
+            .map_err(failed())?
+            .filter(|found| self.is(found, &last));
+        found.map_or(Ok(Version::Unknown), |found| {
+            open(found, was).map_err(failed())
+        })
     }
 
     fn is(&self, object: &OwnedFd, last: &Stat) -> bool {
-        stat_of(object)
-            .is_ok_and(|stat| (self.same.first(stat.id), stat.size, stat.mtime) == (last.id, last.size, last.mtime))
+        stat_of(object).is_ok_and(|stat| {
+            (self.same.first(stat.id), stat.size, stat.mtime) == (last.id, last.size, last.mtime)
+        })
     }
 
     /// An object where the last entry that knows its name left it, or where it was before.
     fn in_tree(&self, id: Id) -> Result<Option<OwnedFd>, Errno> {
         let place = self.entries.iter().rev().find_map(|entry| {
             let named = |side: fn(&Name) -> Option<Id>| {
-                let (dir, name, _) = entry.all_names().find(|(.., noted)| side(noted) == Some(id))?;
-                Some(entry.places(&self.store.root_ids, side).get(&dir)?.join(name))
+                let (dir, name, _) = entry
+                    .all_names()
+                    .find(|(.., noted)| side(noted) == Some(id))?;
+                Some(
+                    entry
+                        .places(&self.store.root_ids, side)
+                        .get(&dir)?
+                        .join(name),
+                )
             };
             named(|noted| noted.after)
                 .or_else(|| entry.inside.get(&id).cloned())
                 .or_else(|| named(|noted| noted.before))
         });
         let Some(place) = place else { return Ok(None) };
-        let Some(root) = self.store.roots.get(place.root) else { return Ok(None) };
+        let Some(root) = self.store.roots.get(place.root) else {
+            return Ok(None);
+        };
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match openat2(&root.handle, place.path.name(), flags, Mode::empty(), beneath) {
+        match openat2(
+            &root.handle,
+            place.path.name(),
+            flags,
+            Mode::empty(),
+            beneath,
+        ) {
             Err(Errno::LOOP | Errno::XDEV) => Ok(None),
             found => object::there(found),
         }
@@ -176,13 +242,19 @@ impl Versions<'_> {
 fn open(object: OwnedFd, was: &Stat) -> Result<Version, Errno> {
     let now = stat_of(&object)?;
     if now.is_link() {
-        return Ok(Version::Link(Bytes(readlinkat(object, "", Vec::new())?.into_bytes())));
+        return Ok(Version::Link(Bytes(
+            readlinkat(object, "", Vec::new())?.into_bytes(),
+        )));
     }
     if !now.is_file() {
         return Ok(Version::Special);
     }
     match object::reopen(&object.as_fd(), OFlags::RDONLY) {
         Err(Errno::ACCESS) => Ok(Version::Unknown),
-        content => Ok(Version::File { content: content?, size: was.size, mode: was.mode }),
+        content => Ok(Version::File {
+            content: content?,
+            size: was.size,
+            mode: was.mode,
+        }),
     }
 }

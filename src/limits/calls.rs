@@ -2,30 +2,38 @@
 
 /// Connections of an intercepted command that may wait until the server accepts them.
 pub const INTERCEPTED_BACKLOG: i32 = 4096;
-/// Sockets of an intercepted command of which is remembered where they were going; of more, the first are forgotten.
+/// Sockets of an intercepted command of which is remembered where they were going; of more, the
+/// first are forgotten.
 pub const MAX_INTERCEPTED_SOCKETS: usize = 65_536;
 /// Sockets of an intercepted command that are known as its own servers.
 pub const MAX_OWN_SOCKETS: usize = 16_384;
-/// Sockets of an intercepted command that a supervisor which cannot fetch them keeps; beyond that the command can make none.
+/// Sockets of an intercepted command that a supervisor which cannot fetch them keeps; beyond that
+/// the command can make none.
 pub const MAX_KEPT_SOCKETS: usize = 4096;
-/// What the supervisor takes at once of a message that it sends for a command, in bytes: the largest datagram and more.
+/// What the supervisor takes at once of a message that it sends for a command, in bytes: the
+/// largest datagram and more.
 pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
 /// Largest datagram over IPv4, in bytes.
 pub const MAX_DATAGRAM_BYTES: usize = 65_507;
 /// Places that one command may send datagrams to by rule.
 pub const MAX_DATAGRAM_PLACES: usize = 256;
-/// Sockets by which datagrams of one command leave at once: for one more, the one of its place goes that was not used for longest.
+/// Sockets by which datagrams of one command leave at once: for one more, the one of its place goes
+/// that was not used for longest.
 pub const MAX_DATAGRAM_ASSOCIATIONS: usize = 1024;
-/// How long such a socket stays when nothing passes it, in seconds (RFC 4787, 4.3: not less than two minutes).
+/// How long such a socket stays when nothing passes it, in seconds (RFC 4787, 4.3: not less than
+/// two minutes).
 pub const DATAGRAM_IDLE_SECS: u64 = 120;
 /// How long a connection waits until the server has heard of it, in milliseconds.
 pub const SERVER_HEARS_MS: u64 = 5_000;
-/// How long a connection of a socket that does not block is held until it is known whether its server is there, in
-/// milliseconds: long enough for one that is near, short for an event loop that stands still meanwhile.
+/// How long a connection of a socket that does not block is held until it is known whether its
+/// server is there, in milliseconds: long enough for one that is near, short for an event loop that
+/// stands still meanwhile.
 pub const CONNECT_HELD_MS: u64 = 100;
-/// Connections of an intercepted command that may be on their way longer than that; of more, the first are refused.
+/// Connections of an intercepted command that may be on their way longer than that; of more, the
+/// first are refused.
 pub const MAX_CONNECTIONS_ON_THEIR_WAY: usize = 128;
-/// How long the connection that keeps such a one on its way may take to be there, in milliseconds; else it is led at once.
+/// How long the connection that keeps such a one on its way may take to be there, in milliseconds;
+/// else it is led at once.
 pub const QUEUE_FILLS_MS: i64 = 100;
 /// How long a supervisor may take nothing of what the server has to say, in milliseconds.
 pub const SUPERVISOR_TAKES_MS: u64 = 5_000;
@@ -35,7 +43,8 @@ pub const MAX_WAITING_WORDS: usize = 4096;
 pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
 /// Largest file of recorded calls that is read or written, in bytes.
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// What a file of recorded calls takes in memory while it is read, in its size: its bytes, its calls, and how they are found.
+/// What a file of recorded calls takes in memory while it is read, in its size: its bytes, its
+/// calls, and how they are found.
 pub const CALLS_FILE_COPIES: usize = 3;
 /// Room that there must be for a set of recorded calls before a program is run, in bytes.
 pub const SET_ROOM_BYTES: usize = 64 * 1024;
@@ -49,13 +58,15 @@ pub const MAX_CALLS_HEAD_BYTES: u64 = 64 * 1024;
 pub const MAX_CALLS_DEPTH: usize = 100;
 /// Most values in one document.
 pub const MAX_CALLS_NODES: usize = 2_000_000;
-/// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in levels.
+/// Deepest nesting of a JSON body that is compared without regard to the order of its keys, in
+/// levels.
 pub const MAX_JSON_BODY_DEPTH: usize = 128;
 /// Unanswered calls of one run that are told in detail; more are only counted.
 pub const MAX_MISSES_TOLD: usize = 1000;
 /// Recordings that are looked at for the one that is most like a call that none of them answers.
 pub const MAX_CLOSEST_LOOKED_AT: usize = 5000;
-/// How much of a call in words is looked at for that, in bytes: the work grows with the square of it.
+/// How much of a call in words is looked at for that, in bytes: the work grows with the square of
+/// it.
 pub const MAX_CLOSEST_HEAD_BYTES: usize = 256;
 /// Recordings that are compared in detail with a call that none of them answers.
 pub const MAX_CLOSEST_COMPARED: usize = 200;
@@ -63,9 +74,11 @@ pub const MAX_CLOSEST_COMPARED: usize = 200;
 pub const MAX_DIFFERENCES: usize = 20;
 /// What a difference shows of a value, in characters.
 pub const MAX_DIFFERENCE_CHARS: usize = 80;
-/// Longest name of a set of recorded calls, in bytes (`NAME_MAX` of `linux/limits.h` less room for a suffix).
+/// Longest name of a set of recorded calls, in bytes (`NAME_MAX` of `linux/limits.h` less room for
+/// a suffix).
 pub const MAX_SET_NAME_BYTES: usize = 200;
-/// Longest message of a database's protocol that is followed, in bytes; those of `MongoDB` are at most 48,000,000.
+/// Longest message of a database's protocol that is followed, in bytes; those of `MongoDB` are at
+/// most 48,000,000.
 pub const MAX_WIRE_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 /// Longest call to a database that is recorded, question and answer together, in bytes.
 pub const MAX_WIRE_CALL_BYTES: usize = 64 * 1024 * 1024;
@@ -75,32 +88,40 @@ pub const MAX_WIRE_CONNECTION_BYTES: usize = 128 * 1024 * 1024;
 pub const MAX_WIRE_STATEMENTS: usize = 65_536;
 /// Deepest nesting of a Redis reply.
 pub const MAX_RESP_DEPTH: usize = 128;
-/// Deepest nesting of documents of `MongoDB` in which values are looked for, as deep as the server takes.
+/// Deepest nesting of documents of `MongoDB` in which values are looked for, as deep as the server
+/// takes.
 pub const MAX_BSON_DEPTH: usize = 100;
-/// Calls of another recording that one command is compared with to learn which of its arguments are noise.
+/// Calls of another recording that one command is compared with to learn which of its arguments are
+/// noise.
 pub const MAX_NOISE_COMPARED: usize = 200;
-/// Longest call in which values are looked for that each run makes anew, in bytes: it is read once more for that.
+/// Longest call in which values are looked for that each run makes anew, in bytes: it is read once
+/// more for that.
 pub const MAX_ANEW_BYTES: usize = 16 << 20;
 /// Longest line of a Redis message, in bytes (`PROTO_INLINE_MAX_SIZE` of Redis is 64 KiB).
 pub const MAX_RESP_LINE_BYTES: usize = 64 * 1024;
-/// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its `libpq/pqcomm.h`).
+/// Longest first message of a `PostgreSQL` connection, in bytes (`MAX_STARTUP_PACKET_LENGTH` of its
+/// `libpq/pqcomm.h`).
 pub const MAX_POSTGRES_STARTUP_BYTES: usize = 10_000;
 /// Most of a question that is told in an error about it, in characters.
 pub const MAX_SHOWN_QUESTION_CHARS: usize = 200;
-/// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a longer one only passes.
+/// Longest body, or turn of an unknown protocol, that a recording keeps, in bytes; a call with a
+/// longer one only passes.
 pub const MAX_RECORDED_BODY_BYTES: usize = 128 * 1024 * 1024;
-/// What a recorded call takes in memory until its set is written, in its length: as kept, and as written or searched for secrets.
+/// What a recorded call takes in memory until its set is written, in its length: as kept, and as
+/// written or searched for secrets.
 pub const RECORDING_COPIES: usize = 2;
 /// What one recording may come to, in bytes; calls beyond it pass but are not recorded.
 pub const MAX_RECORDING_BYTES: usize = 512 * 1024 * 1024;
-/// Connections of recorded commands that are served at the same time; more wait in the sockets' queues.
+/// Connections of recorded commands that are served at the same time; more wait in the sockets'
+/// queues.
 pub const MAX_RECORDED_CONNECTIONS: usize = 4096;
-/// Connections of commands may hold one in so many of the open files that the system allows this process, so that files, commands
-/// and clients always have some.
+/// Connections of commands may hold one in so many of the open files that the system allows this
+/// process, so that files, commands and clients always have some.
 pub const CONNECTION_FILES_SHARE: u64 = 4;
 /// Descriptors of one of them: its own, and the one to its server.
 pub const CONNECTION_DESCRIPTORS: usize = 2;
-/// What one of them takes in memory besides the calls that it carries, in bytes: what is on its way, each way.
+/// What one of them takes in memory besides the calls that it carries, in bytes: what is on its
+/// way, each way.
 pub const RECORDED_CONNECTION_BYTES: usize = 2 * RELAY_BUFFER_KEPT_BYTES;
 /// Longest head of an HTTP/1 message that is understood, in bytes.
 pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
@@ -108,7 +129,8 @@ pub const MAX_HTTP_HEAD_BYTES: usize = 1024 * 1024;
 pub const MAX_OPENED_HEAD_BYTES: usize = 64 * 1024;
 /// How much is shown of the URL of a request that was refused, in bytes.
 pub const MAX_SHOWN_URL_BYTES: usize = 200;
-/// Longest path in a rule that is proposed for a request, in bytes; for a longer one it is all paths.
+/// Longest path in a rule that is proposed for a request, in bytes; for a longer one it is all
+/// paths.
 pub const MAX_PROPOSED_PATH_BYTES: usize = 160;
 /// Most fields in it.
 pub const MAX_HTTP_FIELDS: usize = 1024;
@@ -116,16 +138,18 @@ pub const MAX_HTTP_FIELDS: usize = 1024;
 pub const MAX_HTTP_PIPELINED: usize = 10_000;
 /// Streams that may be open on one HTTP/2 connection (RFC 9113, 6.5.2: not less than 100).
 pub const MAX_HTTP2_STREAMS: u32 = 100;
-/// Longest head of an answer on an opened connection of HTTP/2, in bytes as RFC 9113, 6.5.2, counts them; in memory it takes up to
-/// twice that.
+/// Longest head of an answer on an opened connection of HTTP/2, in bytes as RFC 9113, 6.5.2, counts
+/// them; in memory it takes up to twice that.
 pub const MAX_HTTP2_ANSWER_HEAD_BYTES: u32 = MAX_OPENED_HEAD_BYTES as u32 / 2;
 /// What a field takes in memory besides its name and its value, in bytes.
 pub const HTTP_FIELD_BYTES: usize = 128;
 /// What one HTTP/2 stream may have on its way, in bytes; a connection four times that.
 pub const HTTP2_WINDOW_BYTES: u32 = 512 * 1024;
-/// What one HTTP/2 connection may hold of what is on its way, in bytes: from one side, and to the other.
+/// What one HTTP/2 connection may hold of what is on its way, in bytes: from one side, and to the
+/// other.
 pub const HTTP2_CONNECTION_BYTES: usize = 8 * HTTP2_WINDOW_BYTES as usize;
-/// Pipes through which connections go while much comes, for the whole process: who gets none is read and written instead.
+/// Pipes through which connections go while much comes, for the whole process: who gets none is
+/// read and written instead.
 pub const MAX_RELAY_PIPES: usize = 128;
 /// What is read at once from a recorded connection at first, in bytes.
 pub const RELAY_BUFFER_BYTES: usize = 16 * 1024;
@@ -139,34 +163,38 @@ pub const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;
 pub const RELAY_QUIET_MS: u64 = 1_000;
 /// How long the real server may take to accept a recorded connection, in milliseconds.
 pub const UPSTREAM_CONNECT_MS: u64 = 10_000;
-/// How long one of its addresses has before the next one is tried, too, in milliseconds (RFC 8305, 8).
+/// How long one of its addresses has before the next one is tried, too, in milliseconds (RFC 8305,
+/// 8).
 pub const NEXT_ADDRESS_MS: u64 = 250;
 /// How long a TLS handshake may take on either side of a recorded connection, in milliseconds.
 pub const UPSTREAM_TLS_MS: u64 = 10_000;
 /// How long the login to a database may take that is done for a program, in milliseconds.
 pub const DATABASE_LOGIN_MS: u64 = 60_000;
-/// How long a connection may be silent before its server is taken for one that speaks first, in milliseconds; also how
-/// long the rest of the bytes that tell a protocol may take.
+/// How long a connection may be silent before its server is taken for one that speaks first, in
+/// milliseconds; also how long the rest of the bytes that tell a protocol may take.
 pub const SERVER_FIRST_MS: u64 = 300;
-/// Longest time after which a played server closes a connection on which nothing is said, where the real one did, in
-/// milliseconds.
+/// Longest time after which a played server closes a connection on which nothing is said, where the
+/// real one did, in milliseconds.
 pub const MAX_SILENCE_PLAYED_MS: u64 = 60_000;
-/// How long another handshake with the same server may take to show that the program accepts its certificate, after it hung up on
-/// one without a word, in milliseconds: of connections that are made at once some programs keep the first.
+/// How long another handshake with the same server may take to show that the program accepts its
+/// certificate, after it hung up on one without a word, in milliseconds: of connections that are
+/// made at once some programs keep the first.
 pub const HANG_UP_SETTLED_MS: u64 = 500;
-/// How long a program that left in the middle of an answer when it was recorded has for that when it is answered, in
-/// milliseconds; one that stays reads further than the recording goes.
+/// How long a program that left in the middle of an answer when it was recorded has for that when
+/// it is answered, in milliseconds; one that stays reads further than the recording goes.
 pub const CUT_OFF_HELD_MS: u64 = 2000;
-/// How long what may be the beginning of a longer recorded message waits for the rest, in milliseconds.
+/// How long what may be the beginning of a longer recorded message waits for the rest, in
+/// milliseconds.
 pub const TURN_QUIET_MS: u64 = 300;
-/// A call that was asked so long after another one, and before that was answered, may have been asked because the program did not
-/// wait for the answer, in milliseconds: what is asked at the same time comes sooner.
+/// A call that was asked so long after another one, and before that was answered, may have been
+/// asked because the program did not wait for the answer, in milliseconds: what is asked at the
+/// same time comes sooner.
 pub const OVERTAKEN_MS: u64 = 100;
-/// How long a program has to say something before it is told what came unasked after a call when it was recorded, in
-/// milliseconds: some drop a notification that comes together with an answer.
+/// How long a program has to say something before it is told what came unasked after a call when it
+/// was recorded, in milliseconds: some drop a notification that comes together with an answer.
 pub const UNASKED_AFTER_MS: u64 = 50;
-/// How long a played HTTP/2 server waits for more of a request before it takes it for one that waits for an answer first,
-/// in milliseconds.
+/// How long a played HTTP/2 server waits for more of a request before it takes it for one that
+/// waits for an answer first, in milliseconds.
 pub const PLAYED_BODY_MS: u64 = 10_000;
 /// How long connections may take to end when a recording is over, in milliseconds.
 pub const PROXY_END_MS: u64 = 2000;
@@ -182,7 +210,8 @@ pub const FAKE_ADDRESS_SECS: u32 = 60;
 pub const RESOLVED_MS: u64 = 30_000;
 /// Longest question of a name, in bytes.
 pub const MAX_QUESTION_BYTES: usize = 4096;
-/// Most things that a recording tells beside its calls, such as targets that it could not look into.
+/// Most things that a recording tells beside its calls, such as targets that it could not look
+/// into.
 pub const MAX_RECORDING_NOTES: usize = 256;
 /// Names of one command that the system's resolver is asked for at once.
 pub const MAX_LOOKUPS_AT_ONCE: usize = 16;
@@ -190,8 +219,8 @@ pub const MAX_LOOKUPS_AT_ONCE: usize = 16;
 pub const MAX_QUESTIONS: usize = 1024;
 /// Threads that resolve names for recorded connections.
 pub const MAX_RESOLVE_THREADS: usize = 64;
-/// Sockets for recorded connections that a supervisor is asked for at the same time: each is on its way in a message, of which
-/// the kernel takes so many (`RLIMIT_NOFILE`, unix(7)).
+/// Sockets for recorded connections that a supervisor is asked for at the same time: each is on its
+/// way in a message, of which the kernel takes so many (`RLIMIT_NOFILE`, unix(7)).
 pub const MAX_SOCKETS_ASKED_FOR: usize = 64;
 /// What a message about a call shows of its bytes.
 pub const MAX_SHOWN_CALL_BYTES: usize = 4096;

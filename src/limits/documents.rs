@@ -19,7 +19,8 @@ pub const MAX_DOCUMENT_BYTES: usize = 64 * 1024 * 1024;
 pub const MAX_DOCUMENT_TEXT_BYTES: usize = 10 * 1024 * 1024;
 /// Largest part of a package or cell of a notebook that is taken in, in bytes.
 pub const MAX_PACKAGE_PART_BYTES: u64 = 512 * 1024 * 1024;
-/// What a process has that reads a document or a picture, beside what follows from its size, in bytes.
+/// What a process has that reads a document or a picture, beside what follows from its size, in
+/// bytes.
 pub const DOCUMENT_MEMORY_BYTES: usize = 128 * 1024 * 1024;
 /// What a document takes in memory, in its length.
 pub const DOCUMENT_MEMORY_COPIES: usize = 8;

@@ -20,15 +20,16 @@ pub const MAX_REPEATED_CHARS: usize = 200;
 pub const DEFAULT_CELL_SECS: u64 = 30;
 /// Largest time limit of a cell unless the operator says otherwise, in seconds.
 pub const MAX_CELL_SECS: u64 = 300;
-/// Time between the interrupt of a cell and the end of its session, in milliseconds: as long as its time limit, but no less and no
-/// more than these. A call into C heeds an interrupt at its end.
+/// Time between the interrupt of a cell and the end of its session, in milliseconds: as long as its
+/// time limit, but no less and no more than these. A call into C heeds an interrupt at its end.
 pub const CELL_GRACE_MS: [u64; 2] = [2000, 10_000];
 /// How long an interpreter may take until it takes requests, in milliseconds.
 pub const PYTHON_START_MS: u64 = 20_000;
-/// How long a session waits for the interpreter that is being started for whoever comes, in milliseconds; then it starts one
-/// of its own.
+/// How long a session waits for the interpreter that is being started for whoever comes, in
+/// milliseconds; then it starts one of its own.
 pub const PYTHON_SPARE_MS: u64 = 5000;
-/// How long an interpreter may take to answer a question beside the cell that runs, in milliseconds.
+/// How long an interpreter may take to answer a question beside the cell that runs, in
+/// milliseconds.
 pub const PYTHON_ANSWER_MS: u64 = 15_000;
 /// How long the supervisor of an interpreter may take to say how it is, in milliseconds.
 pub const PYTHON_STATUS_MS: u64 = 5000;
@@ -54,11 +55,13 @@ pub const MAX_PYTHON_EVENT_BYTES: usize = 16 * 1024 * 1024;
 pub const MAX_PYTHON_SHOWN: usize = 100;
 /// What they may come to, in bytes.
 pub const MAX_PYTHON_SHOWN_BYTES: usize = 16 * 1024 * 1024;
-/// Output of a cell that its reply shows, in bytes: of each stream (`--output-cap-bytes`: less) and of displays.
+/// Output of a cell that its reply shows, in bytes: of each stream (`--output-cap-bytes`: less) and
+/// of displays.
 pub const PYTHON_OUTPUT_CAP_BYTES: usize = 16 * 1024;
 /// Longest text of a value that a reply shows, and of a traceback, in bytes.
 pub const PYTHON_RESULT_CAP_BYTES: usize = 8 * 1024;
-/// Output of a cell that is kept in a file when its reply does not show it all, in bytes for each of its two streams.
+/// Output of a cell that is kept in a file when its reply does not show it all, in bytes for each
+/// of its two streams.
 pub const MAX_PYTHON_LOG_BYTES: usize = 16 * 1024 * 1024;
 /// Longest stream of a cell that is shown without what it wrote over, in bytes.
 pub const MAX_PYTHON_FOLDED_BYTES: usize = 2 * 1024 * 1024;
@@ -72,7 +75,8 @@ pub const SNAPSHOT_MS: u64 = 500;
 pub const SNAPSHOT_PAUSE_TIMES: u32 = 20;
 /// Files that a reply lists as new, and as modified.
 pub const MAX_CHANGED_FILES: usize = 500;
-/// Processor time is measured over at least so long, in milliseconds: the kernel counts in steps of 10.
+/// Processor time is measured over at least so long, in milliseconds: the kernel counts in steps of
+/// 10.
 pub const MIN_CPU_SAMPLE_MS: u64 = 50;
 /// How long packages may take to be installed unless the call says otherwise, in seconds.
 pub const DEFAULT_INSTALL_SECS: u64 = 120;

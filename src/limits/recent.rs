@@ -4,15 +4,18 @@
 pub const MAX_RECENT_CALLS: usize = 500;
 /// What those may come to, in bytes; the oldest are forgotten first.
 pub const MAX_RECENT_BYTES: usize = 8 * 1024 * 1024;
-/// Calls of one tenant that are remembered while they run, within as many bytes again; of more, only the end is.
+/// Calls of one tenant that are remembered while they run, within as many bytes again; of more,
+/// only the end is.
 pub const MAX_RECENT_RUNNING: usize = 2048;
 /// What is remembered of one string among the arguments of a call, in bytes.
 pub const RECENT_STRING_BYTES: usize = 4 * 1024;
-/// Parameters of a call up to this length are remembered as they were read, and written only when somebody asks, in bytes.
+/// Parameters of a call up to this length are remembered as they were read, and written only when
+/// somebody asks, in bytes.
 pub const RECENT_UNWRITTEN_BYTES: u64 = 512;
 /// What is remembered of all arguments of a call as JSON, in bytes.
 pub const RECENT_ARGUMENTS_BYTES: usize = 16 * 1024;
-/// What is remembered of the text of a reply, in bytes: three quarters are its beginning, the rest is its end.
+/// What is remembered of the text of a reply, in bytes: three quarters are its beginning, the rest
+/// is its end.
 pub const RECENT_TEXT_BYTES: usize = 16 * 1024;
 /// Length of the one argument that stands for a call in a list, in bytes.
 pub const RECENT_SUBJECT_BYTES: usize = 256;

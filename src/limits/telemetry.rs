@@ -6,7 +6,8 @@ pub const MAX_WAITING_SPANS: usize = 2048;
 pub const SPANS_PER_EXPORT: usize = 512;
 /// How long a span waits for others to be exported with, in milliseconds.
 pub const EXPORT_DELAY_MS: u64 = 5000;
-/// How long one export may take unless `OTEL_EXPORTER_OTLP_TIMEOUT` says otherwise, in milliseconds.
+/// How long one export may take unless `OTEL_EXPORTER_OTLP_TIMEOUT` says otherwise, in
+/// milliseconds.
 pub const EXPORT_TIMEOUT_MS: u64 = 10_000;
 /// How often an export is tried before its spans are dropped.
 pub const EXPORT_TRIES: u32 = 4;
@@ -18,7 +19,8 @@ pub const MAX_EXPORT_PAUSE_MS: u64 = 30_000;
 pub const EXPORT_END_MS: u64 = 2000;
 /// Longest name or attribute of a span, in bytes; what is longer is cut.
 pub const MAX_SPAN_TEXT_BYTES: usize = 256;
-/// Longest `tracestate` that is passed on, in bytes; a longer one is left out (W3C Trace Context, 3.3.1.5).
+/// Longest `tracestate` that is passed on, in bytes; a longer one is left out (W3C Trace Context,
+/// 3.3.1.5).
 pub const MAX_TRACE_STATE_BYTES: usize = 512;
 /// Longest answer to a request of this program's own, in bytes.
 pub const MAX_OUTBOUND_ANSWER_BYTES: usize = 256 * 1024;

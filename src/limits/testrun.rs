@@ -8,9 +8,11 @@ pub const MAX_TEST_FILES: usize = 2000;
 pub const DEFAULT_TESTS_TIMEOUT_SECS: u64 = 300;
 /// Longest time that can be asked for, in seconds.
 pub const MAX_TESTS_TIMEOUT_SECS: u64 = 86_400;
-/// Output kept of a runner or checker, in bytes for each of its two streams: some say there what became of the tests.
+/// Output kept of a runner or checker, in bytes for each of its two streams: some say there what
+/// became of the tests.
 pub const TESTS_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
-/// How long the process of a run whose tests have ended goes on without a word, in seconds: tear-downs come after that.
+/// How long the process of a run whose tests have ended goes on without a word, in seconds:
+/// tear-downs come after that.
 pub const TESTS_LINGER_SECS: u64 = 20;
 /// What is read of a growing report at a time, in bytes.
 pub const TESTS_PROGRESS_BYTES: usize = 4 * 1024 * 1024;
@@ -34,11 +36,13 @@ pub const MAX_KEPT_TESTS: usize = 20_000;
 pub const MAX_LISTED_TESTS: usize = 2000;
 /// Most errors of files, errors of the run and unfinished tests, each.
 pub const MAX_RUN_FAULTS: usize = 50;
-/// Options, and files, that are told to be left out of a run by the project's own configuration, each.
+/// Options, and files, that are told to be left out of a run by the project's own configuration,
+/// each.
 pub const MAX_LEFT_OUT: usize = 20;
 /// Files with names of tests that a run did not take up and names; the others are counted.
 pub const MAX_NAMED_UNTAKEN: usize = 5;
-/// Files whose own words about how they are checked are read, of those that a check of types was asked for.
+/// Files whose own words about how they are checked are read, of those that a check of types was
+/// asked for.
 pub const MAX_SILENCED_FILES: usize = 200;
 /// Tests told as the slowest.
 pub const MAX_SLOWEST_TESTS: usize = 5;

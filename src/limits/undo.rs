@@ -4,7 +4,8 @@
 pub const DEFAULT_UNDO_MIB: u64 = 2048;
 /// `--undo-days` where nothing is said.
 pub const DEFAULT_UNDO_DAYS: u64 = 14;
-/// The oldest entries are looked for after so many seconds, and when new ones have kept one part in so many of `--undo-mib`.
+/// The oldest entries are looked for after so many seconds, and when new ones have kept one part in
+/// so many of `--undo-mib`.
 pub const UNDO_SWEEP_SECS: u64 = 3600;
 pub const UNDO_SWEEP_SHARE: u64 = 16;
 /// Calls that `list_changes` tells of at once.
@@ -17,10 +18,12 @@ pub const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;
 pub const MAX_NAMED_CHANGES: usize = 100;
 /// Changes that the text of an undo names; of more it says how many there are in each directory.
 pub const MAX_UNDONE_LINES: usize = 20;
-/// Most that a command may write while it only runs dry, in bytes, and how many files and directories. It lies in memory.
+/// Most that a command may write while it only runs dry, in bytes, and how many files and
+/// directories. It lies in memory.
 pub const DRY_RUN_BYTES: u64 = 512 * 1024 * 1024;
 pub const DRY_RUN_FILES: u64 = 100_000;
-/// How long is looked for what a dry run would have changed, in milliseconds: less than [`super::KILL_WAIT_MS`].
+/// How long is looked for what a dry run would have changed, in milliseconds: less than
+/// [`super::KILL_WAIT_MS`].
 pub const DRY_RUN_LOOK_MS: u64 = 2000;
 /// Contents are compared in pieces of so many bytes.
 pub const DRY_RUN_READ_BYTES: usize = 64 * 1024;
@@ -29,7 +32,8 @@ pub const MAX_DRY_RUN_NAMES: usize = 200_000;
 pub const MAX_DRY_RUN_LEVELS: usize = 128;
 /// Contents that a supervisor tells of a dry run, in bytes.
 pub const MAX_DRY_RUN_CONTENT_BYTES: u64 = 4 * MAX_SHOWN_FILE_BYTES;
-/// All that it tells, in bytes: those and [`MAX_NAMED_CHANGES`] paths as JSON, each byte a number, with the targets of links.
+/// All that it tells, in bytes: those and [`MAX_NAMED_CHANGES`] paths as JSON, each byte a number,
+/// with the targets of links.
 pub const MAX_DRY_RUN_REPORT_BYTES: u64 = MAX_DRY_RUN_CONTENT_BYTES + 8 * 1024 * 1024;
 /// What is read of the file that says of which directories a store is, in bytes.
 pub const MAX_STORE_ROOTS_BYTES: u64 = 1024 * 1024;

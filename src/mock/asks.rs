@@ -28,8 +28,9 @@ struct OpenAsk {
 }
 
 impl Asks {
-    /// Sends a request and waits for the answer: the client's result, or an object with its `error`. `None` when one of
-    /// `ends` comes first, or nothing within the longest time that anything is waited for.
+    /// Sends a request and waits for the answer: the client's result, or an object with its
+    /// `error`. `None` when one of `ends` comes first, or nothing within the longest time that
+    /// anything is waited for.
     pub fn ask(
         &self,
         outbox: &dyn Outbox,
@@ -46,7 +47,10 @@ impl Asks {
             message["params"] = params.clone();
         }
         outbox.send(message.to_string().as_bytes());
-        wait(Duration::from_millis(MAX_MOCK_HANG_MS), &[&[&waiting.done], ends].concat());
+        wait(
+            Duration::from_millis(MAX_MOCK_HANG_MS),
+            &[&[&waiting.done], ends].concat(),
+        );
         lock(&self.open).remove(&id);
         lock(&waiting.answer).take()
     }
@@ -63,7 +67,9 @@ impl Asks {
 
 /// What a client has answered: its result, or an object with its `error`.
 pub fn answer_of(response: &Response<'_>) -> Value {
-    let read = |raw: &serde_json::value::RawValue| serde_json::from_str::<Value>(raw.get()).unwrap_or_default();
+    let read = |raw: &serde_json::value::RawValue| {
+        serde_json::from_str::<Value>(raw.get()).unwrap_or_default()
+    };
     match (response.result, response.error) {
         (Some(result), _) => read(result),
         (None, error) => json!({"error": error.map(read)}),

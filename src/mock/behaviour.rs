@@ -29,7 +29,8 @@ struct AnswerArm {
     reply: Answer,
 }
 
-/// An answer that a call gets. It is decided when the call arrives, since threads may take calls up in another order.
+/// An answer that a call gets. It is decided when the call arrives, since threads may take calls up
+/// in another order.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerChoice {
     /// `None` when no arm fits.
@@ -65,7 +66,8 @@ pub struct Answer {
 /// What the client is asked before it is answered.
 #[derive(Debug)]
 pub struct Ask {
-    /// The name of the answer in templates, and of the capability that the client must have declared.
+    /// The name of the answer in templates, and of the capability that the client must have
+    /// declared.
     pub name: &'static str,
     pub method: &'static str,
     pub params: Template,
@@ -103,7 +105,9 @@ impl AnswerBody {
         match self {
             Self::Generic | Self::Unfit => false,
             Self::Result { template, .. } => template.counts(),
-            Self::Error { message, data, .. } => message.counts() || data.as_ref().is_some_and(Template::counts),
+            Self::Error { message, data, .. } => {
+                message.counts() || data.as_ref().is_some_and(Template::counts)
+            }
         }
     }
 
@@ -116,16 +120,21 @@ impl AnswerBody {
     fn error(error: &manifest::ErrorReply) -> Self {
         let message = Value::String(error.message.clone());
         match error.code {
-            Some(code) => {
-                Self::Error { code, message: Template::new(&message), data: error.data.as_ref().map(Template::new) }
-            }
-            None => Self::result(&json!({"content": [{"type": "text", "text": message}], "isError": true})),
+            Some(code) => Self::Error {
+                code,
+                message: Template::new(&message),
+                data: error.data.as_ref().map(Template::new),
+            },
+            None => Self::result(
+                &json!({"content": [{"type": "text", "text": message}], "isError": true}),
+            ),
         }
     }
 }
 
 impl Answers {
-    /// Compiles what stands at `pointer`. `output` is the schema that structured content is compared with.
+    /// Compiles what stands at `pointer`. `output` is the schema that structured content is
+    /// compared with.
     pub fn compile(
         from: &manifest::Behaviour,
         pointer: &str,
@@ -145,17 +154,32 @@ impl Answers {
             let matches = arm.matches.as_ref().and_then(|pattern| {
                 Validator::new(&schema::of_match(pattern))
                     .map_err(|reason| {
-                        faults.add(&format!("{pointer}/match"), format!("`match` cannot be used: {reason}"));
+                        faults.add(
+                            &format!("{pointer}/match"),
+                            format!("`match` cannot be used: {reason}"),
+                        );
                     })
                     .ok()
             });
-            behaviour.arms.push(AnswerArm { matches, times: arm.times, used: AtomicU64::new(0), reply });
+            behaviour.arms.push(AnswerArm {
+                matches,
+                times: arm.times,
+                used: AtomicU64::new(0),
+                reply,
+            });
         }
         let own = &from.reply;
         let mut beside = Answer::compile(own, pointer, output, faults);
-        if own.result.is_some() || own.error.is_some() || !own.sequence.is_empty() || behaviour.fallback.is_none() {
+        if own.result.is_some()
+            || own.error.is_some()
+            || !own.sequence.is_empty()
+            || behaviour.fallback.is_none()
+        {
             if behaviour.fallback.is_some() {
-                faults.add(pointer, "there is an answer beside the arms and a default arm; one is enough");
+                faults.add(
+                    pointer,
+                    "there is an answer beside the arms and a default arm; one is enough",
+                );
             }
             if !behaviour.arms.is_empty() && beside.steps.is_empty() && beside.body.is_generic() {
                 beside.body = AnswerBody::Unfit;
@@ -165,11 +189,14 @@ impl Answers {
         behaviour
     }
 
-    /// Picks the answer to a call with these arguments, and counts it. A call that `asks` its client something first, and
-    /// comes again with what was asked for, is counted when it comes again.
+    /// Picks the answer to a call with these arguments, and counts it. A call that `asks` its
+    /// client something first, and comes again with what was asked for, is counted when it comes
+    /// again.
     pub fn pick(&self, arguments: &Value, asks: impl Fn(&Answer) -> bool) -> Option<AnswerChoice> {
         let fits = |arm: &AnswerArm| {
-            arm.matches.as_ref().is_none_or(|matches| matches.is_valid(arguments))
+            arm.matches
+                .as_ref()
+                .is_none_or(|matches| matches.is_valid(arguments))
                 && arm.times.is_none_or(|times| {
                     if asks(arm.reply.next()) {
                         return arm.used.load(Relaxed) < times;
@@ -180,13 +207,21 @@ impl Answers {
         };
         let arm = self.arms.iter().position(fits);
         let reply = self.at(arm)?;
-        let before = if asks(reply.next()) { reply.given.load(Relaxed) } else { reply.given.fetch_add(1, Relaxed) };
-        Some(AnswerChoice { arm, count: before + 1 })
+        let before = if asks(reply.next()) {
+            reply.given.load(Relaxed)
+        } else {
+            reply.given.fetch_add(1, Relaxed)
+        };
+        Some(AnswerChoice {
+            arm,
+            count: before + 1,
+        })
     }
 
     /// The answer that was picked.
     pub fn reply(&self, choice: AnswerChoice) -> Option<(&Answer, u64)> {
-        self.at(choice.arm).map(|reply| (reply.step(choice.count), choice.count))
+        self.at(choice.arm)
+            .map(|reply| (reply.step(choice.count), choice.count))
     }
 
     fn at(&self, arm: Option<usize>) -> Option<&Answer> {
@@ -223,15 +258,25 @@ impl Answer {
         output: Option<&Validator>,
         faults: &mut ProblemList<'_>,
     ) -> Self {
-        let given = [from.result.is_some(), from.error.is_some(), !from.sequence.is_empty()];
+        let given = [
+            from.result.is_some(),
+            from.error.is_some(),
+            !from.sequence.is_empty(),
+        ];
         if given.iter().filter(|given| **given).count() > 1 {
-            faults.add(pointer, "an answer is one of `result`, `error` and `sequence`, not more");
+            faults.add(
+                pointer,
+                "an answer is one of `result`, `error` and `sequence`, not more",
+            );
         }
         let mut body = AnswerBody::Generic;
         if let Some(result) = &from.result {
             let result = Value::Object(result.clone());
             if let Some(reason) = breaks(output, &result) {
-                faults.warn(&format!("{pointer}/result"), format!("the result breaks its output_schema: {reason}"));
+                faults.warn(
+                    &format!("{pointer}/result"),
+                    format!("the result breaks its output_schema: {reason}"),
+                );
             }
             body = AnswerBody::result(&result);
         } else if let Some(error) = &from.error {
@@ -241,15 +286,27 @@ impl Answer {
             let pointer = format!("{pointer}/sequence/{index}");
             let step = match item {
                 manifest::Item::Result(result) => {
-                    for key in result.keys().filter(|key| OF_ANSWERS.contains(&key.as_str())) {
-                        let message = "stands beside `content`; put what is the result below `result:`";
+                    for key in result
+                        .keys()
+                        .filter(|key| OF_ANSWERS.contains(&key.as_str()))
+                    {
+                        let message =
+                            "stands beside `content`; put what is the result below `result:`";
                         faults.add(&format!("{pointer}/{key}"), format!("`{key}` {message}"));
                     }
-                    manifest::Reply { result: Some(result.clone()), ..manifest::Reply::default() }
+                    manifest::Reply {
+                        result: Some(result.clone()),
+                        ..manifest::Reply::default()
+                    }
                 }
-                manifest::Item::Reply(reply) if reply.sequence.is_empty() => manifest::Reply::clone(reply),
+                manifest::Item::Reply(reply) if reply.sequence.is_empty() => {
+                    manifest::Reply::clone(reply)
+                }
                 manifest::Item::Reply(_) => {
-                    faults.add(&format!("{pointer}/sequence"), "a sequence cannot stand in another one");
+                    faults.add(
+                        &format!("{pointer}/sequence"),
+                        "a sequence cannot stand in another one",
+                    );
                     manifest::Reply::default()
                 }
             };
@@ -259,13 +316,25 @@ impl Answer {
         let object = |members: &Map<String, Value>| Template::new(&Value::Object(members.clone()));
         let mut asks = Vec::new();
         if let Some(params) = &from.elicitation {
-            asks.push(Ask { name: "elicitation", method: "elicitation/create", params: object(params) });
+            asks.push(Ask {
+                name: "elicitation",
+                method: "elicitation/create",
+                params: object(params),
+            });
         }
         if let Some(params) = &from.sampling {
-            asks.push(Ask { name: "sampling", method: "sampling/createMessage", params: object(params) });
+            asks.push(Ask {
+                name: "sampling",
+                method: "sampling/createMessage",
+                params: object(params),
+            });
         }
         if from.roots_list {
-            asks.push(Ask { name: "roots", method: "roots/list", params: Template::Fixed(json!({})) });
+            asks.push(Ask {
+                name: "roots",
+                method: "roots/list",
+                params: Template::Fixed(json!({})),
+            });
         }
         Self {
             body,
@@ -276,7 +345,11 @@ impl Answer {
             fault: from.fault,
             progress: from.progress.iter().map(object).collect(),
             log: from.log.iter().map(object).collect(),
-            notifications: from.notifications.iter().map(|sent| (sent.method.clone(), object(&sent.params))).collect(),
+            notifications: from
+                .notifications
+                .iter()
+                .map(|sent| (sent.method.clone(), object(&sent.params)))
+                .collect(),
             asks,
         }
     }
@@ -284,7 +357,9 @@ impl Answer {
     /// What the call gets that is the `count`th to get this answer.
     fn step(&self, count: u64) -> &Self {
         let index = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);
-        self.steps.get(index.min(self.steps.len().saturating_sub(1))).unwrap_or(self)
+        self.steps
+            .get(index.min(self.steps.len().saturating_sub(1)))
+            .unwrap_or(self)
     }
 
     /// What the next call gets.
@@ -339,7 +414,10 @@ impl manifest::Reply {
         self.delay_ms = self.delay_ms.or(around.delay_ms);
         self.error_rate = self.error_rate.or(around.error_rate);
         self.fault = self.fault.or(around.fault);
-        for (own, other) in [(&mut self.progress, &around.progress), (&mut self.log, &around.log)] {
+        for (own, other) in [
+            (&mut self.progress, &around.progress),
+            (&mut self.log, &around.log),
+        ] {
             if own.is_empty() {
                 own.clone_from(other);
             }
@@ -367,6 +445,9 @@ pub fn breaks(output: Option<&Validator>, result: &Value) -> Option<String> {
     }
     match structured {
         None => Some("it has no `structuredContent`".to_owned()),
-        Some(value) => output.faults(value, 1).first().map(|fault| schema::describe(fault, "structuredContent")),
+        Some(value) => output
+            .faults(value, 1)
+            .first()
+            .map(|fault| schema::describe(fault, "structuredContent")),
     }
 }

@@ -35,7 +35,8 @@ pub struct CassetteEntry {
     pub result: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
-    /// What the server sent between the request and its answer: notifications, and requests with the client's `answer`.
+    /// What the server sent between the request and its answer: notifications, and requests with
+    /// the client's `answer`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Value>,
     /// How long it took, in milliseconds.
@@ -46,7 +47,9 @@ pub struct CassetteEntry {
 impl CassetteEntry {
     /// Whether the client must answer something first.
     pub fn asks(&self) -> bool {
-        self.before.iter().any(|message| message.get("answer").is_some())
+        self.before
+            .iter()
+            .any(|message| message.get("answer").is_some())
     }
 }
 
@@ -60,12 +63,16 @@ pub struct Cassette {
 }
 
 impl Cassette {
-    /// Reads one. A last line that was not written to its end is left out. Fails, with the line, when it is none.
+    /// Reads one. A last line that was not written to its end is left out. Fails, with the line,
+    /// when it is none.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
         let problem = |line: usize, message: String| LoadError {
             file: file.to_owned(),
             problems: vec![FileProblem {
-                place: Some(TextPlace { line: line as u64 + 1, column: 1 }),
+                place: Some(TextPlace {
+                    line: line as u64 + 1,
+                    column: 1,
+                }),
                 path: String::new(),
                 message,
             }],
@@ -85,17 +92,30 @@ impl Cassette {
                 continue;
             }
             if number == 0 && line.starts_with(b"mock_server:") {
-                return Err(problem(number, "the file is a manifest; serve it with --tools-from".to_owned()));
+                return Err(problem(
+                    number,
+                    "the file is a manifest; serve it with --tools-from".to_owned(),
+                ));
             }
             let read = serde_json::from_slice::<CassetteEntry>(line);
             if read.is_err() && number > 0 && !whole {
-                tracing::warn!("{file}:{}: the last exchange was not written to its end, and is left out", number + 1);
+                tracing::warn!(
+                    "{file}:{}: the last exchange was not written to its end, and is left out",
+                    number + 1
+                );
                 break;
             }
-            let entry =
-                read.map_err(|error| problem(number, format!("the line is no recorded exchange: {}", fault(&error))))?;
+            let entry = read.map_err(|error| {
+                problem(
+                    number,
+                    format!("the line is no recorded exchange: {}", fault(&error)),
+                )
+            })?;
             if entry.result.is_some() == entry.error.is_some() {
-                return Err(problem(number, "an exchange has a `result` or an `error`".to_owned()));
+                return Err(problem(
+                    number,
+                    "an exchange has a `result` or an `error`".to_owned(),
+                ));
             }
             cassette.add(entry);
         }
@@ -105,16 +125,28 @@ impl Cassette {
         Ok(cassette)
     }
 
-    /// How much of a cassette is left when a last line that was not written to its end is taken away.
+    /// How much of a cassette is left when a last line that was not written to its end is taken
+    /// away.
     pub fn whole_bytes(bytes: &[u8]) -> usize {
-        let last = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-        if serde_json::from_slice::<CassetteEntry>(&bytes[last..]).is_ok() { bytes.len() } else { last }
+        let last = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |newline| newline + 1);
+        if serde_json::from_slice::<CassetteEntry>(&bytes[last..]).is_ok() {
+            bytes.len()
+        } else {
+            last
+        }
     }
 
     /// Adds an exchange behind the others.
     pub fn add(&mut self, entry: CassetteEntry) {
         let key = key(&entry.method, &entry.params);
-        self.by_key.entry(key).or_default().0.push(self.entries.len());
+        self.by_key
+            .entry(key)
+            .or_default()
+            .0
+            .push(self.entries.len());
         self.entries.push(Arc::new(entry));
     }
 
@@ -132,8 +164,8 @@ impl Cassette {
     }
 }
 
-/// What a request is looked up by. Clients differ in what they say about themselves, so of an opening the method is
-/// enough.
+/// What a request is looked up by. Clients differ in what they say about themselves, so of an
+/// opening the method is enough.
 fn key(method: &str, params: &Value) -> String {
     match method {
         "initialize" | "server/discover" => method.to_owned(),
@@ -161,7 +193,12 @@ fn canonical(value: &Value) -> Value {
         Value::Object(members) => {
             let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
             sorted.sort_by_key(|(key, _)| *key);
-            Value::Object(sorted.into_iter().map(|(key, value)| (key.clone(), canonical(value))).collect::<Map<_, _>>())
+            Value::Object(
+                sorted
+                    .into_iter()
+                    .map(|(key, value)| (key.clone(), canonical(value)))
+                    .collect::<Map<_, _>>(),
+            )
         }
         other => other.clone(),
     }
@@ -176,7 +213,10 @@ pub struct CassetteRecorder {
 impl CassetteRecorder {
     /// A recorder on `sink`, which should not buffer. Fails when nothing can be written to it.
     pub fn new(mut sink: Box<dyn Write + Send>, redactor: Redactor) -> std::io::Result<Self> {
-        let mut header = serde_json::to_vec(&CassetteHeader { cassette: 1, redact: redactor.patterns() })?;
+        let mut header = serde_json::to_vec(&CassetteHeader {
+            cassette: 1,
+            redact: redactor.patterns(),
+        })?;
         header.push(b'\n');
         sink.write_all(&header)?;
         Ok(Self::behind(sink, redactor))
@@ -184,7 +224,10 @@ impl CassetteRecorder {
 
     /// A recorder that goes on where another one has stopped.
     pub fn behind(sink: Box<dyn Write + Send>, redactor: Redactor) -> Self {
-        Self { sink: Sink::new("the cassette", sink), redactor }
+        Self {
+            sink: Sink::new("the cassette", sink),
+            redactor,
+        }
     }
 
     /// Writes one exchange, without its secrets.
@@ -214,7 +257,18 @@ impl SessionObserver for CassetteRecorder {
             return;
         }
         let ms = seen.time.as_micros() as f64 / 1000.0;
-        let (method, params, before) = (seen.method.clone(), seen.params.clone(), seen.before.clone());
-        self.record(&CassetteEntry { method, params, result, error, before, ms });
+        let (method, params, before) = (
+            seen.method.clone(),
+            seen.params.clone(),
+            seen.before.clone(),
+        );
+        self.record(&CassetteEntry {
+            method,
+            params,
+            result,
+            error,
+            before,
+            ms,
+        });
     }
 }

@@ -80,7 +80,10 @@ pub struct CatalogPrompt {
 
 impl Catalog {
     /// Makes a manifest ready. The second part is what is odd about it without being wrong.
-    pub fn build(manifest: &Manifest, source: &SourceText) -> Result<(Self, Vec<FileProblem>), LoadError> {
+    pub fn build(
+        manifest: &Manifest,
+        source: &SourceText,
+    ) -> Result<(Self, Vec<FileProblem>), LoadError> {
         let mut faults = ProblemList::new(source);
         let mut catalog = Self::compile(manifest, &mut faults, "");
         lint::look(manifest, "", &mut faults);
@@ -109,29 +112,59 @@ impl Catalog {
                 ..Manifest::default()
             };
             lint::look(&odd, "/list_changed", &mut faults);
-            catalog.later = Some(Later { after_calls: change.after_calls, catalog: Arc::new(compiled), changes });
+            catalog.later = Some(Later {
+                after_calls: change.after_calls,
+                catalog: Arc::new(compiled),
+                changes,
+            });
         }
-        let ProblemList { problems, warnings, .. } = faults;
-        if problems.is_empty() { Ok((catalog, warnings)) } else { Err(source.error(problems)) }
+        let ProblemList {
+            problems, warnings, ..
+        } = faults;
+        if problems.is_empty() {
+            Ok((catalog, warnings))
+        } else {
+            Err(source.error(problems))
+        }
     }
 
     fn compile(manifest: &Manifest, faults: &mut ProblemList<'_>, pointer: &str) -> Self {
         let mut info = Map::new();
-        info.insert("name".to_owned(), manifest.name.as_deref().unwrap_or("replay-mock").into());
+        info.insert(
+            "name".to_owned(),
+            manifest.name.as_deref().unwrap_or("replay-mock").into(),
+        );
         put(&mut info, "title", manifest.title.as_ref());
-        info.insert("version".to_owned(), manifest.version.as_deref().unwrap_or(env!("CARGO_PKG_VERSION")).into());
+        info.insert(
+            "version".to_owned(),
+            manifest
+                .version
+                .as_deref()
+                .unwrap_or(env!("CARGO_PKG_VERSION"))
+                .into(),
+        );
         let mut tools: Vec<Arc<CatalogTool>> = Vec::new();
         let mut by_name = HashMap::new();
         for (index, from) in manifest.tools.iter().enumerate() {
             let pointer = format!("{pointer}/tools/{index}");
             for number in 1..=from.copies.unwrap_or(1) {
-                let name = if from.copies.is_some() { format!("{}_{number}", from.name) } else { from.name.clone() };
+                let name = if from.copies.is_some() {
+                    format!("{}_{number}", from.name)
+                } else {
+                    from.name.clone()
+                };
                 if by_name.insert(name.clone(), tools.len()).is_some() {
-                    faults.add(&format!("{pointer}/name"), format!("there are two tools called `{name}`"));
+                    faults.add(
+                        &format!("{pointer}/name"),
+                        format!("there are two tools called `{name}`"),
+                    );
                     break;
                 }
                 if tools.len() >= MAX_MOCK_TOOLS {
-                    faults.add(&pointer, format!("there are more than {MAX_MOCK_TOOLS} tools"));
+                    faults.add(
+                        &pointer,
+                        format!("there are more than {MAX_MOCK_TOOLS} tools"),
+                    );
                     break;
                 }
                 tools.push(Arc::new(CatalogTool::compile(from, name, &pointer, faults)));
@@ -144,7 +177,10 @@ impl Catalog {
                 faults.add(&format!("{pointer}/resources/{index}/uri"), message);
             }
             if resource.content.text.is_some() && resource.content.blob.is_some() {
-                faults.add(&format!("{pointer}/resources/{index}"), "a resource has a `text` or a `blob`, not both");
+                faults.add(
+                    &format!("{pointer}/resources/{index}"),
+                    "a resource has a `text` or a `blob`, not both",
+                );
             }
         }
         let mut names = HashMap::new();
@@ -154,18 +190,31 @@ impl Catalog {
                 faults.add(&format!("{pointer}/prompts/{index}/name"), message);
             }
             if prompt.text.is_some() && prompt.messages.is_some() {
-                faults.add(&format!("{pointer}/prompts/{index}"), "a prompt has a `text` or `messages`, not both");
+                faults.add(
+                    &format!("{pointer}/prompts/{index}"),
+                    "a prompt has a `text` or `messages`, not both",
+                );
             }
         }
         let template = |(index, from): (usize, &manifest::ResourceTemplate)| {
             let pattern = UriPattern::new(&from.uri_template)
-                .map_err(|reason| faults.add(&format!("{pointer}/resource_templates/{index}"), reason))
+                .map_err(|reason| {
+                    faults.add(&format!("{pointer}/resource_templates/{index}"), reason)
+                })
                 .ok()?;
             Some(ResourceFamily::new(from, pattern))
         };
-        let templates = manifest.resource_templates.iter().enumerate().filter_map(template).collect();
+        let templates = manifest
+            .resource_templates
+            .iter()
+            .enumerate()
+            .filter_map(template)
+            .collect();
         let behaviour = |(method, from): (&String, &manifest::Behaviour)| {
-            (method.clone(), Answers::compile(from, &format!("{pointer}/methods/{method}"), None, faults))
+            (
+                method.clone(),
+                Answers::compile(from, &format!("{pointer}/methods/{method}"), None, faults),
+            )
         };
         let methods = manifest.methods.iter().map(behaviour).collect();
         Self {
@@ -178,9 +227,17 @@ impl Catalog {
             exact: manifest.exact,
             tools,
             by_name,
-            resources: manifest.resources.iter().map(|from| Arc::new(CatalogResource::new(from))).collect(),
+            resources: manifest
+                .resources
+                .iter()
+                .map(|from| Arc::new(CatalogResource::new(from)))
+                .collect(),
             templates,
-            prompts: manifest.prompts.iter().map(|from| Arc::new(CatalogPrompt::new(from))).collect(),
+            prompts: manifest
+                .prompts
+                .iter()
+                .map(|from| Arc::new(CatalogPrompt::new(from)))
+                .collect(),
             methods,
             later: None,
         }
@@ -192,7 +249,12 @@ impl Catalog {
     }
 
     /// A result with what its revision requires; of one that may be cached more is required.
-    pub fn finished(&self, exchange: &AdmittedRequest<'_>, mut result: Value, cached: bool) -> Value {
+    pub fn finished(
+        &self,
+        exchange: &AdmittedRequest<'_>,
+        mut result: Value,
+        cached: bool,
+    ) -> Value {
         if exchange.ticket.revision.is_stateless()
             && !self.exact
             && let Some(members) = result.as_object_mut()
@@ -210,13 +272,21 @@ impl Catalog {
 
     /// Whether some resource changes in the course of time.
     pub fn has_updates(&self) -> bool {
-        self.resources.iter().any(|resource| !resource.updates.is_empty())
+        self.resources
+            .iter()
+            .any(|resource| !resource.updates.is_empty())
     }
 
     /// Whether values are offered for some argument.
     pub fn has_completions(&self) -> bool {
-        self.prompts.iter().flat_map(|prompt| &prompt.arguments).any(|taken| !taken.complete.is_empty())
-            || self.templates.iter().any(|template| !template.complete.is_empty())
+        self.prompts
+            .iter()
+            .flat_map(|prompt| &prompt.arguments)
+            .any(|taken| !taken.complete.is_empty())
+            || self
+                .templates
+                .iter()
+                .any(|template| !template.complete.is_empty())
     }
 
     /// The tool of this name.
@@ -240,8 +310,18 @@ impl Catalog {
 
     /// What the manifest declares, and nothing else. With `reload` the list of tools may change.
     pub fn capabilities(&self, reload: bool) -> Value {
-        let changes = |kind| self.later.as_ref().is_some_and(|later| later.changes.contains(&kind));
-        let entry = |changing: bool| if changing { json!({"listChanged": true}) } else { json!({}) };
+        let changes = |kind| {
+            self.later
+                .as_ref()
+                .is_some_and(|later| later.changes.contains(&kind))
+        };
+        let entry = |changing: bool| {
+            if changing {
+                json!({"listChanged": true})
+            } else {
+                json!({})
+            }
+        };
         let mut capabilities = Map::new();
         if !self.tools.is_empty() || changes("tools") {
             capabilities.insert("tools".to_owned(), entry(reload || changes("tools")));
@@ -274,17 +354,35 @@ impl Catalog {
 }
 
 impl CatalogTool {
-    fn compile(from: &manifest::Tool, name: String, pointer: &str, faults: &mut ProblemList<'_>) -> Self {
-        let input_schema = from.input_schema.clone().unwrap_or_else(|| json!({"type": "object"}));
+    fn compile(
+        from: &manifest::Tool,
+        name: String,
+        pointer: &str,
+        faults: &mut ProblemList<'_>,
+    ) -> Self {
+        let input_schema = from
+            .input_schema
+            .clone()
+            .unwrap_or_else(|| json!({"type": "object"}));
         let mut validator = |key: &str, schema: &Value| {
             Validator::new(schema)
                 .map_err(|reason| {
-                    faults.add(&format!("{pointer}/{key}"), format!("`{key}` is no JSON schema: {reason}"));
+                    faults.add(
+                        &format!("{pointer}/{key}"),
+                        format!("`{key}` is no JSON schema: {reason}"),
+                    );
                 })
                 .ok()
         };
-        let input = if from.skip_validation { None } else { validator("input_schema", &input_schema) };
-        let output = from.output_schema.as_ref().and_then(|schema| validator("output_schema", schema));
+        let input = if from.skip_validation {
+            None
+        } else {
+            validator("input_schema", &input_schema)
+        };
+        let output = from
+            .output_schema
+            .as_ref()
+            .and_then(|schema| validator("output_schema", schema));
         let mut entry = Map::new();
         entry.insert("name".to_owned(), name.clone().into());
         put(&mut entry, "title", from.title.as_ref());
@@ -294,7 +392,13 @@ impl CatalogTool {
         put(&mut entry, "annotations", from.annotations.as_ref());
         entry.extend(from.extra.clone());
         let behaviour = Answers::compile(&from.behaviour, pointer, output.as_ref(), faults);
-        Self { name, entry: Value::Object(entry).to_string(), input, output, behaviour }
+        Self {
+            name,
+            entry: Value::Object(entry).to_string(),
+            input,
+            output,
+            behaviour,
+        }
     }
 }
 
@@ -311,14 +415,17 @@ impl CatalogPrompt {
                 argument.insert("required".to_owned(), taken.required.into());
                 Value::Object(argument)
             };
-            entry.insert("arguments".to_owned(), from.arguments.iter().map(argument).collect());
+            entry.insert(
+                "arguments".to_owned(),
+                from.arguments.iter().map(argument).collect(),
+            );
         }
         entry.extend(from.extra.clone());
         let text = from.text.clone().unwrap_or_default();
-        let messages = from
-            .messages
-            .clone()
-            .map_or_else(|| json!([{"role": "user", "content": {"type": "text", "text": text}}]), Value::Array);
+        let messages = from.messages.clone().map_or_else(
+            || json!([{"role": "user", "content": {"type": "text", "text": text}}]),
+            Value::Array,
+        );
         Self {
             name: from.name.clone(),
             entry: Value::Object(entry).to_string(),

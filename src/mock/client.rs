@@ -33,12 +33,24 @@ impl ClientState {
     /// What it can be asked: as its request says, or as it said when it opened the session.
     pub fn capabilities(&self, params: &Value) -> Value {
         let own = params["_meta"].get("io.modelcontextprotocol/clientCapabilities");
-        own.cloned().unwrap_or_else(|| lock(&self.opened).clone().unwrap_or_default())
+        own.cloned()
+            .unwrap_or_else(|| lock(&self.opened).clone().unwrap_or_default())
     }
 
-    /// Sends it a request and waits for the answer, as [`Asks::ask`] does, until the call ends or the client.
-    pub fn ask(&self, exchange: &AdmittedRequest<'_>, method: &str, params: Option<&Value>) -> Option<Value> {
-        self.asks.ask(exchange.outbox, method, params, &[&exchange.ticket.cancel, &self.over])
+    /// Sends it a request and waits for the answer, as [`Asks::ask`] does, until the call ends or
+    /// the client.
+    pub fn ask(
+        &self,
+        exchange: &AdmittedRequest<'_>,
+        method: &str,
+        params: Option<&Value>,
+    ) -> Option<Value> {
+        self.asks.ask(
+            exchange.outbox,
+            method,
+            params,
+            &[&exchange.ticket.cancel, &self.over],
+        )
     }
 
     /// It has answered a request.

@@ -1,4 +1,5 @@
-//! The JSON schemas of what people write, made from the types. Tests write them to files, from which the program has them.
+//! The JSON schemas of what people write, made from the types. Tests write them to files, from
+//! which the program has them.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -21,26 +22,36 @@ pub fn expectations_schema() -> String {
 
 /// The schema of a type that people write.
 fn of<T: JsonSchema>() -> Value {
-    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    let mut schema = SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     tidy(&mut schema);
     schema
 }
 
-/// Unknown keys are wrong everywhere, aliases are keys, and what may be left out need not be nullable.
+/// Unknown keys are wrong everywhere, aliases are keys, and what may be left out need not be
+/// nullable.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(tidy),
         Value::Object(members) => {
             for (key, member) in members.iter_mut() {
                 if key == "properties" || key == "$defs" {
-                    member.as_object_mut().into_iter().flatten().for_each(|(_, schema)| tidy(schema));
+                    member
+                        .as_object_mut()
+                        .into_iter()
+                        .flatten()
+                        .for_each(|(_, schema)| tidy(schema));
                 } else {
                     tidy(member);
                 }
             }
             members.remove("default");
             members.remove("unevaluatedProperties");
-            if members.get("type").and_then(Value::as_str) == Some("object") && members.contains_key("properties") {
+            if members.get("type").and_then(Value::as_str) == Some("object")
+                && members.contains_key("properties")
+            {
                 members.insert("additionalProperties".to_owned(), false.into());
             }
             let aliased: Vec<(Value, Value)> = properties(members)
@@ -51,8 +62,15 @@ fn tidy(schema: &mut Value) {
                     schema.remove("x-aliases");
                 }
                 for (aliases, mut schema) in aliased {
-                    schema.as_object_mut().map(|schema| schema.remove("x-aliases"));
-                    for alias in aliases.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                    schema
+                        .as_object_mut()
+                        .map(|schema| schema.remove("x-aliases"));
+                    for alias in aliases
+                        .as_array()
+                        .into_iter()
+                        .flatten()
+                        .filter_map(Value::as_str)
+                    {
                         properties.insert(alias.to_owned(), schema.clone());
                     }
                 }
@@ -77,5 +95,9 @@ fn tidy(schema: &mut Value) {
 }
 
 fn properties(members: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
-    members.get("properties").and_then(Value::as_object).into_iter().flatten()
+    members
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
 }

@@ -8,35 +8,65 @@ use serde_json::{Map, Value, json};
 use super::cassette::Cassette;
 use crate::protocol::SERVER_INFO_KEY;
 
-/// The manifest as YAML: block style at the top, where a person edits, and JSON, which is YAML too, below.
+/// The manifest as YAML: block style at the top, where a person edits, and JSON, which is YAML too,
+/// below.
 pub fn distill(cassette: &Cassette) -> String {
     let last = |method: &str| {
-        let mut found = cassette.entries().iter().filter(|entry| entry.method == method);
-        found.rfind(|entry| entry.result.is_some()).and_then(|entry| entry.result.clone()).unwrap_or_default()
+        let mut found = cassette
+            .entries()
+            .iter()
+            .filter(|entry| entry.method == method);
+        found
+            .rfind(|entry| entry.result.is_some())
+            .and_then(|entry| entry.result.clone())
+            .unwrap_or_default()
     };
     let (opened, discovered) = (last("initialize"), last("server/discover"));
-    let info = if opened.is_null() { &discovered["_meta"][SERVER_INFO_KEY] } else { &opened["serverInfo"] };
-    let instructions = opened.get("instructions").or_else(|| discovered.get("instructions"));
+    let info = if opened.is_null() {
+        &discovered["_meta"][SERVER_INFO_KEY]
+    } else {
+        &opened["serverInfo"]
+    };
+    let instructions = opened
+        .get("instructions")
+        .or_else(|| discovered.get("instructions"));
     let name = info["name"].as_str().unwrap_or("distilled");
-    let mut text = format!("# Distilled from a cassette.\nmock_server:\n  name: {}\n", yaml(&Value::from(name)));
-    for (key, value) in [("title", info.get("title")), ("version", info.get("version")), ("instructions", instructions)]
-    {
+    let mut text = format!(
+        "# Distilled from a cassette.\nmock_server:\n  name: {}\n",
+        yaml(&Value::from(name))
+    );
+    for (key, value) in [
+        ("title", info.get("title")),
+        ("version", info.get("version")),
+        ("instructions", instructions),
+    ] {
         if let Some(value) = value.filter(|value| value.is_string()) {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "  {key}: {}", yaml(value));
         }
     }
     let mut calls: BTreeMap<String, Vec<(Value, Value)>> = BTreeMap::new();
-    for entry in cassette.entries().iter().filter(|entry| entry.method == "tools/call") {
+    for entry in cassette
+        .entries()
+        .iter()
+        .filter(|entry| entry.method == "tools/call")
+    {
         let reply = match (&entry.result, &entry.error) {
             (Some(result), _) => json!({ "result": result }),
             (None, error) => json!({ "error": error }),
         };
         let tool = entry.params["name"].as_str().unwrap_or_default().to_owned();
-        let arguments = entry.params.get("arguments").cloned().unwrap_or_else(|| json!({}));
+        let arguments = entry
+            .params
+            .get("arguments")
+            .cloned()
+            .unwrap_or_else(|| json!({}));
         calls.entry(tool).or_default().push((arguments, reply));
     }
-    let pages = cassette.entries().iter().filter(|entry| entry.method == "tools/list");
+    let pages = cassette
+        .entries()
+        .iter()
+        .filter(|entry| entry.method == "tools/list");
     let pages = pages.filter_map(|entry| entry.result.as_ref()?["tools"].as_array());
     let mut tools: Vec<Value> = Vec::new();
     for tool in pages.flatten() {
@@ -45,7 +75,11 @@ pub fn distill(cassette: &Cassette) -> String {
         }
     }
     let listed = |name: &&String| tools.iter().any(|tool| tool["name"] == **name);
-    let unlisted: Vec<Value> = calls.keys().filter(|name| !listed(name)).map(|name| json!({ "name": name })).collect();
+    let unlisted: Vec<Value> = calls
+        .keys()
+        .filter(|name| !listed(name))
+        .map(|name| json!({ "name": name }))
+        .collect();
     tools.extend(unlisted);
     if !tools.is_empty() {
         text.push_str("  tools:\n");
@@ -68,7 +102,11 @@ pub fn distill(cassette: &Cassette) -> String {
         if !members.is_empty() {
             let _ = writeln!(text, "      extra: {}", yaml(&Value::Object(members)));
         }
-        let arms = arms(calls.get(name.as_str().unwrap_or_default()).map_or(&[][..], Vec::as_slice));
+        let arms = arms(
+            calls
+                .get(name.as_str().unwrap_or_default())
+                .map_or(&[][..], Vec::as_slice),
+        );
         if !arms.is_empty() {
             text.push_str("      responses:\n");
         }
@@ -107,7 +145,9 @@ fn arms(calls: &[(Value, Value)]) -> Vec<(Value, Vec<Value>)> {
 }
 
 fn resources(text: &mut String, cassette: &Cassette, listed: &Value) {
-    let entries = listed["resources"].as_array().map_or(&[][..], Vec::as_slice);
+    let entries = listed["resources"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
     if !entries.is_empty() {
         text.push_str("  resources:\n");
     }
@@ -115,13 +155,22 @@ fn resources(text: &mut String, cassette: &Cassette, listed: &Value) {
         let mut members = entry.as_object().cloned().unwrap_or_default();
         let uri = members.shift_remove("uri").unwrap_or_default();
         let _ = writeln!(text, "    - uri: {}", yaml(&uri));
-        for (from, to) in [("name", "name"), ("description", "description"), ("mimeType", "mime_type")] {
+        for (from, to) in [
+            ("name", "name"),
+            ("description", "description"),
+            ("mimeType", "mime_type"),
+        ] {
             if let Some(value) = members.shift_remove(from) {
                 let _ = writeln!(text, "      {to}: {}", yaml(&value));
             }
         }
-        let read = cassette.entries().iter().find(|read| read.method == "resources/read" && read.params["uri"] == uri);
-        let content = read.and_then(|read| read.result.as_ref()?["contents"].get(0).cloned()).unwrap_or_default();
+        let read = cassette
+            .entries()
+            .iter()
+            .find(|read| read.method == "resources/read" && read.params["uri"] == uri);
+        let content = read
+            .and_then(|read| read.result.as_ref()?["contents"].get(0).cloned())
+            .unwrap_or_default();
         for key in ["text", "blob"] {
             if let Some(value) = content.get(key) {
                 let _ = writeln!(text, "      {key}: {}", yaml(value));
@@ -147,31 +196,46 @@ fn prompts(text: &mut String, cassette: &Cassette, listed: &Value) {
                 let _ = writeln!(text, "      {key}: {}", yaml(&value));
             }
         }
-        let got = cassette.entries().iter().find(|got| got.method == "prompts/get" && got.params["name"] == name);
+        let got = cassette
+            .entries()
+            .iter()
+            .find(|got| got.method == "prompts/get" && got.params["name"] == name);
         if let Some(messages) = got.and_then(|got| got.result.as_ref()?.get("messages").cloned()) {
             let _ = writeln!(text, "      messages: {}", yaml(&escaped(&messages)));
         }
     }
 }
 
-/// A value in the flow style of YAML, as JSON has it but for two things: what YAML does not count as printable (1.2.2, 5.1)
-/// is escaped, and a long key has its mark, without which it may have 1,024 characters (7.4.2).
+/// A value in the flow style of YAML, as JSON has it but for two things: what YAML does not count
+/// as printable (1.2.2, 5.1) is escaped, and a long key has its mark, without which it may have
+/// 1,024 characters (7.4.2).
 fn yaml(value: &Value) -> String {
     const LONG_KEY_BYTES: usize = 1000;
     match value {
-        Value::Array(items) => format!("[{}]", items.iter().map(yaml).collect::<Vec<_>>().join(", ")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(yaml).collect::<Vec<_>>().join(", ")
+        ),
         Value::Object(members) => {
             let member = |(key, value): (&String, &Value)| {
                 let mark = if key.len() > LONG_KEY_BYTES { "? " } else { "" };
                 format!("{mark}{}: {}", yaml(&key.as_str().into()), yaml(value))
             };
-            format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+            format!(
+                "{{{}}}",
+                members.iter().map(member).collect::<Vec<_>>().join(", ")
+            )
         }
         scalar => {
             let mut text = String::new();
             for character in scalar.to_string().chars() {
                 match character {
-                    '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                    '\u{7f}'..='\u{9f}'
+                    | '\u{2028}'
+                    | '\u{2029}'
+                    | '\u{feff}'
+                    | '\u{fffe}'
+                    | '\u{ffff}' => {
                         // Writing to a String cannot fail.
                         let _ = write!(text, "\\u{:04x}", u32::from(character));
                     }
@@ -188,9 +252,12 @@ fn escaped(value: &Value) -> Value {
     match value {
         Value::String(text) => text.replace("${", "$${").into(),
         Value::Array(items) => items.iter().map(escaped).collect(),
-        Value::Object(members) => {
-            Value::Object(members.iter().map(|(key, value)| (key.clone(), escaped(value))).collect::<Map<_, _>>())
-        }
+        Value::Object(members) => Value::Object(
+            members
+                .iter()
+                .map(|(key, value)| (key.clone(), escaped(value)))
+                .collect::<Map<_, _>>(),
+        ),
         other => other.clone(),
     }
 }

@@ -39,7 +39,8 @@ pub struct Expectation {
     /// The method, or several of which each counts; tools/call if there is a `tool`.
     #[serde(default)]
     pub method: Option<Methods>,
-    /// What the arguments of the tool, or the parameters of the method, must hold; as `match` of a manifest.
+    /// What the arguments of the tool, or the parameters of the method, must hold; as `match` of a
+    /// manifest.
     #[serde(default, rename = "match")]
     pub matches: Option<Value>,
     /// Exactly so many times.
@@ -106,35 +107,56 @@ impl ExpectationVerifier {
             if expectation.tool.is_none() && expectation.method.is_none() {
                 faults.add(&pointer, "an expectation names a `tool` or a `method`");
             }
-            if expectation.times.is_some() && (expectation.at_least.is_some() || expectation.at_most.is_some()) {
-                faults.add(&pointer, "an expectation has `times`, or `at_least` and `at_most`, not both");
+            if expectation.times.is_some()
+                && (expectation.at_least.is_some() || expectation.at_most.is_some())
+            {
+                faults.add(
+                    &pointer,
+                    "an expectation has `times`, or `at_least` and `at_most`, not both",
+                );
             }
             if let (Some(least), Some(most)) = (expectation.at_least, expectation.at_most)
                 && least > most
             {
-                let message = format!("`at_least` is {least}, and `at_most` is {most}; it must not be less");
+                let message =
+                    format!("`at_least` is {least}, and `at_most` is {most}; it must not be less");
                 faults.add(&pointer, message);
             }
             let matches = expectation.matches.as_ref().and_then(|pattern| {
                 let compiled = Validator::new(&schema::of_match(pattern));
-                compiled.map_err(|reason| faults.add(&pointer, format!("`match` cannot be used: {reason}"))).ok()
+                compiled
+                    .map_err(|reason| {
+                        faults.add(&pointer, format!("`match` cannot be used: {reason}"))
+                    })
+                    .ok()
             });
             expected.push((expectation.clone(), matches));
         }
         if !faults.problems.is_empty() {
             return Err(source.error(faults.problems));
         }
-        Ok(Self { expected, in_order: from.in_order, no_others: from.no_others, seen: Mutex::default() })
+        Ok(Self {
+            expected,
+            in_order: from.in_order,
+            no_others: from.no_others,
+            seen: Mutex::default(),
+        })
     }
 
     /// The tools that are expected to be called and that nobody serves, as warnings.
     pub fn unknown_tools(&self, source: &SourceText, served: &[&str]) -> Vec<FileProblem> {
         let tools = self.expected.iter().enumerate();
-        let tools = tools.filter_map(|(index, (expectation, _))| Some((index, expectation.tool.as_deref()?)));
-        let unknown = tools.filter(|(_, tool)| !served.contains(tool)).map(|(index, tool)| {
-            let near = nearest(tool, served.iter().copied());
-            source.problem(&format!("/expect/{index}/tool"), format!("the manifest has no tool `{tool}`{near}"))
-        });
+        let tools = tools
+            .filter_map(|(index, (expectation, _))| Some((index, expectation.tool.as_deref()?)));
+        let unknown = tools
+            .filter(|(_, tool)| !served.contains(tool))
+            .map(|(index, tool)| {
+                let near = nearest(tool, served.iter().copied());
+                source.problem(
+                    &format!("/expect/{index}/tool"),
+                    format!("the manifest has no tool `{tool}`{near}"),
+                )
+            });
         unknown.collect()
     }
 
@@ -146,8 +168,10 @@ impl ExpectationVerifier {
         let mut good = true;
         let mut last = 0;
         for (expectation, matches) in &self.expected {
-            let fitting: Vec<&SeenCall> =
-                seen.iter().filter(|call| fits(expectation, matches.as_ref(), call)).collect();
+            let fitting: Vec<&SeenCall> = seen
+                .iter()
+                .filter(|call| fits(expectation, matches.as_ref(), call))
+                .collect();
             let count = fitting.len() as u64;
             let (least, most) = bounds(expectation);
             let what = describe(expectation);
@@ -159,11 +183,16 @@ impl ExpectationVerifier {
             // Writing to a String cannot fail.
             if count < least {
                 good = false;
-                let _ = writeln!(report, "missing: {what}: expected {wanted}, came {}", times(count));
+                let _ = writeln!(
+                    report,
+                    "missing: {what}: expected {wanted}, came {}",
+                    times(count)
+                );
                 let _ = report.write_str(&Self::nearest(expectation, matches.as_ref(), &seen));
             } else if most.is_some_and(|most| count > most) {
                 good = false;
-                let numbers: Vec<String> = fitting.iter().map(|call| call.number.to_string()).collect();
+                let numbers: Vec<String> =
+                    fitting.iter().map(|call| call.number.to_string()).collect();
                 let _ = writeln!(
                     report,
                     "too much: {what}: expected {wanted}, came {} (messages {})",
@@ -196,19 +225,37 @@ impl ExpectationVerifier {
             for call in others {
                 good = false;
                 let tool = call.tool.as_deref().unwrap_or_default();
-                let _ = writeln!(report, "not expected: {tool} with {} (message {})", call.arguments, call.number);
+                let _ = writeln!(
+                    report,
+                    "not expected: {tool} with {} (message {})",
+                    call.arguments, call.number
+                );
             }
         }
-        let _ = writeln!(report, "{}", if good { "all expectations are met" } else { "expectations are not met" });
+        let _ = writeln!(
+            report,
+            "{}",
+            if good {
+                "all expectations are met"
+            } else {
+                "expectations are not met"
+            }
+        );
         (report, good)
     }
 
     /// Why calls of the same tool or method do not count.
-    fn nearest(expectation: &Expectation, matches: Option<&Validator>, seen: &[SeenCall]) -> String {
+    fn nearest(
+        expectation: &Expectation,
+        matches: Option<&Validator>,
+        seen: &[SeenCall],
+    ) -> String {
         const SHOWN: usize = 3;
         let mut text = String::new();
         let Some(matches) = matches else { return text };
-        let same = seen.iter().filter(|call| fits(expectation, None, call) && !matches.is_valid(&call.arguments));
+        let same = seen
+            .iter()
+            .filter(|call| fits(expectation, None, call) && !matches.is_valid(&call.arguments));
         for call in same.take(SHOWN) {
             for error in matches.faults(&call.arguments, SHOWN) {
                 let reason = schema::describe(&error, "arguments");
@@ -241,8 +288,12 @@ impl SessionObserver for ExpectationVerifier {
 
 fn fits(expectation: &Expectation, matches: Option<&Validator>, call: &SeenCall) -> bool {
     let methods = expectation.method.as_ref().map(Methods::names);
-    methods.map_or(call.method == "tools/call", |names| names.contains(&call.method))
-        && expectation.tool.as_ref().is_none_or(|tool| call.tool.as_ref() == Some(tool))
+    methods.map_or(call.method == "tools/call", |names| {
+        names.contains(&call.method)
+    }) && expectation
+        .tool
+        .as_ref()
+        .is_none_or(|tool| call.tool.as_ref() == Some(tool))
         && matches.is_none_or(|matches| matches.is_valid(&call.arguments))
 }
 
@@ -255,8 +306,17 @@ fn bounds(expectation: &Expectation) -> (u64, Option<u64>) {
 }
 
 fn describe(expectation: &Expectation) -> String {
-    let methods = || expectation.method.as_ref().map(|methods| methods.names().join(" or "));
-    let what = expectation.tool.clone().or_else(methods).unwrap_or_default();
+    let methods = || {
+        expectation
+            .method
+            .as_ref()
+            .map(|methods| methods.names().join(" or "))
+    };
+    let what = expectation
+        .tool
+        .clone()
+        .or_else(methods)
+        .unwrap_or_default();
     match &expectation.matches {
         Some(pattern) => format!("{what} with {pattern}"),
         None => what,
@@ -264,5 +324,9 @@ fn describe(expectation: &Expectation) -> String {
 }
 
 fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    if count == 1 {
+        "once".to_owned()
+    } else {
+        format!("{count} times")
+    }
 }

@@ -2,20 +2,42 @@
 
 use serde_json::Value;
 
-const FIRST: [&str; 12] =
-    ["Ada", "Alan", "Barbara", "Claude", "Donald", "Edsger", "Frances", "Grace", "John", "Katherine", "Leslie", "Tony"];
-const LAST: [&str; 12] = [
-    "Allen", "Backus", "Dijkstra", "Hoare", "Hopper", "Johnson", "Knuth", "Lamport", "Liskov", "Lovelace", "Shannon",
-    "Turing",
+const FIRST: [&str; 12] = [
+    "Ada",
+    "Alan",
+    "Barbara",
+    "Claude",
+    "Donald",
+    "Edsger",
+    "Frances",
+    "Grace",
+    "John",
+    "Katherine",
+    "Leslie",
+    "Tony",
 ];
-const WORDS: [&str; 12] =
-    ["anchor", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "inlet", "juniper", "kelp", "lagoon"];
+const LAST: [&str; 12] = [
+    "Allen", "Backus", "Dijkstra", "Hoare", "Hopper", "Johnson", "Knuth", "Lamport", "Liskov",
+    "Lovelace", "Shannon", "Turing",
+];
+const WORDS: [&str; 12] = [
+    "anchor", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "inlet", "juniper",
+    "kelp", "lagoon",
+];
 
 /// The kinds of values.
-pub const KINDS: [&str; 7] = ["first_name", "last_name", "name", "email", "int", "word", "uuid"];
+pub const KINDS: [&str; 7] = [
+    "first_name",
+    "last_name",
+    "name",
+    "email",
+    "int",
+    "word",
+    "uuid",
+];
 
-/// A generator of numbers that are as good as random (Steele, Lea and Flood, Fast splittable pseudorandom number
-/// generators, 2014).
+/// A generator of numbers that are as good as random (Steele, Lea and Flood, Fast splittable
+/// pseudorandom number generators, 2014).
 pub fn splitmix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,7 +47,9 @@ pub fn splitmix(seed: u64) -> u64 {
 
 /// A number for a text: where the values of a tool begin (FNV-1a).
 pub fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// The value of a kind; `None` if there is no such kind.
@@ -38,13 +62,23 @@ pub fn value(kind: &str, seed: u64) -> Option<Value> {
         "first_name" => first.into(),
         "last_name" => last.into(),
         "name" => format!("{first} {last}").into(),
-        "email" => format!("{}.{}@example.com", first.to_lowercase(), last.to_lowercase()).into(),
+        "email" => format!(
+            "{}.{}@example.com",
+            first.to_lowercase(),
+            last.to_lowercase()
+        )
+        .into(),
         "int" => (one % 1_000_000).into(),
         "word" => pick(WORDS, one).into(),
         "uuid" => {
             // Version 4 of RFC 9562, its random bits made up.
             let (high, low) = (one & !0xf000 | 0x4000, other & !(0xc << 60) | 0x8 << 60);
-            let high = format!("{:08x}-{:04x}-{:04x}", high >> 32, high >> 16 & 0xffff, high & 0xffff);
+            let high = format!(
+                "{:08x}-{:04x}-{:04x}",
+                high >> 32,
+                high >> 16 & 0xffff,
+                high & 0xffff
+            );
             format!("{high}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff).into()
         }
         _ => return None,
@@ -64,6 +98,9 @@ mod tests {
         assert_eq!(value("none", 1), None);
         let uuid = value("uuid", 5).unwrap();
         let uuid = uuid.as_str().unwrap();
-        assert_eq!((uuid.len(), uuid.as_bytes()[14], uuid.as_bytes()[8]), (36, b'4', b'-'));
+        assert_eq!(
+            (uuid.len(), uuid.as_bytes()[14], uuid.as_bytes()[8]),
+            (36, b'4', b'-')
+        );
     }
 }

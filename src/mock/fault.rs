@@ -50,20 +50,38 @@ impl MockFault {
 
     /// What each of them does, in the words of `replay mock presets --faults`.
     pub const MEANINGS: [(&'static str, &'static str); 14] = [
-        ("none", "nothing goes wrong, also where --fault or an answer around says otherwise"),
+        (
+            "none",
+            "nothing goes wrong, also where --fault or an answer around says otherwise",
+        ),
         ("hang", "no answer; a cancellation ends the call"),
         ("wedged", "no answer, and a cancellation changes nothing"),
         ("slow:MS", "the answer comes so many milliseconds later"),
-        ("recover-after:N", "the first N calls hang, those after them are answered"),
-        ("reply-after-cancel:MS", "the call waits to be cancelled, and is answered so long after that all the same"),
+        (
+            "recover-after:N",
+            "the first N calls hang, those after them are answered",
+        ),
+        (
+            "reply-after-cancel:MS",
+            "the call waits to be cancelled, and is answered so long after that all the same",
+        ),
         ("silent", "the call is over at once, and never answered"),
         ("badjson", "a line that is not JSON"),
         ("truncated", "the first half of the answer, as a whole line"),
-        ("wrong-id", "the answer under an id that nobody has asked with"),
+        (
+            "wrong-id",
+            "the answer under an id that nobody has asked with",
+        ),
         ("duplicate", "the answer twice"),
         ("slowloris", "the answer a byte at a time"),
-        ("stdout-noise", "a line that is no message in front of the answer"),
-        ("exit", "the process ends in the middle of the call, as in a crash"),
+        (
+            "stdout-noise",
+            "a line that is no message in front of the answer",
+        ),
+        (
+            "exit",
+            "the process ends in the middle of the call, as in a crash",
+        ),
     ];
 
     /// Whether a call with this fault gets no answer, whatever it asks.
@@ -152,7 +170,9 @@ impl fmt::Display for MockFault {
 
 impl<'de> Deserialize<'de> for MockFault {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        Cow::<str>::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -197,7 +217,16 @@ mod tests {
             assert_eq!(text.split(':').next(), name.split(':').next());
             assert_eq!(text.parse::<MockFault>().unwrap().to_string(), text);
         }
-        for wrong in ["", "slow", "slow:", "slow:-1", "slow:1s", "hang:5", "slow:600001", "Hang"] {
+        for wrong in [
+            "",
+            "slow",
+            "slow:",
+            "slow:-1",
+            "slow:1s",
+            "hang:5",
+            "slow:600001",
+            "Hang",
+        ] {
             assert!(wrong.parse::<MockFault>().is_err(), "{wrong}");
         }
     }

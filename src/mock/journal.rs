@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::observer::{SeenMessage, SessionObserver};
 use super::sink::Sink;
 
-/// Writes every message and its answer, in the order of the answers; `number` is the order of arrival.
+/// Writes every message and its answer, in the order of the answers; `number` is the order of
+/// arrival.
 pub struct Journal(Sink);
 
 impl Journal {
@@ -19,8 +20,13 @@ impl Journal {
 
 impl SessionObserver for Journal {
     fn answered(&self, seen: &SeenMessage) {
-        let id: Value = seen.id.as_ref().and_then(|id| serde_json::from_str(id.as_json()).ok()).unwrap_or_default();
-        let mut entry = json!({"number": seen.number, "method": seen.method, "params": seen.params});
+        let id: Value = seen
+            .id
+            .as_ref()
+            .and_then(|id| serde_json::from_str(id.as_json()).ok())
+            .unwrap_or_default();
+        let mut entry =
+            json!({"number": seen.number, "method": seen.method, "params": seen.params});
         if !id.is_null() {
             entry["id"] = id;
             entry["ms"] = (seen.time.as_micros() as f64 / 1000.0).into();
@@ -30,7 +36,9 @@ impl SessionObserver for Journal {
         }
         match (&seen.reply, &mut entry) {
             (Some(Value::Object(reply)), Value::Object(entry)) => entry.extend(reply.clone()),
-            (None, Value::Object(entry)) if seen.id.is_some() => drop(entry.insert("silent".to_owned(), true.into())),
+            (None, Value::Object(entry)) if seen.id.is_some() => {
+                drop(entry.insert("silent".to_owned(), true.into()))
+            }
             _ => {}
         }
         self.0.write(&entry);

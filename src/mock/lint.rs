@@ -9,7 +9,16 @@ use super::template::{Template, TemplatePart, unclosed};
 use crate::limits::MAX_SHOWN_NAME_BYTES;
 
 /// What a place may begin with.
-const ROOTS: [&str; 8] = ["args", "request", "call", "faker", "repeat", "elicitation", "sampling", "roots"];
+const ROOTS: [&str; 8] = [
+    "args",
+    "request",
+    "call",
+    "faker",
+    "repeat",
+    "elicitation",
+    "sampling",
+    "roots",
+];
 /// What an object of a `match` may be instead of an object.
 const OPERATORS: [&str; 4] = ["regex", "type", "schema", "equals"];
 /// What the revisions know (server/tools, Tool Result).
@@ -19,22 +28,36 @@ const CONTENT_TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resourc
 pub fn look(manifest: &Manifest, pointer: &str, faults: &mut ProblemList<'_>) {
     for (index, tool) in manifest.tools.iter().enumerate() {
         let pointer = format!("{pointer}/tools/{index}");
-        let mut lint = Lint { faults, schema: tool.input_schema.as_ref(), is_exact: manifest.exact, is_tool: true };
+        let mut lint = Lint {
+            faults,
+            schema: tool.input_schema.as_ref(),
+            is_exact: manifest.exact,
+            is_tool: true,
+        };
         if tool.skip_validation {
             lint.schema = None;
         }
         lint.name(tool, &pointer);
         lint.behaviour(&tool.behaviour, &pointer);
     }
-    let mut lint = Lint { faults, schema: None, is_exact: manifest.exact, is_tool: false };
+    let mut lint = Lint {
+        faults,
+        schema: None,
+        is_exact: manifest.exact,
+        is_tool: false,
+    };
     for (method, behaviour) in &manifest.methods {
         lint.behaviour(behaviour, &format!("{pointer}/methods/{}", escape(method)));
     }
     for (index, prompt) in manifest.prompts.iter().enumerate() {
-        for (key, value) in
-            [("text", prompt.text.clone().map(Value::from)), ("messages", prompt.messages.clone().map(Value::from))]
-        {
-            lint.places(&value.unwrap_or_default(), &format!("{pointer}/prompts/{index}/{key}"));
+        for (key, value) in [
+            ("text", prompt.text.clone().map(Value::from)),
+            ("messages", prompt.messages.clone().map(Value::from)),
+        ] {
+            lint.places(
+                &value.unwrap_or_default(),
+                &format!("{pointer}/prompts/{index}/{key}"),
+            );
         }
     }
 }
@@ -56,7 +79,8 @@ impl Lint<'_, '_> {
         if tool.name.is_empty() {
             self.faults.warn(&pointer, "the name is empty");
         } else if tool.name.contains(char::is_whitespace) {
-            self.faults.warn(&pointer, format!("the name `{}` has a space", tool.name));
+            self.faults
+                .warn(&pointer, format!("the name `{}` has a space", tool.name));
         }
     }
 
@@ -65,8 +89,9 @@ impl Lint<'_, '_> {
         for (index, arm) in behaviour.responses.iter().enumerate() {
             let pointer = format!("{pointer}/responses/{index}");
             if let Some(pattern) = &arm.matches {
-                let is_operator =
-                    |members: &Map<String, Value>| members.len() == 1 && members.keys().any(|key| is_operator(key));
+                let is_operator = |members: &Map<String, Value>| {
+                    members.len() == 1 && members.keys().any(|key| is_operator(key))
+                };
                 if let Some(members) = pattern.as_object().filter(|members| !is_operator(members)) {
                     self.names(members, &format!("{pointer}/match"));
                 }
@@ -89,27 +114,38 @@ impl Lint<'_, '_> {
 
     /// The members of a `match` that no argument has.
     fn names(&mut self, members: &Map<String, Value>, pointer: &str) {
-        let Some(known) = self.schema.and_then(properties) else { return };
+        let Some(known) = self.schema.and_then(properties) else {
+            return;
+        };
         for key in members.keys().filter(|key| !known.contains_key(*key)) {
             let near = nearest(key, known.keys().map(String::as_str));
             let message = format!("`match` names `{key}`, which is not in the input_schema{near}");
-            self.faults.warn(&format!("{pointer}/{}", escape(key)), message);
+            self.faults
+                .warn(&format!("{pointer}/{}", escape(key)), message);
         }
     }
 
     /// Members that look like an operator with a slip.
     fn operators(&mut self, pattern: &Value, schema: Option<&Value>, pointer: &str) {
         for (key, value) in pattern.as_object().into_iter().flatten() {
-            let (pointer, schema) =
-                (format!("{pointer}/{}", escape(key)), schema.and_then(|schema| schema["properties"].get(key)));
-            if let Some([slip]) = value.as_object().map(|members| members.keys().collect::<Vec<_>>()).as_deref()
+            let (pointer, schema) = (
+                format!("{pointer}/{}", escape(key)),
+                schema.and_then(|schema| schema["properties"].get(key)),
+            );
+            if let Some([slip]) = value
+                .as_object()
+                .map(|members| members.keys().collect::<Vec<_>>())
+                .as_deref()
                 && !is_operator(slip)
                 && slip.len() <= MAX_SHOWN_NAME_BYTES
-                && OPERATORS.iter().any(|known| strsim::damerau_levenshtein(known, slip) <= known.len() / 3)
+                && OPERATORS
+                    .iter()
+                    .any(|known| strsim::damerau_levenshtein(known, slip) <= known.len() / 3)
                 && schema.is_none_or(|schema| schema["properties"].get(slip.as_str()).is_none())
             {
                 let near = nearest(slip, OPERATORS.into_iter());
-                let what = "is no operator of `match`, so that an object with this member is wanted";
+                let what =
+                    "is no operator of `match`, so that an object with this member is wanted";
                 self.faults.warn(&pointer, format!("`{slip}` {what}{near}"));
             }
             self.operators(value, schema, &pointer);
@@ -117,7 +153,11 @@ impl Lint<'_, '_> {
     }
 
     fn reply(&mut self, reply: &Reply, pointer: &str) {
-        let objects = [("result", &reply.result), ("elicitation", &reply.elicitation), ("sampling", &reply.sampling)];
+        let objects = [
+            ("result", &reply.result),
+            ("elicitation", &reply.elicitation),
+            ("sampling", &reply.sampling),
+        ];
         for (key, members) in objects {
             if let Some(members) = members {
                 let pointer = format!("{pointer}/{key}");
@@ -128,8 +168,14 @@ impl Lint<'_, '_> {
             }
         }
         if let Some(error) = &reply.error {
-            self.places(&error.message.clone().into(), &format!("{pointer}/error/message"));
-            self.places(&error.data.clone().unwrap_or_default(), &format!("{pointer}/error/data"));
+            self.places(
+                &error.message.clone().into(),
+                &format!("{pointer}/error/message"),
+            );
+            self.places(
+                &error.data.clone().unwrap_or_default(),
+                &format!("{pointer}/error/data"),
+            );
         }
         for (key, sent) in [("progress", &reply.progress), ("log", &reply.log)] {
             for (index, members) in sent.iter().enumerate() {
@@ -137,7 +183,10 @@ impl Lint<'_, '_> {
             }
         }
         for (index, sent) in reply.notifications.iter().enumerate() {
-            self.places(&sent.params.clone().into(), &format!("{pointer}/notifications/{index}/params"));
+            self.places(
+                &sent.params.clone().into(),
+                &format!("{pointer}/notifications/{index}/params"),
+            );
         }
         for (index, item) in reply.sequence.iter().enumerate() {
             let pointer = format!("{pointer}/sequence/{index}");
@@ -156,18 +205,31 @@ impl Lint<'_, '_> {
         if self.is_exact || !self.is_tool {
             return;
         }
-        let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
+        let blocks = result
+            .get("content")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         for (index, block) in blocks.enumerate().filter(|(_, block)| block.is_object()) {
             let pointer = format!("{pointer}/content/{index}");
             match block.get("type") {
                 None => {
-                    self.faults
-                        .warn(&pointer, format!("a content block has no `type`; valid: {}", CONTENT_TYPES.join(", ")));
+                    self.faults.warn(
+                        &pointer,
+                        format!(
+                            "a content block has no `type`; valid: {}",
+                            CONTENT_TYPES.join(", ")
+                        ),
+                    );
                 }
-                Some(Value::String(kind)) if !kind.contains("${") && !CONTENT_TYPES.contains(&kind.as_str()) => {
+                Some(Value::String(kind))
+                    if !kind.contains("${") && !CONTENT_TYPES.contains(&kind.as_str()) =>
+                {
                     let valid = CONTENT_TYPES.join(", ");
-                    self.faults
-                        .warn(&format!("{pointer}/type"), format!("`{kind}` is no type of content; valid: {valid}"));
+                    self.faults.warn(
+                        &format!("{pointer}/type"),
+                        format!("`{kind}` is no type of content; valid: {valid}"),
+                    );
                 }
                 Some(_) => {}
             }
@@ -179,15 +241,20 @@ impl Lint<'_, '_> {
         match value {
             Value::String(text) => {
                 if let Some(rest) = unclosed(text) {
-                    let message = format!("`{rest}` is not closed by a brace; a plain `${{` is written `$${{`");
+                    let message = format!(
+                        "`{rest}` is not closed by a brace; a plain `${{` is written `$${{`"
+                    );
                     self.faults.warn(pointer, message);
                 }
-                let Template::Text(parts) = Template::new(value) else { return };
+                let Template::Text(parts) = Template::new(value) else {
+                    return;
+                };
                 for part in parts {
                     if let TemplatePart::Place(path, written) = part
                         && let Some(reason) = self.is_nothing(&path)
                     {
-                        self.faults.warn(pointer, format!("`{written}` stands for nothing{reason}"));
+                        self.faults
+                            .warn(pointer, format!("`{written}` stands for nothing{reason}"));
                     }
                 }
             }
@@ -221,7 +288,9 @@ impl Lint<'_, '_> {
                 Some(format!("; valid: {}{near}", faker::KINDS.join(", ")))
             }
             "args" => {
-                let schema = self.schema.filter(|schema| schema["additionalProperties"] == false)?;
+                let schema = self
+                    .schema
+                    .filter(|schema| schema["additionalProperties"] == false)?;
                 let known = properties(schema)?;
                 (!known.contains_key(first)).then(|| {
                     let near = nearest(first, known.keys().map(String::as_str));
@@ -239,7 +308,15 @@ fn is_operator(key: &str) -> bool {
 
 /// The properties of a schema, if nothing else in it can name more.
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
-    const OTHERS: [&str; 7] = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
+    const OTHERS: [&str; 7] = [
+        "$ref",
+        "$dynamicRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "patternProperties",
+    ];
     if OTHERS.iter().any(|key| schema.get(key).is_some()) {
         return None;
     }

@@ -1,5 +1,6 @@
-//! The manifest as its author writes it: the one declaration, from which the JSON schema for editors, the check at start
-//! and the errors follow. Field docs are the descriptions in that schema.
+//! The manifest as its author writes it: the one declaration, from which the JSON schema for
+//! editors, the check at start and the errors follow. Field docs are the descriptions in that
+//! schema.
 
 use std::borrow::Cow;
 
@@ -29,11 +30,13 @@ pub struct Manifest {
     pub version: Option<String>,
     /// Instructions for the client's model.
     pub instructions: Option<String>,
-    /// Members of the capabilities, put over those that follow from the manifest; `null` removes one.
+    /// Members of the capabilities, put over those that follow from the manifest; `null` removes
+    /// one.
     pub capabilities: Map<String, Value>,
     /// A fault of every tools/call, as `--fault` has it; that one counts if both are given.
     pub fault: Option<MockFault>,
-    /// Where the choices of `error_rate` and the values of `${faker...}` begin; the same seed gives the same ones.
+    /// Where the choices of `error_rate` and the values of `${faker...}` begin; the same seed gives
+    /// the same ones.
     pub seed: u64,
     /// Entries of a list on one page; a list has one page by default.
     #[schemars(range(min = 1))]
@@ -48,7 +51,8 @@ pub struct Manifest {
     pub resource_templates: Vec<ResourceTemplate>,
     /// The prompts, in the order of prompts/list.
     pub prompts: Vec<Prompt>,
-    /// Answers to methods by their name, before anything else is done with them; also to methods that MCP does not have.
+    /// Answers to methods by their name, before anything else is done with them; also to methods
+    /// that MCP does not have.
     pub methods: std::collections::BTreeMap<String, Behaviour>,
     /// What takes the place of the catalog later on.
     pub list_changed: Option<ListChanged>,
@@ -69,7 +73,8 @@ pub struct Tool {
     #[serde(default, alias = "inputSchema")]
     #[schemars(extend("x-aliases" = ["inputSchema"]))]
     pub input_schema: Option<Value>,
-    /// JSON schema of the structured content. A result that breaks it is sent all the same, and a warning is logged.
+    /// JSON schema of the structured content. A result that breaks it is sent all the same, and a
+    /// warning is logged.
     #[serde(default, alias = "outputSchema")]
     #[schemars(extend("x-aliases" = ["outputSchema"]))]
     pub output_schema: Option<Value>,
@@ -105,8 +110,9 @@ pub struct Behaviour {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Arm {
-    /// What the arguments must hold. An object fits if each of its members does; anything else must be equal. `{regex: R}`
-    /// fits strings, `{type: T}` values of a JSON type, `{schema: S}` what a JSON schema allows, `{equals: V}` only V.
+    /// What the arguments must hold. An object fits if each of its members does; anything else must
+    /// be equal. `{regex: R}` fits strings, `{type: T}` values of a JSON type, `{schema: S}` what a
+    /// JSON schema allows, `{equals: V}` only V.
     #[serde(rename = "match")]
     pub matches: Option<Value>,
     /// Give this answer when no other one fits, wherever it stands.
@@ -128,8 +134,9 @@ pub struct Reply {
     pub result: Option<Map<String, Value>>,
     /// An error: of the protocol if it has a code, of the tool (a result with isError) if not.
     pub error: Option<ErrorReply>,
-    /// Answers in turn, the last one for good. One with `content` or `structuredContent` is a result; any other is an
-    /// answer with its own `result`, `error`, `fault`, `delay_ms`, ..., and what stands beside the sequence where it has none.
+    /// Answers in turn, the last one for good. One with `content` or `structuredContent` is a
+    /// result; any other is an answer with its own `result`, `error`, `fault`, `delay_ms`, ..., and
+    /// what stands beside the sequence where it has none.
     pub sequence: Vec<Item>,
     /// How long the answer takes, in milliseconds.
     #[schemars(range(max = 600_000))]
@@ -137,8 +144,8 @@ pub struct Reply {
     /// Which part of the answers is an internal error instead, from 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     pub error_rate: Option<f64>,
-    /// A fault: none, hang, wedged, `slow:MS`, `recover-after:N`, `reply-after-cancel:MS`, silent, badjson, truncated,
-    /// wrong-id, duplicate, slowloris, stdout-noise or exit.
+    /// A fault: none, hang, wedged, `slow:MS`, `recover-after:N`, `reply-after-cancel:MS`, silent,
+    /// badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise or exit.
     pub fault: Option<MockFault>,
     /// Progress that is reported before the answer, to a client that wants it.
     pub progress: Vec<Map<String, Value>>,
@@ -146,9 +153,11 @@ pub struct Reply {
     pub log: Vec<Map<String, Value>>,
     /// Messages that are sent before the answer as they stand: `method` and `params`.
     pub notifications: Vec<Notification>,
-    /// Parameters of an elicitation/create that the client must answer first; `${elicitation...}` is its answer.
+    /// Parameters of an elicitation/create that the client must answer first; `${elicitation...}`
+    /// is its answer.
     pub elicitation: Option<Map<String, Value>>,
-    /// Parameters of a sampling/createMessage that the client must answer first; `${sampling...}` is its answer.
+    /// Parameters of a sampling/createMessage that the client must answer first; `${sampling...}`
+    /// is its answer.
     pub sampling: Option<Map<String, Value>>,
     /// Ask the client for its roots first; `${roots...}` is its answer.
     pub roots_list: bool,
@@ -264,7 +273,8 @@ pub struct Update {
 /// A family of resources. Unknown keys are refused by the schema, as those of a tool.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ResourceTemplate {
-    /// Such as `file:///users/{id}.json`; what a name in braces stands for is `${uri.NAME}` in the text.
+    /// Such as `file:///users/{id}.json`; what a name in braces stands for is `${uri.NAME}` in the
+    /// text.
     #[serde(alias = "uriTemplate")]
     #[schemars(extend("x-aliases" = ["uriTemplate"]))]
     pub uri_template: String,
@@ -315,7 +325,8 @@ pub struct PromptArgument {
     pub complete: Vec<String>,
 }
 
-/// What takes the place of parts of the catalog, when `notifications/mcptest/rotate_catalog` comes or after some calls.
+/// What takes the place of parts of the catalog, when `notifications/mcptest/rotate_catalog` comes
+/// or after some calls.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListChanged {

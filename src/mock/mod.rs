@@ -1,8 +1,10 @@
-//! An MCP server that exists only in a manifest, served by the same session and the same door as the real one.
+//! An MCP server that exists only in a manifest, served by the same session and the same door as
+//! the real one.
 //!
-//! `manifest` declares what may be written; `load` reads it, and `problems` say where something is wrong; `catalog` makes it ready;
-//! `service` answers, with `lists` for what is there as it stands and `performance` for what takes time or goes wrong.
-//! `player` serves a `cassette` instead. `observer` lets others look on: `journal`, `expectations`, and the cassette's recorder.
+//! `manifest` declares what may be written; `load` reads it, and `problems` say where something is
+//! wrong; `catalog` makes it ready; `service` answers, with `lists` for what is there as it stands
+//! and `performance` for what takes time or goes wrong. `player` serves a `cassette` instead.
+//! `observer` lets others look on: `journal`, `expectations`, and the cassette's recorder.
 
 mod asks;
 mod behaviour;

@@ -27,8 +27,8 @@ pub struct SeenMessage {
     pub revision: Option<Revision>,
     /// An object with `result` or `error`, or with the `line` that was sent; `None` for silence.
     pub reply: Option<Value>,
-    /// What was sent to the client between the two, if somebody wants it: notifications, and requests with the client's
-    /// `answer`.
+    /// What was sent to the client between the two, if somebody wants it: notifications, and
+    /// requests with the client's `answer`.
     pub before: Vec<Value>,
     /// How long it took.
     pub time: Duration,
@@ -51,7 +51,8 @@ pub struct Observed {
     inner: Arc<dyn Service>,
     observers: Vec<Arc<dyn SessionObserver>>,
     count: AtomicU64,
-    /// Numbers of the requests in flight: threads may take them up in another order than that of arrival.
+    /// Numbers of the requests in flight: threads may take them up in another order than that of
+    /// arrival.
     numbers: Mutex<HashMap<Id, u64>>,
     /// Requests that are answered, but whose answers have not left.
     leaving: Mutex<HashMap<Id, SeenMessage>>,
@@ -65,12 +66,25 @@ impl Observed {
     pub fn new(inner: Arc<dyn Service>, observers: Vec<Arc<dyn SessionObserver>>) -> Self {
         let wants_messages = observers.iter().any(|observer| observer.wants_messages());
         let (numbers, leaving, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { inner, observers, count: AtomicU64::new(0), numbers, leaving, asked, wants_messages }
+        Self {
+            inner,
+            observers,
+            count: AtomicU64::new(0),
+            numbers,
+            leaving,
+            asked,
+            wants_messages,
+        }
     }
 
     fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> SeenMessage {
-        let params = request.params.and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let known = request.id.as_ref().and_then(|id| lock(&self.numbers).remove(id));
+        let params = request
+            .params
+            .and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let known = request
+            .id
+            .as_ref()
+            .and_then(|id| lock(&self.numbers).remove(id));
         let seen = SeenMessage {
             number: known.unwrap_or_else(|| self.count.fetch_add(1, Relaxed) + 1),
             id: request.id.clone(),
@@ -81,7 +95,9 @@ impl Observed {
             before: Vec::new(),
             time: Duration::ZERO,
         };
-        self.observers.iter().for_each(|observer| observer.came(&seen));
+        self.observers
+            .iter()
+            .for_each(|observer| observer.came(&seen));
         seen
     }
 
@@ -94,12 +110,31 @@ impl Observed {
     ) -> T {
         let (messages, reply) = (Mutex::default(), Mutex::default());
         let (keeps, id) = (self.wants_messages, &exchange.ticket.id);
-        let tap = OutboxTap { outbox: exchange.outbox, asked: &self.asked, keeps, id, messages, reply };
-        let done = work(&AdmittedRequest { outbox: &tap, ..*exchange });
-        let late = tap.reply.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let tap = OutboxTap {
+            outbox: exchange.outbox,
+            asked: &self.asked,
+            keeps,
+            id,
+            messages,
+            reply,
+        };
+        let done = work(&AdmittedRequest {
+            outbox: &tap,
+            ..*exchange
+        });
+        let late = tap
+            .reply
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         seen.reply = late.or_else(|| seen.reply.take());
-        for mut message in tap.messages.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let id = message.as_object_mut().and_then(|members| members.shift_remove("id"));
+        for mut message in tap
+            .messages
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
+            let id = message
+                .as_object_mut()
+                .and_then(|members| members.shift_remove("id"));
             if let Some(id) = id.and_then(|id| serde_json::from_value::<Id>(id).ok()) {
                 message["answer"] = lock(&self.asked).remove(&id).unwrap_or_default();
             }
@@ -110,7 +145,9 @@ impl Observed {
 
     fn tell(&self, mut seen: SeenMessage) {
         seen.before.truncate(MAX_RECORDED_MESSAGES);
-        self.observers.iter().for_each(|observer| observer.answered(&seen));
+        self.observers
+            .iter()
+            .for_each(|observer| observer.answered(&seen));
     }
 }
 
@@ -128,11 +165,17 @@ struct OutboxTap<'a> {
 
 impl OutboxTap<'_> {
     fn note(&self, message: &[u8]) {
-        let Ok(Value::Object(mut read)) = serde_json::from_slice(message) else { return };
-        let id = read.get("id").and_then(|id| serde_json::from_value::<Id>(id.clone()).ok());
+        let Ok(Value::Object(mut read)) = serde_json::from_slice(message) else {
+            return;
+        };
+        let id = read
+            .get("id")
+            .and_then(|id| serde_json::from_value::<Id>(id.clone()).ok());
         if !read.contains_key("method") {
             if id.as_ref() == Some(self.id) {
-                let outcome = ["result", "error"].into_iter().find_map(|key| Some((key, read.shift_remove(key)?)));
+                let outcome = ["result", "error"]
+                    .into_iter()
+                    .find_map(|key| Some((key, read.shift_remove(key)?)));
                 *lock(&self.reply) = outcome.map(|(key, value)| json!({ key: value }));
             }
             return;
@@ -224,14 +267,20 @@ impl Service for Observed {
 
     fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
         let seen = lock(&self.leaving).remove(&exchange.ticket.id);
-        let Some(mut seen) = seen else { return self.inner.served(exchange, outcome) };
-        self.tapped(exchange, &mut seen, |exchange| self.inner.served(exchange, outcome));
+        let Some(mut seen) = seen else {
+            return self.inner.served(exchange, outcome);
+        };
+        self.tapped(exchange, &mut seen, |exchange| {
+            self.inner.served(exchange, outcome)
+        });
         self.tell(seen);
     }
 
     fn notified(&self, request: &Request<'_>) {
         let seen = self.came(request, None);
-        self.observers.iter().for_each(|observer| observer.answered(&seen));
+        self.observers
+            .iter()
+            .for_each(|observer| observer.answered(&seen));
         self.inner.notified(request);
     }
 

@@ -1,4 +1,5 @@
-//! Carries out an answer: faults, delays, what the client is asked and told first, and then the result.
+//! Carries out an answer: faults, delays, what the client is asked and told first, and then the
+//! result.
 
 use std::time::{Duration, Instant};
 
@@ -43,8 +44,9 @@ enum Woken {
 }
 
 impl Performance<'_> {
-    /// Answers with `picked`: the answer, and how often it was given, this time included. `fault` is that of all calls,
-    /// which counts before the answer's own; `generic` says what is answered when the manifest does not.
+    /// Answers with `picked`: the answer, and how often it was given, this time included. `fault`
+    /// is that of all calls, which counts before the answer's own; `generic` says what is answered
+    /// when the manifest does not.
     pub fn run(
         &self,
         picked: Option<(&Answer, u64)>,
@@ -65,7 +67,10 @@ impl Performance<'_> {
             MockFault::Silent => return None,
             MockFault::Exit => {
                 // As a crash does it: no exit handler, no last word.
-                let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+                let _ = rustix::process::kill_process(
+                    rustix::process::getpid(),
+                    rustix::process::Signal::KILL,
+                );
                 return None;
             }
             _ => {}
@@ -84,18 +89,26 @@ impl Performance<'_> {
         };
         if matches!(fault, MockFault::ReplyAfterCancel(_)) {
             let mut line = Vec::new();
-            render(&mut line, Some(&self.exchange.ticket.id), &outcome, self.exchange.ticket.revision);
+            render(
+                &mut line,
+                Some(&self.exchange.ticket.id),
+                &outcome,
+                self.exchange.ticket.revision,
+            );
             self.exchange.outbox.send(&line);
             return None;
         }
-        spoil(fault, self.exchange, outcome, &|time| self.wait(time, Some(cancel)) == Woken::Time)
+        spoil(fault, self.exchange, outcome, &|time| {
+            self.wait(time, Some(cancel)) == Woken::Time
+        })
     }
 
     /// Holds the call for as long as a call is held.
     fn hang(&self, cancel: Option<&CancelToken>) -> Option<Outcome> {
         match self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), cancel) {
             Woken::Time => {
-                let message = format!("the call was held for {MAX_MOCK_HANG_MS} milliseconds on purpose");
+                let message =
+                    format!("the call was held for {MAX_MOCK_HANG_MS} milliseconds on purpose");
                 Some(Err(RpcError::new(Code::Internal, message)))
             }
             Woken::Cancelled | Woken::Ended => None,
@@ -106,7 +119,9 @@ impl Performance<'_> {
     fn prelude(&self, reply: Option<&Answer>, delay: Duration) -> Woken {
         let cancel = Some(&self.exchange.ticket.cancel);
         // What most answers need is the wait alone, or nothing at all.
-        let Some(reply) = reply.filter(|reply| reply.tells()) else { return self.wait(delay, cancel) };
+        let Some(reply) = reply.filter(|reply| reply.tells()) else {
+            return self.wait(delay, cancel);
+        };
         let scope = self.scope(0, Value::Null);
         if let Some(token) = &self.exchange.ticket.progress_token {
             let token: Value = serde_json::from_str(token.as_json()).unwrap_or_default();
@@ -114,7 +129,9 @@ impl Performance<'_> {
             for progress in &reply.progress {
                 let mut params = progress.fill(&scope);
                 params["progressToken"] = token.clone();
-                self.exchange.outbox.send(&notification("notifications/progress", &params));
+                self.exchange
+                    .outbox
+                    .send(&notification("notifications/progress", &params));
                 match self.wait(pause, cancel) {
                     Woken::Time => {}
                     woken => return woken,
@@ -131,28 +148,39 @@ impl Performance<'_> {
         let ticket = self.exchange.ticket;
         for log in &reply.log {
             let params = log.fill(scope);
-            let level = serde_json::from_value::<Level>(params["level"].clone()).unwrap_or(Level::Info);
-            // Before a client says which ones it wants a server may send all (server/utilities/logging); a stateless
-            // one has to ask.
-            let wanted = ticket.level.map_or(!ticket.revision.is_stateless(), |least| level >= least);
+            let level =
+                serde_json::from_value::<Level>(params["level"].clone()).unwrap_or(Level::Info);
+            // Before a client says which ones it wants a server may send all
+            // (server/utilities/logging); a stateless one has to ask.
+            let wanted = ticket
+                .level
+                .map_or(!ticket.revision.is_stateless(), |least| level >= least);
             if wanted {
-                self.exchange.outbox.send(&notification("notifications/message", &params));
+                self.exchange
+                    .outbox
+                    .send(&notification("notifications/message", &params));
             }
         }
         for (method, params) in &reply.notifications {
-            self.exchange.outbox.send(&notification(method, &params.fill(scope)));
+            self.exchange
+                .outbox
+                .send(&notification(method, &params.fill(scope)));
         }
         self.wait(delay, Some(&ticket.cancel))
     }
 
-    /// Asks the client what the manifest wants to know. `Err(Some)` holds its answers, `Err(None)` says that nobody is
-    /// there any more, `Ok(Some)` is what is answered instead of a result.
+    /// Asks the client what the manifest wants to know. `Err(Some)` holds its answers, `Err(None)`
+    /// says that nobody is there any more, `Ok(Some)` is what is answered instead of a result.
     fn ask(&self, reply: &Answer) -> Result<Option<Body>, Option<Value>> {
         if reply.asks.is_empty() {
             return Ok(None);
         }
         let declared = self.client.capabilities(self.params);
-        if let Some(missing) = reply.asks.iter().find(|ask| declared.get(ask.name).is_none()) {
+        if let Some(missing) = reply
+            .asks
+            .iter()
+            .find(|ask| declared.get(ask.name).is_none())
+        {
             return Ok(Some(self.refused(missing)));
         }
         let scope = self.scope(0, Value::Null);
@@ -168,9 +196,16 @@ impl Performance<'_> {
         Err(Some(Value::Object(answers)))
     }
 
-    /// The way of 2026-07-28 (basic/patterns/mrtr): a result that asks, and the same request again with the answers.
-    fn ask_by_result(&self, reply: &Answer, scope: &TemplateScope<'_>) -> Result<Option<Body>, Option<Value>> {
-        let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
+    /// The way of 2026-07-28 (basic/patterns/mrtr): a result that asks, and the same request again
+    /// with the answers.
+    fn ask_by_result(
+        &self,
+        reply: &Answer,
+        scope: &TemplateScope<'_>,
+    ) -> Result<Option<Body>, Option<Value>> {
+        let name = self
+            .tool
+            .map_or(&*self.exchange.request.method, |tool| &tool.name);
         if has_answers(self.catalog, name, reply, self.params) {
             return Err(Some(self.params["inputResponses"].clone()));
         }
@@ -178,7 +213,12 @@ impl Performance<'_> {
         let requests: serde_json::Map<String, Value> = reply
             .asks
             .iter()
-            .map(|ask| (ask.name.to_owned(), json!({"method": ask.method, "params": ask.params.fill(scope)})))
+            .map(|ask| {
+                (
+                    ask.name.to_owned(),
+                    json!({"method": ask.method, "params": ask.params.fill(scope)}),
+                )
+            })
             .collect();
         let mut result = json!({"resultType": "input_required", "inputRequests": requests, "requestState": state});
         result["_meta"] = self.catalog.server_meta();
@@ -186,7 +226,10 @@ impl Performance<'_> {
     }
 
     fn refused(&self, ask: &Ask) -> Body {
-        let text = format!("the client has not declared `{}`, which this answer asks for", ask.name);
+        let text = format!(
+            "the client has not declared `{}`, which this answer asks for",
+            ask.name
+        );
         let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
         Body::Raw(self.finish(result).to_string().into())
     }
@@ -208,29 +251,41 @@ impl Performance<'_> {
             AnswerBody::Unfit if self.tool.is_some() => {
                 let name = self.tool.map_or("", |tool| &tool.name);
                 let arguments = schema::shorten(&self.arguments.to_string());
-                self.refuse(format!("no arm of `{name}` fits {arguments}; add one with `default: true`"))
+                self.refuse(format!(
+                    "no arm of `{name}` fits {arguments}; add one with `default: true`"
+                ))
             }
             AnswerBody::Generic | AnswerBody::Unfit => generic(),
-            AnswerBody::Result { text: Some(text), .. } if !self.exchange.ticket.revision.is_stateless() => {
-                Ok(Body::Raw(text.clone()))
-            }
+            AnswerBody::Result {
+                text: Some(text), ..
+            } if !self.exchange.ticket.revision.is_stateless() => Ok(Body::Raw(text.clone())),
             AnswerBody::Result { template, .. } => {
                 let result = template.fill(&self.scope(count, answers));
                 if let Some(tool) = self.tool.filter(|_| template.as_fixed().is_none())
                     && let Some(reason) = behaviour::breaks(tool.output.as_ref(), &result)
                 {
-                    tracing::warn!(tool = &*tool.name, "the result breaks its output_schema: {reason}");
+                    tracing::warn!(
+                        tool = &*tool.name,
+                        "the result breaks its output_schema: {reason}"
+                    );
                 }
                 Ok(Body::Raw(self.finish(result).to_string().into()))
             }
-            AnswerBody::Error { code, message, data } => {
+            AnswerBody::Error {
+                code,
+                message,
+                data,
+            } => {
                 let scope = self.scope(count, answers);
                 let text = |template: &Template| match template.fill(&scope) {
                     Value::String(text) => text,
                     other => other.to_string(),
                 };
                 let data = data.as_ref().map(|data| data.fill(&scope));
-                Err(RpcError { data, ..RpcError::new(Code::Other(*code), text(message)) })
+                Err(RpcError {
+                    data,
+                    ..RpcError::new(Code::Other(*code), text(message))
+                })
             }
         }
     }
@@ -244,21 +299,28 @@ impl Performance<'_> {
         Err(RpcError::new(Code::InvalidParams, message))
     }
 
-    /// Adds what 2026-07-28 requires of a result, unless it says so itself or the manifest wants it as it stands.
+    /// Adds what 2026-07-28 requires of a result, unless it says so itself or the manifest wants it
+    /// as it stands.
     pub fn finish(&self, mut result: Value) -> Value {
         if self.exchange.ticket.revision.is_stateless()
             && !self.catalog.exact
             && let Some(members) = result.as_object_mut()
         {
-            members.entry("resultType").or_insert_with(|| "complete".into());
-            members.entry("_meta").or_insert_with(|| self.catalog.server_meta());
+            members
+                .entry("resultType")
+                .or_insert_with(|| "complete".into());
+            members
+                .entry("_meta")
+                .or_insert_with(|| self.catalog.server_meta());
         }
         result
     }
 
     /// A number from 0 to 1 that depends on the seed, the tool and the count alone.
     fn chance(&self, count: u64) -> f64 {
-        let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
+        let name = self
+            .tool
+            .map_or(&*self.exchange.request.method, |tool| &tool.name);
         splitmix(self.catalog.seed ^ hash(name).wrapping_add(count)) as f64 / u64::MAX as f64
     }
 
@@ -272,14 +334,25 @@ impl Performance<'_> {
         let request = json!({"id": id, "method": self.exchange.request.method});
         names.insert("request".to_owned(), request);
         names.insert("call".to_owned(), json!({"count": count}));
-        let name = self.tool.map_or(&*self.exchange.request.method, |tool| &tool.name);
+        let name = self
+            .tool
+            .map_or(&*self.exchange.request.method, |tool| &tool.name);
         let (arguments, params) = (Some(self.arguments), Some(self.params));
-        TemplateScope { arguments, params, names, seed: self.catalog.seed ^ hash(name).wrapping_add(count) }
+        TemplateScope {
+            arguments,
+            params,
+            names,
+            seed: self.catalog.seed ^ hash(name).wrapping_add(count),
+        }
     }
 
     fn wait(&self, time: Duration, cancel: Option<&CancelToken>) -> Woken {
         if time.is_zero() {
-            return if cancel.is_some_and(CancelToken::is_cancelled) { Woken::Cancelled } else { Woken::Time };
+            return if cancel.is_some_and(CancelToken::is_cancelled) {
+                Woken::Cancelled
+            } else {
+                Woken::Time
+            };
         }
         let until = Instant::now() + time;
         let over = &self.client.over;
@@ -299,6 +372,10 @@ impl Performance<'_> {
         }
         let cancel: Vec<&CancelToken> = cancel.into_iter().collect();
         wait(left, &cancel);
-        if cancel.iter().any(|cancel| cancel.is_cancelled()) { Woken::Cancelled } else { Woken::Time }
+        if cancel.iter().any(|cancel| cancel.is_cancelled()) {
+            Woken::Cancelled
+        } else {
+            Woken::Time
+        }
     }
 }

@@ -9,7 +9,9 @@ use super::cassette::{Cassette, CassetteEntry, CassetteRecorder, plain};
 use super::client::ClientState;
 use super::redact::Redactor;
 use super::sync::lock;
-use crate::protocol::{Body, Code, Id, Outcome, Request, Response, RpcError, SERVER_INFO_KEY, notification};
+use crate::protocol::{
+    Body, Code, Id, Outcome, Request, Response, RpcError, SERVER_INFO_KEY, notification,
+};
 use crate::server::{AdmittedRequest, Service, stateless_revisions};
 use crate::tools::Weight;
 
@@ -37,7 +39,8 @@ pub struct CassettePlayer {
     on_miss: CassetteMiss,
     /// What is looked up must be without the secrets that the cassette is without.
     redactor: Redactor,
-    /// What requests get that are not taken up yet, found when they arrived: threads may take them up in another order.
+    /// What requests get that are not taken up yet, found when they arrived: threads may take them
+    /// up in another order.
     found: Mutex<HashMap<Id, Option<Arc<CassetteEntry>>>>,
     client: ClientState,
 }
@@ -57,10 +60,14 @@ impl CassettePlayer {
         lock(&self.cassette).next(method, &self.redactor.redact(&plain(params)))
     }
 
-    /// Sends what the server sent before this answer. `None` when the client does not want the answer any more.
+    /// Sends what the server sent before this answer. `None` when the client does not want the
+    /// answer any more.
     fn prelude(&self, entry: &CassetteEntry, exchange: &AdmittedRequest<'_>) -> Option<()> {
         let ticket = exchange.ticket;
-        let token = ticket.progress_token.as_ref().and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
+        let token = ticket
+            .progress_token
+            .as_ref()
+            .and_then(|id| serde_json::from_str::<Value>(id.as_json()).ok());
         for message in &entry.before {
             let method = message["method"].as_str().unwrap_or_default();
             if message.get("answer").is_some() {
@@ -84,19 +91,30 @@ impl CassettePlayer {
     /// Whether the client has declared what a request of the server needs.
     fn may_ask(&self, method: &str) -> bool {
         let capability = method.split('/').next().unwrap_or_default();
-        capability == "ping" || self.client.capabilities(&Value::Null).get(capability).is_some()
+        capability == "ping"
+            || self
+                .client
+                .capabilities(&Value::Null)
+                .get(capability)
+                .is_some()
     }
 
     fn miss(&self, method: &str, params: &Value) -> Outcome {
         let upstream = match &self.on_miss {
             CassetteMiss::Fail => {
-                let message = format!("the cassette has no exchange for {method} with {}", plain(params));
+                let message = format!(
+                    "the cassette has no exchange for {method} with {}",
+                    plain(params)
+                );
                 return Err(RpcError::new(Code::Internal, message));
             }
             CassetteMiss::Ask(upstream) | CassetteMiss::Record(upstream, _) => upstream,
         };
         let reply = upstream.ask(method, &plain(params)).map_err(|reason| {
-            RpcError::new(Code::Internal, format!("the server behind the cassette has not answered: {reason}"))
+            RpcError::new(
+                Code::Internal,
+                format!("the server behind the cassette has not answered: {reason}"),
+            )
         })?;
         let entry = CassetteEntry {
             method: method.to_owned(),
@@ -133,7 +151,10 @@ impl CassettePlayer {
         let entry = self.find("server/discover", &Value::Null)?;
         let discovered = entry.result.as_ref()?;
         let unnamed = || json!({"name": "cassette", "version": env!("CARGO_PKG_VERSION")});
-        let info = discovered["_meta"].get(SERVER_INFO_KEY).cloned().unwrap_or_else(unnamed);
+        let info = discovered["_meta"]
+            .get(SERVER_INFO_KEY)
+            .cloned()
+            .unwrap_or_else(unnamed);
         // The revision is put in when it is agreed on.
         let mut result = json!({"protocolVersion": "", "capabilities": discovered["capabilities"], "serverInfo": info});
         if let Some(text) = discovered.get("instructions") {
@@ -145,7 +166,14 @@ impl CassettePlayer {
 
 fn made(method: &str, result: Value) -> Arc<CassetteEntry> {
     let (method, params) = (method.to_owned(), json!({}));
-    Arc::new(CassetteEntry { method, params, result: Some(result), error: None, before: Vec::new(), ms: 0.0 })
+    Arc::new(CassetteEntry {
+        method,
+        params,
+        result: Some(result),
+        error: None,
+        before: Vec::new(),
+        ms: 0.0,
+    })
 }
 
 /// Whether the result says for how long it may be kept (2026-07-28, `CacheableResult`).
@@ -170,18 +198,30 @@ fn outcome(entry: &CassetteEntry) -> Outcome {
                 error["message"].as_str().unwrap_or_default(),
             )
         }),
-        (result, None) => Ok(Body::Raw(result.as_ref().map_or_else(|| "{}".to_owned(), Value::to_string).into())),
+        (result, None) => Ok(Body::Raw(
+            result
+                .as_ref()
+                .map_or_else(|| "{}".to_owned(), Value::to_string)
+                .into(),
+        )),
     }
 }
 
 fn params(request: &Request<'_>) -> Value {
-    request.params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+    request
+        .params
+        .and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or_default()
 }
 
 impl Service for CassettePlayer {
     fn weight(&self, request: &Request<'_>) -> Weight {
         let found = self.find(&request.method, &params(request));
-        let waits = found.as_ref().map_or(!matches!(self.on_miss, CassetteMiss::Fail), |entry| entry.asks());
+        let waits = found
+            .as_ref()
+            .map_or(!matches!(self.on_miss, CassetteMiss::Fail), |entry| {
+                entry.asks()
+            });
         if let Some(id) = &request.id {
             lock(&self.found).insert(id.clone(), found);
         }
@@ -206,7 +246,9 @@ impl Service for CassettePlayer {
         }
         let Some(entry) = found else {
             return Some(match method {
-                "ping" | "logging/setLevel" if !revision.is_stateless() => Ok(Body::Raw("{}".into())),
+                "ping" | "logging/setLevel" if !revision.is_stateless() => {
+                    Ok(Body::Raw("{}".into()))
+                }
                 _ => self.miss(method, &params),
             });
         };
@@ -216,15 +258,23 @@ impl Service for CassettePlayer {
         }
         let mut entry = CassetteEntry::clone(&entry);
         if opens && let Some(result) = &mut entry.result {
-            result["protocolVersion"] = exchange.session.negotiate_with(exchange.request.params).as_str().into();
+            result["protocolVersion"] = exchange
+                .session
+                .negotiate_with(exchange.request.params)
+                .as_str()
+                .into();
         }
         if revision.is_stateless()
             && let Some(Value::Object(result)) = &mut entry.result
         {
-            result.entry("resultType").or_insert_with(|| "complete".into());
+            result
+                .entry("resultType")
+                .or_insert_with(|| "complete".into());
             if is_cacheable(method) {
                 result.entry("ttlMs").or_insert_with(|| 0.into());
-                result.entry("cacheScope").or_insert_with(|| "private".into());
+                result
+                    .entry("cacheScope")
+                    .or_insert_with(|| "private".into());
             }
         }
         Some(outcome(&entry))

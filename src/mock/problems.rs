@@ -57,13 +57,20 @@ impl SourceText {
     pub fn problem(&self, pointer: &str, message: impl Into<String>) -> FileProblem {
         let pointer = format!("{}{pointer}", self.root);
         let place = self.node.as_ref().map(|node| node.place(&pointer));
-        FileProblem { place, path: schema::dotted("", &pointer), message: message.into() }
+        FileProblem {
+            place,
+            path: schema::dotted("", &pointer),
+            message: message.into(),
+        }
     }
 
     /// Problems as the error of this file, which tells the first of them.
     pub fn error(&self, mut problems: Vec<FileProblem>) -> LoadError {
         problems.truncate(MAX_PROBLEMS);
-        LoadError { file: self.file.clone(), problems }
+        LoadError {
+            file: self.file.clone(),
+            problems,
+        }
     }
 }
 
@@ -78,7 +85,11 @@ pub struct ProblemList<'a> {
 impl<'a> ProblemList<'a> {
     /// None yet.
     pub fn new(source: &'a SourceText) -> Self {
-        Self { source, problems: Vec::new(), warnings: Vec::new() }
+        Self {
+            source,
+            problems: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// Notes a problem with the value at a pointer.
@@ -92,7 +103,10 @@ impl<'a> ProblemList<'a> {
     }
 }
 
-/// Names the known word that is nearest to one that is not known, as the end of a message; empty if none is near.
+/// Names the known word that is nearest to one that is not known, as the end of a message; empty if
+/// none is near.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
-    nearest::nearest(word, known).map(|known| format!("; the nearest one is `{known}`")).unwrap_or_default()
+    nearest::nearest(word, known)
+        .map(|known| format!("; the nearest one is `{known}`"))
+        .unwrap_or_default()
 }

@@ -27,8 +27,14 @@ impl Redactor {
 
     /// Takes out what a pattern matches. Fails when it cannot be used.
     pub fn add_pattern(&mut self, name: &str, pattern: &str) -> Result<(), String> {
-        let compiled = Pattern::new(pattern, Options { case_insensitive: false });
-        let compiled = compiled.map_err(|error| format!("the pattern of `{name}` cannot be used: {error}"))?;
+        let compiled = Pattern::new(
+            pattern,
+            Options {
+                case_insensitive: false,
+            },
+        );
+        let compiled =
+            compiled.map_err(|error| format!("the pattern of `{name}` cannot be used: {error}"))?;
         self.patterns.push((format!("[{name}]"), compiled));
         self.given.push((name.to_owned(), pattern.to_owned()));
         Ok(())
@@ -47,9 +53,12 @@ impl Redactor {
         match value {
             Value::String(text) => self.text(text).into(),
             Value::Array(items) => items.iter().map(|item| self.redact(item)).collect(),
-            Value::Object(members) => {
-                Value::Object(members.iter().map(|(key, value)| (self.text(key), self.redact(value))).collect())
-            }
+            Value::Object(members) => Value::Object(
+                members
+                    .iter()
+                    .map(|(key, value)| (self.text(key), self.redact(value)))
+                    .collect(),
+            ),
             other => other.clone(),
         }
     }
@@ -64,7 +73,8 @@ impl Redactor {
         for (name, pattern) in &self.patterns {
             let mut redacted = String::new();
             let mut from = 0;
-            // What cannot be searched to its end is taken out whole: a secret must not stay because of its surroundings.
+            // What cannot be searched to its end is taken out whole: a secret must not stay because
+            // of its surroundings.
             loop {
                 match pattern.find_at(&text, from) {
                     Ok(Some(found)) if !found.range().is_empty() => {
@@ -90,7 +100,14 @@ impl Redactor {
 
 /// Whether a variable with this name holds a secret, as far as its name tells.
 pub fn is_secret(name: &str) -> bool {
-    const WORDS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY"];
+    const WORDS: [&str; 6] = [
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "CREDENTIAL",
+        "API_KEY",
+    ];
     let name = name.to_ascii_uppercase();
     WORDS.iter().any(|word| name.contains(word)) || name.ends_with("_KEY")
 }
@@ -110,6 +127,13 @@ mod tests {
         let expected = json!({"[GH_TOKEN]": ["x [GH_TOKEN] y", "to [mail], [mail]"], "n": "abc"});
         assert_eq!(redactor.redact(&value), expected);
         assert!(redactor.add_pattern("bad", "(").is_err());
-        assert_eq!([is_secret("OPENAI_API_KEY"), is_secret("github_token"), is_secret("PATH")], [true, true, false]);
+        assert_eq!(
+            [
+                is_secret("OPENAI_API_KEY"),
+                is_secret("github_token"),
+                is_secret("PATH")
+            ],
+            [true, true, false]
+        );
     }
 }

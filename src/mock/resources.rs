@@ -75,7 +75,9 @@ impl ResourceFamily {
 
     /// What resources/read answers for a URI of the family.
     pub fn read(&self, uri: &str, mut scope: TemplateScope<'_>) -> Option<Value> {
-        scope.names.insert("uri".to_owned(), Value::Object(self.pattern.matches(uri)?));
+        scope
+            .names
+            .insert("uri".to_owned(), Value::Object(self.pattern.matches(uri)?));
         let mut content = Map::new();
         content.insert("uri".to_owned(), uri.into());
         put(&mut content, "mimeType", self.mime_type.as_ref());
@@ -94,7 +96,10 @@ impl ResourceFamily {
 fn entry(member: &str, named: &str, from: &manifest::Content) -> String {
     let mut entry = Map::new();
     entry.insert(member.to_owned(), named.into());
-    entry.insert("name".to_owned(), from.name.as_deref().unwrap_or(named).into());
+    entry.insert(
+        "name".to_owned(),
+        from.name.as_deref().unwrap_or(named).into(),
+    );
     put(&mut entry, "description", from.description.as_ref());
     put(&mut entry, "mimeType", from.mime_type.as_ref());
     entry.extend(from.extra.clone());
@@ -109,7 +114,8 @@ fn held(from: &manifest::Content) -> (&'static str, String) {
     }
 }
 
-/// A URI template of level 1 (RFC 6570): `{name}` stands for what has no `/`, `{+name}` for anything.
+/// A URI template of level 1 (RFC 6570): `{name}` stands for what has no `/`, `{+name}` for
+/// anything.
 #[derive(Debug)]
 pub struct UriPattern(Vec<UriPiece>);
 
@@ -130,12 +136,22 @@ impl UriPattern {
             if !before.is_empty() {
                 pieces.push(UriPiece::Literal(before.to_owned()));
             }
-            let (name, slashes) = name.strip_prefix('+').map_or((name, false), |name| (name, true));
-            let named = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let (name, slashes) = name
+                .strip_prefix('+')
+                .map_or((name, false), |name| (name, true));
+            let named = !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             if !named || matches!(pieces.last(), Some(UriPiece::Name { .. })) {
-                return Err(format!("`{text}`: braces hold one name, or + and a name, with text between two of them"));
+                return Err(format!(
+                    "`{text}`: braces hold one name, or + and a name, with text between two of them"
+                ));
             }
-            pieces.push(UriPiece::Name { name: name.to_owned(), slashes });
+            pieces.push(UriPiece::Name {
+                name: name.to_owned(),
+                slashes,
+            });
             rest = after;
         }
         if !rest.is_empty() {
@@ -183,12 +199,26 @@ mod tests {
 
     #[test]
     fn a_uri_belongs_to_a_family_or_not() {
-        let matched = |pattern: &str, uri: &str| UriPattern::new(pattern).unwrap().matches(uri).map(Value::Object);
-        assert_eq!(matched("test://t/{id}/data", "test://t/5/data"), Some(json!({"id": "5"})));
+        let matched = |pattern: &str, uri: &str| {
+            UriPattern::new(pattern)
+                .unwrap()
+                .matches(uri)
+                .map(Value::Object)
+        };
+        assert_eq!(
+            matched("test://t/{id}/data", "test://t/5/data"),
+            Some(json!({"id": "5"}))
+        );
         assert_eq!(matched("test://t/{id}/data", "test://t//data"), None);
         assert_eq!(matched("test://t/{id}/data", "test://t/5/6/data"), None);
-        assert_eq!(matched("f:///{+path}", "f:///a/b"), Some(json!({"path": "a/b"})));
-        assert_eq!(matched("a/{x}-{y}.j", "a/1-2.j.j"), Some(json!({"x": "1", "y": "2.j"})));
+        assert_eq!(
+            matched("f:///{+path}", "f:///a/b"),
+            Some(json!({"path": "a/b"}))
+        );
+        assert_eq!(
+            matched("a/{x}-{y}.j", "a/1-2.j.j"),
+            Some(json!({"x": "1", "y": "2.j"}))
+        );
         for wrong in ["{", "{}", "{a}{b}", "{a,b}", "{?q}"] {
             assert!(UriPattern::new(wrong).is_err(), "{wrong}");
         }

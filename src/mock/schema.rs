@@ -1,10 +1,12 @@
-//! The JSON schemas of manifests, and a manifest's own schemas: what is checked, and in which words it is said.
+//! The JSON schemas of manifests, and a manifest's own schemas: what is checked, and in which words
+//! it is said.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::{Fault, Kind};
 
-/// The schema of a manifest, for editors and for the check at start. Derived from its type, which a test compares.
+/// The schema of a manifest, for editors and for the check at start. Derived from its type, which a
+/// test compares.
 pub const MANIFEST_SCHEMA: &str = include_str!("../../completions/mock.schema.json");
 
 /// The same of a file of expectations.
@@ -16,8 +18,14 @@ pub fn describe(fault: &Fault<'_>, root: &str) -> String {
     let got = shorten(&fault.value.to_string());
     match &fault.kind {
         Kind::Required(property) => format!("`{path}` lacks `{property}`"),
-        Kind::Type(kinds) => format!("`{path}` is {got}; it must be of type {}", kinds.join(" or ")),
-        Kind::Unexpected(names) => format!("`{path}` has `{}`, which it must not have", names.join("`, `")),
+        Kind::Type(kinds) => format!(
+            "`{path}` is {got}; it must be of type {}",
+            kinds.join(" or ")
+        ),
+        Kind::Unexpected(names) => format!(
+            "`{path}` has `{}`, which it must not have",
+            names.join("`, `")
+        ),
         Kind::Enum(options) => format!("`{path}` is {got}; it must be one of {options}"),
         Kind::Const(value) => format!("`{path}` is {got}; it must be {value}"),
         Kind::Pattern(pattern) => format!("`{path}` is {got}; it must match {pattern}"),
@@ -53,16 +61,24 @@ pub fn shorten(text: &str) -> String {
 pub fn of_match(pattern: &Value) -> Value {
     match pattern {
         Value::Object(members) => {
-            let only = if members.len() == 1 { members.iter().next() } else { None };
+            let only = if members.len() == 1 {
+                members.iter().next()
+            } else {
+                None
+            };
             match only.map(|(key, value)| (key.as_str(), value)) {
-                Some(("regex", Value::String(regex))) => json!({"type": "string", "pattern": regex}),
+                Some(("regex", Value::String(regex))) => {
+                    json!({"type": "string", "pattern": regex})
+                }
                 Some(("type", Value::String(kind))) => json!({"type": kind}),
                 Some(("schema", schema)) => schema.clone(),
                 Some(("equals", value)) => json!({"const": value}),
                 _ => {
                     let required: Vec<&String> = members.keys().collect();
-                    let properties: Map<String, Value> =
-                        members.iter().map(|(key, value)| (key.clone(), of_match(value))).collect();
+                    let properties: Map<String, Value> = members
+                        .iter()
+                        .map(|(key, value)| (key.clone(), of_match(value)))
+                        .collect();
                     json!({"type": "object", "required": required, "properties": properties})
                 }
             }

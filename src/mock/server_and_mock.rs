@@ -17,7 +17,8 @@ pub struct ServerAndMock {
 }
 
 impl ServerAndMock {
-    /// Joins the two. Fails, naming it, when a tool of the manifest is called like one of the server.
+    /// Joins the two. Fails, naming it, when a tool of the manifest is called like one of the
+    /// server.
     pub fn new(server: Arc<Server>, mock: Arc<Mock>) -> Result<Self, String> {
         mock.reserve(server.names().map(str::to_owned))?;
         Ok(Self { server, mock })
@@ -38,7 +39,11 @@ impl ServerAndMock {
 
 impl Service for ServerAndMock {
     fn weight(&self, request: &Request<'_>) -> Weight {
-        if self.is_mocked(request) { self.mock.weight(request) } else { self.server.weight(request) }
+        if self.is_mocked(request) {
+            self.mock.weight(request)
+        } else {
+            self.server.weight(request)
+        }
     }
 
     fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
@@ -49,7 +54,9 @@ impl Service for ServerAndMock {
         let changing = self.mock.reloads;
         let both: &dyn Fn(&mut Value, Value) = match &*exchange.request.method {
             "tools/list" => &|ours: &mut Value, theirs: Value| {
-                if let (Some(ours), Value::Array(theirs)) = (ours["tools"].as_array_mut(), theirs["tools"].clone()) {
+                if let (Some(ours), Value::Array(theirs)) =
+                    (ours["tools"].as_array_mut(), theirs["tools"].clone())
+                {
                     ours.extend(theirs);
                 }
             },
@@ -66,10 +73,14 @@ impl Service for ServerAndMock {
             },
             _ => return Some(outcome),
         };
-        let (Ok(Body::Raw(ours)), Some(Ok(Body::Raw(theirs)))) = (&outcome, self.mock.serve(exchange)) else {
+        let (Ok(Body::Raw(ours)), Some(Ok(Body::Raw(theirs)))) =
+            (&outcome, self.mock.serve(exchange))
+        else {
             return Some(outcome);
         };
-        let (Ok(mut ours), Ok(theirs)) = (serde_json::from_str(ours), serde_json::from_str(&theirs)) else {
+        let (Ok(mut ours), Ok(theirs)) =
+            (serde_json::from_str(ours), serde_json::from_str(&theirs))
+        else {
             return Some(outcome);
         };
         both(&mut ours, theirs);

@@ -38,7 +38,12 @@ pub struct Mock {
 
 impl Mock {
     /// A mock that serves this catalog. With `reloads` clients are told that lists may change.
-    pub fn new(catalog: Catalog, fault: Option<MockFault>, errors: ErrorStyle, reloads: bool) -> Arc<Self> {
+    pub fn new(
+        catalog: Catalog,
+        fault: Option<MockFault>,
+        errors: ErrorStyle,
+        reloads: bool,
+    ) -> Arc<Self> {
         let client = Arc::<ClientState>::default();
         Arc::new(Self {
             catalog: RwLock::new(Arc::new(catalog)),
@@ -66,15 +71,16 @@ impl Mock {
         }
     }
 
-    /// Keeps these names for somebody else, now and after every change. Fails, naming it, when a tool has one of them.
+    /// Keeps these names for somebody else, now and after every change. Fails, naming it, when a
+    /// tool has one of them.
     pub fn reserve(&self, names: impl Iterator<Item = String>) -> Result<(), String> {
         let names = self.reserved.get_or_init(|| names.collect());
         // A change that comes in between finds them.
         self.catalog().avoids(names)
     }
 
-    /// Serves another state of the manifest's file, and tells the client. Fails when a tool has a name that is kept for
-    /// somebody else; then all stays as it was.
+    /// Serves another state of the manifest's file, and tells the client. Fails when a tool has a
+    /// name that is kept for somebody else; then all stays as it was.
     pub fn reload(&self, catalog: Catalog) -> Result<(), String> {
         if let Some(names) = self.reserved.get() {
             catalog.avoids(names)?;
@@ -83,10 +89,19 @@ impl Mock {
         // A client cannot see why a tool answers differently, so it is told in any case.
         let mut changes = vec!["tools"];
         let resources = |catalog: &Catalog| -> Vec<String> {
-            catalog.resources.iter().map(|resource| resource.entry.clone()).collect()
+            catalog
+                .resources
+                .iter()
+                .map(|resource| resource.entry.clone())
+                .collect()
         };
-        let prompts =
-            |catalog: &Catalog| -> Vec<String> { catalog.prompts.iter().map(|prompt| prompt.entry.clone()).collect() };
+        let prompts = |catalog: &Catalog| -> Vec<String> {
+            catalog
+                .prompts
+                .iter()
+                .map(|prompt| prompt.entry.clone())
+                .collect()
+        };
         if resources(&old) != resources(&catalog) {
             changes.push("resources");
         }
@@ -113,10 +128,23 @@ impl Mock {
         arguments: &'a Value,
     ) -> Performance<'a> {
         let (client, catalog) = (&*self.client, &*turn.catalog);
-        Performance { client, errors: self.errors, catalog, exchange, params, arguments, tool: None }
+        Performance {
+            client,
+            errors: self.errors,
+            catalog,
+            exchange,
+            params,
+            arguments,
+            tool: None,
+        }
     }
 
-    fn call(&self, turn: &RequestTurn, exchange: &AdmittedRequest<'_>, params: &Value) -> Option<Outcome> {
+    fn call(
+        &self,
+        turn: &RequestTurn,
+        exchange: &AdmittedRequest<'_>,
+        params: &Value,
+    ) -> Option<Outcome> {
         let catalog = &*turn.catalog;
         let fault = turn.fault(self.fault);
         let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
@@ -136,12 +164,23 @@ impl Mock {
         // What was decided when the call came was valid then.
         let choice = match turn.of_tool {
             Some(choice) => Some(choice),
-            None => match tool.input.as_ref().and_then(|input| input.faults(arguments, 1).pop()) {
-                Some(fault) => return Some(performance(arguments).refuse(schema::describe(&fault, "arguments"))),
+            None => match tool
+                .input
+                .as_ref()
+                .and_then(|input| input.faults(arguments, 1).pop())
+            {
+                Some(fault) => {
+                    return Some(
+                        performance(arguments).refuse(schema::describe(&fault, "arguments")),
+                    );
+                }
                 None => tool.behaviour.pick(arguments, |_| false),
             },
         };
-        let performance = Performance { tool: Some(tool), ..performance(arguments) };
+        let performance = Performance {
+            tool: Some(tool),
+            ..performance(arguments)
+        };
         let generic = || {
             let result = json!({"content": [{"type": "text", "text": format!("mock {name}")}]});
             Ok(Body::Raw(performance.finish(result).to_string().into()))
@@ -149,13 +188,22 @@ impl Mock {
         let picked = choice.and_then(|choice| tool.behaviour.reply(choice));
         let outcome = performance.run(picked, fault, generic);
         let answered = self.answered.fetch_add(1, Relaxed) + 1;
-        if catalog.later.as_ref().is_some_and(|later| later.after_calls == Some(answered)) {
+        if catalog
+            .later
+            .as_ref()
+            .is_some_and(|later| later.after_calls == Some(answered))
+        {
             self.rotate();
         }
         outcome
     }
 
-    fn dispatch(&self, turn: &RequestTurn, exchange: &AdmittedRequest<'_>, params: &Value) -> Option<Outcome> {
+    fn dispatch(
+        &self,
+        turn: &RequestTurn,
+        exchange: &AdmittedRequest<'_>,
+        params: &Value,
+    ) -> Option<Outcome> {
         let catalog = &*turn.catalog;
         let revision = exchange.ticket.revision;
         let handshake = !revision.is_stateless();
@@ -178,8 +226,7 @@ impl Mock {
             }
             "server/discover" if !handshake => {
                 let supported: Vec<&str> = stateless_revisions().collect();
-                let mut result =
-                    json!({"supportedVersions": supported, "capabilities": catalog.capabilities(self.reloads)});
+                let mut result = json!({"supportedVersions": supported, "capabilities": catalog.capabilities(self.reloads)});
                 if let Some(text) = &catalog.instructions {
                     result["instructions"] = text.clone().into();
                 }
@@ -189,7 +236,9 @@ impl Mock {
                 Code::InvalidParams,
                 "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
             )),
-            "logging/setLevel" if handshake && catalog.capabilities(false).get("logging").is_some() => {
+            "logging/setLevel"
+                if handshake && catalog.capabilities(false).get("logging").is_some() =>
+            {
                 exchange.session.set_level(exchange.request.params)
             }
             "resources/subscribe" if handshake && catalog.has_updates() => {
@@ -200,31 +249,45 @@ impl Mock {
                 Ok(Body::Raw("{}".into()))
             }
             "subscriptions/listen"
-                if !handshake && (self.reloads || catalog.later.is_some() || catalog.has_updates()) =>
+                if !handshake
+                    && (self.reloads || catalog.later.is_some() || catalog.has_updates()) =>
             {
                 return self.subscriptions.listen(&self.catalog(), exchange, params);
             }
-            method => {
-                lists::answer(&self.performance(turn, exchange, params, &json!({})), method).unwrap_or_else(|| {
-                    Err(RpcError::new(
-                        Code::MethodNotFound,
-                        format!("no method `{}` on revision {revision}", shortened(method)),
-                    ))
-                })
-            }
+            method => lists::answer(
+                &self.performance(turn, exchange, params, &json!({})),
+                method,
+            )
+            .unwrap_or_else(|| {
+                Err(RpcError::new(
+                    Code::MethodNotFound,
+                    format!("no method `{}` on revision {revision}", shortened(method)),
+                ))
+            }),
         })
     }
 }
 
 impl Service for Mock {
     fn weight(&self, request: &Request<'_>) -> Weight {
-        if self.turns.give(request, &self.catalog(), self.fault) { Weight::Waits } else { Weight::Light }
+        if self.turns.give(request, &self.catalog(), self.fault) {
+            Weight::Waits
+        } else {
+            Weight::Light
+        }
     }
 
     fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
-        let turn = self.turns.take(&exchange.ticket.id).unwrap_or_else(|| RequestTurn::late(self.catalog()));
+        let turn = self
+            .turns
+            .take(&exchange.ticket.id)
+            .unwrap_or_else(|| RequestTurn::late(self.catalog()));
         let catalog = &*turn.catalog;
-        let params: Value = match exchange.request.params.map(|raw| serde_json::from_str(raw.get())) {
+        let params: Value = match exchange
+            .request
+            .params
+            .map(|raw| serde_json::from_str(raw.get()))
+        {
             Some(Err(error)) => {
                 return Some(Err(RpcError::new(
                     Code::InvalidParams,
@@ -240,8 +303,14 @@ impl Service for Mock {
         let performance = self.performance(&turn, exchange, &params, &params);
         let silent = Err(RpcError::new(Code::Internal, "the method has no answer"));
         let generic = || self.dispatch(&turn, exchange, &params).unwrap_or(silent);
-        let choice = turn.of_method.or_else(|| behaviour.pick(&params, |_| false));
-        performance.run(choice.and_then(|choice| behaviour.reply(choice)), MockFault::None, generic)
+        let choice = turn
+            .of_method
+            .or_else(|| behaviour.pick(&params, |_| false));
+        performance.run(
+            choice.and_then(|choice| behaviour.reply(choice)),
+            MockFault::None,
+            generic,
+        )
     }
 
     fn notified(&self, request: &Request<'_>) {

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::sync::lock;
 
-/// Writes a line at a time. After a line that could not be written whole nothing more is: half a line is then the last
-/// one, which readers know how to leave out.
+/// Writes a line at a time. After a line that could not be written whole nothing more is: half a
+/// line is then the last one, which readers know how to leave out.
 pub struct Sink {
     /// What it is, as an error names it.
     what: &'static str,
@@ -18,12 +18,17 @@ pub struct Sink {
 impl Sink {
     /// A sink on `out`, which should not buffer.
     pub fn new(what: &'static str, out: Box<dyn Write + Send>) -> Self {
-        Self { what, out: Mutex::new(Some(out)) }
+        Self {
+            what,
+            out: Mutex::new(Some(out)),
+        }
     }
 
     /// Writes a line. The first failure is logged.
     pub fn write(&self, line: &impl Serialize) {
-        let Ok(mut line) = serde_json::to_vec(line) else { return };
+        let Ok(mut line) = serde_json::to_vec(line) else {
+            return;
+        };
         line.push(b'\n');
         let mut out = lock(&self.out);
         if let Some(Err(error)) = out.as_mut().map(|out| out.write_all(&line)) {
@@ -67,6 +72,9 @@ mod tests {
         for line in ["abc", "defgh", "i"] {
             sink.write(&line);
         }
-        assert_eq!(String::from_utf8(disk.0.lock().unwrap().clone()).unwrap(), "\"abc\"\n\"def");
+        assert_eq!(
+            String::from_utf8(disk.0.lock().unwrap().clone()).unwrap(),
+            "\"abc\"\n\"def"
+        );
     }
 }

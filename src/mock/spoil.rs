@@ -8,7 +8,8 @@ use crate::limits::SLOWLORIS_PAUSE_MS;
 use crate::protocol::{Body, Id, Outcome, render};
 use crate::server::AdmittedRequest;
 
-/// What is sent instead of `outcome`; `None` when all was sent here. `pause` waits, and says whether to go on.
+/// What is sent instead of `outcome`; `None` when all was sent here. `pause` waits, and says
+/// whether to go on.
 pub fn spoil(
     fault: MockFault,
     exchange: &AdmittedRequest<'_>,

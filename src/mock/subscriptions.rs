@@ -15,7 +15,8 @@ use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Body, Code, Outcome, RpcError, notification};
 use crate::server::{AdmittedRequest, Outbox};
 
-/// Key that ties a notification to the request that asked for it (2026-07-28, basic/patterns/subscriptions).
+/// Key that ties a notification to the request that asked for it (2026-07-28,
+/// basic/patterns/subscriptions).
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// What clients of both kinds have asked for.
@@ -33,7 +34,10 @@ pub struct Subscriptions {
 
 impl Subscriptions {
     pub fn of(client: Arc<ClientState>) -> Arc<Self> {
-        Arc::new(Self { client, ..Self::default() })
+        Arc::new(Self {
+            client,
+            ..Self::default()
+        })
     }
 
     /// The way to the client is there.
@@ -45,24 +49,40 @@ impl Subscriptions {
     pub fn announce_list(&self, kind: &str) {
         let method = format!("notifications/{kind}/list_changed");
         let wish = format!("{kind}ListChanged");
-        self.announce(&method, &json!({}), self.client.is_open(), &|wishes| wishes[&wish] == true);
+        self.announce(&method, &json!({}), self.client.is_open(), &|wishes| {
+            wishes[&wish] == true
+        });
     }
 
     fn announce_update(&self, uri: &str) {
         let subscribed = lock(&self.uris).contains(uri);
         let wanted = |wishes: &Value| {
-            wishes["resourceSubscriptions"].as_array().into_iter().flatten().any(|wanted| wanted == uri)
+            wishes["resourceSubscriptions"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|wanted| wanted == uri)
         };
-        self.announce("notifications/resources/updated", &json!({"uri": uri}), subscribed, &wanted);
+        self.announce(
+            "notifications/resources/updated",
+            &json!({"uri": uri}),
+            subscribed,
+            &wanted,
+        );
     }
 
     fn announce(&self, method: &str, params: &Value, plain: bool, wanted: &dyn Fn(&Value) -> bool) {
-        let Some(outbox) = lock(&self.outbox).clone() else { return };
+        let Some(outbox) = lock(&self.outbox).clone() else {
+            return;
+        };
         if plain {
             outbox.send(&notification(method, params));
         }
-        let ids: Vec<Value> =
-            lock(&self.listeners).iter().filter(|(_, wishes)| wanted(wishes)).map(|(id, _)| id.clone()).collect();
+        let ids: Vec<Value> = lock(&self.listeners)
+            .iter()
+            .filter(|(_, wishes)| wanted(wishes))
+            .map(|(id, _)| id.clone())
+            .collect();
         for id in ids {
             let mut params = params.clone();
             params["_meta"] = json!({ SUBSCRIPTION_KEY: id });
@@ -85,7 +105,8 @@ impl Subscriptions {
         lock(&self.uris).remove(params["uri"].as_str().unwrap_or_default());
     }
 
-    /// subscriptions/listen: a request that is open for as long as its client wants to hear something.
+    /// subscriptions/listen: a request that is open for as long as its client wants to hear
+    /// something.
     pub fn listen(
         self: &Arc<Self>,
         catalog: &Catalog,
@@ -95,12 +116,23 @@ impl Subscriptions {
         let id: Value = serde_json::from_str(exchange.ticket.id.as_json()).unwrap_or_default();
         let wishes = params["notifications"].clone();
         let acknowledged = json!({"notifications": wishes, "_meta": { SUBSCRIPTION_KEY: id }});
-        exchange.outbox.send(&notification("notifications/subscriptions/acknowledged", &acknowledged));
+        exchange.outbox.send(&notification(
+            "notifications/subscriptions/acknowledged",
+            &acknowledged,
+        ));
         lock(&self.listeners).push((id.clone(), wishes.clone()));
-        for uri in wishes["resourceSubscriptions"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        for uri in wishes["resourceSubscriptions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+        {
             self.begin_updates(catalog, uri);
         }
-        wait(Duration::from_millis(MAX_MOCK_HANG_MS), &[&exchange.ticket.cancel, &self.client.over]);
+        wait(
+            Duration::from_millis(MAX_MOCK_HANG_MS),
+            &[&exchange.ticket.cancel, &self.client.over],
+        );
         lock(&self.listeners).retain(|(known, _)| *known != id);
         if exchange.ticket.cancel.is_cancelled() {
             return None;
@@ -111,23 +143,31 @@ impl Subscriptions {
 
     /// Lets a resource change in the course of time, once.
     fn begin_updates(self: &Arc<Self>, catalog: &Catalog, uri: &str) {
-        let Some(resource) = catalog.resources.iter().find(|resource| resource.uri == uri) else { return };
+        let Some(resource) = catalog
+            .resources
+            .iter()
+            .find(|resource| resource.uri == uri)
+        else {
+            return;
+        };
         if resource.updates.is_empty() || !lock(&self.begun).insert(uri.to_owned()) {
             return;
         }
         let resource = resource.clone();
         let own = Arc::clone(self);
         let over: CancelToken = self.client.over.clone();
-        let spawned = thread::Builder::new().name("updates".to_owned()).spawn(move || {
-            for update in &resource.updates {
-                wait(Duration::from_millis(update.after_ms), &[&over]);
-                if over.is_cancelled() {
-                    return;
+        let spawned = thread::Builder::new()
+            .name("updates".to_owned())
+            .spawn(move || {
+                for update in &resource.updates {
+                    wait(Duration::from_millis(update.after_ms), &[&over]);
+                    if over.is_cancelled() {
+                        return;
+                    }
+                    resource.update(&update.text);
+                    own.announce_update(&resource.uri);
                 }
-                resource.update(&update.text);
-                own.announce_update(&resource.uri);
-            }
-        });
+            });
         if let Err(error) = spawned {
             tracing::warn!("no thread for the updates of `{uri}`: {error}");
         }

@@ -18,11 +18,16 @@ pub fn wait(time: Duration, events: &[&CancelToken]) {
     while !events.iter().any(|event| event.is_cancelled()) {
         let left = until.saturating_duration_since(Instant::now());
         let fds: Result<Vec<_>, _> = events.iter().map(|event| event.wake_fd()).collect();
-        let (Ok(fds), Ok(timeout)) = (fds, Timespec::try_from(left)) else { return };
+        let (Ok(fds), Ok(timeout)) = (fds, Timespec::try_from(left)) else {
+            return;
+        };
         if left.is_zero() {
             return;
         }
-        let mut fds: Vec<PollFd<'_>> = fds.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let mut fds: Vec<PollFd<'_>> = fds
+            .into_iter()
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .collect();
         // A signal in between is no event.
         let _ = poll(&mut fds, Some(&timeout));
     }

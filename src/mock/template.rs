@@ -1,7 +1,8 @@
 //! Values with places to fill in: `${args.city}` in any string of an answer.
 //!
-//! A string that is one place and nothing else takes the value with its type; within other text the value is text. A
-//! place that stands for nothing is left as it was written, where its author sees it; `$${` is a plain `${`.
+//! A string that is one place and nothing else takes the value with its type; within other text the
+//! value is text. A place that stands for nothing is left as it was written, where its author sees
+//! it; `$${` is a plain `${`.
 
 use serde_json::{Map, Value};
 
@@ -27,7 +28,8 @@ impl TemplateScope<'_> {
             [root, kind] if root == "faker" => faker::value(kind, self.seed),
             [root, count, text @ ..] if root == "repeat" => {
                 let (count, text) = (count.parse::<usize>().ok()?, text.join("."));
-                (count.checked_mul(text.len())? <= MAX_MOCK_REPEAT_BYTES).then(|| text.repeat(count).into())
+                (count.checked_mul(text.len())? <= MAX_MOCK_REPEAT_BYTES)
+                    .then(|| text.repeat(count).into())
             }
             [root, rest @ ..] => {
                 let (mut value, steps) = match (root.as_str(), rest) {
@@ -86,12 +88,16 @@ impl Template {
                 }
             }
             Value::Object(members) => {
-                let members: Vec<(String, Self)> =
-                    members.iter().map(|(key, value)| (key.clone(), Self::new(value))).collect();
+                let members: Vec<(String, Self)> = members
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Self::new(value)))
+                    .collect();
                 match fixed(members.iter().map(|(_, member)| member)) {
                     Some(values) => {
                         let keys = members.iter().map(|(key, _)| key.clone());
-                        Self::Fixed(Value::Object(keys.zip(values.into_iter().cloned()).collect()))
+                        Self::Fixed(Value::Object(
+                            keys.zip(values.into_iter().cloned()).collect(),
+                        ))
                     }
                     None => Self::Object(members),
                 }
@@ -125,13 +131,18 @@ impl Template {
         match self {
             Self::Fixed(value) => value.clone(),
             Self::Text(parts) => match parts.as_slice() {
-                [TemplatePart::Place(path, written)] => scope.find(path).unwrap_or_else(|| written.clone().into()),
+                [TemplatePart::Place(path, written)] => {
+                    scope.find(path).unwrap_or_else(|| written.clone().into())
+                }
                 parts => Value::String(parts.iter().map(|part| part.text(scope)).collect()),
             },
             Self::Array(items) => items.iter().map(|item| item.fill(scope)).collect(),
-            Self::Object(members) => {
-                Value::Object(members.iter().map(|(key, member)| (key.clone(), member.fill(scope))).collect())
-            }
+            Self::Object(members) => Value::Object(
+                members
+                    .iter()
+                    .map(|(key, member)| (key.clone(), member.fill(scope)))
+                    .collect(),
+            ),
         }
     }
 }
@@ -164,13 +175,18 @@ fn parts(text: &str) -> Vec<TemplatePart> {
             rest = &rest[at + 2..];
             continue;
         }
-        let Some(length) = rest[at..].find('}') else { break };
+        let Some(length) = rest[at..].find('}') else {
+            break;
+        };
         literal.push_str(&rest[..at]);
         if !literal.is_empty() {
             parts.push(TemplatePart::Literal(std::mem::take(&mut literal)));
         }
         let written = &rest[at..=at + length];
-        parts.push(TemplatePart::Place(path(&written[2..length]), written.to_owned()));
+        parts.push(TemplatePart::Place(
+            path(&written[2..length]),
+            written.to_owned(),
+        ));
         rest = &rest[at + length + 1..];
     }
     literal.push_str(rest);
@@ -211,10 +227,18 @@ mod tests {
         let arguments = json!({"n": 5, "s": "x", "l": [{"a": true}], "o": {"k": null}});
         let names = json!({"request": {"id": "7"}});
         let names = names.as_object().unwrap().clone();
-        let scope = TemplateScope { arguments: Some(&arguments), params: None, names, seed: 1 };
+        let scope = TemplateScope {
+            arguments: Some(&arguments),
+            params: None,
+            names,
+            seed: 1,
+        };
         let cases = [
             (json!("${args.n}"), json!(5)),
-            (json!("n=${args.n} s=${args.s} l=${args.l}"), json!("n=5 s=x l=[{\"a\":true}]")),
+            (
+                json!("n=${args.n} s=${args.s} l=${args.l}"),
+                json!("n=5 s=x l=[{\"a\":true}]"),
+            ),
             (json!("${args.l[0].a}"), json!(true)),
             (json!("${args.l.0.a}!"), json!("true!")),
             (json!("${args.o.k}"), json!(null)),
@@ -222,11 +246,22 @@ mod tests {
             (json!("${args.none} ${x} ${"), json!("${args.none} ${x} ${")),
             (json!("$${args.n} costs $5"), json!("${args.n} costs $5")),
             (json!("${repeat.3.ab}"), json!("ababab")),
-            (json!({"a": [1, "${args.s}"], "b": {}}), json!({"a": [1, "x"], "b": {}})),
+            (
+                json!({"a": [1, "${args.s}"], "b": {}}),
+                json!({"a": [1, "x"], "b": {}}),
+            ),
         ];
         for (template, expected) in cases {
-            assert_eq!(Template::new(&template).fill(&scope), expected, "{template}");
+            assert_eq!(
+                Template::new(&template).fill(&scope),
+                expected,
+                "{template}"
+            );
         }
-        assert!(Template::new(&json!({"a": ["x", {"b": 1}]})).as_fixed().is_some());
+        assert!(
+            Template::new(&json!({"a": ["x", {"b": 1}]}))
+                .as_fixed()
+                .is_some()
+        );
     }
 }

@@ -37,16 +37,33 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Gives a request its turn, and says whether its answer takes time. `fault` is that of the command line.
-    pub fn give(&self, request: &Request<'_>, catalog: &Arc<Catalog>, fault: Option<MockFault>) -> bool {
+    /// Gives a request its turn, and says whether its answer takes time. `fault` is that of the
+    /// command line.
+    pub fn give(
+        &self,
+        request: &Request<'_>,
+        catalog: &Arc<Catalog>,
+        fault: Option<MockFault>,
+    ) -> bool {
         let is_call = request.method == "tools/call";
         let method = catalog.methods.get(&*request.method);
         if !is_call && method.is_none() {
             return request.method == "subscriptions/listen";
         }
-        let number = if is_call { self.calls.fetch_add(1, Relaxed) + 1 } else { 0 };
-        let mut turn = RequestTurn { number, ..RequestTurn::late(Arc::clone(catalog)) };
-        let fault = if is_call { turn.fault(fault) } else { MockFault::None };
+        let number = if is_call {
+            self.calls.fetch_add(1, Relaxed) + 1
+        } else {
+            0
+        };
+        let mut turn = RequestTurn {
+            number,
+            ..RequestTurn::late(Arc::clone(catalog))
+        };
+        let fault = if is_call {
+            turn.fault(fault)
+        } else {
+            MockFault::None
+        };
         let tool = called(request).and_then(|name| catalog.tool(&name));
         let behaviours = method.into_iter().chain(tool.map(|tool| &tool.behaviour));
         if behaviours.clone().any(Answers::counts) {
@@ -67,10 +84,16 @@ impl Turns {
 impl RequestTurn {
     /// What a request gets that was given no turn.
     pub fn late(catalog: Arc<Catalog>) -> Self {
-        Self { number: 0, catalog, of_method: None, of_tool: None }
+        Self {
+            number: 0,
+            catalog,
+            of_method: None,
+            of_tool: None,
+        }
     }
 
-    /// What goes wrong with this call, whatever is called. `fault` is that of the command line, which counts first.
+    /// What goes wrong with this call, whatever is called. `fault` is that of the command line,
+    /// which counts first.
     pub fn fault(&self, fault: Option<MockFault>) -> MockFault {
         match fault.or(self.catalog.fault).unwrap_or_default() {
             MockFault::RecoverAfter(calls) if self.number <= calls => MockFault::Hang,
@@ -80,7 +103,9 @@ impl RequestTurn {
     }
 
     fn decide(&mut self, request: &Request<'_>, fault: MockFault, tool: Option<&Arc<CatalogTool>>) {
-        let params = request.params.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+        let params = request
+            .params
+            .and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         let params = params.unwrap_or_else(|| json!({}));
         let stateless = Meta::of(request.params).is_ok_and(|meta| meta.protocol_version.is_some());
         let asks = |name: &str, reply: &Answer| {
@@ -93,11 +118,19 @@ impl RequestTurn {
                 return;
             }
         }
-        let Some(tool) = tool.filter(|_| !fault.is_deaf()) else { return };
+        let Some(tool) = tool.filter(|_| !fault.is_deaf()) else {
+            return;
+        };
         let none = json!({});
         let arguments = arguments(&params, &none);
-        if tool.input.as_ref().is_none_or(|input| input.is_valid(arguments)) {
-            self.of_tool = tool.behaviour.pick(arguments, |reply| asks(&tool.name, reply));
+        if tool
+            .input
+            .as_ref()
+            .is_none_or(|input| input.is_valid(arguments))
+        {
+            self.of_tool = tool
+                .behaviour
+                .pick(arguments, |reply| asks(&tool.name, reply));
         }
     }
 }
@@ -110,7 +143,9 @@ pub fn called<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
         name: Cow<'a, str>,
     }
     let raw = request.params.filter(|_| request.method == "tools/call")?;
-    serde_json::from_str::<Params<'a>>(raw.get()).ok().map(|params| params.name)
+    serde_json::from_str::<Params<'a>>(raw.get())
+        .ok()
+        .map(|params| params.name)
 }
 
 /// The arguments of a call; none are an empty object.
@@ -130,5 +165,8 @@ pub fn request_state(catalog: &Catalog, name: &str) -> String {
 pub fn has_answers(catalog: &Catalog, name: &str, reply: &Answer, params: &Value) -> bool {
     let state = params.get("requestState");
     state.is_none_or(|sent| *sent == request_state(catalog, name))
-        && reply.asks.iter().all(|ask| params["inputResponses"].get(ask.name).is_some())
+        && reply
+            .asks
+            .iter()
+            .all(|ask| params["inputResponses"].get(ask.name).is_some())
 }

@@ -48,7 +48,8 @@ enum NodeKind {
 }
 
 impl YamlNode {
-    /// Reads YAML. Fails, with the place if there is one, when it is no YAML or would grow beyond all bounds.
+    /// Reads YAML. Fails, with the place if there is one, when it is no YAML or would grow beyond
+    /// all bounds.
     pub fn parse(text: &str) -> Result<Self, (TextPlace, Unread)> {
         let options = options! {
             budget: serde_saphyr::budget! {
@@ -65,20 +66,36 @@ impl YamlNode {
             // The first line is the reason; the place comes from here.
             let text = error.without_snippet().to_string();
             let reason = text.lines().next().unwrap_or_default();
-            let reason = reason.split(" at line ").next().unwrap_or(reason).trim_end_matches(':');
+            let reason = reason
+                .split(" at line ")
+                .next()
+                .unwrap_or(reason)
+                .trim_end_matches(':');
             if reason.starts_with("budget breached") {
                 let most = format!("at most {MAX_MOCK_NODES} values, {MAX_MOCK_DEPTH} levels deep");
-                let reason = format!("the manifest, or what its anchors stand for, is too large: {most}");
+                let reason =
+                    format!("the manifest, or what its anchors stand for, is too large: {most}");
                 return (place, Unread::Other(reason));
             }
             // The words of the parser are for programmers.
             let key = reason.strip_prefix("duplicate mapping key: ");
-            let key = key.map(|rest| rest.split(", set DuplicateKeyPolicy").next().unwrap_or(rest));
+            let key = key.map(|rest| {
+                rest.split(", set DuplicateKeyPolicy")
+                    .next()
+                    .unwrap_or(rest)
+            });
             if let Some(key) = key {
                 return (place, Unread::Twice(key.to_owned()));
             }
-            let reason = match reason.split([',', ';', '`']).next().unwrap_or(reason).trim() {
-                "multiple YAML documents detected" => "the file holds more than one document (`---`); it must be one",
+            let reason = match reason
+                .split([',', ';', '`'])
+                .next()
+                .unwrap_or(reason)
+                .trim()
+            {
+                "multiple YAML documents detected" => {
+                    "the file holds more than one document (`---`); it must be one"
+                }
                 "non-finite float" => "JSON has no such number",
                 _ => reason,
             };
@@ -92,13 +109,16 @@ impl YamlNode {
             NodeKind::Scalar(value) => value.clone(),
             NodeKind::Sequence(items) => Value::Array(items.iter().map(Self::value).collect()),
             NodeKind::Mapping(members) => {
-                let members = members.iter().map(|(key, _, node)| (key.clone(), node.value()));
+                let members = members
+                    .iter()
+                    .map(|(key, _, node)| (key.clone(), node.value()));
                 Value::Object(members.collect::<Map<_, _>>())
             }
         }
     }
 
-    /// Where the value at a JSON pointer (RFC 6901) begins; of the nearest one around it if there is none.
+    /// Where the value at a JSON pointer (RFC 6901) begins; of the nearest one around it if there
+    /// is none.
     pub fn place(&self, pointer: &str) -> TextPlace {
         self.nearest(pointer).place
     }
@@ -107,9 +127,10 @@ impl YamlNode {
     pub fn key_place(&self, pointer: &str, key: &str) -> TextPlace {
         let node = self.nearest(pointer);
         match &node.kind {
-            NodeKind::Mapping(members) => {
-                members.iter().find(|(known, ..)| known == key).map_or(node.place, |(_, at, _)| *at)
-            }
+            NodeKind::Mapping(members) => members
+                .iter()
+                .find(|(known, ..)| known == key)
+                .map_or(node.place, |(_, at, _)| *at),
             _ => node.place,
         }
     }
@@ -121,8 +142,14 @@ impl YamlNode {
             let step = step.replace("~1", "/").replace("~0", "~");
             let next = match &node.kind {
                 NodeKind::Scalar(_) => None,
-                NodeKind::Sequence(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
-                NodeKind::Mapping(members) => members.iter().find(|(key, ..)| *key == step).map(|(.., node)| node),
+                NodeKind::Sequence(items) => step
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|index| items.get(index)),
+                NodeKind::Mapping(members) => members
+                    .iter()
+                    .find(|(key, ..)| *key == step)
+                    .map(|(.., node)| node),
             };
             match next {
                 Some(next) => node = next,
@@ -134,13 +161,19 @@ impl YamlNode {
 }
 
 fn place(location: serde_saphyr::Location) -> TextPlace {
-    TextPlace { line: location.line(), column: location.column() }
+    TextPlace {
+        line: location.line(),
+        column: location.column(),
+    }
 }
 
 impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<NodeKind>::deserialize(deserializer)?;
-        Ok(Self { place: place(spanned.referenced), kind: spanned.value })
+        Ok(Self {
+            place: place(spanned.referenced),
+            kind: spanned.value,
+        })
     }
 }
 
@@ -218,14 +251,18 @@ mod tests {
 
     #[test]
     fn values_and_places() {
-        let node =
-            YamlNode::parse("a: 1\nb:\n  - x: \"${y}\"\n    t: true\n  - 2.5\nc: &n {k: ~}\nd: *n\n1: no\n").unwrap();
-        let expected =
-            json!({"a": 1, "b": [{"x": "${y}", "t": true}, 2.5], "c": {"k": null}, "d": {"k": null}, "1": "no"});
+        let node = YamlNode::parse(
+            "a: 1\nb:\n  - x: \"${y}\"\n    t: true\n  - 2.5\nc: &n {k: ~}\nd: *n\n1: no\n",
+        )
+        .unwrap();
+        let expected = json!({"a": 1, "b": [{"x": "${y}", "t": true}, 2.5], "c": {"k": null}, "d": {"k": null}, "1": "no"});
         assert_eq!(node.value(), expected);
         assert_eq!(node.place("/b/0/x"), TextPlace { line: 3, column: 8 });
         assert_eq!(node.place("/b/7/x"), TextPlace { line: 3, column: 3 });
-        assert_eq!(node.key_place("/b/0", "t"), TextPlace { line: 4, column: 5 });
+        assert_eq!(
+            node.key_place("/b/0", "t"),
+            TextPlace { line: 4, column: 5 }
+        );
     }
 
     #[test]
@@ -233,7 +270,14 @@ mod tests {
         let (place, reason) = YamlNode::parse("a: 1\nb: [1, 2\nc: }\n").unwrap_err();
         assert_eq!(place.line, 3, "{reason}");
         let (place, reason) = YamlNode::parse("a: 1\na: 2\n").unwrap_err();
-        assert_eq!((place.line, reason.to_string() == "the key `a` is there twice"), (2, true), "{reason}");
+        assert_eq!(
+            (
+                place.line,
+                reason.to_string() == "the key `a` is there twice"
+            ),
+            (2, true),
+            "{reason}"
+        );
     }
 
     #[test]
@@ -241,7 +285,12 @@ mod tests {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let before = format!("*a{}", level - 1);
-            writeln!(text, "a{level}: &a{level} [{}]", vec![before; 10].join(", ")).unwrap();
+            writeln!(
+                text,
+                "a{level}: &a{level} [{}]",
+                vec![before; 10].join(", ")
+            )
+            .unwrap();
         }
         assert!(YamlNode::parse(&text).is_err());
         assert!(YamlNode::parse(&"[".repeat(100_000)).is_err());

@@ -48,12 +48,20 @@ impl Answer {
 
     /// Reads it, or says what is wrong with it.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        let Head { status, retry_after, length, at } =
-            head(bytes)?.ok_or_else(|| format!("it ends after {} bytes, within its head", bytes.len()))?;
+        let Head {
+            status,
+            retry_after,
+            length,
+            at,
+        } = head(bytes)?
+            .ok_or_else(|| format!("it ends after {} bytes, within its head", bytes.len()))?;
         let rest = &bytes[at..];
         let body = match length {
             Length::Bytes(length) if length > rest.len() => {
-                return Err(format!("its body ends after {} of {length} bytes", rest.len()));
+                return Err(format!(
+                    "its body ends after {} of {length} bytes",
+                    rest.len()
+                ));
             }
             Length::Bytes(length) => rest[..length].to_vec(),
             Length::Chunks => match chunks(rest)? {
@@ -62,7 +70,11 @@ impl Answer {
             },
             Length::UntilTheEnd => rest.to_vec(),
         };
-        Ok(Self { status, retry_after, body })
+        Ok(Self {
+            status,
+            retry_after,
+            body,
+        })
     }
 }
 
@@ -72,7 +84,10 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     loop {
         let mut headers = [EMPTY_HEADER; MAX_OUTBOUND_HEADERS];
         let mut response = Response::new(&mut headers);
-        let Status::Complete(length) = response.parse(&bytes[at..]).map_err(|error| error.to_string())? else {
+        let Status::Complete(length) = response
+            .parse(&bytes[at..])
+            .map_err(|error| error.to_string())?
+        else {
             return Ok(None);
         };
         at += length;
@@ -81,18 +96,36 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
             continue;
         }
         let value = |name: &str| {
-            let found = response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-            found.and_then(|header| std::str::from_utf8(header.value).ok()).map(str::trim)
+            let found = response
+                .headers
+                .iter()
+                .find(|header| header.name.eq_ignore_ascii_case(name));
+            found
+                .and_then(|header| std::str::from_utf8(header.value).ok())
+                .map(str::trim)
         };
         let length = match (value("transfer-encoding"), value("content-length")) {
             _ if matches!(status, 204 | 304) => Length::Bytes(0),
             (Some(coding), _) if coding.eq_ignore_ascii_case("chunked") => Length::Chunks,
-            (Some(coding), _) => return Err(format!("its body is coded `{}`", coding.escape_default())),
-            (None, Some(length)) => Length::Bytes(length.parse().map_err(|_| "its length is no number".to_owned())?),
+            (Some(coding), _) => {
+                return Err(format!("its body is coded `{}`", coding.escape_default()));
+            }
+            (None, Some(length)) => Length::Bytes(
+                length
+                    .parse()
+                    .map_err(|_| "its length is no number".to_owned())?,
+            ),
             (None, None) => Length::UntilTheEnd,
         };
-        let retry_after = value("retry-after").and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
-        return Ok(Some(Head { status, retry_after, length, at }));
+        let retry_after = value("retry-after")
+            .and_then(|seconds| seconds.parse().ok())
+            .map(Duration::from_secs);
+        return Ok(Some(Head {
+            status,
+            retry_after,
+            length,
+            at,
+        }));
     }
 }
 
@@ -100,16 +133,23 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
 fn chunks(mut bytes: &[u8]) -> Result<(Vec<u8>, bool), String> {
     let mut body = Vec::new();
     loop {
-        let parsed = httparse::parse_chunk_size(bytes).map_err(|_| "a chunk has no length".to_owned())?;
-        let Status::Complete((at, length)) = parsed else { return Ok((body, false)) };
+        let parsed =
+            httparse::parse_chunk_size(bytes).map_err(|_| "a chunk has no length".to_owned())?;
+        let Status::Complete((at, length)) = parsed else {
+            return Ok((body, false));
+        };
         if length == 0 {
             return Ok((body, true));
         }
         let length = usize::try_from(length).map_err(|_| "a chunk is too long".to_owned())?;
         let end = at.checked_add(length).ok_or("a chunk is too long")?;
-        let Some(data) = bytes.get(at..end) else { return Ok((body, false)) };
+        let Some(data) = bytes.get(at..end) else {
+            return Ok((body, false));
+        };
         body.extend_from_slice(data);
-        let Some(rest) = bytes.get(end + 2..) else { return Ok((body, false)) };
+        let Some(rest) = bytes.get(end + 2..) else {
+            return Ok((body, false));
+        };
         bytes = rest;
     }
 }
@@ -130,17 +170,27 @@ mod tests {
 
     #[test]
     fn the_body_is_as_long_as_the_head_says() {
-        assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"), good(true, "ab"));
+        assert_eq!(
+            read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"),
+            good(true, "ab")
+        );
         assert_eq!(read("HTTP/1.1 200 OK\r\n\r\nab"), good(false, "ab"));
-        assert_eq!(read("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n"), (true, Ok((204, String::new()))));
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+        assert_eq!(
+            read("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n"),
+            (true, Ok((204, String::new())))
+        );
+        let chunked =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
         assert_eq!(read(chunked), good(true, "abc"));
         for end in 0..chunked.len() - 5 {
             let (is_whole, answer) = read(&chunked[..end]);
             assert!(!is_whole && answer.is_err(), "{end}");
         }
         let short = "its body ends after 1 of 2 bytes".to_owned();
-        assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"), (false, Err(short)));
+        assert_eq!(
+            read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"),
+            (false, Err(short))
+        );
     }
 
     #[test]
@@ -150,15 +200,24 @@ mod tests {
             read("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n").1,
             Err("its body is coded `gzip`".to_owned())
         );
-        assert!(read("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n").1.is_err());
-        assert!(read("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n").1.is_err());
+        assert!(
+            read("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n")
+                .1
+                .is_err()
+        );
+        assert!(
+            read("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n")
+                .1
+                .is_err()
+        );
         assert!(Answer::is_whole(&vec![b' '; MAX_OUTBOUND_ANSWER_BYTES]));
     }
 
     #[test]
     fn a_pause_is_read_in_seconds_only() {
         let pause = |value: &str| {
-            let text = format!("HTTP/1.1 503 x\r\nRetry-After: {value}\r\nContent-Length: 0\r\n\r\n");
+            let text =
+                format!("HTTP/1.1 503 x\r\nRetry-After: {value}\r\nContent-Length: 0\r\n\r\n");
             Answer::read(text.as_bytes()).unwrap().retry_after
         };
         assert_eq!(pause("7"), Some(Duration::from_secs(7)));

@@ -1,5 +1,6 @@
-//! Requests of this program's own over HTTP/1.1 (RFC 9112): to whoever collects spans, and to a server that is asked how it is.
-//! Each has a connection of its own and one deadline for all of it, on the thread of the caller.
+//! Requests of this program's own over HTTP/1.1 (RFC 9112): to whoever collects spans, and to a
+//! server that is asked how it is. Each has a connection of its own and one deadline for all of it,
+//! on the thread of the caller.
 
 mod answer;
 mod target;
@@ -65,18 +66,25 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// These authorities, as PEM; what is no certificate is left out. With none, nobody is trusted. `trusting` is what one types
-    /// to trust those of a file.
+    /// These authorities, as PEM; what is no certificate is left out. With none, nobody is trusted.
+    /// `trusting` is what one types to trust those of a file.
     pub fn of(authorities: &[u8], trusting: &'static str) -> Result<Self, String> {
-        let trusted = CertificateDer::pem_slice_iter(authorities).filter_map(Result::ok).collect();
+        let trusted = CertificateDer::pem_slice_iter(authorities)
+            .filter_map(Result::ok)
+            .collect();
         let provider = Arc::new(ring::default_provider());
         let verifier = Verifier::new(Arc::clone(&provider), trusted);
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
         // The verifier is webpki's with one addition of its own.
-        let config = config.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
-        Ok(Self { config: Arc::new(config.with_no_client_auth()), trusting })
+        let config = config
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        Ok(Self {
+            config: Arc::new(config.with_no_client_auth()),
+            trusting,
+        })
     }
 }
 
@@ -100,9 +108,19 @@ pub fn ask(
     deadline: Instant,
 ) -> Result<Answer, OutboundError> {
     let host = || target.authority();
-    let stream = Timed { stream: connect(target, deadline)?, deadline };
-    let broken = |cause| OutboundError::Connection { host: host(), cause };
-    let Question { method, headers, body } = question;
+    let stream = Timed {
+        stream: connect(target, deadline)?,
+        deadline,
+    };
+    let broken = |cause| OutboundError::Connection {
+        host: host(),
+        cause,
+    };
+    let Question {
+        method,
+        headers,
+        body,
+    } = question;
     let head = format!(
         "{method} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
         target.path,
@@ -111,33 +129,48 @@ pub fn ask(
     );
     let request = [head.as_bytes(), body].concat();
     let bytes = if target.is_encrypted {
-        let fault = |reason: String| OutboundError::Tls { host: host(), reason };
+        let fault = |reason: String| OutboundError::Tls {
+            host: host(),
+            reason,
+        };
         let trust = trust.ok_or_else(|| fault("no authorities are known".to_owned()))?;
-        let name = ServerName::try_from(target.host.clone()).map_err(|error| fault(error.to_string()))?;
-        let session =
-            ClientConnection::new(Arc::clone(&trust.config), name).map_err(|error| fault(error.to_string()))?;
+        let name =
+            ServerName::try_from(target.host.clone()).map_err(|error| fault(error.to_string()))?;
+        let session = ClientConnection::new(Arc::clone(&trust.config), name)
+            .map_err(|error| fault(error.to_string()))?;
         exchange(StreamOwned::new(session, stream), &request)
     } else {
         exchange(stream, &request)
     };
-    let bytes = bytes.map_err(|cause| refused(target, trust, &cause).unwrap_or_else(|| broken(cause)))?;
+    let bytes =
+        bytes.map_err(|cause| refused(target, trust, &cause).unwrap_or_else(|| broken(cause)))?;
     // An alert of TLS (RFC 8446, 5.1), with which it answers to whoever speaks anything else.
     if !target.is_encrypted && bytes.starts_with(&[0x15, 0x03]) {
         let reason = "it speaks TLS; ask it with https://".to_owned();
-        return Err(OutboundError::Answer { host: host(), reason });
+        return Err(OutboundError::Answer {
+            host: host(),
+            reason,
+        });
     }
-    Answer::read(&bytes).map_err(|reason| OutboundError::Answer { host: host(), reason })
+    Answer::read(&bytes).map_err(|reason| OutboundError::Answer {
+        host: host(),
+        reason,
+    })
 }
 
 /// What TLS has against the other side, if it was that.
 fn refused(target: &HttpTarget, trust: Option<&Trust>, cause: &io::Error) -> Option<OutboundError> {
     let host = target.authority();
     match cause.get_ref()?.downcast_ref()? {
-        rustls::Error::InvalidCertificate(fault) => {
-            Some(OutboundError::Distrusted { host, reason: reason(fault, trust?.trusting) })
-        }
+        rustls::Error::InvalidCertificate(fault) => Some(OutboundError::Distrusted {
+            host,
+            reason: reason(fault, trust?.trusting),
+        }),
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            Some(OutboundError::Tls { host, reason: "it speaks no TLS; ask it with http://".to_owned() })
+            Some(OutboundError::Tls {
+                host,
+                reason: "it speaks no TLS; ask it with http://".to_owned(),
+            })
         }
         _ => None,
     }
@@ -154,7 +187,8 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<Vec<u8>
             Ok(0) => break,
             Ok(count) => bytes.extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Not everybody says goodbye over TLS; whether the answer is whole is looked at either way.
+            // Not everybody says goodbye over TLS; whether the answer is whole is looked at either
+            // way.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             Err(error) => return Err(error),
         }
@@ -166,7 +200,10 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<Vec<u8>
 fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, OutboundError> {
     let host = || target.authority();
     let found = (target.host.as_str(), target.port).to_socket_addrs();
-    let found = found.map_err(|cause| OutboundError::Name { host: host(), cause })?;
+    let found = found.map_err(|cause| OutboundError::Name {
+        host: host(),
+        cause,
+    })?;
     let mut cause = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in found {
         match left(deadline).and_then(|left| TcpStream::connect_timeout(&address, left)) {
@@ -178,13 +215,20 @@ fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, Outbound
             Err(error) => cause = error,
         }
     }
-    Err(OutboundError::Connection { host: host(), cause })
+    Err(OutboundError::Connection {
+        host: host(),
+        cause,
+    })
 }
 
 /// What is left of the time.
 fn left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(late()) } else { Ok(left) }
+    if left.is_zero() {
+        Err(late())
+    } else {
+        Ok(left)
+    }
 }
 
 fn late() -> io::Error {
@@ -199,7 +243,11 @@ struct Timed {
 
 /// The timeouts of sockets end with EAGAIN (socket(7)).
 fn in_words(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::WouldBlock { late() } else { error }
+    if error.kind() == io::ErrorKind::WouldBlock {
+        late()
+    } else {
+        error
+    }
 }
 
 impl Read for Timed {

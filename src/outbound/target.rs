@@ -54,12 +54,15 @@ impl HttpTarget {
         let (host, port) = match authority.strip_prefix('[') {
             Some(inner) => {
                 let (address, port) = inner.split_once(']').ok_or_else(no_host)?;
-                address.parse::<std::net::Ipv6Addr>().map_err(|_| no_host())?;
+                address
+                    .parse::<std::net::Ipv6Addr>()
+                    .map_err(|_| no_host())?;
                 (address, port)
             }
             None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
         };
-        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':');
+        let is_name =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':');
         if host.is_empty() || !host.bytes().all(is_name) {
             return Err(no_host());
         }
@@ -69,8 +72,17 @@ impl HttpTarget {
             None => return Err(no_host()),
         };
         let port = port.ok_or_else(|| TargetError::Port(url.to_owned()))?;
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Self { is_encrypted, host: host.to_owned(), port, path })
+        let path = if path.starts_with('/') {
+            path.to_owned()
+        } else {
+            format!("/{path}")
+        };
+        Ok(Self {
+            is_encrypted,
+            host: host.to_owned(),
+            port,
+            path,
+        })
     }
 
     /// The same with this behind its path, and without a query.
@@ -83,10 +95,23 @@ impl HttpTarget {
 
     /// As `Host` has it.
     pub fn authority(&self) -> String {
-        let Self { is_encrypted, host, port, .. } = self;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let Self {
+            is_encrypted,
+            host,
+            port,
+            ..
+        } = self;
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host.clone()
+        };
         let usual = if *is_encrypted { 443 } else { 80 };
-        if *port == usual { host } else { format!("{host}:{port}") }
+        if *port == usual {
+            host
+        } else {
+            format!("{host}:{port}")
+        }
     }
 }
 
@@ -98,15 +123,33 @@ mod tests {
     fn a_url_is_taken_apart() {
         let read = |url: &str| {
             let target = HttpTarget::parse(url).unwrap();
-            (target.is_encrypted, target.host.clone(), target.port, target.path.clone(), target.authority())
+            (
+                target.is_encrypted,
+                target.host.clone(),
+                target.port,
+                target.path.clone(),
+                target.authority(),
+            )
         };
         let host = || "h.example".to_owned();
-        assert_eq!(read("http://h.example"), (false, host(), 80, "/".to_owned(), host()));
-        assert_eq!(read("HTTPS://h.example/a?b#c"), (true, host(), 443, "/a?b".to_owned(), host()));
+        assert_eq!(
+            read("http://h.example"),
+            (false, host(), 80, "/".to_owned(), host())
+        );
+        assert_eq!(
+            read("HTTPS://h.example/a?b#c"),
+            (true, host(), 443, "/a?b".to_owned(), host())
+        );
         let local = ("::1".to_owned(), "[::1]:4318".to_owned());
-        assert_eq!(read("http://[::1]:4318?q"), (false, local.0, 4318, "/?q".to_owned(), local.1));
+        assert_eq!(
+            read("http://[::1]:4318?q"),
+            (false, local.0, 4318, "/?q".to_owned(), local.1)
+        );
         let below = |url: &str| HttpTarget::parse(url).unwrap().below("v1/traces").path;
-        assert_eq!(["http://h", "http://h/", "http://h/a/?b"].map(below), ["/v1/traces", "/v1/traces", "/a/v1/traces"]);
+        assert_eq!(
+            ["http://h", "http://h/", "http://h/a/?b"].map(below),
+            ["/v1/traces", "/v1/traces", "/a/v1/traces"]
+        );
     }
 
     #[test]
@@ -115,14 +158,24 @@ mod tests {
         for url in ["", "h.example:4318", "grpc://h", "//h"] {
             assert_eq!(refused(url), TargetError::Scheme(url.to_owned()));
         }
-        for url in ["http://", "http:///a", "http://:80", "http://[::1", "http://[x]:1", "http://[::1]x", "http://a*b"]
-        {
+        for url in [
+            "http://",
+            "http:///a",
+            "http://:80",
+            "http://[::1",
+            "http://[x]:1",
+            "http://[::1]x",
+            "http://a*b",
+        ] {
             assert_eq!(refused(url), TargetError::Host(url.to_owned()));
         }
         for url in ["http://h:0", "http://h:65536", "http://h:", "http://h:x"] {
             assert_eq!(refused(url), TargetError::Port(url.to_owned()));
         }
         assert_eq!(refused("http://a:b@h/"), TargetError::Credentials);
-        assert_eq!(refused("http://h/a\r\nb"), TargetError::Characters("http://h/a\\r\\nb".to_owned()));
+        assert_eq!(
+            refused("http://h/a\r\nb"),
+            TargetError::Characters("http://h/a\\r\\nb".to_owned())
+        );
     }
 }

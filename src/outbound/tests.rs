@@ -10,14 +10,24 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection};
 use super::*;
 
 const LONG: Duration = Duration::from_mins(1);
-const QUESTION: Question<'static> = Question { method: "POST", headers: "A: b\r\n", body: b"body" };
+const QUESTION: Question<'static> = Question {
+    method: "POST",
+    headers: "A: b\r\n",
+    body: b"body",
+};
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// A listener, and the URL of a path of it.
 fn listener(scheme: &str) -> (TcpListener, HttpTarget) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("{scheme}://localhost:{}/path", listener.local_addr().unwrap().port());
-    let target = HttpTarget { host: "127.0.0.1".to_owned(), ..HttpTarget::parse(&url).unwrap() };
+    let url = format!(
+        "{scheme}://localhost:{}/path",
+        listener.local_addr().unwrap().port()
+    );
+    let target = HttpTarget {
+        host: "127.0.0.1".to_owned(),
+        ..HttpTarget::parse(&url).unwrap()
+    };
     (listener, target)
 }
 
@@ -46,7 +56,14 @@ fn one_request_has_one_connection() {
     let (listener, target) = listener("http");
     let served = serve(listener, ANSWER);
     let answer = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap();
-    assert_eq!(answer, Answer { status: 200, retry_after: None, body: b"ok".to_vec() });
+    assert_eq!(
+        answer,
+        Answer {
+            status: 200,
+            retry_after: None,
+            body: b"ok".to_vec()
+        }
+    );
     let expected = format!(
         "POST /path HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: 4\r\nA: b\r\n\r\nbody",
         target.authority()
@@ -57,24 +74,45 @@ fn one_request_has_one_connection() {
 #[test]
 fn the_deadline_holds_for_whoever_says_nothing_or_says_it_slowly() {
     let (silent, target) = listener("http");
-    let said = ask(&target, None, QUESTION, Instant::now() + Duration::from_millis(30)).unwrap_err().to_string();
-    assert_eq!(said, format!("`{}` does not answer: it took too long", target.authority()));
+    let said = ask(
+        &target,
+        None,
+        QUESTION,
+        Instant::now() + Duration::from_millis(30),
+    )
+    .unwrap_err()
+    .to_string();
+    assert_eq!(
+        said,
+        format!("`{}` does not answer: it took too long", target.authority())
+    );
     drop(silent);
-    let said = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap_err().to_string();
+    let said = ask(&target, None, QUESTION, Instant::now() + LONG)
+        .unwrap_err()
+        .to_string();
     assert!(said.contains("onnection refused"), "{said}");
-    let said = ask(&target, None, QUESTION, Instant::now()).unwrap_err().to_string();
-    assert_eq!(said, format!("`{}` does not answer: it took too long", target.authority()));
+    let said = ask(&target, None, QUESTION, Instant::now())
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        said,
+        format!("`{}` does not answer: it took too long", target.authority())
+    );
 }
 
 #[test]
 fn an_answer_that_breaks_off_is_none() {
     let (listener, target) = listener("http");
     let served = serve(listener, b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok");
-    let said = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap_err().to_string();
+    let said = ask(&target, None, QUESTION, Instant::now() + LONG)
+        .unwrap_err()
+        .to_string();
     let authority = target.authority();
     assert_eq!(
         said,
-        format!("`{authority}` answers with something that is not HTTP/1: its body ends after 2 of 3 bytes")
+        format!(
+            "`{authority}` answers with something that is not HTTP/1: its body ends after 2 of 3 bytes"
+        )
     );
     served.join().unwrap();
 }
@@ -110,9 +148,16 @@ fn over_tls_only_whom_is_trusted_is_asked() {
     let (second, target) = listener("https");
     let served = serve(second);
     let nobody = Trust::of(b"", "FLAG").unwrap();
-    let said = ask(&target, Some(&nobody), QUESTION, Instant::now() + LONG).unwrap_err().to_string();
+    let said = ask(&target, Some(&nobody), QUESTION, Instant::now() + LONG)
+        .unwrap_err()
+        .to_string();
     assert!(said.contains("is not trusted: it is signed by"), "{said}");
     served.join().unwrap();
-    let said = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap_err().to_string();
-    assert!(said.contains("onnection refused") || said.contains("no authorities are known"), "{said}");
+    let said = ask(&target, None, QUESTION, Instant::now() + LONG)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("onnection refused") || said.contains("no authorities are known"),
+        "{said}"
+    );
 }

@@ -3,22 +3,26 @@
 use std::sync::Arc;
 
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
-use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
 use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
 use tokio_rustls::rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, RootCertStore, SignatureScheme,
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, OtherError, RootCertStore,
+    SignatureScheme,
 };
 
-/// What webpki says of a server that shows the certificate of an authority (`webpki::Error`, by its name: the crate that
-/// declares it is not one of ours).
+/// What webpki says of a server that shows the certificate of an authority (`webpki::Error`, by its
+/// name: the crate that declares it is not one of ours).
 const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 
-/// Verifies as webpki does, and takes a server's certificate that is itself trusted even if it says that it is one of an
-/// authority: so are those that `openssl req -x509` makes, and OpenSSL takes them.
+/// Verifies as webpki does, and takes a server's certificate that is itself trusted even if it says
+/// that it is one of an authority: so are those that `openssl req -x509` makes, and OpenSSL takes
+/// them.
 #[derive(Debug)]
 pub struct Verifier {
     /// `None` where nothing is trusted.
@@ -33,8 +37,14 @@ impl Verifier {
         let algorithms = provider.signature_verification_algorithms;
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(trusted.iter().cloned());
-        let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build().ok();
-        Self { chains, trusted, algorithms }
+        let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+            .build()
+            .ok();
+        Self {
+            chains,
+            trusted,
+            algorithms,
+        }
     }
 }
 
@@ -47,10 +57,14 @@ impl ServerCertVerifier for Verifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let Some(chains) = &self.chains else { return Err(CertificateError::UnknownIssuer.into()) };
+        let Some(chains) = &self.chains else {
+            return Err(CertificateError::UnknownIssuer.into());
+        };
         match chains.verify_server_cert(shown, between, name, ocsp, now) {
             // It has looked at the dates before, and not yet at the name.
-            Err(Error::InvalidCertificate(reason)) if is_authority(&reason) && self.trusted.contains(shown) => {
+            Err(Error::InvalidCertificate(reason))
+                if is_authority(&reason) && self.trusted.contains(shown) =>
+            {
                 verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
                 Ok(ServerCertVerified::assertion())
             }
@@ -89,8 +103,8 @@ fn is_authority(reason: &CertificateError) -> bool {
     matches!(reason, CertificateError::Other(OtherError(inner)) if inner.to_string() == CA_AS_SERVER)
 }
 
-/// What is wrong with a certificate, in words, with the next step where there is one: `trusting` is what one types to trust
-/// the certificates of a file.
+/// What is wrong with a certificate, in words, with the next step where there is one: `trusting` is
+/// what one types to trust the certificates of a file.
 pub fn reason(fault: &CertificateError, trusting: &str) -> String {
     let words = match fault {
         CertificateError::UnknownIssuer => {
@@ -104,19 +118,25 @@ pub fn reason(fault: &CertificateError, trusting: &str) -> String {
             );
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet"
+        }
         CertificateError::NotValidForNameContext { expected, .. } => {
             return format!("it is for another name than `{}`", expected.to_str());
         }
         CertificateError::NotValidForName => "it is for another name",
-        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => "it is not for servers",
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "it is not for servers"
+        }
         CertificateError::Revoked => "it was revoked",
         CertificateError::BadSignature => "its signature is wrong",
         CertificateError::UnsupportedSignatureAlgorithmContext { .. }
         | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
             "it is signed in a way that is not supported"
         }
-        CertificateError::UnhandledCriticalExtension => "it has a critical extension that is not known here",
+        CertificateError::UnhandledCriticalExtension => {
+            "it has a critical extension that is not known here"
+        }
         CertificateError::BadEncoding => "it cannot be read",
         _ => "it cannot be verified",
     };

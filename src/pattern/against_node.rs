@@ -1,5 +1,6 @@
-//! Node's answers compared with ours: those in `testdata/patterns` always, fresh ones to random questions where Node is
-//! installed. `tests/patterns/oracle.mjs` asks, and says what an answer means.
+//! Node's answers compared with ours: those in `testdata/patterns` always, fresh ones to random
+//! questions where Node is installed. `tests/patterns/oracle.mjs` asks, and says what an answer
+//! means.
 
 use super::ast::{Node, Tree};
 use super::error::PatternError;
@@ -39,13 +40,19 @@ pub(super) struct Case {
 impl Case {
     /// The numbers of the lines that match.
     fn numbers(&self) -> Vec<u64> {
-        (1..).zip(&self.lines).filter(|(_, found)| **found).map(|(number, _)| number).collect()
+        (1..)
+            .zip(&self.lines)
+            .filter(|(_, found)| **found)
+            .map(|(number, _)| number)
+            .collect()
     }
 }
 
 /// All cases, one to a line.
 pub(super) fn cases(text: &str) -> Vec<Case> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}")))
+        .collect()
 }
 
 /// What was made of one pattern, kept for all its cases.
@@ -69,7 +76,10 @@ fn regex(text: &str) -> Regex {
 impl Compiled {
     fn new(pattern: Pattern, tree: Tree) -> Self {
         let facts = Facts::of(&tree);
-        let exact = facts.spans_exact().then(|| translate::exact(&tree)).flatten();
+        let exact = facts
+            .spans_exact()
+            .then(|| translate::exact(&tree))
+            .flatten();
         let superset = translate::approximation(&tree, Haystack::Text, MAX_EXACT_ROUNDS);
         Self {
             pattern,
@@ -84,20 +94,47 @@ impl Compiled {
     /// All that there is to compare for one text.
     fn check(&self, case: &Case) {
         self.check_parts(case);
-        let expected: Vec<&Spans> = case.m.iter().filter(|spans| !self.is_left_out(spans, &case.s)).collect();
-        let found: Vec<Spans> =
-            self.pattern.find_iter(&case.s, Bound::default()).map(|found| self.spans(found)).collect();
-        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{case:?}\n{:?}", self.tree);
-        let found: Vec<_> =
-            self.pattern.spans_iter(&case.s, Bound::default()).map(|found| self.spans(found)[0]).collect();
-        assert_eq!(found, expected.iter().map(|spans| spans[0]).collect::<Vec<_>>(), "{case:?}\n{:?}", self.tree);
+        let expected: Vec<&Spans> = case
+            .m
+            .iter()
+            .filter(|spans| !self.is_left_out(spans, &case.s))
+            .collect();
+        let found: Vec<Spans> = self
+            .pattern
+            .find_iter(&case.s, Bound::default())
+            .map(|found| self.spans(found))
+            .collect();
+        assert_eq!(
+            found.iter().collect::<Vec<_>>(),
+            expected,
+            "{case:?}\n{:?}",
+            self.tree
+        );
+        let found: Vec<_> = self
+            .pattern
+            .spans_iter(&case.s, Bound::default())
+            .map(|found| self.spans(found)[0])
+            .collect();
+        assert_eq!(
+            found,
+            expected.iter().map(|spans| spans[0]).collect::<Vec<_>>(),
+            "{case:?}\n{:?}",
+            self.tree
+        );
         let budget = Budget::new(Bound::default());
-        assert_eq!(lines(&self.pattern.finder(&budget), &case.s), case.numbers(), "{case:?}\n{:?}", self.tree);
+        assert_eq!(
+            lines(&self.pattern.finder(&budget), &case.s),
+            case.numbers(),
+            "{case:?}\n{:?}",
+            self.tree
+        );
     }
 
     fn spans(&self, found: Result<super::Match, PatternError>) -> Spans {
         let found = found.unwrap();
-        (0..self.pattern.captures_len()).map(|group| found.group(group).map(|span| (span.start, span.end))).collect()
+        (0..self.pattern.captures_len())
+            .map(|group| found.group(group).map(|span| (span.start, span.end)))
+            .collect()
     }
 
     /// An empty match of a `$` inside a CRLF.
@@ -117,7 +154,10 @@ impl Compiled {
                 let mut expected = case.m.clone();
                 let mut found = all_matches(exact, &case.s);
                 if !self.facts.captures_exact() {
-                    expected.iter_mut().chain(&mut found).for_each(|spans| spans.truncate(1));
+                    expected
+                        .iter_mut()
+                        .chain(&mut found)
+                        .for_each(|spans| spans.truncate(1));
                 }
                 assert_eq!(found, expected, "{case:?}");
             }
@@ -125,16 +165,29 @@ impl Compiled {
                 for spans in &case.m {
                     let (start, _) = spans[0].unwrap();
                     let input = Input::new(&case.s).range(start..).anchored(Anchored::Yes);
-                    assert!(superset.is_match(input), "no match at {start}: {case:?}\n{:?}", self.tree);
+                    assert!(
+                        superset.is_match(input),
+                        "no match at {start}: {case:?}\n{:?}",
+                        self.tree
+                    );
                 }
             }
         }
         // Node is the exact matcher here, so that only the candidates are tested.
-        let known: HashMap<&[u8], bool> =
-            case.s.split_inclusive('\n').map(str::as_bytes).zip(case.lines.iter().copied()).collect();
+        let known: HashMap<&[u8], bool> = case
+            .s
+            .split_inclusive('\n')
+            .map(str::as_bytes)
+            .zip(case.lines.iter().copied())
+            .collect();
         let exact = |line: &[u8], _: usize| Ok::<_, PatternError>(known[line].then_some(0..0));
         let finder = Finder::lines(&self.candidates, exact, Bound::default());
-        assert_eq!(lines(&finder, &case.s), case.numbers(), "{case:?}\n{:?}", self.tree);
+        assert_eq!(
+            lines(&finder, &case.s),
+            case.numbers(),
+            "{case:?}\n{:?}",
+            self.tree
+        );
     }
 }
 
@@ -145,7 +198,9 @@ fn lines(finder: &Finder<'_, impl Exact>, text: &str) -> Vec<u64> {
         found.push(number);
         Ok(true)
     });
-    Searcher::new().search_slice(finder, text.as_bytes(), sink).unwrap();
+    Searcher::new()
+        .search_slice(finder, text.as_bytes(), sink)
+        .unwrap();
     assert_eq!(finder.failure(), None);
     found
 }
@@ -155,7 +210,9 @@ fn has_line_end(node: &Node) -> bool {
         Node::End { lines } => *lines,
         Node::Repeat { max: Some(0), .. } => false,
         Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().any(has_line_end),
-        Node::Group { body, .. } | Node::Look { body, .. } | Node::Repeat { body, .. } => has_line_end(body),
+        Node::Group { body, .. } | Node::Look { body, .. } | Node::Repeat { body, .. } => {
+            has_line_end(body)
+        }
         _ => false,
     }
 }
@@ -167,13 +224,24 @@ fn all_matches(regex: &Regex, text: &str) -> Vec<Spans> {
     let mut captures = regex.create_captures();
     while from <= text.len() {
         regex.search_captures(&Input::new(text).range(from..), &mut captures);
-        let Some(span) = captures.get_match() else { break };
+        let Some(span) = captures.get_match() else {
+            break;
+        };
         if span.is_empty() && span.start() == text.len() && text.ends_with('\n') {
             break;
         }
-        all.push(captures.iter().map(|span| span.map(|span| (span.start, span.end))).collect());
+        all.push(
+            captures
+                .iter()
+                .map(|span| span.map(|span| (span.start, span.end)))
+                .collect(),
+        );
         let step = text[span.end()..].chars().next().map_or(1, char::len_utf8);
-        from = if span.is_empty() { span.end() + step } else { span.end() };
+        from = if span.is_empty() {
+            span.end() + step
+        } else {
+            span.end()
+        };
     }
     all
 }
@@ -185,10 +253,22 @@ fn check_all(cases: &[Case]) {
             PatternError::Syntax { reason, .. } => reason.to_owned(),
             other => other.to_string(),
         };
-        let parsed = parse(p, Options { case_insensitive: *i }).map_err(reason);
+        let parsed = parse(
+            p,
+            Options {
+                case_insensitive: *i,
+            },
+        )
+        .map_err(reason);
         match (parsed, err) {
             (Ok(tree), None) => {
-                let pattern = Pattern::new(p, Options { case_insensitive: *i }).unwrap();
+                let pattern = Pattern::new(
+                    p,
+                    Options {
+                        case_insensitive: *i,
+                    },
+                )
+                .unwrap();
                 let compiled = Compiled::new(pattern, tree);
                 for case in same {
                     compiled.check(case);
@@ -201,7 +281,9 @@ fn check_all(cases: &[Case]) {
 
 #[test]
 fn the_committed_answers_are_ours() {
-    check_all(&cases(include_str!("../../testdata/patterns/answers.jsonl")));
+    check_all(&cases(include_str!(
+        "../../testdata/patterns/answers.jsonl"
+    )));
 }
 
 #[test]
@@ -211,24 +293,35 @@ fn random_questions_have_the_same_answers() {
     }
 }
 
-/// Answers to questions about so many random patterns; none if there is no Node that says where groups matched. One that
-/// does not know ES2025 is not asked about modifiers.
+/// Answers to questions about so many random patterns; none if there is no Node that says where
+/// groups matched. One that does not know ES2025 is not asked about modifiers.
 ///
 /// `REPLAY_TEST_NODE` names another `node`, `REPLAY_TEST_SEED` another seed.
-#[expect(clippy::disallowed_methods, reason = "a test may start a process and be told things by its environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test may start a process and be told things by its environment"
+)]
 pub(super) fn fresh_answers(patterns: u32) -> Option<String> {
     use std::process::Command;
     let node = std::env::var("REPLAY_TEST_NODE").unwrap_or_else(|_| "node".to_owned());
     let seed = std::env::var("REPLAY_TEST_SEED").unwrap_or_else(|_| "1".to_owned());
-    let usable = Command::new(&node).args(["-e", "new RegExp('a', 'd')"]).output();
+    let usable = Command::new(&node)
+        .args(["-e", "new RegExp('a', 'd')"])
+        .output();
     if !usable.is_ok_and(|output| output.status.success()) {
         println!("skipped: `{node}` is missing, or older than 16");
         return None;
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/patterns/oracle.mjs");
     // Each question has its own limit in there; this is for all of them.
-    let output =
-        Command::new("timeout").args(["60", &node, script, "fuzz", &seed, &patterns.to_string()]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new("timeout")
+        .args(["60", &node, script, "fuzz", &seed, &patterns.to_string()])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Some(String::from_utf8(output.stdout).unwrap())
 }

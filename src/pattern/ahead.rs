@@ -1,4 +1,5 @@
-//! What can stand where: found in a program, so that the matcher need not try what cannot lead to a match.
+//! What can stand where: found in a program, so that the matcher need not try what cannot lead to a
+//! match.
 
 use super::ast::Class;
 use super::program::{Ahead, CharSet, NO_LIMIT, Op, Program, Run, Skip};
@@ -12,14 +13,24 @@ const MAX_RANGES: usize = 2000;
 /// Finds where attempts can begin and what runs can do without.
 pub(super) fn prepare(program: &mut Program) {
     for at in 0..program.ops.len() {
-        let Op::Run(mut run) = program.ops[at] else { continue };
+        let Op::Run(mut run) = program.ops[at] else {
+            continue;
+        };
         if run.back || !(run.greedy || run.max > run.min) {
             continue;
         }
-        let Some(set) = program.sets.get(run.set as usize) else { continue };
+        let Some(set) = program.sets.get(run.set as usize) else {
+            continue;
+        };
         // Behind a run of word characters `\b` is the beginning of something else.
-        let in_word = run.min > 0 && set.ranges().iter().all(|&(first, last)| all_words(first, last));
-        let Some(found) = gather(program, at + 1, in_word) else { continue };
+        let in_word = run.min > 0
+            && set
+                .ranges()
+                .iter()
+                .all(|&(first, last)| all_words(first, last));
+        let Some(found) = gather(program, at + 1, in_word) else {
+            continue;
+        };
         run.possessive = run.greedy && !meets(set, &found.class);
         if !run.possessive {
             let ahead = found.ahead();
@@ -37,14 +48,29 @@ pub(super) fn prepare(program: &mut Program) {
 
 /// The run that comes first, but for assertions: these can only fail.
 fn lead(program: &Program) -> Option<u32> {
-    let is_behind =
-        |op: &Op| matches!(op, Op::Save { .. } | Op::Word { .. } | Op::LookClass { .. } | Op::LookLiteral { .. });
+    let is_behind = |op: &Op| {
+        matches!(
+            op,
+            Op::Save { .. } | Op::Word { .. } | Op::LookClass { .. } | Op::LookLiteral { .. }
+        )
+    };
     let first = program.ops.iter().position(|op| !is_behind(op))?;
-    matches!(program.ops[first], Op::Run(Run { max: NO_LIMIT, back: false, .. })).then_some(first as u32)
+    matches!(
+        program.ops[first],
+        Op::Run(Run {
+            max: NO_LIMIT,
+            back: false,
+            ..
+        })
+    )
+    .then_some(first as u32)
 }
 
 fn skip(program: &Program) -> Skip {
-    let first = program.ops.iter().find(|op| !matches!(op, Op::Save { .. } | Op::LookClass { back: true, .. }));
+    let first = program
+        .ops
+        .iter()
+        .find(|op| !matches!(op, Op::Save { .. } | Op::LookClass { back: true, .. }));
     match first {
         Some(&Op::Literal { at, len, .. }) => {
             let text = &program.literals[at as usize..(at + len) as usize];
@@ -63,7 +89,10 @@ fn all_words(first: char, last: char) -> bool {
 }
 
 fn meets(set: &CharSet, class: &Class) -> bool {
-    let (mut a, mut b) = (set.ranges().iter().peekable(), class.ranges().iter().peekable());
+    let (mut a, mut b) = (
+        set.ranges().iter().peekable(),
+        class.ranges().iter().peekable(),
+    );
     while let (Some(&&(first, last)), Some(&&(other_first, other_last))) = (a.peek(), b.peek()) {
         if last < other_first {
             a.next();
@@ -76,7 +105,8 @@ fn meets(set: &CharSet, class: &Class) -> bool {
     false
 }
 
-/// The characters, and perhaps the end, one of which must stand at a position for a match to go on there.
+/// The characters, and perhaps the end, one of which must stand at a position for a match to go on
+/// there.
 struct NextChars {
     class: Class,
     end: bool,
@@ -93,11 +123,15 @@ impl NextChars {
                 bytes[128..].fill(true);
             }
         }
-        Ahead { bytes, end: self.end }
+        Ahead {
+            bytes,
+            end: self.end,
+        }
     }
 }
 
-/// What can stand at instruction `from`; `None` if anything can, or if it would be too much work to know.
+/// What can stand at instruction `from`; `None` if anything can, or if it would be too much work to
+/// know.
 fn gather(program: &Program, from: usize, in_word: bool) -> Option<NextChars> {
     let mut ranges: Vec<(char, char)> = Vec::new();
     let mut end = false;
@@ -112,11 +146,15 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<NextChars> {
             return None;
         }
         match *program.ops.get(at)? {
-            Op::Literal { at, back: false, .. } => {
+            Op::Literal {
+                at, back: false, ..
+            } => {
                 let (c, _) = next(&program.literals, at as usize)?;
                 ranges.push((c, c));
             }
-            Op::Class { set, back: false } => ranges.extend(program.sets.get(set as usize)?.ranges()),
+            Op::Class { set, back: false } => {
+                ranges.extend(program.sets.get(set as usize)?.ranges())
+            }
             Op::Run(run) if !run.back => {
                 ranges.extend(program.sets.get(run.set as usize)?.ranges());
                 if run.min == 0 {
@@ -126,12 +164,20 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<NextChars> {
             Op::Split { first, second } => waiting.extend([first as usize, second as usize]),
             Op::Count { min: 0, exit, .. } => waiting.extend([at + 1, exit as usize]),
             Op::Again { top, .. } => {
-                let Some(Op::Count { exit, .. }) = program.ops.get(top as usize) else { return None };
+                let Some(Op::Count { exit, .. }) = program.ops.get(top as usize) else {
+                    return None;
+                };
                 waiting.extend([top as usize + 1, *exit as usize]);
             }
             Op::Jump { to } | Op::Look { end: to, .. } => waiting.push(to as usize),
             Op::Word { negated: false } if in_word => {
-                ranges.extend([('\0', '/'), (':', '@'), ('[', '^'), ('`', '`'), ('{', char::MAX)]);
+                ranges.extend([
+                    ('\0', '/'),
+                    (':', '@'),
+                    ('[', '^'),
+                    ('`', '`'),
+                    ('{', char::MAX),
+                ]);
                 end = true;
             }
             Op::End { lines } => {
@@ -152,8 +198,15 @@ fn gather(program: &Program, from: usize, in_word: bool) -> Option<NextChars> {
             | Op::Enter { .. }
             | Op::Mark { .. }
             | Op::Progress { .. } => waiting.push(at + 1),
-            Op::Literal { .. } | Op::Class { .. } | Op::Run(_) | Op::Reference { .. } | Op::Accept => return None,
+            Op::Literal { .. }
+            | Op::Class { .. }
+            | Op::Run(_)
+            | Op::Reference { .. }
+            | Op::Accept => return None,
         }
     }
-    Some(NextChars { class: Class::new(ranges), end })
+    Some(NextChars {
+        class: Class::new(ranges),
+        end,
+    })
 }

@@ -1,7 +1,7 @@
 //! The tree of a parsed pattern: what the parser makes and everything else reads.
 //!
-//! Matching is by code points. Flags are gone: case is folded into the classes, `.` is a class, and each anchor knows
-//! whether it stands for a line or for the whole text.
+//! Matching is by code points. Flags are gone: case is folded into the classes, `.` is a class, and
+//! each anchor knows whether it stands for a line or for the whole text.
 
 pub use super::class::Class;
 
@@ -12,7 +12,8 @@ pub struct Tree {
     pub root: Node,
     /// How many capture groups there are, the whole match (number 0) not counted.
     pub groups: u32,
-    /// Named groups in the order of their opening parentheses. A name may come twice, in different alternatives.
+    /// Named groups in the order of their opening parentheses. A name may come twice, in different
+    /// alternatives.
     pub names: Vec<(Box<str>, u32)>,
 }
 

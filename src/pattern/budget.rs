@@ -21,14 +21,18 @@ impl<'a> Budget<'a> {
         Self::with_steps(MAX_PATTERN_STEPS, bound)
     }
 
-    /// As [`Budget::new`], with so many steps more as searches of `bytes` of text may take at no charge.
+    /// As [`Budget::new`], with so many steps more as searches of `bytes` of text may take at no
+    /// charge.
     pub(super) fn for_text(bytes: usize, bound: Bound<'a>) -> Self {
         let free = (bytes as u64).saturating_mul(PATTERN_FREE_STEPS_PER_BYTE);
         Self::with_steps(MAX_PATTERN_STEPS.saturating_add(free), bound)
     }
 
     pub(crate) fn with_steps(steps: u64, bound: Bound<'a>) -> Self {
-        Self { left: AtomicU64::new(steps), bound }
+        Self {
+            left: AtomicU64::new(steps),
+            bound,
+        }
     }
 
     /// Steps that are left.
@@ -45,7 +49,10 @@ impl<'a> Budget<'a> {
     /// Takes `steps` away. The error says that there were not so many left.
     fn spend(&self, steps: u64) -> Result<(), Costly> {
         let less = |left: u64| Some(left.saturating_sub(steps));
-        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+        match self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+        {
             Ok(left) if left >= steps => Ok(()),
             _ => Err(Costly),
         }
@@ -54,8 +61,8 @@ impl<'a> Budget<'a> {
 
 /// Counts the steps of one search, and settles with the budget in chunks.
 ///
-/// So much work as every search of a text of that length may be is free: the budget is there for work that grows
-/// faster than the text, and a large tree alone must not use it up.
+/// So much work as every search of a text of that length may be is free: the budget is there for
+/// work that grows faster than the text, and a large tree alone must not use it up.
 #[derive(Debug)]
 pub(super) struct Meter<'a> {
     budget: &'a Budget<'a>,
@@ -68,13 +75,21 @@ impl<'a> Meter<'a> {
     /// A meter for a search through `bytes` of text.
     pub(super) fn new(budget: &'a Budget<'a>, bytes: usize) -> Self {
         let free = (bytes as u64 + 16).saturating_mul(PATTERN_FREE_STEPS_PER_BYTE);
-        Self { budget, fuel: PATTERN_CHUNK_STEPS, free }
+        Self {
+            budget,
+            fuel: PATTERN_CHUNK_STEPS,
+            free,
+        }
     }
 
     #[inline]
     pub(super) fn step(&mut self) -> Result<(), Costly> {
         self.fuel -= 1;
-        if self.fuel == 0 { self.next_chunk(PATTERN_CHUNK_STEPS) } else { Ok(()) }
+        if self.fuel == 0 {
+            self.next_chunk(PATTERN_CHUNK_STEPS)
+        } else {
+            Ok(())
+        }
     }
 
     /// Counts `steps` at once.
@@ -112,7 +127,11 @@ impl<'a> Meter<'a> {
     fn settle(&mut self, used: u64) -> Result<(), Costly> {
         let paid = used.saturating_sub(self.free);
         self.free = self.free.saturating_sub(used);
-        if paid == 0 { Ok(()) } else { self.budget.spend(paid) }
+        if paid == 0 {
+            Ok(())
+        } else {
+            self.budget.spend(paid)
+        }
     }
 
     /// Settles the rest of the last chunk, at the end of a search.

@@ -20,22 +20,28 @@ const SPACES: [(char, char); 10] = [
     ('\u{FEFF}', '\u{FEFF}'),
 ];
 
-/// A set of characters: ranges of code points, both ends included, in order, neither touching nor overlapping.
-/// Surrogates are never in it: no text that is searched has any.
+/// A set of characters: ranges of code points, both ends included, in order, neither touching nor
+/// overlapping. Surrogates are never in it: no text that is searched has any.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Class {
     ranges: Vec<(char, char)>,
 }
 
 impl Class {
-    /// The set of all characters in `ranges`, which may overlap and come in any order; one that is upside down is empty.
+    /// The set of all characters in `ranges`, which may overlap and come in any order; one that is
+    /// upside down is empty.
     pub fn new(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
-        let mut sorted: Vec<_> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
+        let mut sorted: Vec<_> = ranges
+            .into_iter()
+            .filter(|(first, last)| first <= last)
+            .collect();
         sorted.sort_unstable();
         let mut ranges: Vec<(char, char)> = Vec::with_capacity(sorted.len());
         for (first, last) in sorted {
             match ranges.last_mut() {
-                Some((_, end)) if first <= *end || successor(*end) == Some(first) => *end = last.max(*end),
+                Some((_, end)) if first <= *end || successor(*end) == Some(first) => {
+                    *end = last.max(*end)
+                }
                 _ => ranges.push((first, last)),
             }
         }
@@ -44,8 +50,8 @@ impl Class {
 
     /// The set of `ranges` of code points, of which surrogates are left out.
     ///
-    /// A pattern without the flag `u` means UTF-16 units, so ranges that hold all surrogates hold every character
-    /// beyond U+FFFF: `[\xA0-\uFFFF]` is meant to.
+    /// A pattern without the flag `u` means UTF-16 units, so ranges that hold all surrogates hold
+    /// every character beyond U+FFFF: `[\xA0-\uFFFF]` is meant to.
     pub(super) fn of_code_points(ranges: &[(u32, u32)]) -> Self {
         let mut scalars = Vec::with_capacity(ranges.len() + 1);
         for &(first, last) in ranges {
@@ -64,32 +70,44 @@ impl Class {
 
     /// Just `c`.
     pub fn single(c: char) -> Self {
-        Self { ranges: vec![(c, c)] }
+        Self {
+            ranges: vec![(c, c)],
+        }
     }
 
     /// Every character: `[^]`.
     pub fn any() -> Self {
-        Self { ranges: vec![('\0', char::MAX)] }
+        Self {
+            ranges: vec![('\0', char::MAX)],
+        }
     }
 
     /// `\d`.
     pub fn digits() -> Self {
-        Self { ranges: vec![('0', '9')] }
+        Self {
+            ranges: vec![('0', '9')],
+        }
     }
 
     /// `\w`.
     pub fn words() -> Self {
-        Self { ranges: vec![('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')] }
+        Self {
+            ranges: vec![('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')],
+        }
     }
 
     /// `\s`.
     pub fn spaces() -> Self {
-        Self { ranges: SPACES.to_vec() }
+        Self {
+            ranges: SPACES.to_vec(),
+        }
     }
 
     /// What ends a line, and what `.` leaves out (ECMA-262, 12.3).
     pub fn line_terminators() -> Self {
-        Self { ranges: vec![('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')] }
+        Self {
+            ranges: vec![('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')],
+        }
     }
 
     /// The ranges, both ends included, in order, with gaps between them.
@@ -100,7 +118,9 @@ impl Class {
     /// Whether `c` is in it.
     pub fn contains(&self, c: char) -> bool {
         let behind = self.ranges.partition_point(|(_, last)| *last < c);
-        self.ranges.get(behind).is_some_and(|(first, _)| *first <= c)
+        self.ranges
+            .get(behind)
+            .is_some_and(|(first, _)| *first <= c)
     }
 
     /// The one character of a set of one.
@@ -136,8 +156,16 @@ impl Class {
                 ranges.push((first, last));
                 continue;
             }
-            ranges.extend(predecessor(c).filter(|end| *end >= first).map(|end| (first, end)));
-            ranges.extend(successor(c).filter(|start| *start <= last).map(|start| (start, last)));
+            ranges.extend(
+                predecessor(c)
+                    .filter(|end| *end >= first)
+                    .map(|end| (first, end)),
+            );
+            ranges.extend(
+                successor(c)
+                    .filter(|start| *start <= last)
+                    .map(|start| (start, last)),
+            );
         }
         Self { ranges }
     }
@@ -158,7 +186,10 @@ fn scalar_range(first: u32, last: u32) -> Option<(char, char)> {
 }
 
 fn covers_surrogates(ranges: &[(u32, u32)]) -> bool {
-    let mut sorted: Vec<_> = ranges.iter().filter(|(first, last)| first <= last).collect();
+    let mut sorted: Vec<_> = ranges
+        .iter()
+        .filter(|(first, last)| first <= last)
+        .collect();
     sorted.sort_unstable();
     let mut missing = SURROGATES.0;
     for &(first, last) in sorted {
@@ -182,21 +213,35 @@ mod tests {
             Class::new([('\u{D7FF}', '\u{D7FF}'), ('\u{E000}', '\u{E000}')]).ranges(),
             [('\u{D7FF}', '\u{E000}')]
         );
-        assert!(class.contains('d') && class.contains('x') && !class.contains('e') && !class.contains('~'));
+        assert!(
+            class.contains('d')
+                && class.contains('x')
+                && !class.contains('e')
+                && !class.contains('~')
+        );
         assert_eq!((class.only(), Class::single('q').only()), (None, Some('q')));
     }
 
     #[test]
     fn a_negation_is_everything_else() {
         let class = Class::new([('\0', 'a'), ('c', '\u{D7FF}'), (char::MAX, char::MAX)]);
-        assert_eq!(class.negated().ranges(), [('b', 'b'), ('\u{E000}', '\u{10FFFE}')]);
+        assert_eq!(
+            class.negated().ranges(),
+            [('b', 'b'), ('\u{E000}', '\u{10FFFE}')]
+        );
         assert_eq!(class.negated().negated(), class);
-        assert_eq!((Class::default().negated(), Class::any().negated()), (Class::any(), Class::default()));
+        assert_eq!(
+            (Class::default().negated(), Class::any().negated()),
+            (Class::any(), Class::default())
+        );
     }
 
     #[test]
     fn one_character_is_taken_out() {
-        assert_eq!(Class::new([('a', 'c')]).without('b').ranges(), [('a', 'a'), ('c', 'c')]);
+        assert_eq!(
+            Class::new([('a', 'c')]).without('b').ranges(),
+            [('a', 'a'), ('c', 'c')]
+        );
         assert_eq!(Class::any().without('\0').ranges(), [('\u{1}', char::MAX)]);
         assert_eq!(Class::single('a').without('a'), Class::default());
         assert_eq!(Class::digits().without('a'), Class::digits());
@@ -204,9 +249,18 @@ mod tests {
 
     #[test]
     fn all_surrogates_stand_for_all_characters_that_need_two() {
-        assert_eq!(Class::of_code_points(&[(0xA0, 0xFFFF)]).ranges(), [('\u{A0}', char::MAX)]);
-        assert_eq!(Class::of_code_points(&[(0xDC00, 0xDFFF), (0xD800, 0xDBFF)]).ranges(), [('\u{10000}', char::MAX)]);
+        assert_eq!(
+            Class::of_code_points(&[(0xA0, 0xFFFF)]).ranges(),
+            [('\u{A0}', char::MAX)]
+        );
+        assert_eq!(
+            Class::of_code_points(&[(0xDC00, 0xDFFF), (0xD800, 0xDBFF)]).ranges(),
+            [('\u{10000}', char::MAX)]
+        );
         assert_eq!(Class::of_code_points(&[(0xD800, 0xDBFF)]), Class::default());
-        assert_eq!(Class::of_code_points(&[(0x61, 0xDDDD)]).ranges(), [('a', '\u{D7FF}')]);
+        assert_eq!(
+            Class::of_code_points(&[(0x61, 0xDDDD)]).ranges(),
+            [('a', '\u{D7FF}')]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! From a tree to a program. The size of a program is proportional to the pattern's: no repetition is written out.
+//! From a tree to a program. The size of a program is proportional to the pattern's: no repetition
+//! is written out.
 //!
 //! The recursion is as deep as the tree, which the parser limits.
 
@@ -65,7 +66,11 @@ fn as_class(node: &Node) -> Option<Class> {
         Node::Class(class) => Some(class.clone()),
         Node::Alternation(parts) => {
             let classes = parts.iter().map(as_class).collect::<Option<Vec<_>>>()?;
-            Some(Class::new(classes.iter().flat_map(|class| class.ranges().iter().copied())))
+            Some(Class::new(
+                classes
+                    .iter()
+                    .flat_map(|class| class.ranges().iter().copied()),
+            ))
         }
         _ => None,
     }
@@ -123,7 +128,9 @@ impl Compiler {
     }
 
     fn node(&mut self, node: &Node, back: bool) -> Result<(), PatternError> {
-        if self.size + self.ops.len() * size_of::<Op>() + self.literals.len() > MAX_PATTERN_PROGRAM_BYTES {
+        if self.size + self.ops.len() * size_of::<Op>() + self.literals.len()
+            > MAX_PATTERN_PROGRAM_BYTES
+        {
             return Err(PatternError::TooLarge);
         }
         if let Some(c) = as_char(node) {
@@ -141,9 +148,13 @@ impl Compiler {
             Node::Alternation(parts) => self.alternation(parts, back)?,
             Node::Group { index, body } => {
                 let (open, close) = if back { (1, 0) } else { (0, 1) };
-                self.put(Op::Save { slot: 2 * index + open });
+                self.put(Op::Save {
+                    slot: 2 * index + open,
+                });
                 self.node(body, back)?;
-                self.put(Op::Save { slot: 2 * index + close });
+                self.put(Op::Save {
+                    slot: 2 * index + close,
+                });
             }
             Node::Start { lines } => {
                 self.put(Op::Start { lines: *lines });
@@ -154,15 +165,38 @@ impl Compiler {
             Node::WordBoundary { negated } => {
                 self.put(Op::Word { negated: *negated });
             }
-            Node::BackReference { groups, ignore_case } => {
+            Node::BackReference {
+                groups,
+                ignore_case,
+            } => {
                 let at = self.references.len() as u32;
                 self.references.extend(groups);
                 self.size += size_of_val(groups.as_slice());
-                self.put(Op::Reference { at, len: groups.len() as u32, ignore_case: *ignore_case, back });
+                self.put(Op::Reference {
+                    at,
+                    len: groups.len() as u32,
+                    ignore_case: *ignore_case,
+                    back,
+                });
             }
-            Node::Look { behind, negated, body } => self.look(*behind, *negated, body)?,
-            Node::Repeat { min, max, greedy, body, groups } => {
-                let repeat = Repeat { min: *min, max: max.unwrap_or(NO_LIMIT), greedy: *greedy, groups };
+            Node::Look {
+                behind,
+                negated,
+                body,
+            } => self.look(*behind, *negated, body)?,
+            Node::Repeat {
+                min,
+                max,
+                greedy,
+                body,
+                groups,
+            } => {
+                let repeat = Repeat {
+                    min: *min,
+                    max: max.unwrap_or(NO_LIMIT),
+                    greedy: *greedy,
+                    groups,
+                };
                 self.repeat(&repeat, body, back)?;
             }
         }
@@ -188,7 +222,11 @@ impl Compiler {
                 self.literal(&text, back);
                 text.chars().count()
             };
-            rest = if back { &rest[..rest.len() - taken] } else { &rest[taken..] };
+            rest = if back {
+                &rest[..rest.len() - taken]
+            } else {
+                &rest[taken..]
+            };
         }
         Ok(())
     }
@@ -203,7 +241,10 @@ impl Compiler {
             let split = self.put(Op::Accept);
             self.node(part, back)?;
             jumps.push(self.put(Op::Accept));
-            self.ops[split as usize] = Op::Split { first: split + 1, second: self.here() };
+            self.ops[split as usize] = Op::Split {
+                first: split + 1,
+                second: self.here(),
+            };
         }
         let end = self.here();
         for jump in jumps {
@@ -215,7 +256,12 @@ impl Compiler {
     fn look(&mut self, back: bool, negated: bool, body: &Node) -> Result<(), PatternError> {
         if let Some(text) = as_text(body) {
             let (at, len) = self.text(&text);
-            self.put(Op::LookLiteral { at, len, negated, back });
+            self.put(Op::LookLiteral {
+                at,
+                len,
+                negated,
+                back,
+            });
         } else if let Some(class) = as_class(body) {
             let set = self.set(&class);
             self.put(Op::LookClass { set, negated, back });
@@ -223,7 +269,10 @@ impl Compiler {
             let look = self.put(Op::Accept);
             self.node(body, back)?;
             self.put(Op::Accept);
-            self.ops[look as usize] = Op::Look { negated, end: self.here() };
+            self.ops[look as usize] = Op::Look {
+                negated,
+                end: self.here(),
+            };
         }
         Ok(())
     }
@@ -231,18 +280,34 @@ impl Compiler {
     /// Every round but the first unsets the groups inside; before the first they are unset anyway.
     fn unset(&mut self, groups: &Range<u32>) {
         if !groups.is_empty() {
-            self.put(Op::Unset { first: 2 * groups.start, end: 2 * groups.end });
+            self.put(Op::Unset {
+                first: 2 * groups.start,
+                end: 2 * groups.end,
+            });
         }
     }
 
     fn repeat(&mut self, repeat: &Repeat<'_>, body: &Node, back: bool) -> Result<(), PatternError> {
-        let &Repeat { min, max, greedy, groups } = repeat;
+        let &Repeat {
+            min,
+            max,
+            greedy,
+            groups,
+        } = repeat;
         if max == 0 {
             return Ok(());
         }
         if let Some(class) = as_class(body) {
             let set = self.set(&class);
-            let run = Run { set, min, max, greedy, back, possessive: false, ahead: NO_LIMIT };
+            let run = Run {
+                set,
+                min,
+                max,
+                greedy,
+                back,
+                possessive: false,
+                ahead: NO_LIMIT,
+            };
             self.put(Op::Run(run));
             return Ok(());
         }
@@ -284,7 +349,13 @@ impl Compiler {
                 self.unset(groups);
                 self.node(body, back)?;
                 self.put(Op::Again { register, min, top });
-                self.ops[top as usize] = Op::Count { register, min, max, greedy, exit: self.here() };
+                self.ops[top as usize] = Op::Count {
+                    register,
+                    min,
+                    max,
+                    greedy,
+                    exit: self.here(),
+                };
             }
         }
         Ok(())

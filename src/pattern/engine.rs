@@ -18,7 +18,8 @@ use regex_automata::{Input, PatternID};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Everything that searches need to know about a pattern. The parts that not all of them use are made when first used.
+/// Everything that searches need to know about a pattern. The parts that not all of them use are
+/// made when first used.
 #[derive(Debug)]
 pub(super) struct Engine {
     tree: Tree,
@@ -68,10 +69,12 @@ impl Engine {
 
     /// What finds the lines that may match.
     pub(super) fn candidates(&self) -> &Candidates {
-        self.candidates.get_or_init(|| Candidates::new(&self.tree, self.facts))
+        self.candidates
+            .get_or_init(|| Candidates::new(&self.tree, self.facts))
     }
 
-    /// The first match at or after `from`. `plain` says that the text has no U+2028 or U+2029 that matters.
+    /// The first match at or after `from`. `plain` says that the text has no U+2028 or U+2029 that
+    /// matters.
     pub(super) fn find(
         &self,
         text: &str,
@@ -85,25 +88,36 @@ impl Engine {
         if let Some(linear) = linear {
             let input = Input::new(text).range(from..);
             if spans_only {
-                return Ok(linear.find(input).map(|found| Match::new(found.range(), Vec::new())));
+                return Ok(linear
+                    .find(input)
+                    .map(|found| Match::new(found.range(), Vec::new())));
             }
             if self.facts.captures_exact() {
                 return Ok(captures(linear, &input));
             }
         }
         let starts = linear.or_else(|| self.approximate().filter(|_| plain));
-        let search = Search { program: &self.program, starts, budget, allowance: 0 };
+        let search = Search {
+            program: &self.program,
+            starts,
+            budget,
+            allowance: 0,
+        };
         search.first(text.as_bytes(), from, |slots| to_match(&slots, spans_only))
     }
 
-    /// The span of the first match at or after `from` in a text that need not be UTF-8, by the matcher alone.
+    /// The span of the first match at or after `from` in a text that need not be UTF-8, by the
+    /// matcher alone.
     pub(super) fn find_in_text(&self, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {
         find_span(&self.program, text, from, budget)
     }
 
     /// The same in one line, whose `\n` nothing matches if it is there.
     pub(super) fn find_in_line(&self, line: &[u8], from: usize, budget: &Budget<'_>) -> Found {
-        match self.line_program.get_or_init(|| compile(&within_lines(&self.tree))) {
+        match self
+            .line_program
+            .get_or_init(|| compile(&within_lines(&self.tree)))
+        {
             Ok(program) => find_span(program, line, from, budget),
             Err(error) => Err(error.clone()),
         }
@@ -111,8 +125,16 @@ impl Engine {
 
     fn linear(&self) -> Option<&Regex> {
         let build = || {
-            let wanted = self.facts.spans_exact().then(|| exact(&self.tree)).flatten()?;
-            let captures = if self.facts.captures_exact() { WhichCaptures::All } else { WhichCaptures::Implicit };
+            let wanted = self
+                .facts
+                .spans_exact()
+                .then(|| exact(&self.tree))
+                .flatten()?;
+            let captures = if self.facts.captures_exact() {
+                WhichCaptures::All
+            } else {
+                WhichCaptures::Implicit
+            };
             regex(&wanted, captures)
         };
         self.linear.get_or_init(build).as_ref()
@@ -136,7 +158,12 @@ pub(super) type Found = Result<Option<Range<usize>>, PatternError>;
 fn find_span(program: &Program, text: &[u8], from: usize, budget: &Budget<'_>) -> Found {
     // The first search of a text pays for those that follow.
     let allowance = if from == 0 { text.len() } else { 0 };
-    let search = Search { program, starts: None, budget, allowance };
+    let search = Search {
+        program,
+        starts: None,
+        budget,
+        allowance,
+    };
     search.first(text, from, |slots| slots.range)
 }
 
@@ -148,7 +175,11 @@ fn regex(source: &str, captures: WhichCaptures) -> Option<Regex> {
         .dfa_size_limit(Some(MAX_PATTERN_PROGRAM_BYTES));
     // `\B` may stand between the bytes of a character, as far as the parser knows.
     let syntax = syntax::Config::new().utf8(false);
-    Regex::builder().configure(config).syntax(syntax).build(source).ok()
+    Regex::builder()
+        .configure(config)
+        .syntax(syntax)
+        .build(source)
+        .ok()
 }
 
 fn captures(regex: &Regex, input: &Input<'_>) -> Option<Match> {
@@ -156,10 +187,17 @@ fn captures(regex: &Regex, input: &Input<'_>) -> Option<Match> {
     regex.search_captures(input, &mut captures);
     let groups = captures.group_info().group_len(PatternID::ZERO);
     let group = |number| captures.get_group(number).map(|span| span.range());
-    Some(Match::new(captures.get_match()?.range(), (1..groups).map(group).collect()))
+    Some(Match::new(
+        captures.get_match()?.range(),
+        (1..groups).map(group).collect(),
+    ))
 }
 
 fn to_match(slots: &Slots<'_>, spans_only: bool) -> Match {
-    let groups = if spans_only { Vec::new() } else { slots.groups().collect() };
+    let groups = if spans_only {
+        Vec::new()
+    } else {
+        slots.groups().collect()
+    };
     Match::new(slots.range.clone(), groups)
 }

@@ -7,7 +7,9 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// Longer than [`MAX_PATTERN_BYTES`].
-    #[error("a pattern of {bytes} bytes is too long: at most {MAX_PATTERN_BYTES} bytes are allowed")]
+    #[error(
+        "a pattern of {bytes} bytes is too long: at most {MAX_PATTERN_BYTES} bytes are allowed"
+    )]
     TooLong { bytes: usize },
     /// Groups inside groups, too often.
     #[error("the pattern's groups are nested deeper than {MAX_PATTERN_DEPTH}, at offset {offset}")]
@@ -18,7 +20,8 @@ pub enum PatternError {
     /// Not well-formed.
     #[error("invalid regular expression: {reason} at offset {offset}\n{caret}")]
     Syntax {
-        /// What is wrong, in the words of V8 (`src/regexp/regexp-error.h`), which agents know from Node.
+        /// What is wrong, in the words of V8 (`src/regexp/regexp-error.h`), which agents know from
+        /// Node.
         reason: &'static str,
         /// Bytes before the fault.
         offset: usize,
@@ -38,7 +41,9 @@ impl PatternError {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::TooLong { .. } | Self::TooLarge => "use a shorter pattern or smaller repetition counts",
+            Self::TooLong { .. } | Self::TooLarge => {
+                "use a shorter pattern or smaller repetition counts"
+            }
             Self::TooDeep { .. } => "use fewer groups inside one another",
             Self::Syntax { hint, .. } => hint,
             Self::TooCostly => {
@@ -56,8 +61,8 @@ pub struct Caret {
 }
 
 impl Caret {
-    /// Points at the character at byte `offset` of `source`, or behind its end. Of a long source only what lies around
-    /// it is kept; characters that would break the line are shown as spaces.
+    /// Points at the character at byte `offset` of `source`, or behind its end. Of a long source
+    /// only what lies around it is kept; characters that would break the line are shown as spaces.
     pub(super) fn at(source: &str, offset: usize) -> Self {
         const AROUND: usize = MAX_SHOWN_PATTERN_CHARS / 2;
         let before = source[..offset].chars().count();
@@ -65,7 +70,12 @@ impl Caret {
         let mut shown = source.chars().skip(skipped);
         let mut piece = String::from(if skipped > 0 { "..." } else { "" });
         let column = piece.len() + before - skipped;
-        piece.extend(shown.by_ref().take(before - skipped + AROUND).map(|c| if c.is_control() { ' ' } else { c }));
+        piece.extend(
+            shown
+                .by_ref()
+                .take(before - skipped + AROUND)
+                .map(|c| if c.is_control() { ' ' } else { c }),
+        );
         if shown.next().is_some() {
             piece.push_str("...");
         }
@@ -75,7 +85,13 @@ impl Caret {
 
 impl fmt::Display for Caret {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "  {}\n  {:>width$}", self.piece, '^', width = self.column + 1)
+        write!(
+            out,
+            "  {}\n  {:>width$}",
+            self.piece,
+            '^',
+            width = self.column + 1
+        )
     }
 }
 
@@ -92,7 +108,12 @@ mod tests {
         let long = format!("{}({}", "a".repeat(100), "b".repeat(100));
         assert_eq!(
             Caret::at(&long, 100).to_string(),
-            format!("  ...{}({}...\n  {}^", "a".repeat(30), "b".repeat(29), " ".repeat(33))
+            format!(
+                "  ...{}({}...\n  {}^",
+                "a".repeat(30),
+                "b".repeat(29),
+                " ".repeat(33)
+            )
         );
     }
 }

@@ -7,7 +7,10 @@ pub(super) const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// Answers for one pattern.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent answers to independent questions")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent answers to independent questions"
+)]
 pub(super) struct Facts {
     /// It looks ahead or behind.
     pub lookaround: bool,
@@ -15,11 +18,11 @@ pub(super) struct Facts {
     pub back_reference: bool,
     /// It has a `^` or `$` that means a line, so U+2028 and U+2029 matter.
     pub line_anchors: bool,
-    /// A round of a repetition may be empty although it need not be made. JavaScript undoes such a round (ECMA-262,
-    /// 22.2.2.3.1, step 2.b); other engines keep it, which makes another match.
+    /// A round of a repetition may be empty although it need not be made. JavaScript undoes such a
+    /// round (ECMA-262, 22.2.2.3.1, step 2.b); other engines keep it, which makes another match.
     pub empty_rounds: bool,
-    /// A group in a repetition may be left out of a round. JavaScript then forgets what it matched in the round before;
-    /// other engines keep it.
+    /// A group in a repetition may be left out of a round. JavaScript then forgets what it matched
+    /// in the round before; other engines keep it.
     pub skipped_groups: bool,
     /// It may match nothing but a `\B`. The linear engine has such a match inside a character, too.
     pub inside_characters: bool,
@@ -41,7 +44,8 @@ impl Facts {
         !self.lookaround && !self.back_reference
     }
 
-    /// Whether it finds the same matches, too. In a text with U+2028 or U+2029 only without [`Self::line_anchors`].
+    /// Whether it finds the same matches, too. In a text with U+2028 or U+2029 only without
+    /// [`Self::line_anchors`].
     pub(super) fn spans_exact(self) -> bool {
         self.regular() && !self.empty_rounds
     }
@@ -58,14 +62,22 @@ impl Facts {
             Node::Char(c) => self.replacement |= *c == REPLACEMENT,
             Node::Class(class) => self.replacement |= class.contains(REPLACEMENT),
             Node::Start { lines } | Node::End { lines } => self.line_anchors |= lines,
-            Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().for_each(|node| self.visit(node)),
+            Node::Concat(nodes) | Node::Alternation(nodes) => {
+                nodes.iter().for_each(|node| self.visit(node))
+            }
             Node::Group { body, .. } => self.visit(body),
             Node::BackReference { .. } => self.back_reference = true,
             Node::Look { body, .. } => {
                 self.lookaround = true;
                 self.visit(body);
             }
-            Node::Repeat { min, max, body, groups, .. } => {
+            Node::Repeat {
+                min,
+                max,
+                body,
+                groups,
+                ..
+            } => {
                 self.empty_rounds |= *max != Some(*min) && may_be_empty(body);
                 // Without any round there is no group in the translation to count.
                 let never = *max == Some(0);
@@ -95,7 +107,9 @@ fn may_skip_groups(node: &Node) -> bool {
         Node::Group { body, .. } => may_skip_groups(body),
         Node::Concat(nodes) => nodes.iter().any(may_skip_groups),
         Node::Alternation(nodes) => nodes.iter().any(has_groups),
-        Node::Repeat { min, groups, body, .. } => *min == 0 && !groups.is_empty() || may_skip_groups(body),
+        Node::Repeat {
+            min, groups, body, ..
+        } => *min == 0 && !groups.is_empty() || may_skip_groups(body),
         Node::Look { body, .. } => has_groups(body),
         _ => false,
     }
@@ -152,7 +166,13 @@ mod tests {
             let facts = Facts::of(&tree(source));
             (facts.replacement, facts.line_anchors)
         };
-        assert_eq!([odd("a\\w\\s[^]"), odd("[a-é]+"), odd("(?!.)")], [(true, false), (false, false), (true, false)]);
-        assert_eq!([odd("^a"), odd("(?-m:^a$)"), odd("\\uFFFD$")], [(false, true), (false, false), (true, true)]);
+        assert_eq!(
+            [odd("a\\w\\s[^]"), odd("[a-é]+"), odd("(?!.)")],
+            [(true, false), (false, false), (true, false)]
+        );
+        assert_eq!(
+            [odd("^a"), odd("(?-m:^a$)"), odd("\\uFFFD$")],
+            [(false, true), (false, false), (true, true)]
+        );
     }
 }

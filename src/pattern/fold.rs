@@ -1,10 +1,12 @@
-//! Upper and lower case as a pattern without the flag `u` has it (ECMA-262, 22.2.2.7.3, `Canonicalize`).
+//! Upper and lower case as a pattern without the flag `u` has it (ECMA-262, 22.2.2.7.3,
+//! `Canonicalize`).
 
 use super::ast::{Class, Node};
 use std::sync::OnceLock;
 
-/// What `c` is compared as when case is ignored: `toUpperCase` of one UTF-16 unit, if that is one unit again and does
-/// not turn a character beyond ASCII into an ASCII one. So `ß` is no `SS`, and the Kelvin sign is no `k`.
+/// What `c` is compared as when case is ignored: `toUpperCase` of one UTF-16 unit, if that is one
+/// unit again and does not turn a character beyond ASCII into an ASCII one. So `ß` is no `SS`, and
+/// the Kelvin sign is no `k`.
 pub(super) fn canonical(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_uppercase();
@@ -30,19 +32,25 @@ struct Orbits {
 fn orbits() -> &'static Orbits {
     static ORBITS: OnceLock<Orbits> = OnceLock::new();
     ORBITS.get_or_init(|| {
-        let mut changed: Vec<(char, char)> =
-            ('\0'..='\u{FFFF}').map(|c| (canonical(c), c)).filter(|(upper, c)| upper != c).collect();
+        let mut changed: Vec<(char, char)> = ('\0'..='\u{FFFF}')
+            .map(|c| (canonical(c), c))
+            .filter(|(upper, c)| upper != c)
+            .collect();
         changed.sort_unstable();
         let orbits: Vec<Vec<char>> = changed
             .chunk_by(|a, b| a.0 == b.0)
             .map(|same| {
-                let mut orbit: Vec<char> = same.iter().map(|(_, c)| *c).chain([same[0].0]).collect();
+                let mut orbit: Vec<char> =
+                    same.iter().map(|(_, c)| *c).chain([same[0].0]).collect();
                 orbit.sort_unstable();
                 orbit
             })
             .collect();
-        let mut members: Vec<_> =
-            orbits.iter().enumerate().flat_map(|(number, orbit)| orbit.iter().map(move |c| (*c, number))).collect();
+        let mut members: Vec<_> = orbits
+            .iter()
+            .enumerate()
+            .flat_map(|(number, orbit)| orbit.iter().map(move |c| (*c, number)))
+            .collect();
         members.sort_unstable();
         Orbits { members, orbits }
     })
@@ -76,25 +84,46 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn same(c: char) -> String {
-        closed(&Class::single(c)).ranges().iter().flat_map(|(first, last)| *first..=*last).collect()
+        closed(&Class::single(c))
+            .ranges()
+            .iter()
+            .flat_map(|(first, last)| *first..=*last)
+            .collect()
     }
 
     #[test]
     fn ascii_keeps_to_itself() {
-        assert_eq!([same('s'), same('K'), same('i'), same('1')], ["Ss", "Kk", "Ii", "1"]);
-        assert_eq!([same('ſ'), same('\u{212A}'), same('ı'), same('İ')], ["ſ", "\u{212A}", "ı", "İ"]);
+        assert_eq!(
+            [same('s'), same('K'), same('i'), same('1')],
+            ["Ss", "Kk", "Ii", "1"]
+        );
+        assert_eq!(
+            [same('ſ'), same('\u{212A}'), same('ı'), same('İ')],
+            ["ſ", "\u{212A}", "ı", "İ"]
+        );
     }
 
     #[test]
     fn one_unit_becomes_one_unit() {
-        assert_eq!([same('é'), same('σ'), same('ß'), same('ẞ')], ["Éé", "Σςσ", "ß", "ẞ"]);
-        assert_eq!([same('ǆ'), same('µ'), same('Ω'), same('\u{2126}')], ["Ǆǅǆ", "µΜμ", "Ωω", "\u{2126}"]);
+        assert_eq!(
+            [same('é'), same('σ'), same('ß'), same('ẞ')],
+            ["Éé", "Σςσ", "ß", "ẞ"]
+        );
+        assert_eq!(
+            [same('ǆ'), same('µ'), same('Ω'), same('\u{2126}')],
+            ["Ǆǅǆ", "µΜμ", "Ωω", "\u{2126}"]
+        );
         assert_eq!([same('𐐀'), same('ﬀ')], ["𐐀", "ﬀ"]);
     }
 
     #[test]
     fn a_class_is_closed_once_and_for_all() {
-        for class in [Class::words(), Class::words().negated(), Class::new([('À', 'ÿ')]), Class::any()] {
+        for class in [
+            Class::words(),
+            Class::words().negated(),
+            Class::new([('À', 'ÿ')]),
+            Class::any(),
+        ] {
             let once = closed(&class);
             assert_eq!(closed(&once), once);
             for &(first, last) in class.ranges() {
@@ -109,7 +138,10 @@ mod tests {
         for c in ['a', 'ſ', 'σ', '1', 'ǅ'] {
             let expected = closed(&Class::single(c));
             let node = any_case(c);
-            assert_eq!(node, expected.only().map_or(Node::Class(expected), Node::Char));
+            assert_eq!(
+                node,
+                expected.only().map_or(Node::Class(expected), Node::Char)
+            );
         }
     }
 }

@@ -1,26 +1,30 @@
 //! A pattern as `grep-searcher` asks for it: which line matches next?
 //!
-//! The answer comes from `grep-regex` over the translation of the pattern, many lines at a time. Three things would make
-//! it miss a line, and none is allowed to:
+//! The answer comes from `grep-regex` over the translation of the pattern, many lines at a time.
+//! Three things would make it miss a line, and none is allowed to:
 //!
-//! - The pattern is not regular. Then the translation is an approximation that matches too much, and every line that it
-//!   finds is a candidate which the exact matcher confirms.
+//! - The pattern is not regular. Then the translation is an approximation that matches too much,
+//!   and every line that it finds is a candidate which the exact matcher confirms.
 //! - The line is not UTF-8. Invalid bytes are read as U+FFFD, which the linear engine does not do.
-//! - The line has U+2028 or U+2029, which are line ends to `^` and `$`; the linear engine knows only `\n` and `\r`.
+//! - The line has U+2028 or U+2029, which are line ends to `^` and `$`; the linear engine knows
+//!   only `\n` and `\r`.
 //!
-//! A line of the last two kinds is odd, and is always a candidate, if the pattern has anything that may match U+FFFD, or
-//! `^` or `$`. Odd lines are looked for in chunks that are in the cache anyway when they are searched: nearly all text is
-//! ASCII, and to see that costs a fraction of the search. Patterns that have nothing of the kind skip this.
+//! A line of the last two kinds is odd, and is always a candidate, if the pattern has anything that
+//! may match U+FFFD, or `^` or `$`. Odd lines are looked for in chunks that are in the cache anyway
+//! when they are searched: nearly all text is ASCII, and to see that costs a fraction of the
+//! search. Patterns that have nothing of the kind skip this.
 //!
-//! The exact matcher sees a line with its `\n`, so that `^` does not match behind the `\r` of a CRLF, but is compiled from
-//! a tree in which nothing matches a `\n` ([`within_lines`]).
+//! The exact matcher sees a line with its `\n`, so that `^` does not match behind the `\r` of a
+//! CRLF, but is compiled from a tree in which nothing matches a `\n` ([`within_lines`]).
 
 use super::ast::{Class, Node, Tree};
 use super::error::PatternError;
 use super::facts::Facts;
 use super::translate::{Approximation, Haystack, approximation};
 use crate::cancel::Bound;
-use crate::limits::{FIRST_CHUNK_BYTES, MAX_CHUNK_BYTES, MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES};
+use crate::limits::{
+    FIRST_CHUNK_BYTES, MAX_CHUNK_BYTES, MAX_EXACT_ROUNDS, MAX_PATTERN_PROGRAM_BYTES,
+};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use std::cell::OnceCell;
@@ -44,22 +48,31 @@ pub(super) struct Candidates {
 
 impl Candidates {
     pub(super) fn new(tree: &Tree, facts: Facts) -> Self {
-        let compiled = [MAX_EXACT_ROUNDS, FEW_ROUNDS].into_iter().find_map(|most_rounds| {
-            let Approximation { text, exact } = approximation(tree, Haystack::Lines, most_rounds)?;
-            let regex = RegexMatcherBuilder::new()
-                .line_terminator(Some(b'\n'))
-                .size_limit(MAX_PATTERN_PROGRAM_BYTES)
-                .dfa_size_limit(MAX_PATTERN_PROGRAM_BYTES)
-                .build(&text)
-                .ok()?;
-            Some((regex, exact))
-        });
+        let compiled = [MAX_EXACT_ROUNDS, FEW_ROUNDS]
+            .into_iter()
+            .find_map(|most_rounds| {
+                let Approximation { text, exact } =
+                    approximation(tree, Haystack::Lines, most_rounds)?;
+                let regex = RegexMatcherBuilder::new()
+                    .line_terminator(Some(b'\n'))
+                    .size_limit(MAX_PATTERN_PROGRAM_BYTES)
+                    .dfa_size_limit(MAX_PATTERN_PROGRAM_BYTES)
+                    .build(&text)
+                    .ok()?;
+                Some((regex, exact))
+            });
         let (regex, exact) = compiled.map_or((None, false), |(regex, exact)| (Some(regex), exact));
         let exact = exact && !facts.inside_characters;
-        Self { regex, exact, replacement: facts.replacement, line_anchors: facts.line_anchors }
+        Self {
+            regex,
+            exact,
+            replacement: facts.replacement,
+            line_anchors: facts.line_anchors,
+        }
     }
 
-    /// The next line of `text`, which is whole lines, that matches or may match, by some place in it.
+    /// The next line of `text`, which is whole lines, that matches or may match, by some place in
+    /// it.
     fn next(&self, text: &[u8]) -> Option<LineMatchKind> {
         let Some(regex) = &self.regex else {
             return (!text.is_empty()).then_some(LineMatchKind::Candidate(0));
@@ -89,19 +102,28 @@ impl Candidates {
         if text.is_ascii() {
             return false;
         }
-        let has = |separator: char| memchr::memmem::find(text, separator.encode_utf8(&mut [0; 4]).as_bytes()).is_some();
+        let has = |separator: char| {
+            memchr::memmem::find(text, separator.encode_utf8(&mut [0; 4]).as_bytes()).is_some()
+        };
         self.replacement && std::str::from_utf8(text).is_err()
             || self.line_anchors && (has('\u{2028}') || has('\u{2029}'))
     }
 
     /// The next odd line or match in a chunk that has odd lines.
-    fn next_or_odd(&self, regex: &RegexMatcher, text: &[u8], chunk: Range<usize>) -> Option<LineMatchKind> {
+    fn next_or_odd(
+        &self,
+        regex: &RegexMatcher,
+        text: &[u8],
+        chunk: Range<usize>,
+    ) -> Option<LineMatchKind> {
         let mut even = chunk.start;
         let mut line = chunk.start;
         while line < chunk.end {
             let end = line_end(text, line);
             if self.is_odd(&text[line..end]) {
-                return self.ask(regex, text, even..line).or(Some(LineMatchKind::Candidate(line)));
+                return self
+                    .ask(regex, text, even..line)
+                    .or(Some(LineMatchKind::Candidate(line)));
             }
             line = end;
             if line - even > FIRST_CHUNK_BYTES {
@@ -134,7 +156,8 @@ impl Candidates {
             if certain {
                 return Some(LineMatchKind::Confirmed(from + place));
             }
-            let line = memchr::memrchr(b'\n', &rest[..place]).map_or(0, |feed| feed + 1)..line_end(rest, place);
+            let line = memchr::memrchr(b'\n', &rest[..place]).map_or(0, |feed| feed + 1)
+                ..line_end(rest, place);
             // With its line feed, which keeps `^` from matching behind a final `\r`.
             let found = regex.shortest_match(&rest[line.clone()]).ok()?;
             if found.is_some_and(|end| end < line.len() || !rest[..line.end].ends_with(b"\n")) {
@@ -148,12 +171,19 @@ impl Candidates {
 
 /// The end of the line that byte `at` lies in, its line feed included.
 fn line_end(text: &[u8], at: usize) -> usize {
-    text.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map_or(text.len(), |feed| at + feed + 1)
+    text.get(at..)
+        .and_then(|rest| memchr::memchr(b'\n', rest))
+        .map_or(text.len(), |feed| at + feed + 1)
 }
 
-/// The same tree for texts that are one line each, with the `\n` behind it if there is one: nothing matches that.
+/// The same tree for texts that are one line each, with the `\n` behind it if there is one: nothing
+/// matches that.
 pub(super) fn within_lines(tree: &Tree) -> Tree {
-    Tree { root: within_line(&tree.root), groups: tree.groups, names: tree.names.clone() }
+    Tree {
+        root: within_line(&tree.root),
+        groups: tree.groups,
+        names: tree.names.clone(),
+    }
 }
 
 fn within_line(node: &Node) -> Node {
@@ -165,15 +195,40 @@ fn within_line(node: &Node) -> Node {
         // Nothing follows but the line feed, if that.
         Node::End { lines: false } => {
             let body = Box::new(Node::Class(Class::any().without('\n')));
-            Node::Look { behind: false, negated: true, body }
+            Node::Look {
+                behind: false,
+                negated: true,
+                body,
+            }
         }
         Node::Concat(nodes) => Node::Concat(all(nodes)),
         Node::Alternation(nodes) => Node::Alternation(all(nodes)),
-        Node::Group { index, body } => Node::Group { index: *index, body: boxed(body) },
-        Node::Look { behind, negated, body } => Node::Look { behind: *behind, negated: *negated, body: boxed(body) },
-        Node::Repeat { min, max, greedy, body, groups } => {
-            Node::Repeat { min: *min, max: *max, greedy: *greedy, body: boxed(body), groups: groups.clone() }
-        }
+        Node::Group { index, body } => Node::Group {
+            index: *index,
+            body: boxed(body),
+        },
+        Node::Look {
+            behind,
+            negated,
+            body,
+        } => Node::Look {
+            behind: *behind,
+            negated: *negated,
+            body: boxed(body),
+        },
+        Node::Repeat {
+            min,
+            max,
+            greedy,
+            body,
+            groups,
+        } => Node::Repeat {
+            min: *min,
+            max: *max,
+            greedy: *greedy,
+            body: boxed(body),
+            groups: groups.clone(),
+        },
         other => other.clone(),
     }
 }
@@ -192,13 +247,14 @@ impl<F: Fn(&[u8], usize) -> Result<Option<Range<usize>>, PatternError>> Exact fo
 
 /// A pattern that `grep_searcher::Searcher` can search a file with; one for each search.
 ///
-/// It tells the searcher no more about an error than that there was one; [`Finder::failure`] has the error.
+/// It tells the searcher no more about an error than that there was one; [`Finder::failure`] has
+/// the error.
 #[derive(Debug)]
 pub struct Finder<'a, E> {
     /// `None` to search texts that are given whole, in which a match may go over lines.
     candidates: Option<&'a Candidates>,
-    /// The text that is given whole. After each match the searcher asks about what is left of it alone, and what stands
-    /// before that still counts for `^`, `\b` and lookbehind.
+    /// The text that is given whole. After each match the searcher asks about what is left of it
+    /// alone, and what stands before that still counts for `^`, `\b` and lookbehind.
     whole: &'a [u8],
     exact: E,
     bound: Bound<'a>,
@@ -209,21 +265,33 @@ pub struct Finder<'a, E> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     pub error: PatternError,
-    /// How many bytes of what the searcher held began with the line at fault: of a file that was searched as one slice,
-    /// those at its end.
+    /// How many bytes of what the searcher held began with the line at fault: of a file that was
+    /// searched as one slice, those at its end.
     pub rest: usize,
 }
 
 impl<'a, E: Exact> Finder<'a, E> {
     /// Finds lines. `exact` is the matcher for [`within_lines`].
     pub(super) fn lines(candidates: &'a Candidates, exact: E, bound: Bound<'a>) -> Self {
-        Self { candidates: Some(candidates), whole: &[], exact, bound, failure: OnceCell::new() }
+        Self {
+            candidates: Some(candidates),
+            whole: &[],
+            exact,
+            bound,
+            failure: OnceCell::new(),
+        }
     }
 
-    /// Finds matches over lines in `whole`; the searcher must be set to `multi_line(true)` and be given it as one slice.
-    /// `exact` is the matcher for whole texts.
+    /// Finds matches over lines in `whole`; the searcher must be set to `multi_line(true)` and be
+    /// given it as one slice. `exact` is the matcher for whole texts.
     pub(super) fn texts(whole: &'a [u8], exact: E, bound: Bound<'a>) -> Self {
-        Self { candidates: None, whole, exact, bound, failure: OnceCell::new() }
+        Self {
+            candidates: None,
+            whole,
+            exact,
+            bound,
+            failure: OnceCell::new(),
+        }
     }
 
     /// Why the search ended early, if it was the pattern.
@@ -236,12 +304,21 @@ impl<'a, E: Exact> Finder<'a, E> {
         "the pattern failed"
     }
 
-    /// A match in `text`, unless it lies behind a final line feed, where there is no line. `rest` is for [`Failure`].
-    fn find(&self, text: &[u8], at: usize, rest: usize) -> Result<Option<Range<usize>>, &'static str> {
+    /// A match in `text`, unless it lies behind a final line feed, where there is no line. `rest`
+    /// is for [`Failure`].
+    fn find(
+        &self,
+        text: &[u8],
+        at: usize,
+        rest: usize,
+    ) -> Result<Option<Range<usize>>, &'static str> {
         if self.bound.is_over() {
             return Err(self.failed(PatternError::TooCostly, rest));
         }
-        let found = self.exact.find_at(text, at).map_err(|error| self.failed(error, rest))?;
+        let found = self
+            .exact
+            .find_at(text, at)
+            .map_err(|error| self.failed(error, rest))?;
         Ok(found.filter(|range| range.start < text.len() || !text.ends_with(b"\n")))
     }
 }
@@ -252,12 +329,16 @@ impl<E: Exact> Matcher for Finder<'_, E> {
 
     /// In what is left of a whole text, or in a line without its line feed.
     fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, Self::Error> {
-        if std::ptr::eq(text.as_ptr_range().end, self.whole.as_ptr_range().end) && text.len() < self.whole.len() {
+        if std::ptr::eq(text.as_ptr_range().end, self.whole.as_ptr_range().end)
+            && text.len() < self.whole.len()
+        {
             let before = self.whole.len() - text.len();
             let found = self.find(self.whole, before + at, text.len() - at)?;
             return Ok(found.map(|range| Match::new(range.start - before, range.end - before)));
         }
-        Ok(self.find(text, at, text.len() - at)?.map(|range| Match::new(range.start, range.end)))
+        Ok(self
+            .find(text, at, text.len() - at)?
+            .map(|range| Match::new(range.start, range.end)))
     }
 
     fn new_captures(&self) -> Result<Self::Captures, Self::Error> {
@@ -270,7 +351,9 @@ impl<E: Exact> Matcher for Finder<'_, E> {
 
     fn find_candidate_line(&self, text: &[u8]) -> Result<Option<LineMatchKind>, Self::Error> {
         let Some(candidates) = self.candidates else {
-            return Ok(self.find_at(text, 0)?.map(|found| LineMatchKind::Confirmed(found.start())));
+            return Ok(self
+                .find_at(text, 0)?
+                .map(|found| LineMatchKind::Confirmed(found.start())));
         };
         let mut from = 0;
         while from < text.len() {
@@ -279,12 +362,18 @@ impl<E: Exact> Matcher for Finder<'_, E> {
             }
             let place = match candidates.next(&text[from..]) {
                 None => return Ok(None),
-                Some(LineMatchKind::Confirmed(place)) => return Ok(Some(LineMatchKind::Confirmed(from + place))),
+                Some(LineMatchKind::Confirmed(place)) => {
+                    return Ok(Some(LineMatchKind::Confirmed(from + place)));
+                }
                 Some(LineMatchKind::Candidate(place)) => from + place,
             };
-            let start = memchr::memrchr(b'\n', &text[from..place]).map_or(from, |feed| from + feed + 1);
+            let start =
+                memchr::memrchr(b'\n', &text[from..place]).map_or(from, |feed| from + feed + 1);
             let end = line_end(text, place);
-            if self.find(&text[start..end], 0, text.len() - start)?.is_some() {
+            if self
+                .find(&text[start..end], 0, text.len() - start)?
+                .is_some()
+            {
                 return Ok(Some(LineMatchKind::Confirmed(place)));
             }
             from = end;

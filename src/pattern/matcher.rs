@@ -1,8 +1,9 @@
-//! Runs a program by trying the choices in order and going back to the last one that is left, as JavaScript
-//! prescribes (ECMA-262, 22.2.2).
+//! Runs a program by trying the choices in order and going back to the last one that is left, as
+//! JavaScript prescribes (ECMA-262, 22.2.2).
 //!
-//! What is left to try lies on a stack of its own, together with the values to restore on the way back, so that deep
-//! matches need no deep recursion; only a lookaround inside a lookaround is a call inside a call.
+//! What is left to try lies on a stack of its own, together with the values to restore on the way
+//! back, so that deep matches need no deep recursion; only a lookaround inside a lookaround is a
+//! call inside a call.
 
 use super::PatternError;
 use super::budget::{Budget, Costly, Meter};
@@ -64,7 +65,8 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks for the first match that begins at or after `from`, a boundary of characters, and hands it to `found`.
+    /// Looks for the first match that begins at or after `from`, a boundary of characters, and
+    /// hands it to `found`.
     ///
     /// The error is [`PatternError::TooCostly`].
     pub(super) fn first<T>(
@@ -85,11 +87,25 @@ impl Search<'_> {
         scratch.registers.resize(program.registers, 0);
         scratch.stack.clear();
         let meter = Meter::new(self.budget, self.allowance);
-        let mut matcher = Matcher { program, text, scratch: &mut scratch, meter, has_led: false, has_referred: false };
+        let mut matcher = Matcher {
+            program,
+            text,
+            scratch: &mut scratch,
+            meter,
+            has_led: false,
+            has_referred: false,
+        };
         let outcome = matcher.first_from(from, self.starts);
         let settled = matcher.meter.finish();
         let outcome = outcome.and_then(|outcome| settled.map(|()| outcome));
-        let result = outcome.map(|range| range.map(|range| found(Slots { range, slots: &scratch.slots })));
+        let result = outcome.map(|range| {
+            range.map(|range| {
+                found(Slots {
+                    range,
+                    slots: &scratch.slots,
+                })
+            })
+        });
         if scratch.stack.capacity() > KEPT_STACK {
             scratch.stack = Vec::new();
         }
@@ -108,7 +124,9 @@ pub(super) struct Slots<'a> {
 impl Slots<'_> {
     /// The spans of the groups from the first on.
     pub(super) fn groups(&self) -> impl Iterator<Item = Option<Range<usize>>> {
-        self.slots[2..].chunks_exact(2).map(|pair| span(pair[0], pair[1]))
+        self.slots[2..]
+            .chunks_exact(2)
+            .map(|pair| span(pair[0], pair[1]))
     }
 }
 
@@ -123,23 +141,32 @@ struct Matcher<'a, 's> {
     meter: Meter<'a>,
     /// Whether the attempt has come to the leading run.
     has_led: bool,
-    /// Whether it has come to a back-reference: what that compares depends on where the attempt began.
+    /// Whether it has come to a back-reference: what that compares depends on where the attempt
+    /// began.
     has_referred: bool,
 }
 
 impl Matcher<'_, '_> {
-    fn first_from(&mut self, from: usize, starts: Option<&Regex>) -> Result<Option<Range<usize>>, Costly> {
+    fn first_from(
+        &mut self,
+        from: usize,
+        starts: Option<&Regex>,
+    ) -> Result<Option<Range<usize>>, Costly> {
         let mut at = from;
         // As far as this it is known what the approximation matches.
         let mut known = from;
         loop {
             if let Some(starts) = starts.filter(|_| at >= known) {
-                let Some(found) = starts.find(Input::new(self.text).range(at..)) else { return Ok(None) };
+                let Some(found) = starts.find(Input::new(self.text).range(at..)) else {
+                    return Ok(None);
+                };
                 self.meter.steps((found.end() - at) / CHARACTERS_PER_STEP)?;
                 at = found.start();
                 known = found.end().max(at + 1);
             }
-            let Some(start) = self.skip(at) else { return Ok(None) };
+            let Some(start) = self.skip(at) else {
+                return Ok(None);
+            };
             self.meter.steps((start - at) / CHARACTERS_PER_STEP / 4)?;
             (self.has_led, self.has_referred) = (false, false);
             if let Some(end) = self.run(0, start)? {
@@ -154,12 +181,27 @@ impl Matcher<'_, '_> {
 
     /// Where the leading run of a failed attempt ended.
     ///
-    /// An attempt that begins inside the run comes to the same ends of it, or to fewer, and would fail behind them as
-    /// this one did, unless what followed looked at a capture.
+    /// An attempt that begins inside the run comes to the same ends of it, or to fewer, and would
+    /// fail behind them as this one did, unless what followed looked at a capture.
     fn passed(&self, start: usize) -> usize {
-        let Some(lead) = self.program.lead.filter(|_| self.has_led && !self.has_referred) else { return start };
-        let Op::Run(run) = self.program.ops[lead as usize] else { return start };
-        take_all(&self.program.sets[run.set as usize], self.text, start, NO_LIMIT, 0, false)
+        let Some(lead) = self
+            .program
+            .lead
+            .filter(|_| self.has_led && !self.has_referred)
+        else {
+            return start;
+        };
+        let Op::Run(run) = self.program.ops[lead as usize] else {
+            return start;
+        };
+        take_all(
+            &self.program.sets[run.set as usize],
+            self.text,
+            start,
+            NO_LIMIT,
+            0,
+            false,
+        )
     }
 
     /// The first position from `at` on where an attempt is worth it.
@@ -208,11 +250,14 @@ impl Matcher<'_, '_> {
 
     fn set_register(&mut self, register: u32, value: u32) -> Result<(), Costly> {
         let old = std::mem::replace(&mut self.scratch.registers[register as usize], value);
-        self.push(Entry::Register { register, value: old })
+        self.push(Entry::Register {
+            register,
+            value: old,
+        })
     }
 
-    /// Runs from instruction `op` at position `at` to the end of the program or of the lookaround; where that was
-    /// reached. If it was not, everything is as it was before.
+    /// Runs from instruction `op` at position `at` to the end of the program or of the lookaround;
+    /// where that was reached. If it was not, everything is as it was before.
     fn run(&mut self, op: usize, at: usize) -> Result<Option<usize>, Costly> {
         let base = self.scratch.stack.len();
         let (mut op, mut at) = (op, at);
@@ -232,14 +277,27 @@ impl Matcher<'_, '_> {
     #[inline]
     fn advance(&mut self, op: usize, at: usize) -> Result<Advance, Costly> {
         let (program, text) = (self.program, self.text);
-        let on_if = |holds: bool| if holds { Advance::To(op + 1, at) } else { Advance::Failed };
+        let on_if = |holds: bool| {
+            if holds {
+                Advance::To(op + 1, at)
+            } else {
+                Advance::Failed
+            }
+        };
         let on_at = |at: Option<usize>| at.map_or(Advance::Failed, |at| Advance::To(op + 1, at));
         Ok(match program.ops[op] {
-            Op::Literal { at: from, len, back } => on_at(literal(program, text, at, from, len, back)),
+            Op::Literal {
+                at: from,
+                len,
+                back,
+            } => on_at(literal(program, text, at, from, len, back)),
             Op::Class { set, back } => on_at(class(&program.sets[set as usize], text, at, back)),
             Op::Run(run) => self.start_run(&run, op, at)?,
             Op::Split { first, second } => {
-                self.push(Entry::Choice { op: second, at: at as u32 })?;
+                self.push(Entry::Choice {
+                    op: second,
+                    at: at as u32,
+                })?;
                 Advance::To(first as usize, at)
             }
             Op::Jump { to } => Advance::To(to as usize, at),
@@ -248,7 +306,8 @@ impl Matcher<'_, '_> {
                 Advance::To(op + 1, at)
             }
             Op::Unset { first, end } => {
-                self.meter.steps((end - first) as usize / CHARACTERS_PER_STEP)?;
+                self.meter
+                    .steps((end - first) as usize / CHARACTERS_PER_STEP)?;
                 for slot in first..end {
                     if self.scratch.slots[slot as usize] != UNSET {
                         self.save(slot, UNSET)?;
@@ -257,38 +316,61 @@ impl Matcher<'_, '_> {
                 Advance::To(op + 1, at)
             }
             Op::Start { lines } => on_if(at == 0 || lines && is_line_start(text, at)),
-            Op::End { lines } => {
-                on_if(at == text.len() || lines && next(text, at).is_some_and(|(c, _)| is_line_end(c)))
-            }
+            Op::End { lines } => on_if(
+                at == text.len() || lines && next(text, at).is_some_and(|(c, _)| is_line_end(c)),
+            ),
             Op::Word { negated } => {
                 let before = previous(text, at).is_some_and(|(c, _)| is_word(c));
                 let after = next(text, at).is_some_and(|(c, _)| is_word(c));
                 on_if((before != after) != negated)
             }
-            Op::Reference { at: from, len, ignore_case, back } => {
+            Op::Reference {
+                at: from,
+                len,
+                ignore_case,
+                back,
+            } => {
                 let groups = &program.references[from as usize..(from + len) as usize];
                 on_at(self.reference(groups, at, ignore_case, back)?)
             }
-            Op::Look { negated, end } => on_if(self.look(op + 1, at, negated)?).resumed_at(end as usize),
+            Op::Look { negated, end } => {
+                on_if(self.look(op + 1, at, negated)?).resumed_at(end as usize)
+            }
             Op::LookClass { set, negated, back } => {
                 on_if(class(&program.sets[set as usize], text, at, back).is_some() != negated)
             }
-            Op::LookLiteral { at: from, len, negated, back } => {
-                on_if(literal(program, text, at, from, len, back).is_some() != negated)
-            }
+            Op::LookLiteral {
+                at: from,
+                len,
+                negated,
+                back,
+            } => on_if(literal(program, text, at, from, len, back).is_some() != negated),
             Op::Zero { register } => {
                 self.set_register(register, 0)?;
                 Advance::To(op + 1, at)
             }
-            Op::Count { register, min, max, greedy, exit } => {
+            Op::Count {
+                register,
+                min,
+                max,
+                greedy,
+                exit,
+            } => {
                 let rounds = self.register(register);
                 if rounds < min {
                     Advance::To(op + 1, at)
                 } else if rounds >= max {
                     Advance::To(exit as usize, at)
                 } else {
-                    let (first, second) = if greedy { (op as u32 + 1, exit) } else { (exit, op as u32 + 1) };
-                    self.push(Entry::Choice { op: second, at: at as u32 })?;
+                    let (first, second) = if greedy {
+                        (op as u32 + 1, exit)
+                    } else {
+                        (exit, op as u32 + 1)
+                    };
+                    self.push(Entry::Choice {
+                        op: second,
+                        at: at as u32,
+                    })?;
                     Advance::To(first as usize, at)
                 }
             }
@@ -298,7 +380,8 @@ impl Matcher<'_, '_> {
                 Advance::To(op + 1, at)
             }
             Op::Again { register, min, top } => {
-                let idle = self.register(register) > min && self.register(register + 1) == at as u32;
+                let idle =
+                    self.register(register) > min && self.register(register + 1) == at as u32;
                 on_if(!idle).resumed_at(top as usize)
             }
             Op::Mark { register } => {
@@ -310,15 +393,20 @@ impl Matcher<'_, '_> {
         })
     }
 
-    /// Restores the values on top of the stack, down to a choice, and takes it. `None` if there is none above `base`.
+    /// Restores the values on top of the stack, down to a choice, and takes it. `None` if there is
+    /// none above `base`.
     #[inline]
     fn go_back(&mut self, base: usize) -> Result<Option<(usize, usize)>, Costly> {
         while self.scratch.stack.len() > base {
-            let Some(entry) = self.scratch.stack.pop() else { break };
+            let Some(entry) = self.scratch.stack.pop() else {
+                break;
+            };
             match entry {
                 Entry::Choice { op, at } => return Ok(Some((op as usize, at as usize))),
                 Entry::Slot { slot, value } => self.scratch.slots[slot as usize] = value,
-                Entry::Register { register, value } => self.scratch.registers[register as usize] = value,
+                Entry::Register { register, value } => {
+                    self.scratch.registers[register as usize] = value
+                }
                 Entry::Greedy { op, least, at } => {
                     if let Some(at) = self.give_back(op, least, at)? {
                         return Ok(Some((op as usize + 1, at)));
@@ -341,7 +429,8 @@ impl Matcher<'_, '_> {
         let set = &self.program.sets[run.set as usize];
         let Some(least) = take(set, self.text, at, run.min, run.back) else {
             // No more than was there to take.
-            self.meter.steps((self.text.len().min(run.min as usize)) / CHARACTERS_PER_STEP)?;
+            self.meter
+                .steps((self.text.len().min(run.min as usize)) / CHARACTERS_PER_STEP)?;
             return Ok(Advance::Failed);
         };
         let mut end = least;
@@ -349,11 +438,23 @@ impl Matcher<'_, '_> {
             if run.greedy {
                 end = take_all(set, self.text, least, run.max, run.max - run.min, run.back);
                 if end != least && !run.possessive {
-                    self.push(Entry::Greedy { op: op as u32, least: least as u32, at: end as u32 })?;
+                    self.push(Entry::Greedy {
+                        op: op as u32,
+                        least: least as u32,
+                        at: end as u32,
+                    })?;
                 }
             } else {
-                let left = if run.max == NO_LIMIT { NO_LIMIT } else { run.max - run.min };
-                self.push(Entry::Lazy { op: op as u32, left, at: least as u32 })?;
+                let left = if run.max == NO_LIMIT {
+                    NO_LIMIT
+                } else {
+                    run.max - run.min
+                };
+                self.push(Entry::Lazy {
+                    op: op as u32,
+                    left,
+                    at: least as u32,
+                })?;
             }
         }
         self.meter.steps(end.abs_diff(at) / CHARACTERS_PER_STEP)?;
@@ -367,9 +468,13 @@ impl Matcher<'_, '_> {
         }
     }
 
-    /// The end of a greedy run once it has given back the least number of characters with which it may go on.
+    /// The end of a greedy run once it has given back the least number of characters with which it
+    /// may go on.
     fn give_back(&mut self, op: u32, least: u32, at: u32) -> Result<Option<usize>, Costly> {
-        let back = matches!(self.program.ops[op as usize], Op::Run(Run { back: true, .. }));
+        let back = matches!(
+            self.program.ops[op as usize],
+            Op::Run(Run { back: true, .. })
+        );
         let ahead = self.ahead(op);
         let mut end = at as usize;
         let found = loop {
@@ -384,16 +489,24 @@ impl Matcher<'_, '_> {
                 break Some(end);
             }
         };
-        self.meter.steps(end.abs_diff(at as usize) / CHARACTERS_PER_STEP)?;
+        self.meter
+            .steps(end.abs_diff(at as usize) / CHARACTERS_PER_STEP)?;
         if let Some(end) = found.filter(|end| *end != least as usize) {
-            self.push(Entry::Greedy { op, least, at: end as u32 })?;
+            self.push(Entry::Greedy {
+                op,
+                least,
+                at: end as u32,
+            })?;
         }
         Ok(found)
     }
 
-    /// The end of a lazy run once it has taken the least number of further characters with which it may go on.
+    /// The end of a lazy run once it has taken the least number of further characters with which it
+    /// may go on.
     fn take_more(&mut self, op: u32, left: u32, at: u32) -> Result<Option<usize>, Costly> {
-        let Op::Run(run) = self.program.ops[op as usize] else { return Ok(None) };
+        let Op::Run(run) = self.program.ops[op as usize] else {
+            return Ok(None);
+        };
         let set = &self.program.sets[run.set as usize];
         let ahead = self.ahead(op);
         let (mut end, mut left) = (at as usize, left);
@@ -409,14 +522,20 @@ impl Matcher<'_, '_> {
                 break Some(end);
             }
         };
-        self.meter.steps(end.abs_diff(at as usize) / CHARACTERS_PER_STEP)?;
+        self.meter
+            .steps(end.abs_diff(at as usize) / CHARACTERS_PER_STEP)?;
         if let Some(end) = found {
-            self.push(Entry::Lazy { op, left, at: end as u32 })?;
+            self.push(Entry::Lazy {
+                op,
+                left,
+                at: end as u32,
+            })?;
         }
         Ok(found)
     }
 
-    /// Whether a lookaround holds. If it does and is not negated, its captures stay, but not the choices in it.
+    /// Whether a lookaround holds. If it does and is not negated, its captures stay, but not the
+    /// choices in it.
     fn look(&mut self, op: usize, at: usize, negated: bool) -> Result<bool, Costly> {
         let base = self.scratch.stack.len();
         let found = self.run(op, at)?.is_some();
@@ -428,7 +547,9 @@ impl Matcher<'_, '_> {
             while stack.len() > base {
                 match stack.pop() {
                     Some(Entry::Slot { slot, value }) => self.scratch.slots[slot as usize] = value,
-                    Some(Entry::Register { register, value }) => self.scratch.registers[register as usize] = value,
+                    Some(Entry::Register { register, value }) => {
+                        self.scratch.registers[register as usize] = value
+                    }
                     _ => {}
                 }
             }
@@ -446,22 +567,48 @@ impl Matcher<'_, '_> {
     }
 
     /// Where a back-reference ends that begins at `at`.
-    fn reference(&mut self, groups: &[u32], at: usize, ignore_case: bool, back: bool) -> Result<Option<usize>, Costly> {
+    fn reference(
+        &mut self,
+        groups: &[u32],
+        at: usize,
+        ignore_case: bool,
+        back: bool,
+    ) -> Result<Option<usize>, Costly> {
         self.has_referred = true;
         let slots = &self.scratch.slots;
-        let set = groups.iter().find_map(|&group| span(slots[2 * group as usize], slots[2 * group as usize + 1]));
-        let Some(wanted) = set.and_then(|range| self.text.get(range)) else { return Ok(Some(at)) };
+        let set = groups
+            .iter()
+            .find_map(|&group| span(slots[2 * group as usize], slots[2 * group as usize + 1]));
+        let Some(wanted) = set.and_then(|range| self.text.get(range)) else {
+            return Ok(Some(at));
+        };
         self.meter.steps(wanted.len() / CHARACTERS_PER_STEP / 4)?;
-        let rest = if back { &self.text[..at] } else { &self.text[at..] };
+        let rest = if back {
+            &self.text[..at]
+        } else {
+            &self.text[at..]
+        };
         if !ignore_case {
-            let same = if back { rest.ends_with(wanted) } else { rest.starts_with(wanted) };
-            return Ok(same.then(|| if back { at - wanted.len() } else { at + wanted.len() }));
+            let same = if back {
+                rest.ends_with(wanted)
+            } else {
+                rest.starts_with(wanted)
+            };
+            return Ok(same.then(|| {
+                if back {
+                    at - wanted.len()
+                } else {
+                    at + wanted.len()
+                }
+            }));
         }
         self.meter.steps(wanted.len() / CHARACTERS_PER_STEP)?;
         let (mut in_wanted, mut end) = (if back { wanted.len() } else { 0 }, at);
         while let Some((c, after)) = step(wanted, in_wanted, back) {
             match step(self.text, end, back) {
-                Some((other, other_after)) if c == other || canonical(c) == canonical(other) => end = other_after,
+                Some((other, other_after)) if c == other || canonical(c) == canonical(other) => {
+                    end = other_after
+                }
                 _ => return Ok(None),
             }
             in_wanted = after;
@@ -488,25 +635,37 @@ impl Advance {
     }
 }
 
-/// Whether a line begins at `at`, which is not 0. Between CR and LF none does, other than in ECMA-262.
+/// Whether a line begins at `at`, which is not 0. Between CR and LF none does, other than in
+/// ECMA-262.
 fn is_line_start(text: &[u8], at: usize) -> bool {
-    previous(text, at).is_some_and(|(c, _)| is_line_end(c)) && !(text[at - 1] == b'\r' && text.get(at) == Some(&b'\n'))
+    previous(text, at).is_some_and(|(c, _)| is_line_end(c))
+        && !(text[at - 1] == b'\r' && text.get(at) == Some(&b'\n'))
 }
 
 #[inline]
-fn literal(program: &Program, text: &[u8], at: usize, from: u32, len: u32, back: bool) -> Option<usize> {
+fn literal(
+    program: &Program,
+    text: &[u8],
+    at: usize,
+    from: u32,
+    len: u32,
+    back: bool,
+) -> Option<usize> {
     let wanted = &program.literals[from as usize..(from + len) as usize];
     if back {
         return text[..at].ends_with(wanted).then(|| at - wanted.len());
     }
     // Most attempts fail at the first byte, which is no work for memcmp.
     let rest = &text[at..];
-    (rest.first() == wanted.first() && (len == 1 || rest.starts_with(wanted))).then(|| at + wanted.len())
+    (rest.first() == wanted.first() && (len == 1 || rest.starts_with(wanted)))
+        .then(|| at + wanted.len())
 }
 
 #[inline]
 fn class(set: &CharSet, text: &[u8], at: usize, back: bool) -> Option<usize> {
-    step(text, at, back).filter(|(c, _)| set.contains(*c)).map(|(_, after)| after)
+    step(text, at, back)
+        .filter(|(c, _)| set.contains(*c))
+        .map(|(_, after)| after)
 }
 
 /// Takes `count` characters of a set.
@@ -524,7 +683,9 @@ fn take_all(set: &CharSet, text: &[u8], at: usize, max: u32, count: u32, back: b
     let mut at = at;
     if max != NO_LIMIT {
         for _ in 0..count {
-            let Some(after) = class(set, text, at, back) else { break };
+            let Some(after) = class(set, text, at, back) else {
+                break;
+            };
             at = after;
         }
         return at;

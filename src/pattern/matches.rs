@@ -4,7 +4,8 @@ use super::{Budget, Pattern, PatternError};
 use memchr::memmem;
 use std::ops::Range;
 
-/// One match: the span of the whole and of each group. Offsets are bytes of the text; a group that took no part is `None`.
+/// One match: the span of the whole and of each group. Offsets are bytes of the text; a group that
+/// took no part is `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Match {
     whole: Range<usize>,
@@ -69,8 +70,8 @@ impl<'a> Matches<'a> {
         }
     }
 
-    /// Whether an empty match is one that only strict JavaScript has: behind a final line feed there is no line, and
-    /// where a `$` matches before a CRLF it need not match again inside it.
+    /// Whether an empty match is one that only strict JavaScript has: behind a final line feed
+    /// there is no line, and where a `$` matches before a CRLF it need not match again inside it.
     fn is_phantom(&self, range: &Range<usize>) -> bool {
         let text = self.text.as_bytes();
         let after = text[range.end..].first();
@@ -101,7 +102,13 @@ impl Iterator for Matches<'_> {
                 }
             }
             self.unchecked -= 1;
-            let found = match self.pattern.engine().find(self.text, from, self.want, self.plain, &self.budget) {
+            let found = match self.pattern.engine().find(
+                self.text,
+                from,
+                self.want,
+                self.plain,
+                &self.budget,
+            ) {
                 Err(error) => return Some(Err(error)),
                 Ok(None) => return None,
                 Ok(Some(found)) => found,

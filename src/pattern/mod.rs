@@ -1,10 +1,11 @@
 //! Patterns in JavaScript's syntax, and the replacement texts that go with them.
 //!
-//! One constructor, one error type; nothing outside this module knows the engine. `^` and `$` match at every line
-//! boundary, `.` matches no line ending. A pattern means what it means in JavaScript (ECMA-262, 22.2, without the flag
-//! `u`), with these exceptions: `^` never matches between `\r` and `\n`, where it would take the gap of every CRLF for
-//! a line; characters are whole code points; and of all matches those are left out that are empty and stand behind the
-//! final line feed or, if the pattern has a `$`, inside a CRLF.
+//! One constructor, one error type; nothing outside this module knows the engine. `^` and `$` match
+//! at every line boundary, `.` matches no line ending. A pattern means what it means in JavaScript
+//! (ECMA-262, 22.2, without the flag `u`), with these exceptions: `^` never matches between `\r`
+//! and `\n`, where it would take the gap of every CRLF for a line; characters are whole code
+//! points; and of all matches those are left out that are empty and stand behind the final line
+//! feed or, if the pattern has a `$`, inside a CRLF.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -70,24 +71,44 @@ impl Pattern {
     /// Compiles JavaScript syntax, the text between the slashes.
     pub fn new(source: &str, options: Options) -> Result<Self, PatternError> {
         let engine = Arc::new(Engine::new(parse::parse(source, options)?)?);
-        let key = format!("{}/{source}", if options.case_insensitive { "i" } else { "" });
-        Ok(Self { engine, key: key.into() })
+        let key = format!(
+            "{}/{source}",
+            if options.case_insensitive { "i" } else { "" }
+        );
+        Ok(Self {
+            engine,
+            key: key.into(),
+        })
     }
 
-    /// A pattern that matches `text` itself in upper, lower or mixed case (Unicode simple case folding).
+    /// A pattern that matches `text` itself in upper, lower or mixed case (Unicode simple case
+    /// folding).
     pub fn literal_ignoring_case(text: &str) -> Result<Self, PatternError> {
         if text.len() > MAX_PATTERN_BYTES {
             return Err(PatternError::TooLong { bytes: text.len() });
         }
-        let tree = Tree { root: literal::ignoring_case(text), groups: 0, names: Vec::new() };
-        Ok(Self { engine: Arc::new(Engine::new(tree)?), key: format!("literal/{text}").into() })
+        let tree = Tree {
+            root: literal::ignoring_case(text),
+            groups: 0,
+            names: Vec::new(),
+        };
+        Ok(Self {
+            engine: Arc::new(Engine::new(tree)?),
+            key: format!("literal/{text}").into(),
+        })
     }
 
-    /// A pattern in the syntax of the `regex` crate, without flags set outside, that matches in whatever text (or, unless
-    /// `over_lines`, line) this one does; bytes that are not UTF-8 count as U+FFFD. `None` if it would get too long.
+    /// A pattern in the syntax of the `regex` crate, without flags set outside, that matches in
+    /// whatever text (or, unless `over_lines`, line) this one does; bytes that are not UTF-8 count
+    /// as U+FFFD. `None` if it would get too long.
     pub fn over_approximation(&self, over_lines: bool) -> Option<String> {
-        let haystack = if over_lines { translate::Haystack::Text } else { translate::Haystack::Lines };
-        translate::approximation(self.engine.tree(), haystack, lines::FEW_ROUNDS).map(|found| found.text)
+        let haystack = if over_lines {
+            translate::Haystack::Text
+        } else {
+            translate::Haystack::Lines
+        };
+        translate::approximation(self.engine.tree(), haystack, lines::FEW_ROUNDS)
+            .map(|found| found.text)
     }
 
     /// Tells it from every pattern that means something else.
@@ -106,22 +127,39 @@ impl Pattern {
 
     /// The numbers of the groups with this name: none, one or, in different alternatives, more.
     pub fn groups_named(&self, name: &str) -> impl Iterator<Item = usize> {
-        let named = self.engine.tree().names.iter().filter(move |(known, _)| **known == *name);
+        let named = self
+            .engine
+            .tree()
+            .names
+            .iter()
+            .filter(move |(known, _)| **known == *name);
         named.map(|(_, number)| *number as usize)
     }
 
     /// The first match at or after byte `from`, which must be a character boundary.
     pub fn find_at(&self, text: &str, from: usize) -> Result<Option<Match>, PatternError> {
         let plain = !(self.engine.knows_separators() && matches::has_separators(text));
-        self.engine.find(text, from, Want::Groups, plain, &Budget::for_text(text.len(), Bound::default()))
+        self.engine.find(
+            text,
+            from,
+            Want::Groups,
+            plain,
+            &Budget::for_text(text.len(), Bound::default()),
+        )
     }
 
-    /// All matches with their groups, in the order and by the rule of JavaScript's `matchAll`: an empty match may follow
-    /// right behind another match.
+    /// All matches with their groups, in the order and by the rule of JavaScript's `matchAll`: an
+    /// empty match may follow right behind another match.
     ///
-    /// The item is an error when the engine's budget or the `bound` ran out; nothing follows an error.
+    /// The item is an error when the engine's budget or the `bound` ran out; nothing follows an
+    /// error.
     pub fn find_iter<'a>(&'a self, text: &'a str, bound: Bound<'a>) -> Matches<'a> {
-        Matches::new(self, text, Want::Groups, Budget::for_text(text.len(), bound))
+        Matches::new(
+            self,
+            text,
+            Want::Groups,
+            Budget::for_text(text.len(), bound),
+        )
     }
 
     /// The same matches without their groups, which are often found faster.
@@ -135,9 +173,13 @@ impl Pattern {
         Finder::lines(self.engine.candidates(), exact, budget.bound())
     }
 
-    /// The same for matches that may go over lines of `text`; the searcher must be set to `multi_line(true)` and be given
-    /// it as one slice.
-    pub fn text_finder<'a>(&'a self, text: &'a [u8], budget: &'a Budget<'a>) -> Finder<'a, impl Exact> {
+    /// The same for matches that may go over lines of `text`; the searcher must be set to
+    /// `multi_line(true)` and be given it as one slice.
+    pub fn text_finder<'a>(
+        &'a self,
+        text: &'a [u8],
+        budget: &'a Budget<'a>,
+    ) -> Finder<'a, impl Exact> {
         let exact = move |text: &[u8], from: usize| self.engine.find_in_text(text, from, budget);
         Finder::texts(text, exact, budget.bound())
     }

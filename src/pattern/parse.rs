@@ -1,4 +1,5 @@
-//! Reads a pattern: JavaScript's syntax without the flag `u`, as of ES2025 (ECMA-262, 22.2.1 and Annex B.1.2).
+//! Reads a pattern: JavaScript's syntax without the flag `u`, as of ES2025 (ECMA-262, 22.2.1 and
+//! Annex B.1.2).
 //!
 //! | file | what it reads |
 //! |---|---|
@@ -31,12 +32,18 @@ use survey::Survey;
 /// Parses the text between the slashes. `^` and `$` mean lines, as with the flag `m`.
 pub(super) fn parse(source: &str, options: Options) -> Result<Tree, PatternError> {
     if source.len() > MAX_PATTERN_BYTES {
-        return Err(PatternError::TooLong { bytes: source.len() });
+        return Err(PatternError::TooLong {
+            bytes: source.len(),
+        });
     }
     let mut parser = Parser {
         source,
         at: 0,
-        flags: Flags { ignore_case: options.case_insensitive, lines: true, dot_all: false },
+        flags: Flags {
+            ignore_case: options.case_insensitive,
+            lines: true,
+            dot_all: false,
+        },
         survey: Survey::of(source),
         groups: 0,
         depth: 0,
@@ -51,7 +58,11 @@ pub(super) fn parse(source: &str, options: Options) -> Result<Tree, PatternError
     if let Some(offset) = parser.unknown {
         return Err(parser.fault("Invalid named capture referenced", offset));
     }
-    Ok(Tree { root, groups: parser.groups, names: parser.survey.names })
+    Ok(Tree {
+        root,
+        groups: parser.groups,
+        names: parser.survey.names,
+    })
 }
 
 /// What `(?i-m:...)` changes.
@@ -90,11 +101,19 @@ struct Atom {
 
 impl Atom {
     fn new(node: Node) -> Self {
-        Self { node, repeatable: true, half: None }
+        Self {
+            node,
+            repeatable: true,
+            half: None,
+        }
     }
 
     fn assertion(node: Node) -> Self {
-        Self { node, repeatable: false, half: None }
+        Self {
+            node,
+            repeatable: false,
+            half: None,
+        }
     }
 }
 
@@ -118,7 +137,12 @@ impl Parser<'_> {
 
     fn fault(&self, reason: &'static str, offset: usize) -> PatternError {
         let hint = hints::for_fault(reason, &self.source[offset..]);
-        PatternError::Syntax { reason, offset, caret: Caret::at(self.source, offset), hint }
+        PatternError::Syntax {
+            reason,
+            offset,
+            caret: Caret::at(self.source, offset),
+            hint,
+        }
     }
 
     /// Alternatives up to the end or a `)` that closes more than is open here.
@@ -137,7 +161,11 @@ impl Parser<'_> {
             }
         }
         self.scope.add(behind);
-        Ok(if alternatives.len() == 1 { alternatives.remove(0) } else { Node::Alternation(alternatives) })
+        Ok(if alternatives.len() == 1 {
+            alternatives.remove(0)
+        } else {
+            Node::Alternation(alternatives)
+        })
     }
 
     fn alternative(&mut self) -> Result<Node, PatternError> {
@@ -184,15 +212,23 @@ impl Parser<'_> {
         match c {
             '^' => {
                 self.at += 1;
-                Ok(Atom::assertion(Node::Start { lines: self.flags.lines }))
+                Ok(Atom::assertion(Node::Start {
+                    lines: self.flags.lines,
+                }))
             }
             '$' => {
                 self.at += 1;
-                Ok(Atom::assertion(Node::End { lines: self.flags.lines }))
+                Ok(Atom::assertion(Node::End {
+                    lines: self.flags.lines,
+                }))
             }
             '.' => {
                 self.at += 1;
-                let class = if self.flags.dot_all { Class::any() } else { Class::line_terminators().negated() };
+                let class = if self.flags.dot_all {
+                    Class::any()
+                } else {
+                    Class::line_terminators().negated()
+                };
                 Ok(Atom::new(Node::Class(class)))
             }
             '(' => self.group(),
@@ -211,7 +247,10 @@ impl Parser<'_> {
         match char::from_u32(code) {
             Some(c) if self.flags.ignore_case => Atom::new(fold::any_case(c)),
             Some(c) => Atom::new(Node::Char(c)),
-            None => Atom { half: Half::of(&[(code, code)]), ..Atom::new(Node::Class(Class::default())) },
+            None => Atom {
+                half: Half::of(&[(code, code)]),
+                ..Atom::new(Node::Class(Class::default()))
+            },
         }
     }
 

@@ -1,4 +1,5 @@
-//! The program that a tree is compiled to: instructions for [`super::matcher`], and the sets they ask.
+//! The program that a tree is compiled to: instructions for [`super::matcher`], and the sets they
+//! ask.
 
 use super::ast::Class;
 use memchr::memmem;
@@ -6,8 +7,9 @@ use memchr::memmem;
 /// A number of rounds that has no limit.
 pub(super) const NO_LIMIT: u32 = u32::MAX;
 
-/// One instruction. Numbers of instructions are indices of [`Program::ops`]; after each instruction comes the next,
-/// unless it says otherwise. `back` reads to the left of the position, as a lookbehind does.
+/// One instruction. Numbers of instructions are indices of [`Program::ops`]; after each instruction
+/// comes the next, unless it says otherwise. `back` reads to the left of the position, as a
+/// lookbehind does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Op {
     /// These bytes of [`Program::literals`].
@@ -31,20 +33,37 @@ pub(super) enum Op {
     /// `\b`, or `\B` if negated.
     Word { negated: bool },
     /// What one of `len` groups matched, which are listed from `at` on in [`Program::references`].
-    Reference { at: u32, len: u32, ignore_case: bool, back: bool },
+    Reference {
+        at: u32,
+        len: u32,
+        ignore_case: bool,
+        back: bool,
+    },
     /// A lookaround whose body is what follows, up to its [`Op::Accept`]; goes on at `end`.
     Look { negated: bool, end: u32 },
     /// A lookaround for one character of a set.
     LookClass { set: u32, negated: bool, back: bool },
     /// A lookaround for these bytes of [`Program::literals`].
-    LookLiteral { at: u32, len: u32, negated: bool, back: bool },
+    LookLiteral {
+        at: u32,
+        len: u32,
+        negated: bool,
+        back: bool,
+    },
     /// Sets the counter of a loop to 0.
     Zero { register: u32 },
     /// Decides whether a loop takes another round, which begins behind this, or goes on at `exit`.
-    Count { register: u32, min: u32, max: u32, greedy: bool, exit: u32 },
+    Count {
+        register: u32,
+        min: u32,
+        max: u32,
+        greedy: bool,
+        exit: u32,
+    },
     /// Counts a round, and notes in the next register where it begins.
     Enter { register: u32 },
-    /// Ends a round: goes on at `top`, but fails if the round was an optional one and matched the empty text.
+    /// Ends a round: goes on at `top`, but fails if the round was an optional one and matched the
+    /// empty text.
     Again { register: u32, min: u32, top: u32 },
     /// Notes where a round begins.
     Mark { register: u32 },
@@ -64,7 +83,8 @@ pub(super) struct Run {
     /// As many as possible rather than as few.
     pub(super) greedy: bool,
     pub(super) back: bool,
-    /// Whatever follows cannot begin with a character of the set, so that giving characters back leads to nothing.
+    /// Whatever follows cannot begin with a character of the set, so that giving characters back
+    /// leads to nothing.
     pub(super) possessive: bool,
     /// Where in [`Program::ahead`] the bytes are that can follow; [`NO_LIMIT`] if nothing is known.
     pub(super) ahead: u32,
@@ -73,7 +93,8 @@ pub(super) struct Run {
 /// What can stand at a position: for each byte whether it can, and whether the end of the text can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ahead {
-    /// Indexed by byte. True for all bytes that are not ASCII if any character that is not can stand there.
+    /// Indexed by byte. True for all bytes that are not ASCII if any character that is not can
+    /// stand there.
     pub(super) bytes: [bool; 256],
     /// The end of the text.
     pub(super) end: bool,
@@ -83,7 +104,8 @@ impl Ahead {
     /// Whether what stands at `at` can.
     #[inline]
     pub(super) fn admits(&self, text: &[u8], at: usize) -> bool {
-        text.get(at).map_or(self.end, |&byte| self.bytes[usize::from(byte)])
+        text.get(at)
+            .map_or(self.end, |&byte| self.bytes[usize::from(byte)])
     }
 }
 
@@ -123,7 +145,11 @@ impl CharSet {
     /// Whether a character is in the set.
     #[inline]
     pub(super) fn contains(&self, c: char) -> bool {
-        if c.is_ascii() { self.bytes[c as usize] == IN } else { self.contains_wide(c) }
+        if c.is_ascii() {
+            self.bytes[c as usize] == IN
+        } else {
+            self.contains_wide(c)
+        }
     }
 
     fn contains_wide(&self, c: char) -> bool {

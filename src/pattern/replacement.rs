@@ -5,8 +5,9 @@ use std::ops::Range;
 
 /// A parsed replacement text.
 ///
-/// `\1`-`\9` and `$1`-`$9` are groups (`$10`-`$99` where the pattern has that many), `$<name>` a named group; `\0`,
-/// `$0` and `$&` the whole match; `$$` one `$`. Everything else is itself, a `\` before any other character included.
+/// `\1`-`\9` and `$1`-`$9` are groups (`$10`-`$99` where the pattern has that many), `$<name>` a
+/// named group; `\0`, `$0` and `$&` the whole match; `$$` one `$`. Everything else is itself, a `\`
+/// before any other character included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     parts: Vec<Part>,
@@ -21,7 +22,10 @@ enum Part {
 
 impl Part {
     fn range(groups: &[usize], found: &Match) -> Range<usize> {
-        groups.iter().find_map(|&number| found.group(number)).unwrap_or_default()
+        groups
+            .iter()
+            .find_map(|&number| found.group(number))
+            .unwrap_or_default()
     }
 }
 
@@ -49,8 +53,12 @@ impl ReplacementError {
         let literal = self
             .reference
             .strip_prefix('$')
-            .map_or_else(String::new, |name| format!(", or write `$${name}` for the text itself"));
-        format!("put parentheses around what to keep, as in `(.*)`, use `$&` for the whole match{literal}")
+            .map_or_else(String::new, |name| {
+                format!(", or write `$${name}` for the text itself")
+            });
+        format!(
+            "put parentheses around what to keep, as in `(.*)`, use `$&` for the whole match{literal}"
+        )
     }
 }
 
@@ -58,7 +66,10 @@ impl Replacement {
     /// Parses `text` for a pattern; every reference must name a group of it.
     pub fn parse(text: &str, pattern: &Pattern) -> Result<Self, ReplacementError> {
         let groups = pattern.captures_len() - 1;
-        let missing = |reference: &str| ReplacementError { reference: reference.to_owned(), groups };
+        let missing = |reference: &str| ReplacementError {
+            reference: reference.to_owned(),
+            groups,
+        };
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
@@ -121,7 +132,9 @@ impl Replacement {
 
     /// Whether it refers to groups, so that matches are needed with theirs.
     pub fn refers_to_groups(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Group(groups) if *groups != [0]))
+        self.parts
+            .iter()
+            .any(|part| matches!(part, Part::Group(groups) if *groups != [0]))
     }
 
     /// How many bytes stand for `found`: references can make much of a little.

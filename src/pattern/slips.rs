@@ -1,16 +1,30 @@
-//! Patterns that are well formed but in JavaScript mean something else than their author is likely to think.
+//! Patterns that are well formed but in JavaScript mean something else than their author is likely
+//! to think.
 
-/// What to add to "nothing matched" if `source` has something that other languages, or JavaScript with the flag `u`,
-/// read otherwise.
+/// What to add to "nothing matched" if `source` has something that other languages, or JavaScript
+/// with the flag `u`, read otherwise.
 pub fn slip(source: &str) -> Option<&'static str> {
     if is_between_slashes(source) {
-        return Some("the slashes of `/.../` are part of the pattern here: leave them and the flags away");
+        return Some(
+            "the slashes of `/.../` are part of the pattern here: leave them and the flags away",
+        );
     }
-    if ["[[:alpha:]", "[[:digit:]", "[[:alnum:]", "[[:space:]", "[[:upper:]", "[[:lower:]", "[[:punct:]", "[[:word:]"]
-        .iter()
-        .any(|class| source.contains(class))
+    if [
+        "[[:alpha:]",
+        "[[:digit:]",
+        "[[:alnum:]",
+        "[[:space:]",
+        "[[:upper:]",
+        "[[:lower:]",
+        "[[:punct:]",
+        "[[:word:]",
+    ]
+    .iter()
+    .any(|class| source.contains(class))
     {
-        return Some("`[[:alpha:]]` is no class in JavaScript: write `[A-Za-z]`, `\\d`, `\\w` or `\\s`");
+        return Some(
+            "`[[:alpha:]]` is no class in JavaScript: write `[A-Za-z]`, `\\d`, `\\w` or `\\s`",
+        );
     }
     let mut rest = source;
     while let Some(at) = rest.find('\\') {
@@ -39,7 +53,9 @@ pub fn slip(source: &str) -> Option<&'static str> {
                 );
             }
             '|' => {
-                return Some("`\\|` is the character itself in JavaScript: write `|` between alternatives");
+                return Some(
+                    "`\\|` is the character itself in JavaScript: write `|` between alternatives",
+                );
             }
             'h' | 'R' | 'K' | 'G' | 'Q' | 'E' | '<' | '>' => {
                 return Some(
@@ -52,18 +68,21 @@ pub fn slip(source: &str) -> Option<&'static str> {
     None
 }
 
-/// What to say of a replacement text with something that elsewhere refers to a group or names a character, and here stands
-/// as it is.
+/// What to say of a replacement text with something that elsewhere refers to a group or names a
+/// character, and here stands as it is.
 pub fn replacement_slip(text: &str) -> Option<&'static str> {
     let has = |sign: &str, next: fn(char) -> bool| {
-        text.match_indices(sign).any(|(at, _)| text[at + sign.len()..].starts_with(next))
+        text.match_indices(sign)
+            .any(|(at, _)| text[at + sign.len()..].starts_with(next))
     };
     if has("${", |c| c.is_ascii_digit()) {
         Some("`${1}` in newText stands as it is; a group is `$1`, and `$<name>` if it has a name")
     } else if has("\\g", |c| c == '<' || c == '{' || c.is_ascii_digit()) {
         Some("`\\g<1>` in newText stands as it is; a group is `$1`, and `$<name>` if it has a name")
     } else if has("\\", |c| matches!(c, 'n' | 't')) {
-        Some("`\\n` and `\\t` in newText stand as they are; put the characters themselves into the JSON string")
+        Some(
+            "`\\n` and `\\t` in newText stand as they are; put the characters themselves into the JSON string",
+        )
     } else if has("\\", |c| matches!(c, 'U' | 'L' | 'E')) {
         Some("`\\U`, `\\L` and `\\E` in newText stand as they are; case is not changed")
     } else {
@@ -71,9 +90,12 @@ pub fn replacement_slip(text: &str) -> Option<&'static str> {
     }
 }
 
-/// `/x/` or `/x/gi`. A pattern for a path may begin and end with a slash, too, but not often does it hold no other.
+/// `/x/` or `/x/gi`. A pattern for a path may begin and end with a slash, too, but not often does
+/// it hold no other.
 fn is_between_slashes(source: &str) -> bool {
-    let inside = source.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
+    let inside = source
+        .strip_prefix('/')
+        .and_then(|rest| rest.rsplit_once('/'));
     inside.is_some_and(|(inside, flags)| {
         !inside.is_empty()
             && flags.chars().all(|flag| "dgimsuvy".contains(flag))
@@ -96,13 +118,26 @@ mod tests {
             ("/foo/i", "slashes"),
             ("[[:alpha:]]+", "[A-Za-z]"),
         ] {
-            assert!(slip(source).is_some_and(|hint| hint.contains(word)), "{source}");
+            assert!(
+                slip(source).is_some_and(|hint| hint.contains(word)),
+                "{source}"
+            );
         }
     }
 
     #[test]
     fn good_patterns_have_none() {
-        for source in ["\\\\A", "\\d+\\.\\w", "/usr/bin/", "a/b", "\\u0041", "\\", "/", "//", "[[:]"] {
+        for source in [
+            "\\\\A",
+            "\\d+\\.\\w",
+            "/usr/bin/",
+            "a/b",
+            "\\u0041",
+            "\\",
+            "/",
+            "//",
+            "[[:]",
+        ] {
             assert_eq!(slip(source), None, "{source}");
         }
     }

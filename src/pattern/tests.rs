@@ -84,13 +84,23 @@ fn javascript_syntax_that_the_engine_reads_otherwise() {
 
 #[test]
 fn faults_are_named_with_their_place() {
-    let refusal = |source: &str| Pattern::new(source, Options::default()).unwrap_err().to_string();
-    assert_eq!(refusal("é[a"), "invalid regular expression: Unterminated character class at offset 2\n  é[a\n   ^");
+    let refusal = |source: &str| {
+        Pattern::new(source, Options::default())
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        refusal("é[a"),
+        "invalid regular expression: Unterminated character class at offset 2\n  é[a\n   ^"
+    );
     assert_eq!(
         refusal(&"a".repeat(MAX_PATTERN_BYTES + 1)),
         "a pattern of 65537 bytes is too long: at most 65536 bytes are allowed"
     );
-    assert_eq!(refusal(&"(".repeat(300)), "the pattern's groups are nested deeper than 250, at offset 250");
+    assert_eq!(
+        refusal(&"(".repeat(300)),
+        "the pattern's groups are nested deeper than 250, at offset 250"
+    );
 }
 
 #[test]
@@ -102,7 +112,10 @@ fn costly_patterns_give_up() {
     assert_eq!(outcome, Err(PatternError::TooCostly));
     let cancelled = CancelToken::new();
     cancelled.cancel();
-    let over = Bound { deadline: None, cancel: Some(&cancelled) };
+    let over = Bound {
+        deadline: None,
+        cancel: Some(&cancelled),
+    };
     let late: Vec<_> = pattern("a").find_iter("aa", over).collect();
     assert_eq!(late, [Err(PatternError::TooCostly)]);
 }
@@ -110,7 +123,9 @@ fn costly_patterns_give_up() {
 #[test]
 fn lines_match_as_bytes() {
     let found = |source: &str, line: &[u8]| {
-        let found = pattern(source).engine().find_in_line(line, 0, &Budget::new(Bound::default()));
+        let found = pattern(source)
+            .engine()
+            .find_in_line(line, 0, &Budget::new(Bound::default()));
         found.map(|found| found.is_some())
     };
     assert_eq!(found("^b$", b"b\r"), Ok(true));
@@ -120,11 +135,22 @@ fn lines_match_as_bytes() {
 
 #[test]
 fn case_is_folded_on_request() {
-    let options = Options { case_insensitive: true };
+    let options = Options {
+        case_insensitive: true,
+    };
     let found = Pattern::new("STRASSE|é", options).map(|p| p.find_at("É", 0));
-    assert_eq!(found.expect("good").expect("cheap").map(|m| m.range()), Some(0..2));
+    assert_eq!(
+        found.expect("good").expect("cheap").map(|m| m.range()),
+        Some(0..2)
+    );
     let literal = Pattern::literal_ignoring_case("A.b(").expect("good");
-    assert_eq!(literal.find_at("axb( a.B(", 0).expect("cheap").map(|m| m.range()), Some(5..9));
+    assert_eq!(
+        literal
+            .find_at("axb( a.B(", 0)
+            .expect("cheap")
+            .map(|m| m.range()),
+        Some(5..9)
+    );
 }
 
 #[test]
@@ -186,28 +212,44 @@ proptest! {
     }
 }
 
-/// Patterns in which JavaScript and fancy-regex mean the same: what is repeated without a least count is never empty, no group is
-/// referred to before it took part, no anchors of lines.
+/// Patterns in which JavaScript and fancy-regex mean the same: what is repeated without a least
+/// count is never empty, no group is referred to before it took part, no anchors of lines.
 fn shared_patterns() -> impl Strategy<Value = String> {
-    let atom = proptest::sample::select(vec!["a", "b", "[ab]", "[^a]", "\\w", "\\W"]).prop_map(str::to_owned);
+    let atom = proptest::sample::select(vec!["a", "b", "[ab]", "[^a]", "\\w", "\\W"])
+        .prop_map(str::to_owned);
     let solid = atom.prop_recursive(4, 24, 3, |solid| {
         let any = prop_oneof![
             solid.clone(),
-            (solid.clone(), proptest::sample::select(vec!["*", "+", "?", "*?", "+?", "??", "{0,2}", "{1,2}?"]))
+            (
+                solid.clone(),
+                proptest::sample::select(vec!["*", "+", "?", "*?", "+?", "??", "{0,2}", "{1,2}?"])
+            )
                 .prop_map(|(solid, count)| format!("(?:{solid}){count}")),
-            (proptest::sample::select(vec!["(?=", "(?!", "(?<=", "(?<!"]), solid.clone())
+            (
+                proptest::sample::select(vec!["(?=", "(?!", "(?<=", "(?<!"]),
+                solid.clone()
+            )
                 .prop_map(|(look, solid)| format!("{look}{solid})")),
             proptest::sample::select(vec!["\\b", "\\B"]).prop_map(str::to_owned),
         ];
         prop_oneof![
-            (any.clone(), solid.clone(), any).prop_map(|(before, solid, after)| format!("{before}{solid}{after}")),
+            (any.clone(), solid.clone(), any)
+                .prop_map(|(before, solid, after)| format!("{before}{solid}{after}")),
             (solid.clone(), solid.clone()).prop_map(|(one, other)| format!("(?:{one}|{other})")),
-            (solid, proptest::sample::select(vec!["+", "+?", "{2}", "{1,2}"]))
+            (
+                solid,
+                proptest::sample::select(vec!["+", "+?", "{2}", "{1,2}"])
+            )
                 .prop_map(|(solid, count)| format!("(?:{solid}){count}")),
         ]
     });
-    (solid.clone(), solid, any::<bool>())
-        .prop_map(|(one, other, back)| if back { format!("({one}){other}\\1") } else { format!("(?:{one}){other}") })
+    (solid.clone(), solid, any::<bool>()).prop_map(|(one, other, back)| {
+        if back {
+            format!("({one}){other}\\1")
+        } else {
+            format!("(?:{one}){other}")
+        }
+    })
 }
 
 proptest! {

@@ -1,32 +1,54 @@
-//! Characters of bytes that need not be UTF-8: a byte that is no part of a character reads as U+FFFD.
+//! Characters of bytes that need not be UTF-8: a byte that is no part of a character reads as
+//! U+FFFD.
 //!
-//! Reading to the left gives the same characters as reading to the right, because no two characters overlap in UTF-8.
+//! Reading to the left gives the same characters as reading to the right, because no two characters
+//! overlap in UTF-8.
 
 /// The character that begins at `at`, and where it ends; `None` at the end of the text.
 #[inline]
 pub(super) fn next(text: &[u8], at: usize) -> Option<(char, usize)> {
     let first = *text.get(at)?;
-    if first.is_ascii() { Some((char::from(first), at + 1)) } else { Some(wide(text, at, first)) }
+    if first.is_ascii() {
+        Some((char::from(first), at + 1))
+    } else {
+        Some(wide(text, at, first))
+    }
 }
 
 /// The character that ends at `at`, and where it begins; `None` at the beginning of the text.
 #[inline]
 pub(super) fn previous(text: &[u8], at: usize) -> Option<(char, usize)> {
     let last = *text.get(at.checked_sub(1)?)?;
-    if last.is_ascii() { Some((char::from(last), at - 1)) } else { Some(wide_before(text, at)) }
+    if last.is_ascii() {
+        Some((char::from(last), at - 1))
+    } else {
+        Some(wide_before(text, at))
+    }
 }
 
 /// [`next`] or, with `back`, [`previous`].
 #[inline]
 pub(super) fn step(text: &[u8], at: usize, back: bool) -> Option<(char, usize)> {
-    if back { previous(text, at) } else { next(text, at) }
+    if back {
+        previous(text, at)
+    } else {
+        next(text, at)
+    }
 }
 
-/// A character of more than one byte. The bounds of its second byte are those of table 3-7 of the Unicode standard.
+/// A character of more than one byte. The bounds of its second byte are those of table 3-7 of the
+/// Unicode standard.
 fn wide(text: &[u8], at: usize, first: u8) -> (char, usize) {
-    let tail =
-        |i: usize| text.get(at + i).copied().filter(|byte| byte & 0xC0 == 0x80).map(|byte| u32::from(byte & 0x3F));
-    let second = |low: u8, high: u8| text.get(at + 1).is_some_and(|byte| (low..=high).contains(byte));
+    let tail = |i: usize| {
+        text.get(at + i)
+            .copied()
+            .filter(|byte| byte & 0xC0 == 0x80)
+            .map(|byte| u32::from(byte & 0x3F))
+    };
+    let second = |low: u8, high: u8| {
+        text.get(at + 1)
+            .is_some_and(|byte| (low..=high).contains(byte))
+    };
     let lead = u32::from(first);
     let decoded = match first {
         0xC2..=0xDF => tail(1).map(|b| ((lead & 0x1F) << 6 | b, 2)),
@@ -36,7 +58,10 @@ fn wide(text: &[u8], at: usize, first: u8) -> (char, usize) {
                 0xED => (0x80, 0x9F),
                 _ => (0x80, 0xBF),
             };
-            tail(1).zip(tail(2)).filter(|_| second(low, high)).map(|(b, c)| ((lead & 0x0F) << 12 | b << 6 | c, 3))
+            tail(1)
+                .zip(tail(2))
+                .filter(|_| second(low, high))
+                .map(|(b, c)| ((lead & 0x0F) << 12 | b << 6 | c, 3))
         }
         0xF0..=0xF4 => {
             let (low, high) = match first {
@@ -44,7 +69,10 @@ fn wide(text: &[u8], at: usize, first: u8) -> (char, usize) {
                 0xF4 => (0x80, 0x8F),
                 _ => (0x80, 0xBF),
             };
-            let tails = tail(1).zip(tail(2)).zip(tail(3)).filter(|_| second(low, high));
+            let tails = tail(1)
+                .zip(tail(2))
+                .zip(tail(3))
+                .filter(|_| second(low, high));
             tails.map(|((b, c), d)| ((lead & 0x07) << 18 | b << 12 | c << 6 | d, 4))
         }
         _ => None,

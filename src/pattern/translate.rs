@@ -1,12 +1,14 @@
-//! A tree as text for the linear engine (`regex-syntax`), either with the same meaning or as an approximation that
-//! matches wherever the tree does, and perhaps elsewhere.
+//! A tree as text for the linear engine (`regex-syntax`), either with the same meaning or as an
+//! approximation that matches wherever the tree does, and perhaps elsewhere.
 //!
-//! Every class and character is written out (`\x{..}`), since the two languages agree about little else: case is folded
-//! differently, `[a&&b]` is an intersection there, and so on.
+//! Every class and character is written out (`\x{..}`), since the two languages agree about little
+//! else: case is folded differently, `[a&&b]` is an intersection there, and so on.
 
 use super::ast::{Class, Node, Tree};
 use super::fold;
-use crate::limits::{MAX_EXACT_ROUNDS, MAX_REFERENCE_BYTES, MAX_REFERENCE_DEPTH, MAX_TRANSLATION_BYTES};
+use crate::limits::{
+    MAX_EXACT_ROUNDS, MAX_REFERENCE_BYTES, MAX_REFERENCE_DEPTH, MAX_TRANSLATION_BYTES,
+};
 use std::fmt::Write as _;
 
 /// Where matches are looked for.
@@ -14,8 +16,8 @@ use std::fmt::Write as _;
 pub(super) enum Haystack {
     /// In a whole text.
     Text,
-    /// In each line of a text that is given as a whole: nothing matches a `\n`, and `^` and `$` with the flag `m` taken
-    /// away mean the line.
+    /// In each line of a text that is given as a whole: nothing matches a `\n`, and `^` and `$`
+    /// with the flag `m` taken away mean the line.
     Lines,
 }
 
@@ -24,33 +26,55 @@ pub(super) enum Haystack {
 pub(super) struct Approximation {
     /// In the syntax of `regex-syntax`, without flags set outside.
     pub text: String,
-    /// Whether it matches somewhere in a text (or line) exactly if the pattern does, so long as that text is UTF-8 and
-    /// has neither U+2028 nor U+2029 at an anchor.
+    /// Whether it matches somewhere in a text (or line) exactly if the pattern does, so long as
+    /// that text is UTF-8 and has neither U+2028 nor U+2029 at an anchor.
     pub exact: bool,
 }
 
-/// The same pattern, capture groups included; only for those whose [`super::facts::Facts`] are exact. `None` if it is not or gets too long.
+/// The same pattern, capture groups included; only for those whose [`super::facts::Facts`] are
+/// exact. `None` if it is not or gets too long.
 pub(super) fn exact(tree: &Tree) -> Option<String> {
-    let mut writer = Writer::new(tree, Haystack::Text, Style { captures: true, ..Style::default() });
+    let mut writer = Writer::new(
+        tree,
+        Haystack::Text,
+        Style {
+            captures: true,
+            ..Style::default()
+        },
+    );
     writer.node(&tree.root)?;
     writer.exact.then_some(writer.out)
 }
 
-/// A pattern that matches whatever this one does, without groups: nothing is looked for ahead or behind, and a reference
-/// matches what its group could have matched. Repetitions of more than `most_rounds` are written without a limit.
-/// `None` if it gets too long.
-pub(super) fn approximation(tree: &Tree, haystack: Haystack, most_rounds: u32) -> Option<Approximation> {
-    let mut writer = Writer::new(tree, haystack, Style { most_rounds, ..Style::default() });
+/// A pattern that matches whatever this one does, without groups: nothing is looked for ahead or
+/// behind, and a reference matches what its group could have matched. Repetitions of more than
+/// `most_rounds` are written without a limit. `None` if it gets too long.
+pub(super) fn approximation(
+    tree: &Tree,
+    haystack: Haystack,
+    most_rounds: u32,
+) -> Option<Approximation> {
+    let mut writer = Writer::new(
+        tree,
+        haystack,
+        Style {
+            most_rounds,
+            ..Style::default()
+        },
+    );
     writer.node(&tree.root)?;
-    Some(Approximation { text: writer.out, exact: writer.exact })
+    Some(Approximation {
+        text: writer.out,
+        exact: writer.exact,
+    })
 }
 
 #[derive(Clone, Copy)]
 struct Style {
     captures: bool,
     most_rounds: u32,
-    /// Inside the copy of a group that stands for a reference. What was captured stood elsewhere, so assertions say
-    /// nothing about the copy.
+    /// Inside the copy of a group that stands for a reference. What was captured stood elsewhere,
+    /// so assertions say nothing about the copy.
     copy: bool,
     /// That reference ignores case.
     fold: bool,
@@ -58,7 +82,12 @@ struct Style {
 
 impl Default for Style {
     fn default() -> Self {
-        Self { captures: false, most_rounds: MAX_EXACT_ROUNDS, copy: false, fold: false }
+        Self {
+            captures: false,
+            most_rounds: MAX_EXACT_ROUNDS,
+            copy: false,
+            fold: false,
+        }
     }
 }
 
@@ -74,7 +103,14 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(tree: &'a Tree, haystack: Haystack, style: Style) -> Self {
-        Self { root: &tree.root, haystack, style, out: String::new(), exact: true, depth: 0 }
+        Self {
+            root: &tree.root,
+            haystack,
+            style,
+            out: String::new(),
+            exact: true,
+            depth: 0,
+        }
     }
 
     /// `None` when the text gets too long.
@@ -98,11 +134,13 @@ impl<'a> Writer<'a> {
                 self.out.push(')');
             }
             Node::Group { body, .. } => {
-                self.out.push_str(if self.style.captures { "(" } else { "(?:" });
+                self.out
+                    .push_str(if self.style.captures { "(" } else { "(?:" });
                 self.node(body)?;
                 self.out.push(')');
             }
-            Node::Start { .. } | Node::End { .. } | Node::WordBoundary { .. } if self.style.copy => {}
+            Node::Start { .. } | Node::End { .. } | Node::WordBoundary { .. }
+                if self.style.copy => {}
             Node::Start { lines: true } => self.out.push_str("(?mR:^)"),
             Node::End { lines: true } => self.out.push_str("(?:(?m:$)|(?mR:$))"),
             Node::Start { lines: false } => self.edge("\\A", "(?m:^)"),
@@ -110,17 +148,30 @@ impl<'a> Writer<'a> {
             Node::WordBoundary { negated: false } => self.out.push_str("(?-u:\\b)"),
             Node::WordBoundary { negated: true } => self.out.push_str("(?-u:\\B)"),
             Node::Look { .. } => self.exact = false,
-            Node::BackReference { groups, ignore_case } => {
+            Node::BackReference {
+                groups,
+                ignore_case,
+            } => {
                 self.exact = false;
                 self.reference(groups, *ignore_case);
             }
-            Node::Repeat { min, max, greedy, body, .. } => self.repeat(*min, *max, *greedy, body)?,
+            Node::Repeat {
+                min,
+                max,
+                greedy,
+                body,
+                ..
+            } => self.repeat(*min, *max, *greedy, body)?,
         }
         Some(())
     }
 
     fn edge(&mut self, of_text: &str, of_line: &str) {
-        self.out.push_str(if self.haystack == Haystack::Lines { of_line } else { of_text });
+        self.out.push_str(if self.haystack == Haystack::Lines {
+            of_line
+        } else {
+            of_text
+        });
     }
 
     fn repeat(&mut self, min: u32, max: Option<u32>, greedy: bool, body: &Node) -> Option<()> {
@@ -148,9 +199,18 @@ impl<'a> Writer<'a> {
     fn reference(&mut self, groups: &[u32], ignore_case: bool) {
         let start = self.out.len();
         let outer = self.style;
-        self.style = Style { captures: false, copy: true, fold: outer.fold || ignore_case, ..outer };
+        self.style = Style {
+            captures: false,
+            copy: true,
+            fold: outer.fold || ignore_case,
+            ..outer
+        };
         self.depth += 1;
-        let written = if self.depth > MAX_REFERENCE_DEPTH { None } else { self.copies(start, groups) };
+        let written = if self.depth > MAX_REFERENCE_DEPTH {
+            None
+        } else {
+            self.copies(start, groups)
+        };
         self.depth -= 1;
         self.style = outer;
         if written.is_none() {
@@ -212,8 +272,12 @@ impl<'a> Writer<'a> {
 fn body_of(node: &Node, group: u32) -> Option<&Node> {
     match node {
         Node::Group { index, body } if *index == group => Some(body),
-        Node::Group { body, .. } | Node::Look { body, .. } | Node::Repeat { body, .. } => body_of(body, group),
-        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().find_map(|node| body_of(node, group)),
+        Node::Group { body, .. } | Node::Look { body, .. } | Node::Repeat { body, .. } => {
+            body_of(body, group)
+        }
+        Node::Concat(nodes) | Node::Alternation(nodes) => {
+            nodes.iter().find_map(|node| body_of(node, group))
+        }
         _ => None,
     }
 }

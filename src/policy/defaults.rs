@@ -1,10 +1,12 @@
-//! What is read-only in each read-write directory unless the operator says otherwise: what a program outside the walls obeys
-//! or runs without being asked. A list by nature; everything that speaks of it is derived from it or compared with it.
+//! What is read-only in each read-write directory unless the operator says otherwise: what a
+//! program outside the walls obeys or runs without being asked. A list by nature; everything that
+//! speaks of it is derived from it or compared with it.
 
 pub(super) use crate::sinks::DOT_GIT;
 pub use crate::sinks::PROTECTED_IN_REPOSITORIES;
 
-/// Paths directly in a read-write directory, each with the program that obeys what is there. A directory stands for all in it.
+/// Paths directly in a read-write directory, each with the program that obeys what is there. A
+/// directory stands for all in it.
 pub const PROTECTED_BY_DEFAULT: [(&str, &str); 34] = [
     (".mcp.json", "Claude Code"),
     (".claude.json", "Claude Code"),
@@ -42,5 +44,6 @@ pub const PROTECTED_BY_DEFAULT: [(&str, &str); 34] = [
     (".zlogout", "zsh"),
 ];
 
-/// What `git init` makes and programs outside replace by a rename: it is held as far as it is there.
+/// What `git init` makes and programs outside replace by a rename: it is held as far as it is
+/// there.
 pub(super) const CONFIG: &str = "config";

@@ -19,7 +19,8 @@ pub struct Policy {
     /// The allowed directories in words.
     pub(super) allowed: Arc<str>,
     pub(super) mounts: Mounts,
-    /// Of allowed directories whose `.git` leads elsewhere; with the path of what was not followed, why.
+    /// Of allowed directories whose `.git` leads elsewhere; with the path of what was not followed,
+    /// why.
     pub(super) linked: Vec<LinkedRepository>,
     pub(super) unfollowed: Vec<(PathBuf, String)>,
 }
@@ -35,29 +36,45 @@ impl Policy {
         self.roots.first()
     }
 
-    /// Other paths that the operator gave for allowed directories, through links, each with the true one.
+    /// Other paths that the operator gave for allowed directories, through links, each with the
+    /// true one.
     pub fn other_names(&self) -> impl Iterator<Item = (&Path, &Path)> {
-        let names = self.rules.names.iter().map(|name| (name.path.as_path(), self.roots[name.root].path()));
+        let names = self
+            .rules
+            .names
+            .iter()
+            .map(|name| (name.path.as_path(), self.roots[name.root].path()));
         names.filter(|(name, path)| name != path)
     }
 
-    /// Whether all below the allowed directories is on filesystems that ask no other machine and no other program, and so
-    /// do not hang.
+    /// Whether all below the allowed directories is on filesystems that ask no other machine and no
+    /// other program, and so do not hang.
     pub fn is_local(&self) -> bool {
         self.mounts.are_local(&self.roots)
     }
 
-    /// The protected paths: absolute, as given and as they are without links. They need not exist. What is hidden is not
-    /// among them.
+    /// The protected paths: absolute, as given and as they are without links. They need not exist.
+    /// What is hidden is not among them.
     pub fn protected(&self) -> impl Iterator<Item = &Path> {
-        self.rules.protected.iter().map(|p| p.path.as_path()).filter(|path| !self.rules.conceals(path))
+        self.rules
+            .protected
+            .iter()
+            .map(|p| p.path.as_path())
+            .filter(|path| !self.rules.conceals(path))
     }
 
     /// What is hidden and lies where tools or commands would reach it.
     pub fn hidden(&self) -> impl Iterator<Item = &Hidden> {
-        let is_linked = |path: &Path| self.linked.iter().any(|linked| path.starts_with(linked.outermost()));
+        let is_linked = |path: &Path| {
+            self.linked
+                .iter()
+                .any(|linked| path.starts_with(linked.outermost()))
+        };
         let is_reached = move |path: &Path| self.rules.over(path).is_some() || is_linked(path);
-        self.rules.hidden.iter().filter(move |hidden| is_reached(&hidden.path))
+        self.rules
+            .hidden
+            .iter()
+            .filter(move |hidden| is_reached(&hidden.path))
     }
 
     /// What is hidden by patterns, if anything is.
@@ -70,19 +87,25 @@ impl Policy {
         self.rules.hides(place)
     }
 
-    /// Repositories outside that allowed directories are work trees of. They are for commands: no tool reaches them.
+    /// Repositories outside that allowed directories are work trees of. They are for commands: no
+    /// tool reaches them.
     pub fn linked(&self) -> &[LinkedRepository] {
         &self.linked
     }
 
-    /// Files called `.git` that lead out of the allowed directories and are not followed, each with the reason.
+    /// Files called `.git` that lead out of the allowed directories and are not followed, each with
+    /// the reason.
     pub fn unfollowed(&self) -> &[(PathBuf, String)] {
         &self.unfollowed
     }
 
     /// Why each of them is protected.
     pub fn causes(&self) -> impl Iterator<Item = (&Path, Cause)> {
-        self.rules.protected.iter().filter(|p| !self.rules.conceals(&p.path)).map(|p| (p.path.as_path(), p.why))
+        self.rules
+            .protected
+            .iter()
+            .filter(|p| !self.rules.conceals(&p.path))
+            .map(|p| (p.path.as_path(), p.why))
     }
 
     /// Returns the judge of each step of an undo. Nothing more can be hidden then.
@@ -97,6 +120,10 @@ impl Policy {
 
     /// Those of the protected paths that the operator named, and those that configure the server.
     pub fn protected_by_operator(&self) -> impl Iterator<Item = &Path> {
-        self.rules.protected.iter().filter(|p| p.why.is_asked()).map(|p| p.path.as_path())
+        self.rules
+            .protected
+            .iter()
+            .filter(|p| p.why.is_asked())
+            .map(|p| p.path.as_path())
     }
 }

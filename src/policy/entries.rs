@@ -10,25 +10,38 @@ use rustix::io::Errno;
 use super::resolve::{Last, Spot};
 use super::rules::below;
 use super::spelling::Spelling;
-use super::{Checked, Entry, Kind, Policy, PolicyError, Touch, Write, exists_below, noted, split, touches};
+use super::{
+    Checked, Entry, Kind, Policy, PolicyError, Touch, Write, exists_below, noted, split, touches,
+};
 use crate::limits::MAX_RESOLVE_STEPS;
 
 impl Policy {
-    /// A directory entry itself, for deleting it or moving it away: a link in the last part is not followed.
+    /// A directory entry itself, for deleting it or moving it away: a link in the last part is not
+    /// followed.
     ///
-    /// Refuses an allowed directory, what contains one, and protected paths, what contains one that exists included.
+    /// Refuses an allowed directory, what contains one, and protected paths, what contains one that
+    /// exists included.
     pub fn entry(&self, requested: impl AsRef<Path>) -> Result<Checked<Entry>, PolicyError> {
-        noted(|_| Touch::Remove, |real| self.find_entry(requested.as_ref(), real))
+        noted(
+            |_| Touch::Remove,
+            |real| self.find_entry(requested.as_ref(), real),
+        )
     }
 
-    fn find_entry(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Entry>, PolicyError> {
+    fn find_entry(
+        &self,
+        requested: &Path,
+        real: &mut Option<PathBuf>,
+    ) -> Result<Checked<Entry>, PolicyError> {
         let spelling = self.spell(requested)?;
         let (dir, name, place) = if let Some(entry) = self.direct_entry(&spelling)? {
             // Where nothing may be changed it does not matter whether anything is there.
             self.may_replace(requested, &entry.place)?;
             self.may_change(requested, &entry.place)?;
             if entry.kind.is_none() {
-                return Err(PolicyError::NotFound { path: spelling.into_path() });
+                return Err(PolicyError::NotFound {
+                    path: spelling.into_path(),
+                });
             }
             (entry.dir, entry.name, entry.place)
         } else {
@@ -51,19 +64,37 @@ impl Policy {
             }
         }
         if self.rules.holds_hidden(&dir, &name, &place) {
-            return Err(PolicyError::HoldsHidden { path: requested.into() });
+            return Err(PolicyError::HoldsHidden {
+                path: requested.into(),
+            });
         }
         touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), Entry { dir, name, place, rules }))
+        Ok(Checked::new(
+            spelling.into_path(),
+            Entry {
+                dir,
+                name,
+                place,
+                rules,
+            },
+        ))
     }
 
-    /// Where something may be moved to: a link in the last part is not followed, and missing parents are made on the way.
+    /// Where something may be moved to: a link in the last part is not followed, and missing
+    /// parents are made on the way.
     pub fn destination(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
-        noted(|_| Touch::Write, |real| self.find_destination(requested.as_ref(), real))
+        noted(
+            |_| Touch::Write,
+            |real| self.find_destination(requested.as_ref(), real),
+        )
     }
 
-    fn find_destination(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Write>, PolicyError> {
+    fn find_destination(
+        &self,
+        requested: &Path,
+        real: &mut Option<PathBuf>,
+    ) -> Result<Checked<Write>, PolicyError> {
         let spelling = self.spell(requested)?;
         let mut wants_dir = false;
         let (dir, parents, name, place) = if let Some(entry) = self.direct_entry(&spelling)? {
@@ -80,11 +111,22 @@ impl Policy {
         self.may_change(requested, &place)?;
         touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir, rules }))
+        Ok(Checked::new(
+            spelling.into_path(),
+            Write {
+                dir,
+                parents,
+                name,
+                place,
+                wants_dir,
+                rules,
+            },
+        ))
     }
 
-    /// Fails if an object may not come to a true place again. This is for a plan: each step asks `Rules::may_bear` when it is done. `now`
-    /// is the current place of an object that still exists: a directory must not hold what would be protected at the new place.
+    /// Fails if an object may not come to a true place again. This is for a plan: each step asks
+    /// `Rules::may_bear` when it is done. `now` is the current place of an object that still
+    /// exists: a directory must not hold what would be protected at the new place.
     pub(crate) fn may_return(&self, place: &Path, now: Option<&Path>) -> Result<(), PolicyError> {
         self.may_change(place, place)?;
         let Some(now) = now else { return Ok(()) };
@@ -96,19 +138,24 @@ impl Policy {
         }
     }
 
-    /// A walk that ends at a directory entry: a path with a slash at the end names the directory it leads to.
+    /// A walk that ends at a directory entry: a path with a slash at the end names the directory it
+    /// leads to.
     fn keep(&self, requested: &Path, spelling: &Spelling) -> Result<Spot, PolicyError> {
         let halted = |halt| self.halted(requested, spelling, halt);
         let mut spot = self.walk(spelling, Last::Keep).map_err(halted)?;
         if spot.through_link {
             // As rename(2) and unlink(2) have it: `link/` is neither the link nor what it leads to.
-            return Err(PolicyError::NotADirectory { path: spelling.clone().into_path() });
+            return Err(PolicyError::NotADirectory {
+                path: spelling.clone().into_path(),
+            });
         }
         if spot.tail.is_empty() {
             self.may_replace(requested, &spot.place)?;
             let name = spot.place.file_name().map(OsStr::to_os_string);
             let parent = spot.place.parent().unwrap_or(Path::new("/")).to_path_buf();
-            let dir = self.reopen(&parent, &mut MAX_RESOLVE_STEPS.clone()).map_err(halted)?;
+            let dir = self
+                .reopen(&parent, &mut MAX_RESOLVE_STEPS.clone())
+                .map_err(halted)?;
             spot.found = Some((spot.dir, Kind::Directory));
             spot.tail = name.into_iter().collect();
             spot.place = parent;
@@ -120,7 +167,9 @@ impl Policy {
     /// Refuses a place where an allowed directory is, or below which one is.
     fn may_replace(&self, requested: &Path, place: &Path) -> Result<(), PolicyError> {
         if self.rules.leads_in(place) {
-            return Err(PolicyError::AllowedDirectory { path: requested.into() });
+            return Err(PolicyError::AllowedDirectory {
+                path: requested.into(),
+            });
         }
         Ok(())
     }

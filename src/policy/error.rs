@@ -67,7 +67,8 @@ pub enum PolicyError {
         /// The path as requested.
         path: PathBuf,
     },
-    /// The allowed directory over the path is not what the server opened at its start, which was deleted.
+    /// The allowed directory over the path is not what the server opened at its start, which was
+    /// deleted.
     #[error("the allowed directory {} was removed or replaced after the server started", Quoted(.directory))]
     Gone { directory: PathBuf },
     /// Nothing there, and everything on the way is inside.
@@ -230,8 +231,14 @@ impl PolicyError {
             Errno::LOOP => Self::TooManyLinks { path },
             Errno::ACCESS | Errno::PERM => Self::AccessDenied { path },
             Errno::NAMETOOLONG => Self::NameTooLong { path },
-            Errno::NXIO | Errno::NODEV => Self::Special { path, kind: Kind::Socket },
-            errno => Self::Io { path, source: errno.into() },
+            Errno::NXIO | Errno::NODEV => Self::Special {
+                path,
+                kind: Kind::Socket,
+            },
+            errno => Self::Io {
+                path,
+                source: errno.into(),
+            },
         }
     }
 }
@@ -334,17 +341,26 @@ pub enum StartError {
 }
 
 fn within(whole: Option<&Path>) -> String {
-    whole.map(|whole| format!(" by itself: it lies in {}, which can be named", Quoted(whole))).unwrap_or_default()
+    whole
+        .map(|whole| {
+            format!(
+                " by itself: it lies in {}, which can be named",
+                Quoted(whole)
+            )
+        })
+        .unwrap_or_default()
 }
 
-/// A path for a message: in backticks, and every character that could rewrite a terminal or the sense of the line escaped.
+/// A path for a message: in backticks, and every character that could rewrite a terminal or the
+/// sense of the line escaped.
 pub(crate) struct Quoted<'a>(pub(crate) &'a Path);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("`")?;
         for c in self.0.to_string_lossy().chars() {
-            // Explicit direction marks change the order in which a reader sees the rest (Unicode UAX #9).
+            // Explicit direction marks change the order in which a reader sees the rest (Unicode
+            // UAX #9).
             let steers = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
             if c == '`' {
                 f.write_str(r"\u{60}")?;
@@ -365,6 +381,9 @@ mod tests {
     #[test]
     fn a_message_cannot_be_steered_by_a_file_name() {
         let path = PathBuf::from("/a/x\n\u{1b}[2J\u{202e}`é");
-        assert_eq!(PolicyError::NotFound { path }.to_string(), r"`/a/x\n\u{1b}[2J\u{202e}\u{60}é` does not exist");
+        assert_eq!(
+            PolicyError::NotFound { path }.to_string(),
+            r"`/a/x\n\u{1b}[2J\u{202e}\u{60}é` does not exist"
+        );
     }
 }

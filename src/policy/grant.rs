@@ -60,11 +60,11 @@ pub struct Restrictions<'a> {
     pub freezes_sinks: bool,
 }
 
-/// Every directory that is allowed in this process, opened once: whoever asks for the same path later gets the same directory,
-/// whatever has its name by then.
+/// Every directory that is allowed in this process, opened once: whoever asks for the same path
+/// later gets the same directory, whatever has its name by then.
 ///
-/// Whoever may write to one can put a link in the place of another that lies in it, before that is opened. So no link is
-/// followed that lies in a read-write one.
+/// Whoever may write to one can put a link in the place of another that lies in it, before that is
+/// opened. So no link is followed that lies in a read-write one.
 #[derive(Debug, Default)]
 pub struct Pins {
     pinned: Vec<Pin>,
@@ -84,16 +84,26 @@ struct Pin {
 }
 
 impl Pins {
-    /// Says which grants there will be: what is writable by one of them is so for all that are pinned from now on. One that
-    /// cannot be found fails when it is pinned.
+    /// Says which grants there will be: what is writable by one of them is so for all that are
+    /// pinned from now on. One that cannot be found fails when it is pinned.
     pub fn expect<'a>(&mut self, grants: impl Iterator<Item = &'a Grant>) {
         let table = mounts::table().unwrap_or_default();
         for grant in grants.filter(|grant| grant.access == Access::ReadWrite) {
-            let Ok(typed) = absolute(&grant.path) else { continue };
-            if let Some(pin) = self.pinned.iter_mut().chain(&mut self.expected).find(|pin| pin.typed == typed) {
+            let Ok(typed) = absolute(&grant.path) else {
+                continue;
+            };
+            if let Some(pin) = self
+                .pinned
+                .iter_mut()
+                .chain(&mut self.expected)
+                .find(|pin| pin.typed == typed)
+            {
                 pin.writable = true;
             } else if let Ok(found) = find(&typed, &[], &table) {
-                self.expected.push(Pin { writable: true, ..found });
+                self.expected.push(Pin {
+                    writable: true,
+                    ..found
+                });
             }
         }
     }
@@ -115,9 +125,19 @@ impl Pins {
         } else {
             self.expect(std::iter::once(grant));
             let table = mounts::table().unwrap_or_default();
-            let of_agents: Vec<&Pin> = self.pinned.iter().chain(&self.expected).filter(|pin| pin.writable).collect();
+            let of_agents: Vec<&Pin> = self
+                .pinned
+                .iter()
+                .chain(&self.expected)
+                .filter(|pin| pin.writable)
+                .collect();
             let found = find(&typed, &of_agents, &table)?;
-            if writable && !self.expected.iter().any(|pin| pin.typed == typed && pin.id == found.id) {
+            if writable
+                && !self
+                    .expected
+                    .iter()
+                    .any(|pin| pin.typed == typed && pin.id == found.id)
+            {
                 return Err(StartError::Moved { path: typed });
             }
             is_storage(&found, &table)?;
@@ -132,56 +152,109 @@ impl Pins {
 impl Policy {
     /// Opens every directory of `grants`; the same directory twice is one, read-write if either is.
     ///
-    /// `protect` adds protected paths (absolute, below an allowed directory) to the defaults below each read-write directory.
+    /// `protect` adds protected paths (absolute, below an allowed directory) to the defaults below
+    /// each read-write directory.
     pub fn open(grants: &[Grant], protect: &[PathBuf]) -> Result<Self, StartError> {
-        Self::open_with(grants, &Restrictions { protect, ..Restrictions::default() })
+        Self::open_with(
+            grants,
+            &Restrictions {
+                protect,
+                ..Restrictions::default()
+            },
+        )
     }
 
     /// The same, with more to be said about what is in them.
-    pub fn open_with(grants: &[Grant], restrictions: &Restrictions<'_>) -> Result<Self, StartError> {
+    pub fn open_with(
+        grants: &[Grant],
+        restrictions: &Restrictions<'_>,
+    ) -> Result<Self, StartError> {
         Self::open_pinned(grants, restrictions, &mut Pins::default())
     }
 
     /// The same, beside other grants of this process.
-    pub fn open_pinned(grants: &[Grant], restrictions: &Restrictions<'_>, pins: &mut Pins) -> Result<Self, StartError> {
+    pub fn open_pinned(
+        grants: &[Grant],
+        restrictions: &Restrictions<'_>,
+        pins: &mut Pins,
+    ) -> Result<Self, StartError> {
         let mut roots: Vec<Root> = Vec::new();
         let mut rules = Rules::default();
         let table = mounts::table().unwrap_or_default();
-        rules.devices = table.iter().find(|mount| mount.is_of_devices()).map(|mount| mount.device);
+        rules.devices = table
+            .iter()
+            .find(|mount| mount.is_of_devices())
+            .map(|mount| mount.device);
         pins.expect(grants.iter());
         for grant in grants {
             let writable = grant.access == Access::ReadWrite;
-            let Pin { typed, path, handle, id, .. } = pins.pin(grant)?;
-            let index = roots.iter().position(|root| root.path == *path).unwrap_or(roots.len());
+            let Pin {
+                typed,
+                path,
+                handle,
+                id,
+                ..
+            } = pins.pin(grant)?;
+            let index = roots
+                .iter()
+                .position(|root| root.path == *path)
+                .unwrap_or(roots.len());
             if index == roots.len() {
-                rules.roots.push(RootRule { path: path.clone(), id: *id, writable, handle: Some(Arc::clone(handle)) });
-                rules.names.push(Name { path: path.clone(), root: index });
-                roots.push(Root { path: path.clone(), writable, handle: Arc::clone(handle) });
+                rules.roots.push(RootRule {
+                    path: path.clone(),
+                    id: *id,
+                    writable,
+                    handle: Some(Arc::clone(handle)),
+                });
+                rules.names.push(Name {
+                    path: path.clone(),
+                    root: index,
+                });
+                roots.push(Root {
+                    path: path.clone(),
+                    writable,
+                    handle: Arc::clone(handle),
+                });
             }
             roots[index].writable |= writable;
             rules.roots[index].writable |= writable;
             if rules.exactly(typed).is_none() {
-                rules.names.push(Name { path: typed.clone(), root: index });
+                rules.names.push(Name {
+                    path: typed.clone(),
+                    root: index,
+                });
             }
         }
         let allowed = Arc::from(rules.describe());
         let mounts = Mounts::open(&roots);
         let (linked, unfollowed) = (Vec::new(), Vec::new());
-        let mut policy = Self { roots, rules: Arc::new(rules), allowed, mounts, linked, unfollowed };
+        let mut policy = Self {
+            roots,
+            rules: Arc::new(rules),
+            allowed,
+            mounts,
+            linked,
+            unfollowed,
+        };
         let unprotected = policy.unprotected_paths(restrictions.unprotect)?;
         let protected = policy.protected_paths(restrictions, &unprotected)?;
         let writable = policy.roots.iter().filter(|root| root.writable);
-        let writable = writable.map(|root| (root.path.clone(), Arc::clone(&root.handle))).collect();
-        let repositories = Repositories::below(writable, unprotected.clone(), restrictions.freezes_sinks);
+        let writable = writable
+            .map(|root| (root.path.clone(), Arc::clone(&root.handle)))
+            .collect();
+        let repositories =
+            Repositories::below(writable, unprotected.clone(), restrictions.freezes_sinks);
         let repositories = Arc::new(repositories);
         if let Some(rules) = Arc::get_mut(&mut policy.rules) {
-            (rules.protected, rules.repositories, rules.unprotected) = (protected, repositories, unprotected);
+            (rules.protected, rules.repositories, rules.unprotected) =
+                (protected, repositories, unprotected);
         }
         policy.hide(restrictions.hidden)?;
         Ok(policy)
     }
 
-    /// Finds the repositories that allowed directories are linked to. To be called before anybody uses what was opened.
+    /// Finds the repositories that allowed directories are linked to. To be called before anybody
+    /// uses what was opened.
     pub fn follow_links_of_git(&mut self) {
         for root in &self.roots {
             match linked_git::find(root, &self.roots) {
@@ -189,23 +262,47 @@ impl Policy {
                 Err(reason) => self.unfollowed.push((root.path.join(DOT_GIT), reason)),
             }
         }
-        let Some(rules) = Arc::get_mut(&mut self.rules) else { return };
-        let own = self.linked.iter().filter(|linked| linked.writable).map(|linked| &linked.own);
+        let Some(rules) = Arc::get_mut(&mut self.rules) else {
+            return;
+        };
+        let own = self
+            .linked
+            .iter()
+            .filter(|linked| linked.writable)
+            .map(|linked| &linked.own);
         let own = own.map(|own| (own.path.clone(), Arc::clone(&own.handle)));
         let writable = self.roots.iter().filter(|root| root.writable);
         let writable = writable.map(|root| (root.path.clone(), Arc::clone(&root.handle)));
         let below = writable.chain(own).collect();
         let freezes = rules.repositories.freezes_sinks();
-        rules.repositories = Arc::new(Repositories::below(below, rules.unprotected.clone(), freezes));
+        rules.repositories = Arc::new(Repositories::below(
+            below,
+            rules.unprotected.clone(),
+            freezes,
+        ));
     }
 
-    /// Hides what these patterns name, now and later. To be called before anybody uses what was opened.
-    pub fn hide_by_patterns(&mut self, patterns: &[String], globs_of: GlobsOf) -> Result<(), StartError> {
+    /// Hides what these patterns name, now and later. To be called before anybody uses what was
+    /// opened.
+    pub fn hide_by_patterns(
+        &mut self,
+        patterns: &[String],
+        globs_of: GlobsOf,
+    ) -> Result<(), StartError> {
         let roots = self.roots.iter().map(|root| root.path.clone()).collect();
         let failed = |reason| StartError::Pattern { reason };
         let mut hide = Hide::new(patterns, roots, globs_of).map_err(failed)?;
-        hide.survey(self.roots.iter().map(|root| (&*root.path, root.handle.as_fd()))).map_err(failed)?;
-        let in_use = || failed("it comes too late: the rules over the allowed directories are in use".to_owned());
+        hide.survey(
+            self.roots
+                .iter()
+                .map(|root| (&*root.path, root.handle.as_fd())),
+        )
+        .map_err(failed)?;
+        let in_use = || {
+            failed(
+                "it comes too late: the rules over the allowed directories are in use".to_owned(),
+            )
+        };
         Arc::get_mut(&mut self.rules).ok_or_else(in_use)?.hide = Some(hide);
         Ok(())
     }
@@ -213,16 +310,27 @@ impl Policy {
     /// Hides more paths. Fails once somebody uses the rules, such as [`Policy::changer`].
     pub fn hide(&mut self, hidden: &[Hidden]) -> Result<(), StartError> {
         let Some(rules) = Arc::get_mut(&mut self.rules) else {
-            return hidden.first().map_or(Ok(()), |hidden| Err(StartError::InUse { path: hidden.path.clone() }));
+            return hidden.first().map_or(Ok(()), |hidden| {
+                Err(StartError::InUse {
+                    path: hidden.path.clone(),
+                })
+            });
         };
         for path in hidden.iter().map(|hidden| &hidden.path) {
-            // As protected as any: nothing is made, moved or removed at their places, or above them.
-            rules.protected.push(Protected { path: path.clone(), any_case: false, why: Cause::Hidden });
+            // As protected as any: nothing is made, moved or removed at their places, or above
+            // them.
+            rules.protected.push(Protected {
+                path: path.clone(),
+                any_case: false,
+                why: Cause::Hidden,
+            });
             if rules.over(path).is_some()
                 && let (Some(dir), Some(name)) = (path.parent(), path.file_name())
             {
                 let stat = stat(dir).map_err(|errno| failed(dir, errno))?;
-                rules.homes.push(((stat.st_dev, stat.st_ino), name.to_owned()));
+                rules
+                    .homes
+                    .push(((stat.st_dev, stat.st_ino), name.to_owned()));
             }
         }
         rules.hidden.extend_from_slice(hidden);
@@ -236,14 +344,25 @@ impl Policy {
         unprotected: &[PathBuf],
     ) -> Result<Vec<Protected>, StartError> {
         let is_kept = |path: &Path| !unprotected.iter().any(|free| path.starts_with(free));
-        let defaults = self.defaults().filter(|(path, _)| is_kept(path)).map(|(path, who)| (path, Cause::Default(who)));
-        let asked = restrictions.protect.iter().map(|path| Ok((absolute(path)?, Cause::Asked)));
-        let own = restrictions.own.iter().map(|path| Ok((absolute(path)?, Cause::Configures)));
+        let defaults = self
+            .defaults()
+            .filter(|(path, _)| is_kept(path))
+            .map(|(path, who)| (path, Cause::Default(who)));
+        let asked = restrictions
+            .protect
+            .iter()
+            .map(|path| Ok((absolute(path)?, Cause::Asked)));
+        let own = restrictions
+            .own
+            .iter()
+            .map(|path| Ok((absolute(path)?, Cause::Configures)));
         let mut all: Vec<Protected> = Vec::new();
         let mut known: HashMap<PathBuf, usize> = HashMap::new();
         for path in defaults.map(Ok).chain(asked).chain(own) {
             let (path, why) = path?;
-            let led_to = self.look_for(&path).map(|spot| below(&spot.place, &spot.tail));
+            let led_to = self
+                .look_for(&path)
+                .map(|spot| below(&spot.place, &spot.tail));
             match (why, &led_to) {
                 (Cause::Asked, Err(_)) => return Err(StartError::ProtectsNothing { path }),
                 // It lies where no agent reaches it.
@@ -255,7 +374,11 @@ impl Policy {
                     Entry::Occupied(known) if why.is_asked() => all[*known.get()].why = why,
                     Entry::Occupied(_) => {}
                     Entry::Vacant(new) => {
-                        all.push(Protected { path: new.key().clone(), any_case: !why.is_asked(), why });
+                        all.push(Protected {
+                            path: new.key().clone(),
+                            any_case: !why.is_asked(),
+                            why,
+                        });
                         new.insert(all.len() - 1);
                     }
                 }
@@ -264,33 +387,48 @@ impl Policy {
         Ok(all)
     }
 
-    /// What is protected by default, each with the program that obeys it. Configuration of a repository is not among it: that
-    /// is protected where it is found.
+    /// What is protected by default, each with the program that obeys it. Configuration of a
+    /// repository is not among it: that is protected where it is found.
     fn defaults(&self) -> impl Iterator<Item = (PathBuf, &'static str)> {
         let writable = self.roots.iter().filter(|root| root.writable);
         writable.flat_map(|root| {
-            let git = PROTECTED_IN_REPOSITORIES.iter().filter(|name| **name != CONFIG);
+            let git = PROTECTED_IN_REPOSITORIES
+                .iter()
+                .filter(|name| **name != CONFIG);
             let git = git.map(|name| (root.path.join(DOT_GIT).join(name), "git"));
-            git.chain(PROTECTED_BY_DEFAULT.iter().map(|(name, who)| (root.path.join(name), *who)))
+            git.chain(
+                PROTECTED_BY_DEFAULT
+                    .iter()
+                    .map(|(name, who)| (root.path.join(name), *who)),
+            )
         })
     }
 
-    /// What the operator frees of the defaults, as given and as it is without links. Fails for what is not one of them, nor
-    /// above one.
+    /// What the operator frees of the defaults, as given and as it is without links. Fails for what
+    /// is not one of them, nor above one.
     fn unprotected_paths(&self, asked: &[PathBuf]) -> Result<Vec<PathBuf>, StartError> {
         let mut all = Vec::new();
         for path in asked {
             let path = absolute(path)?;
-            let led_to = self.look_for(&path).map(|spot| below(&spot.place, &spot.tail)).ok();
-            let both: Vec<PathBuf> = std::iter::once(path.clone()).chain(led_to.clone()).collect();
+            let led_to = self
+                .look_for(&path)
+                .map(|spot| below(&spot.place, &spot.tail))
+                .ok();
+            let both: Vec<PathBuf> = std::iter::once(path.clone())
+                .chain(led_to.clone())
+                .collect();
             let frees = |path: &PathBuf| {
-                self.defaults().any(|(default, _)| default.starts_with(path))
+                self.defaults()
+                    .any(|(default, _)| default.starts_with(path))
                     || path.file_name().is_some_and(|name| name == DOT_GIT)
                     || self.rules.protecting_in_repository(path) == Some(path)
                     || is_of_bare_repository(path)
             };
             if led_to.is_none() || !both.iter().any(frees) {
-                let whole = self.defaults().map(|(default, _)| default).find(|default| path.starts_with(default));
+                let whole = self
+                    .defaults()
+                    .map(|(default, _)| default)
+                    .find(|default| path.starts_with(default));
                 return Err(StartError::FreesNothing { path, whole });
             }
             all.extend(both);
@@ -301,9 +439,14 @@ impl Policy {
 
 /// Whether a path is a repository's own directory, or lies directly in one and is protected there.
 fn is_of_bare_repository(path: &Path) -> bool {
-    let is_repository = |dir: &Path| ["HEAD", "objects", "refs"].iter().all(|name| stat(dir.join(name)).is_ok());
-    let is_protected =
-        path.file_name().is_some_and(|name| PROTECTED_IN_REPOSITORIES.iter().any(|known| name == *known));
+    let is_repository = |dir: &Path| {
+        ["HEAD", "objects", "refs"]
+            .iter()
+            .all(|name| stat(dir.join(name)).is_ok())
+    };
+    let is_protected = path
+        .file_name()
+        .is_some_and(|name| PROTECTED_IN_REPOSITORIES.iter().any(|known| name == *known));
     is_repository(path) || is_protected && path.parent().is_some_and(is_repository)
 }
 
@@ -321,8 +464,8 @@ fn absolute(path: &Path) -> Result<PathBuf, StartError> {
     }
 }
 
-/// The directory that a path leads to, name by name. Fails at a link that lies in one of `of_agents`, or in what is the same
-/// place of a filesystem.
+/// The directory that a path leads to, name by name. Fails at a link that lies in one of
+/// `of_agents`, or in what is the same place of a filesystem.
 fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartError> {
     let failed = |errno| failed(typed, errno);
     let top = openat(CWD, "/", PATH_DIR, Mode::empty()).map_err(failed)?;
@@ -346,7 +489,9 @@ fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartE
                 path.push(part);
                 continue;
             }
-            Err(Errno::NOTDIR | Errno::LOOP) => openat(&here, &part, PATH_ONLY, Mode::empty()).map_err(failed)?,
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                openat(&here, &part, PATH_ONLY, Mode::empty()).map_err(failed)?
+            }
             Err(errno) => return Err(failed(errno)),
         };
         if FileType::from_raw_mode(fstat(&link).map_err(failed)?.st_mode) != FileType::Symlink {
@@ -354,7 +499,9 @@ fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartE
         }
         let position = Position::of(&path, table);
         let holds = |pin: &&&Pin| {
-            let is_below = position.iter().any(|at| pin.positions.iter().any(|of| at.is_below(of)));
+            let is_below = position
+                .iter()
+                .any(|at| pin.positions.iter().any(|of| at.is_below(of)));
             is_below || way.iter().any(|(id, _)| *id == pin.id)
         };
         if let Some(pin) = of_agents.iter().find(holds) {
@@ -375,9 +522,22 @@ fn find(typed: &Path, of_agents: &[&Pin], table: &[Mount]) -> Result<Pin, StartE
         }
     }
     let (id, handle) = way.swap_remove(way.len() - 1);
-    let below = table.iter().filter(|mount| mount.place.starts_with(&path)).map(Mount::position);
-    let positions = Position::of(&path, table).into_iter().chain(below).collect();
-    Ok(Pin { typed: typed.to_owned(), path, handle, id, positions, writable: false })
+    let below = table
+        .iter()
+        .filter(|mount| mount.place.starts_with(&path))
+        .map(Mount::position);
+    let positions = Position::of(&path, table)
+        .into_iter()
+        .chain(below)
+        .collect();
+    Ok(Pin {
+        typed: typed.to_owned(),
+        path,
+        handle,
+        id,
+        positions,
+        writable: false,
+    })
 }
 
 fn id(dir: &OwnedFd) -> rustix::io::Result<Id> {
@@ -386,16 +546,31 @@ fn id(dir: &OwnedFd) -> rustix::io::Result<Id> {
 
 /// Fails for what is no directory of a project's.
 fn is_storage(pin: &Pin, table: &[Mount]) -> Result<(), StartError> {
-    let Pin { typed, path, handle, id, .. } = pin;
+    let Pin {
+        typed,
+        path,
+        handle,
+        id,
+        ..
+    } = pin;
     if path == Path::new("/") {
         return Err(StartError::WholeDisk);
     }
     // /dev/shm is ordinary memory-backed storage, and what lies below it a project like any other.
-    let kernel = ["/proc", "/sys", "/dev"].iter().any(|tree| path.starts_with(tree));
+    let kernel = ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|tree| path.starts_with(tree));
     let storage = path.starts_with("/dev/shm") && path != Path::new("/dev/shm");
-    let of_devices = table.iter().any(|mount| mount.is_of_devices() && mount.device == id.0);
-    if kernel && !storage || of_devices || mounts::is_kernels(handle).map_err(|errno| failed(typed, errno))? {
-        return Err(StartError::Kernel { path: typed.clone() });
+    let of_devices = table
+        .iter()
+        .any(|mount| mount.is_of_devices() && mount.device == id.0);
+    if kernel && !storage
+        || of_devices
+        || mounts::is_kernels(handle).map_err(|errno| failed(typed, errno))?
+    {
+        return Err(StartError::Kernel {
+            path: typed.clone(),
+        });
     }
     Ok(())
 }
@@ -405,6 +580,9 @@ fn failed(path: &Path, errno: Errno) -> StartError {
     match errno {
         Errno::NOENT => StartError::Missing { path },
         Errno::NOTDIR => StartError::NotADirectory { path },
-        errno => StartError::Io { path, source: errno.into() },
+        errno => StartError::Io {
+            path,
+            source: errno.into(),
+        },
     }
 }

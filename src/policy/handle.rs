@@ -10,7 +10,8 @@ use rustix::fs::Stat;
 use super::kind::Kind;
 use super::rules::Rules;
 
-/// A path that the policy has opened for one kind of use. It is no path any more: nothing is resolved a second time.
+/// A path that the policy has opened for one kind of use. It is no path any more: nothing is
+/// resolved a second time.
 #[derive(Debug)]
 #[must_use = "a checked path does nothing until it is handed to `fs`"]
 pub struct Checked<Use> {
@@ -36,7 +37,8 @@ pub struct Look {
     pub(super) writable: bool,
 }
 
-/// Where a file may be put: the handle of the deepest directory that exists, the directories still to make, and a name.
+/// Where a file may be put: the handle of the deepest directory that exists, the directories still
+/// to make, and a name.
 #[derive(Debug)]
 pub struct Write {
     pub(super) dir: Arc<OwnedFd>,
@@ -100,7 +102,8 @@ impl Checked<Read> {
         u64::try_from(self.how.stat.st_size).unwrap_or(0)
     }
 
-    /// The numbers of its filesystem and of itself there: while it exists nothing else has both (`inode(7)`).
+    /// The numbers of its filesystem and of itself there: while it exists nothing else has both
+    /// (`inode(7)`).
     pub fn id(&self) -> (u64, u64) {
         (self.how.stat.st_dev, self.how.stat.st_ino)
     }

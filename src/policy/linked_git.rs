@@ -1,9 +1,12 @@
-//! Git repositories that lie elsewhere: `.git` of an allowed directory is a file, as `git worktree add` and `git submodule` make it
-//! (gitrepository-layout(5)), and names a directory outside.
+//! Git repositories that lie elsewhere: `.git` of an allowed directory is a file, as `git worktree
+//! add` and `git submodule` make it (gitrepository-layout(5)), and names a directory outside.
 //!
-//! An agent may have written that file. So what it names is taken only if it names the allowed directory in turn, which the agent
-//! cannot have brought about: it could not write there.
-#![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
+//! An agent may have written that file. So what it names is taken only if it names the allowed
+//! directory in turn, which the agent cannot have brought about: it could not write there.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "policy is where paths become handles"
+)]
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -15,7 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, fstat, openat2, readlinkat, statat, statx,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags, fstat, openat2,
+    readlinkat, statat, statx,
 };
 use rustix::io::Errno;
 
@@ -38,24 +42,31 @@ pub struct LinkedRepository {
     pub work_tree: PathBuf,
     /// Whether the allowed directory is read-write.
     pub writable: bool,
-    /// What this work tree alone has: `.git/worktrees/NAME`, or of a submodule all there is (`.git/modules/NAME`).
+    /// What this work tree alone has: `.git/worktrees/NAME`, or of a submodule all there is
+    /// (`.git/modules/NAME`).
     pub own: GitDirectory,
-    /// What it shares with other work trees, and the directory of what they have, in which `own` lies.
+    /// What it shares with other work trees, and the directory of what they have, in which `own`
+    /// lies.
     pub common: Option<(GitDirectory, GitDirectory)>,
 }
 
 impl LinkedRepository {
     /// The outermost directory that git needs.
     pub fn outermost(&self) -> &Path {
-        self.common.as_ref().map_or(&self.own.path, |(common, _)| &common.path)
+        self.common
+            .as_ref()
+            .map_or(&self.own.path, |(common, _)| &common.path)
     }
 }
 
 type Id = (u64, u64);
 
-/// Where `.git` of an allowed directory leads, if it is a file that leads out of all of them; or why that is not taken.
+/// Where `.git` of an allowed directory leads, if it is a file that leads out of all of them; or
+/// why that is not taken.
 pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, String> {
-    match statat(root, DOT_GIT, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+    match statat(root, DOT_GIT, AtFlags::SYMLINK_NOFOLLOW)
+        .map(|stat| FileType::from_raw_mode(stat.st_mode))
+    {
         Err(Errno::NOENT) | Ok(FileType::Directory) => return Ok(None),
         _ => {}
     }
@@ -64,7 +75,9 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
     if of_pointer != owner {
         return Err("it belongs to another user than the directory it is in".to_owned());
     }
-    let pointer = pointer.strip_prefix(b"gitdir: ").ok_or("it does not begin with `gitdir: `")?;
+    let pointer = pointer
+        .strip_prefix(b"gitdir: ")
+        .ok_or("it does not begin with `gitdir: `")?;
     let own = directory(root, line(pointer))?;
     let is_inside = |path: &Path| all.iter().any(|root| path.starts_with(&root.path));
     // Whatever it says: nothing more is given by it.
@@ -77,38 +90,58 @@ pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, Strin
         Ok((text, _)) => Some(common_of(&own, line(&text), owner)?),
         Err(_) => None,
     };
-    if common.as_ref().is_some_and(|(common, _)| is_inside(&common.path)) {
+    if common
+        .as_ref()
+        .is_some_and(|(common, _)| is_inside(&common.path))
+    {
         return Ok(None);
     }
     let back = match common {
         Some(_) => {
             let (text, _) = small_file(&own.handle, "gitdir", MAX_GIT_POINTER_BYTES)?;
             let back = Path::new(OsStr::from_bytes(line(&text)));
-            back.file_name().filter(|name| *name == DOT_GIT).and_then(|_| back.parent()).map(Path::to_owned)
+            back.file_name()
+                .filter(|name| *name == DOT_GIT)
+                .and_then(|_| back.parent())
+                .map(Path::to_owned)
         }
         None => work_tree_of(&small_file(&own.handle, CONFIG, MAX_GIT_CONFIG_BYTES)?.0),
     };
-    let back = back.ok_or_else(|| format!("`{}` does not say which work tree it is of", own.path.display()))?;
+    let back = back.ok_or_else(|| {
+        format!(
+            "`{}` does not say which work tree it is of",
+            own.path.display()
+        )
+    })?;
     let back = directory(&own.handle, back.as_os_str().as_bytes());
     if !back.is_ok_and(|back| id_and_owner(&back.handle).is_ok_and(|(back, _)| back == id)) {
         return Err(format!("`{}` is of another work tree", own.path.display()));
     }
     is_older(root, &own, if common.is_some() { "gitdir" } else { CONFIG })?;
-    Ok(Some(LinkedRepository { work_tree, writable, own, common }))
+    Ok(Some(LinkedRepository {
+        work_tree,
+        writable,
+        own,
+        common,
+    }))
 }
 
-/// Fails for a directory that is younger than the file that names it (`witness`): that was written for another work tree at this path,
-/// which has been deleted.
+/// Fails for a directory that is younger than the file that names it (`witness`): that was written
+/// for another work tree at this path, which has been deleted.
 fn is_older(root: &Root, own: &GitDirectory, witness: &str) -> Result<(), String> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
     let look = |dir: &OwnedFd, name: &str| {
-        statx(dir, name, flags, StatxFlags::BTIME | StatxFlags::CTIME).map_err(|errno| errno.to_string())
+        statx(dir, name, flags, StatxFlags::BTIME | StatxFlags::CTIME)
+            .map_err(|errno| errno.to_string())
     };
     let is_told = |stat: &Statx, what: StatxFlags| stat.stx_mask & what.bits() != 0;
     let (made, written) = (look(&root.handle, "")?, look(&own.handle, witness)?);
     let path = own.path.join(witness);
     if !is_told(&made, StatxFlags::BTIME) || !is_told(&written, StatxFlags::CTIME) {
-        return Err(format!("the filesystem does not tell whether it is older than `{}`", path.display()));
+        return Err(format!(
+            "the filesystem does not tell whether it is older than `{}`",
+            path.display()
+        ));
     }
     let time = |at: rustix::fs::StatxTimestamp| (at.tv_sec, at.tv_nsec);
     if time(made.stx_btime) > time(written.stx_ctime) {
@@ -121,7 +154,11 @@ fn is_older(root: &Root, own: &GitDirectory, witness: &str) -> Result<(), String
 }
 
 /// What `own` shares with other work trees: it is a repository, and `own` lies in its `worktrees`.
-fn common_of(own: &GitDirectory, text: &[u8], owner: u32) -> Result<(GitDirectory, GitDirectory), String> {
+fn common_of(
+    own: &GitDirectory,
+    text: &[u8],
+    owner: u32,
+) -> Result<(GitDirectory, GitDirectory), String> {
     let common = directory(&own.handle, text)?;
     belongs_to(&common, owner)?;
     let is_directory = |name: &str| directory(&common.handle, name.as_bytes()).is_ok();
@@ -137,23 +174,39 @@ fn common_of(own: &GitDirectory, text: &[u8], owner: u32) -> Result<(GitDirector
     let id = |found: &GitDirectory| id_and_owner(&found.handle).map(|(id, _)| id).ok();
     match worktrees {
         Ok(worktrees) if id(&worktrees) == id(&above) => Ok((common, worktrees)),
-        _ => Err(format!("`{}` is no work tree of `{}`", own.path.display(), common.path.display())),
+        _ => Err(format!(
+            "`{}` is no work tree of `{}`",
+            own.path.display(),
+            common.path.display()
+        )),
     }
 }
 
 /// The directory of this path, which no link may be part of.
 fn directory(from: impl AsFd, path: &[u8]) -> Result<GitDirectory, String> {
     let shown = OsStr::from_bytes(path).display();
-    let failed = |reason: &dyn Display| format!("`{shown}` cannot be opened without following links: {reason}");
+    let failed = |reason: &dyn Display| {
+        format!("`{shown}` cannot be opened without following links: {reason}")
+    };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let handle = openat2(from, path, flags, Mode::empty(), resolve).map_err(|errno| failed(&errno))?;
-    let path = readlinkat(CWD, format!("/proc/self/fd/{}", handle.as_raw_fd()), Vec::new());
-    let path = PathBuf::from(OsString::from_vec(path.map_err(|errno| failed(&errno))?.into_bytes()));
+    let handle =
+        openat2(from, path, flags, Mode::empty(), resolve).map_err(|errno| failed(&errno))?;
+    let path = readlinkat(
+        CWD,
+        format!("/proc/self/fd/{}", handle.as_raw_fd()),
+        Vec::new(),
+    );
+    let path = PathBuf::from(OsString::from_vec(
+        path.map_err(|errno| failed(&errno))?.into_bytes(),
+    ));
     if path.parent().is_none() {
         return Err(failed(&"it is the whole disk"));
     }
-    Ok(GitDirectory { path, handle: Arc::new(handle) })
+    Ok(GitDirectory {
+        path,
+        handle: Arc::new(handle),
+    })
 }
 
 fn id_and_owner(dir: impl AsFd) -> Result<(Id, u32), Errno> {
@@ -170,7 +223,8 @@ fn belongs_to(dir: &GitDirectory, owner: u32) -> Result<(), String> {
 /// What is in a regular file of this name, and whom it belongs to.
 fn small_file(dir: impl AsFd, name: &str, most: usize) -> Result<(Vec<u8>, u32), String> {
     let failed = |errno: Errno| format!("`{name}` cannot be read: {errno}");
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let file = openat2(dir, name, flags, Mode::empty(), resolve).map_err(failed)?;
     let stat = fstat(&file).map_err(failed)?;
@@ -178,18 +232,28 @@ fn small_file(dir: impl AsFd, name: &str, most: usize) -> Result<(Vec<u8>, u32),
         return Err(format!("`{name}` is no regular file"));
     }
     let mut bytes = Vec::new();
-    let read = File::from(file).take(most as u64 + 1).read_to_end(&mut bytes);
+    let read = File::from(file)
+        .take(most as u64 + 1)
+        .read_to_end(&mut bytes);
     read.map_err(|error| format!("`{name}` cannot be read: {error}"))?;
-    if bytes.len() > most { Err(format!("`{name}` is larger than {most} bytes")) } else { Ok((bytes, stat.st_uid)) }
+    if bytes.len() > most {
+        Err(format!("`{name}` is larger than {most} bytes"))
+    } else {
+        Ok((bytes, stat.st_uid))
+    }
 }
 
 /// Without what ends a line.
 fn line(text: &[u8]) -> &[u8] {
-    let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
+    let end = text
+        .iter()
+        .rposition(|byte| !matches!(byte, b'\n' | b'\r'))
+        .map_or(0, |last| last + 1);
     &text[..end]
 }
 
-/// `core.worktree`, as git writes it: unquoted, or in quotes with backslashes before quotes and backslashes.
+/// `core.worktree`, as git writes it: unquoted, or in quotes with backslashes before quotes and
+/// backslashes.
 fn work_tree_of(config: &[u8]) -> Option<PathBuf> {
     let mut found = None;
     let mut is_core = false;
@@ -207,7 +271,10 @@ fn work_tree_of(config: &[u8]) -> Option<PathBuf> {
 }
 
 fn unquoted(value: &[u8]) -> Vec<u8> {
-    let Some(inner) = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")) else {
+    let Some(inner) = value
+        .strip_prefix(b"\"")
+        .and_then(|value| value.strip_suffix(b"\""))
+    else {
         return value.to_vec();
     };
     let mut is_escaped = false;

@@ -9,32 +9,61 @@ use rustix::fs::{chownat, mknodat, open};
 use super::*;
 use crate::policy::{Access, Grant, Policy};
 
-/// A repository `main` with a worktree `wt` and a superproject with a submodule `sub`, as far as it is looked at.
+/// A repository `main` with a worktree `wt` and a superproject with a submodule `sub`, as far as it
+/// is looked at.
 fn stage() -> tempfile::TempDir {
     let stage = tempfile::tempdir().unwrap();
     let at = |path: &str| stage.path().join(path);
     let own = "main/.git/worktrees/wt";
-    for dir in ["main/.git/objects", "main/.git/refs", own, "wt", "super/.git/modules/sub", "super/sub"] {
+    for dir in [
+        "main/.git/objects",
+        "main/.git/refs",
+        own,
+        "wt",
+        "super/.git/modules/sub",
+        "super/sub",
+    ] {
         fs::create_dir_all(at(dir)).unwrap();
     }
     fs::write(at("main/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
     fs::write(at(&format!("{own}/commondir")), "../..\n").unwrap();
-    fs::write(at(&format!("{own}/gitdir")), format!("{}\n", at("wt/.git").display())).unwrap();
+    fs::write(
+        at(&format!("{own}/gitdir")),
+        format!("{}\n", at("wt/.git").display()),
+    )
+    .unwrap();
     fs::write(at("wt/.git"), format!("gitdir: {}\n", at(own).display())).unwrap();
     fs::write(at("super/sub/.git"), "gitdir: ../.git/modules/sub\n").unwrap();
-    fs::write(at("super/.git/modules/sub/config"), "[core]\n\tbare = false\n\tworktree = ../../../sub\n").unwrap();
+    fs::write(
+        at("super/.git/modules/sub/config"),
+        "[core]\n\tbare = false\n\tworktree = ../../../sub\n",
+    )
+    .unwrap();
     stage
 }
 
-/// What is found for these allowed directories of a stage: the outermost directories, or why there is none.
+/// What is found for these allowed directories of a stage: the outermost directories, or why there
+/// is none.
 fn found(stage: &Path, allowed: &[&str]) -> Vec<Result<String, String>> {
-    let grants: Vec<Grant> =
-        allowed.iter().map(|dir| Grant { path: stage.join(dir), access: Access::ReadWrite }).collect();
+    let grants: Vec<Grant> = allowed
+        .iter()
+        .map(|dir| Grant {
+            path: stage.join(dir),
+            access: Access::ReadWrite,
+        })
+        .collect();
     let policy = Policy::open(&grants, &[]).unwrap();
     let below = |text: &str| text.replace(&format!("{}/", stage.display()), "");
-    let found = policy.roots().iter().filter_map(|root| find(root, policy.roots()).transpose());
+    let found = policy
+        .roots()
+        .iter()
+        .filter_map(|root| find(root, policy.roots()).transpose());
     found
-        .map(|found| found.map(|linked| below(linked.outermost().to_str().unwrap())).map_err(|why| below(&why)))
+        .map(|found| {
+            found
+                .map(|linked| below(linked.outermost().to_str().unwrap()))
+                .map_err(|why| below(&why))
+        })
         .collect()
 }
 
@@ -51,9 +80,10 @@ fn a_worktree_and_a_submodule_lead_to_what_names_them_in_turn() {
 fn directory_made_after_its_repository_is_refused() {
     let stage = stage();
     let at = |path: &str| stage.path().join(path);
-    for (dir, own, witness) in
-        [("wt", "main/.git/worktrees/wt", "gitdir"), ("super/sub", "super/.git/modules/sub", "config")]
-    {
+    for (dir, own, witness) in [
+        ("wt", "main/.git/worktrees/wt", "gitdir"),
+        ("super/sub", "super/.git/modules/sub", "config"),
+    ] {
         let pointer = fs::read(at(dir).join(".git")).unwrap();
         let remake = || {
             // Times of the kernel have steps of up to 10 ms.
@@ -77,7 +107,8 @@ fn directory_made_after_its_repository_is_refused() {
         assert_eq!(why, said);
         // What the line says is done by the operator.
         let file = fs::File::options().append(true).open(at(&path)).unwrap();
-        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH)
+            .unwrap();
         assert!(found(stage.path(), &[dir]).remove(0).is_ok(), "{dir}");
     }
 }
@@ -101,7 +132,10 @@ fn a_forged_pointer_gives_nothing() {
         fs::write(at("evil/.git"), text).unwrap();
         found(stage.path(), &["evil"]).remove(0).unwrap_err()
     };
-    assert_eq!(why(pointer(own.display().to_string()).as_bytes()), "`main/.git/worktrees/wt` is of another work tree");
+    assert_eq!(
+        why(pointer(own.display().to_string()).as_bytes()),
+        "`main/.git/worktrees/wt` is of another work tree"
+    );
     assert_eq!(
         why(pointer("../super/.git/modules/sub".into()).as_bytes()),
         "`super/.git/modules/sub` is of another work tree"
@@ -118,12 +152,24 @@ fn a_forged_pointer_gives_nothing() {
         why(pointer("/".into()).as_bytes()),
         "`/` cannot be opened without following links: it is the whole disk"
     );
-    assert!(why(pointer("/etc".into()).as_bytes()).ends_with("No such file or directory (os error 2)"));
+    assert!(
+        why(pointer("/etc".into()).as_bytes()).ends_with("No such file or directory (os error 2)")
+    );
     assert_eq!(why(b"main"), "it does not begin with `gitdir: `");
-    assert_eq!(why(&[b'x'; MAX_GIT_POINTER_BYTES + 1]), "`.git` is larger than 4111 bytes");
+    assert_eq!(
+        why(&[b'x'; MAX_GIT_POINTER_BYTES + 1]),
+        "`.git` is larger than 4111 bytes"
+    );
     for (loops, to) in [(0, "."), (0, ".git")] {
         fs::write(at("evil/.git"), pointer(to.into())).unwrap();
-        assert_eq!(found(stage.path(), &["evil"]).iter().filter(|found| found.is_ok()).count(), loops, "{to}");
+        assert_eq!(
+            found(stage.path(), &["evil"])
+                .iter()
+                .filter(|found| found.is_ok())
+                .count(),
+            loops,
+            "{to}"
+        );
     }
 }
 
@@ -134,7 +180,10 @@ fn what_is_no_regular_file_is_not_waited_for() {
     fs::remove_file(at("wt/.git")).unwrap();
     let wt = open(at("wt"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
     mknodat(&wt, ".git", FileType::Fifo, Mode::RWXU, 0).unwrap();
-    assert_eq!(found(stage.path(), &["wt"]), [Err("`.git` is no regular file".into())]);
+    assert_eq!(
+        found(stage.path(), &["wt"]),
+        [Err("`.git` is no regular file".into())]
+    );
     fs::remove_file(at("wt/.git")).unwrap();
     symlink(at("super/sub/.git"), at("wt/.git")).unwrap();
     let why = "`.git` cannot be read: Too many levels of symbolic links (os error 40)";
@@ -145,13 +194,25 @@ fn what_is_no_regular_file_is_not_waited_for() {
 fn the_shared_directory_is_a_repository_that_has_the_worktree() {
     let stage = stage();
     let at = |path: &str| stage.path().join(path);
-    fs::write(at("main/.git/worktrees/wt/commondir"), "../../../../super\n").unwrap();
-    assert_eq!(found(stage.path(), &["wt"]), [Err("`super` is no git repository".into())]);
+    fs::write(
+        at("main/.git/worktrees/wt/commondir"),
+        "../../../../super\n",
+    )
+    .unwrap();
+    assert_eq!(
+        found(stage.path(), &["wt"]),
+        [Err("`super` is no git repository".into())]
+    );
     for dir in ["super/objects", "super/refs", "super/worktrees"] {
         fs::create_dir(at(dir)).unwrap();
     }
     fs::write(at("super/HEAD"), "").unwrap();
-    assert_eq!(found(stage.path(), &["wt"]), [Err("`main/.git/worktrees/wt` is no work tree of `super`".into())]);
+    assert_eq!(
+        found(stage.path(), &["wt"]),
+        [Err(
+            "`main/.git/worktrees/wt` is no work tree of `super`".into()
+        )]
+    );
 }
 
 #[test]
@@ -160,7 +221,12 @@ fn a_second_name_of_the_pointer_is_no_work_tree() {
     let at = |path: &str| stage.path().join(path);
     fs::create_dir(at("evil")).unwrap();
     fs::hard_link(at("wt/.git"), at("evil/.git")).unwrap();
-    assert_eq!(found(stage.path(), &["evil"]), [Err("`main/.git/worktrees/wt` is of another work tree".into())]);
+    assert_eq!(
+        found(stage.path(), &["evil"]),
+        [Err(
+            "`main/.git/worktrees/wt` is of another work tree".into()
+        )]
+    );
 }
 
 #[test]
@@ -171,8 +237,14 @@ fn what_belongs_to_another_user_is_not_taken() {
     let stage = stage();
     for (path, why) in [
         ("main/.git", "`main/.git` belongs to another user"),
-        ("main/.git/worktrees/wt", "`main/.git/worktrees/wt` belongs to another user"),
-        ("wt/.git", "it belongs to another user than the directory it is in"),
+        (
+            "main/.git/worktrees/wt",
+            "`main/.git/worktrees/wt` belongs to another user",
+        ),
+        (
+            "wt/.git",
+            "it belongs to another user than the directory it is in",
+        ),
     ] {
         let own = |user: u32| {
             let user = Some(rustix::fs::Uid::from_raw(user));
@@ -187,7 +259,13 @@ fn what_belongs_to_another_user_is_not_taken() {
 #[test]
 fn a_work_tree_is_read_as_git_writes_it() {
     let read = |config: &[u8]| work_tree_of(config).map(|path| path.into_os_string().into_vec());
-    assert_eq!(read(b"[core]\n\tworktree = ../../a b\n").as_deref(), Some(&b"../../a b"[..]));
-    assert_eq!(read(b"[core]\n\tworktree = \"../a \\\"#\\\\\"\n").as_deref(), Some(&b"../a \"#\\"[..]));
+    assert_eq!(
+        read(b"[core]\n\tworktree = ../../a b\n").as_deref(),
+        Some(&b"../../a b"[..])
+    );
+    assert_eq!(
+        read(b"[core]\n\tworktree = \"../a \\\"#\\\\\"\n").as_deref(),
+        Some(&b"../a \"#\\"[..])
+    );
     assert_eq!(read(b"[other]\n\tworktree = x\n"), None);
 }

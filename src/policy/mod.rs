@@ -1,10 +1,16 @@
-//! Decides whether a path may be used, and opens it in the same breath. The only maker of [`Checked`] handles.
+//! Decides whether a path may be used, and opens it in the same breath. The only maker of
+//! [`Checked`] handles.
 //!
-//! Files: `mounts` knows which filesystems there are; `place` asks the kernel where a directory lies; `spelling` and `rules` are functions of text; `defaults` lists what is
-//! protected; `directories` holds the allowed directories and the rules over them; `grant` opens them at start; `repositories` finds what
-//! git obeys, `linked_git` the repository of a worktree or submodule; `resolve` turns a path into a handle; this file and `entries` put them together, one function for each kind
-//! of use.
-#![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
+//! Files: `mounts` knows which filesystems there are; `place` asks the kernel where a directory
+//! lies; `spelling` and `rules` are functions of text; `defaults` lists what is protected;
+//! `directories` holds the allowed directories and the rules over them; `grant` opens them at
+//! start; `repositories` finds what git obeys, `linked_git` the repository of a worktree or
+//! submodule; `resolve` turns a path into a handle; this file and `entries` put them together, one
+//! function for each kind of use.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "policy is where paths become handles"
+)]
 
 mod defaults;
 mod directories;
@@ -55,10 +61,14 @@ use rules::below;
 use spelling::Spelling;
 
 /// Never blocks, on a named pipe for example, and never makes a terminal the controlling one.
-const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 impl Policy {
-    /// The absolute path that `requested` stands for, cleaned as text (`..` is kept); nothing is looked at.
+    /// The absolute path that `requested` stands for, cleaned as text (`..` is kept); nothing is
+    /// looked at.
     ///
     /// Errors: empty, a NUL byte, too long, or relative without any allowed directory.
     pub fn absolute(&self, requested: impl AsRef<Path>) -> Result<PathBuf, PolicyError> {
@@ -67,25 +77,47 @@ impl Policy {
 
     /// Opens a regular file or directory for reading. Links are followed while they stay inside.
     pub fn read(&self, requested: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
-        let touch = |file: &Checked<Read>| if file.kind() == Kind::Directory { Touch::List } else { Touch::Read };
+        let touch = |file: &Checked<Read>| {
+            if file.kind() == Kind::Directory {
+                Touch::List
+            } else {
+                Touch::Read
+            }
+        };
         noted(touch, |real| self.open_to_read(requested.as_ref(), real))
     }
 
-    /// The same for a question of the server's own, which the agent did not ask: that it is refused is no news to whoever
-    /// looks on.
+    /// The same for a question of the server's own, which the agent did not ask: that it is refused
+    /// is no news to whoever looks on.
     pub fn probe(&self, path: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
         let mut real = None;
         let file = self.open_to_read(path.as_ref(), &mut real)?;
         if touches::is_watched() {
-            note(file.shown(), real, if file.kind() == Kind::Directory { Touch::List } else { Touch::Read });
+            note(
+                file.shown(),
+                real,
+                if file.kind() == Kind::Directory {
+                    Touch::List
+                } else {
+                    Touch::Read
+                },
+            );
         }
         Ok(file)
     }
 
-    fn open_to_read(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Read>, PolicyError> {
+    fn open_to_read(
+        &self,
+        requested: &Path,
+        real: &mut Option<PathBuf>,
+    ) -> Result<Checked<Read>, PolicyError> {
         let spelling = self.spell_unseen(requested)?;
         if let Some((root, below)) = self.direct(&spelling) {
-            let flags = if spelling.wants_dir { READ | OFlags::DIRECTORY } else { READ };
+            let flags = if spelling.wants_dir {
+                READ | OFlags::DIRECTORY
+            } else {
+                READ
+            };
             let opened = self.open_direct(root, below, flags);
             // Nothing can be opened below what is gone.
             if below == b"." || !matches!(opened, Some(Ok(_))) {
@@ -94,8 +126,11 @@ impl Policy {
             match opened {
                 Some(Ok(handle)) => {
                     let at = Path::new(OsStr::from_bytes(below));
-                    let place =
-                        if below == b"." { self.roots[root].path.clone() } else { self.roots[root].path.join(at) };
+                    let place = if below == b"." {
+                        self.roots[root].path.clone()
+                    } else {
+                        self.roots[root].path.join(at)
+                    };
                     return self.readable(requested, spelling, handle, place);
                 }
                 Some(Err(errno)) => return Err(PolicyError::inside(spelling.into_path(), errno)),
@@ -105,12 +140,16 @@ impl Policy {
             self.is_there_still(&spelling)?;
         }
         for _ in 0..RESOLVE_RETRIES {
-            let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
+            let spot = self
+                .walk(&spelling, Last::Follow)
+                .map_err(|halt| self.halted(requested, &spelling, halt))?;
             let place = below(&spot.place, &spot.tail);
             *real = Some(place.clone());
             let opened = match spot.tail.first() {
                 None => openat(&spot.dir, ".", READ | OFlags::DIRECTORY, Mode::empty()),
-                Some(name) if spot.found.is_some() => openat(&spot.dir, name, READ | OFlags::NOFOLLOW, Mode::empty()),
+                Some(name) if spot.found.is_some() => {
+                    openat(&spot.dir, name, READ | OFlags::NOFOLLOW, Mode::empty())
+                }
                 Some(_) => Err(spot.stuck.unwrap_or(Errno::NOENT)),
             };
             match opened {
@@ -120,7 +159,9 @@ impl Policy {
                 Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
             }
         }
-        Err(PolicyError::Busy { path: spelling.into_path() })
+        Err(PolicyError::Busy {
+            path: spelling.into_path(),
+        })
     }
 
     /// Regular files and directories only.
@@ -136,28 +177,54 @@ impl Policy {
             Err(errno) => return Err(PolicyError::inside(spelling.into_path(), errno)),
         };
         if self.rules.is_hidden((stat.st_dev, stat.st_ino)) {
-            return Err(PolicyError::Hidden { path: requested.into() });
+            return Err(PolicyError::Hidden {
+                path: requested.into(),
+            });
         }
         if self.rules.is_kernels(stat.st_dev, &handle) {
-            return Err(PolicyError::Kernel { path: requested.into() });
+            return Err(PolicyError::Kernel {
+                path: requested.into(),
+            });
         }
         let kind = Kind::from(FileType::from_raw_mode(stat.st_mode));
         if kind.is_special() {
-            return Err(PolicyError::Special { path: spelling.into_path(), kind });
+            return Err(PolicyError::Special {
+                path: spelling.into_path(),
+                kind,
+            });
         }
         let rules = Arc::clone(&self.rules);
         let writable = self.rules.writable(&place);
-        Ok(Checked::new(spelling.into_path(), Read { handle, stat, place, writable, rules }))
+        Ok(Checked::new(
+            spelling.into_path(),
+            Read {
+                handle,
+                stat,
+                place,
+                writable,
+                rules,
+            },
+        ))
     }
 
-    /// Opens anything for its metadata alone, unreadable files and named pipes too. Links are followed while they stay inside.
+    /// Opens anything for its metadata alone, unreadable files and named pipes too. Links are
+    /// followed while they stay inside.
     pub fn look(&self, requested: impl AsRef<Path>) -> Result<Checked<Look>, PolicyError> {
-        noted(|_| Touch::Look, |real| self.open_to_look(requested.as_ref(), real))
+        noted(
+            |_| Touch::Look,
+            |real| self.open_to_look(requested.as_ref(), real),
+        )
     }
 
-    fn open_to_look(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Look>, PolicyError> {
+    fn open_to_look(
+        &self,
+        requested: &Path,
+        real: &mut Option<PathBuf>,
+    ) -> Result<Checked<Look>, PolicyError> {
         let spelling = self.spell(requested)?;
-        let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
+        let spot = self
+            .walk(&spelling, Last::Follow)
+            .map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
         let writable = self.rules.writable(&place);
         *real = Some(place);
@@ -165,36 +232,56 @@ impl Policy {
             (true, _) => (spot.dir, Kind::Directory),
             (false, Some(found)) => found,
             (false, None) => {
-                return Err(PolicyError::inside(spelling.into_path(), spot.stuck.unwrap_or(Errno::NOENT)));
+                return Err(PolicyError::inside(
+                    spelling.into_path(),
+                    spot.stuck.unwrap_or(Errno::NOENT),
+                ));
             }
         };
-        Ok(Checked::new(spelling.into_path(), Look { handle, kind, writable }))
+        Ok(Checked::new(
+            spelling.into_path(),
+            Look {
+                handle,
+                kind,
+                writable,
+            },
+        ))
     }
 
-    /// What a link met on a walk leads to inside the allowed directories; `None` if it leads out, nowhere, or in a circle.
+    /// What a link met on a walk leads to inside the allowed directories; `None` if it leads out,
+    /// nowhere, or in a circle.
     pub fn leads_to(&self, link: impl AsRef<Path>) -> Option<Checked<Look>> {
         self.open_to_look(link.as_ref(), &mut None).ok()
     }
 
-    /// Whether anything is there, inside the allowed directories: a question of the server's own, with which nothing is
-    /// touched.
+    /// Whether anything is there, inside the allowed directories: a question of the server's own,
+    /// with which nothing is touched.
     pub fn is_there(&self, path: impl AsRef<Path>) -> bool {
         self.open_to_look(path.as_ref(), &mut None).is_ok()
     }
 
-    /// Where a file may be written. A link in the last part is followed, also to a file that does not exist yet, while it
-    /// stays inside; missing parents are no error, and are made when the file is written.
+    /// Where a file may be written. A link in the last part is followed, also to a file that does
+    /// not exist yet, while it stays inside; missing parents are no error, and are made when the
+    /// file is written.
     pub fn write(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
-        noted(|_| Touch::Write, |real| self.find_to_write(requested.as_ref(), real))
+        noted(
+            |_| Touch::Write,
+            |real| self.find_to_write(requested.as_ref(), real),
+        )
     }
 
-    /// The same for a question of the server's own, behind which nothing stays there: whoever looks on hears nothing of it,
-    /// and has to be told of a refusal ([`note_refusal()`]) by who knows what the agent had named.
+    /// The same for a question of the server's own, behind which nothing stays there: whoever looks
+    /// on hears nothing of it, and has to be told of a refusal ([`note_refusal()`]) by who knows
+    /// what the agent had named.
     pub fn try_write(&self, path: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
         self.find_to_write(path.as_ref(), &mut None)
     }
 
-    fn find_to_write(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<Write>, PolicyError> {
+    fn find_to_write(
+        &self,
+        requested: &Path,
+        real: &mut Option<PathBuf>,
+    ) -> Result<Checked<Write>, PolicyError> {
         let spelling = self.spell(requested)?;
         let direct = self.direct_entry(&spelling)?;
         let direct = direct.filter(|entry| entry.kind != Some(Kind::Symlink));
@@ -202,9 +289,14 @@ impl Policy {
             Some(entry) if entry.kind == Some(Kind::Directory) => Err(Errno::ISDIR),
             Some(entry) => Ok((entry.dir, Vec::new(), entry.name, entry.place)),
             None => {
-                let spot =
-                    self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
-                if spot.wants_dir || spot.tail.is_empty() { Err(Errno::ISDIR) } else { split(spot) }
+                let spot = self
+                    .walk(&spelling, Last::Follow)
+                    .map_err(|halt| self.halted(requested, &spelling, halt))?;
+                if spot.wants_dir || spot.tail.is_empty() {
+                    Err(Errno::ISDIR)
+                } else {
+                    split(spot)
+                }
             }
         };
         let (dir, parents, name, place) = match found {
@@ -218,17 +310,36 @@ impl Policy {
         }
         touches::keep(real, &place);
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), Write { dir, parents, name, place, wants_dir: false, rules }))
+        Ok(Checked::new(
+            spelling.into_path(),
+            Write {
+                dir,
+                parents,
+                name,
+                place,
+                wants_dir: false,
+                rules,
+            },
+        ))
     }
 
     /// A directory that shall exist, with its parents. Links are followed while they stay inside.
     pub fn create_dir(&self, requested: impl AsRef<Path>) -> Result<Checked<NewDir>, PolicyError> {
-        noted(|_| Touch::Create, |real| self.find_to_create(requested.as_ref(), real))
+        noted(
+            |_| Touch::Create,
+            |real| self.find_to_create(requested.as_ref(), real),
+        )
     }
 
-    fn find_to_create(&self, requested: &Path, real: &mut Option<PathBuf>) -> Result<Checked<NewDir>, PolicyError> {
+    fn find_to_create(
+        &self,
+        requested: &Path,
+        real: &mut Option<PathBuf>,
+    ) -> Result<Checked<NewDir>, PolicyError> {
         let spelling = self.spell(requested)?;
-        let spot = self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(requested, &spelling, halt))?;
+        let spot = self
+            .walk(&spelling, Last::Follow)
+            .map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
         self.may_change(requested, &place)?;
         touches::keep(real, &place);
@@ -237,7 +348,15 @@ impl Policy {
             return Err(PolicyError::inside(spelling.into_path(), errno));
         }
         let rules = Arc::clone(&self.rules);
-        Ok(Checked::new(spelling.into_path(), NewDir { dir: spot.dir, missing: spot.tail, place, rules }))
+        Ok(Checked::new(
+            spelling.into_path(),
+            NewDir {
+                dir: spot.dir,
+                missing: spot.tail,
+                place,
+                rules,
+            },
+        ))
     }
 
     fn spell(&self, requested: &Path) -> Result<Spelling, PolicyError> {
@@ -256,14 +375,19 @@ impl Policy {
         if let Some((root, _)) = self.rules.named(&spelling.clean)
             && self.roots[root].is_gone()
         {
-            return Err(PolicyError::Gone { directory: self.roots[root].path().into() });
+            return Err(PolicyError::Gone {
+                directory: self.roots[root].path().into(),
+            });
         }
         Ok(())
     }
 
-    /// The directory and name of a spelling that needs no walk, and what is there (`None`: nothing).
+    /// The directory and name of a spelling that needs no walk, and what is there (`None`:
+    /// nothing).
     fn direct_entry(&self, spelling: &Spelling) -> Result<Option<DirectEntry>, PolicyError> {
-        let Some((root, rest)) = self.direct(spelling) else { return Ok(None) };
+        let Some((root, rest)) = self.direct(spelling) else {
+            return Ok(None);
+        };
         if spelling.wants_dir || rest == b"." {
             return Ok(None);
         }
@@ -284,14 +408,18 @@ impl Policy {
         let name = OsStr::from_bytes(name);
         let device = match fstat(&dir) {
             Ok(stat) if self.rules.is_kernels(stat.st_dev, &dir) => {
-                return Err(PolicyError::Kernel { path: spelling.clone().into_path() });
+                return Err(PolicyError::Kernel {
+                    path: spelling.clone().into_path(),
+                });
             }
             Ok(stat) => stat.st_dev,
             Err(errno) => return Err(PolicyError::inside(spelling.clone().into_path(), errno)),
         };
         let kind = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if self.rules.is_hidden((stat.st_dev, stat.st_ino)) => {
-                return Err(PolicyError::Hidden { path: spelling.clone().into_path() });
+                return Err(PolicyError::Hidden {
+                    path: spelling.clone().into_path(),
+                });
             }
             // Mounted by itself: the walk looks at it.
             Ok(stat) if stat.st_dev != device => return Ok(None),
@@ -300,17 +428,32 @@ impl Policy {
             Err(errno) => return Err(PolicyError::inside(spelling.clone().into_path(), errno)),
         };
         let place = root.1.path().join(OsStr::from_bytes(rest));
-        Ok(Some(DirectEntry { dir, name: name.into(), place, kind }))
+        Ok(Some(DirectEntry {
+            dir,
+            name: name.into(),
+            place,
+            kind,
+        }))
     }
 
     /// Whether a place may be made, changed or removed, by the rules alone.
     fn may_change(&self, requested: &Path, place: &Path) -> Result<(), PolicyError> {
         if !self.rules.writable(place) {
-            let root = self.rules.over(place).map(|index| self.roots[index].path.clone()).unwrap_or_default();
-            return Err(PolicyError::ReadOnly { path: requested.into(), root, allowed: Arc::clone(&self.allowed) });
+            let root = self
+                .rules
+                .over(place)
+                .map(|index| self.roots[index].path.clone())
+                .unwrap_or_default();
+            return Err(PolicyError::ReadOnly {
+                path: requested.into(),
+                root,
+                allowed: Arc::clone(&self.allowed),
+            });
         }
         if self.rules.hides(place) {
-            return Err(PolicyError::Hidden { path: requested.into() });
+            return Err(PolicyError::Hidden {
+                path: requested.into(),
+            });
         }
         if let Some(protected) = self.rules.protecting(place) {
             return Err(self.protected_by(requested, protected));
@@ -320,20 +463,34 @@ impl Policy {
 
     fn protected_by(&self, requested: &Path, protected: &Path) -> PolicyError {
         let why = self.rules.cause(protected);
-        PolicyError::Protected { path: requested.into(), protected: protected.into(), why }
+        PolicyError::Protected {
+            path: requested.into(),
+            protected: protected.into(),
+            why,
+        }
     }
 
     fn halted(&self, requested: &Path, spelling: &Spelling, halt: Halt) -> PolicyError {
         match halt {
-            Halt::Hidden => PolicyError::Hidden { path: requested.into() },
-            Halt::Kernel => PolicyError::Kernel { path: requested.into() },
-            Halt::Outside => PolicyError::Denied { path: requested.into(), allowed: Arc::clone(&self.allowed) },
+            Halt::Hidden => PolicyError::Hidden {
+                path: requested.into(),
+            },
+            Halt::Kernel => PolicyError::Kernel {
+                path: requested.into(),
+            },
+            Halt::Outside => PolicyError::Denied {
+                path: requested.into(),
+                allowed: Arc::clone(&self.allowed),
+            },
             Halt::Errno(errno) => PolicyError::inside(spelling.clone().into_path(), errno),
-            Halt::Raced => PolicyError::Busy { path: spelling.clone().into_path() },
+            Halt::Raced => PolicyError::Busy {
+                path: spelling.clone().into_path(),
+            },
         }
     }
 
-    /// The allowed directory whose rights hold for a path, which need not exist. Fails where nothing is allowed.
+    /// The allowed directory whose rights hold for a path, which need not exist. Fails where
+    /// nothing is allowed.
     pub fn governing(&self, path: &Path) -> Result<Option<&Root>, PolicyError> {
         let spot = self.look_for(path)?;
         let over = self.rules.over(&below(&spot.place, &spot.tail));
@@ -343,12 +500,13 @@ impl Policy {
     /// A walk to `path`, for the rules that are made at start.
     fn look_for(&self, path: &Path) -> Result<Spot, PolicyError> {
         let spelling = self.spell(path)?;
-        self.walk(&spelling, Last::Follow).map_err(|halt| self.halted(path, &spelling, halt))
+        self.walk(&spelling, Last::Follow)
+            .map_err(|halt| self.halted(path, &spelling, halt))
     }
 }
 
-/// Does what is asked of the policy, and notes how it went for whoever looks on. The work says where a path led to as far
-/// as it knows that.
+/// Does what is asked of the policy, and notes how it went for whoever looks on. The work says
+/// where a path led to as far as it knows that.
 fn noted<Use>(
     touch: impl FnOnce(&Checked<Use>) -> Touch,
     work: impl FnOnce(&mut Option<PathBuf>) -> Result<Checked<Use>, PolicyError>,
@@ -384,13 +542,16 @@ fn split(spot: Spot) -> Result<WalkEnd, Errno> {
     Ok((spot.dir, parents, name, place))
 }
 
-/// Whether `rest` exists below `dir/name`. A link on the way counts as yes: where it leads may change at any time.
+/// Whether `rest` exists below `dir/name`. A link on the way counts as yes: where it leads may
+/// change at any time.
 pub(crate) fn exists_below(dir: impl AsFd, name: &OsStr, rest: &Path) -> bool {
     let mut at: Option<OwnedFd> = None;
     let mut parts = std::iter::once(name).chain(rest).peekable();
     while let Some(part) = parts.next() {
         let here = at.as_ref().map_or(dir.as_fd(), AsFd::as_fd);
-        match statat(here, part, AtFlags::SYMLINK_NOFOLLOW).map(|s| Kind::from(FileType::from_raw_mode(s.st_mode))) {
+        match statat(here, part, AtFlags::SYMLINK_NOFOLLOW)
+            .map(|s| Kind::from(FileType::from_raw_mode(s.st_mode)))
+        {
             Ok(Kind::Directory) => {}
             Ok(Kind::Symlink) => return true,
             Ok(_) => return parts.peek().is_none(),

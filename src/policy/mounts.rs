@@ -1,5 +1,6 @@
-//! Whether everything below the allowed directories lies on filesystems that answer by themselves. One that asks another
-//! machine (NFS) or another program (FUSE) may hang for as long as that does, and so may whoever opens a file there.
+//! Whether everything below the allowed directories lies on filesystems that answer by themselves.
+//! One that asks another machine (NFS) or another program (FUSE) may hang for as long as that does,
+//! and so may whoever opens a file there.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -10,7 +11,8 @@ use rustix::fs::{CWD, Mode, OFlags, fstatfs, openat};
 use super::root::Root;
 use crate::mounts;
 
-/// The filesystems that are known to ask nobody, as mountinfo names them, each with its number (statfs(2)).
+/// The filesystems that are known to ask nobody, as mountinfo names them, each with its number
+/// (statfs(2)).
 const LOCAL: [(&[u8], u64); 7] = [
     (b"ext4", 0xEF53),
     (b"ext3", 0xEF53),
@@ -27,7 +29,8 @@ pub(super) struct Mounts(Mutex<Seen>);
 
 #[derive(Debug)]
 struct Seen {
-    /// `proc_pid_mountinfo(5)`; `None` if there is none, or if an allowed directory itself is not local.
+    /// `proc_pid_mountinfo(5)`; `None` if there is none, or if an allowed directory itself is not
+    /// local.
     table: Option<File>,
     /// What the last look said.
     is_local: Option<bool>,
@@ -35,21 +38,41 @@ struct Seen {
 
 impl Mounts {
     /// Opens the table: later there may be a wall in between.
-    #[expect(clippy::disallowed_methods, reason = "a table of the kernel's, opened before any agent speaks")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a table of the kernel's, opened before any agent speaks"
+    )]
     pub(super) fn open(roots: &[Root]) -> Self {
         let are_local = roots.iter().all(|root| {
-            let number = fstatfs(root).ok().and_then(|stat| u64::try_from(stat.f_type).ok());
+            let number = fstatfs(root)
+                .ok()
+                .and_then(|stat| u64::try_from(stat.f_type).ok());
             LOCAL.iter().any(|(_, local)| Some(*local) == number)
         });
-        let opened = openat(CWD, "/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+        let opened = openat(
+            CWD,
+            "/proc/self/mountinfo",
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        );
         let table = opened.ok().filter(|_| are_local).map(File::from);
-        Self(Mutex::new(Seen { table, is_local: None }))
+        Self(Mutex::new(Seen {
+            table,
+            is_local: None,
+        }))
     }
 
-    /// Whether no other filesystem is mounted below these directories now. Costs one system call while nothing changes.
+    /// Whether no other filesystem is mounted below these directories now. Costs one system call
+    /// while nothing changes.
     pub(super) fn are_local(&self, roots: &[Root]) -> bool {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Seen { table: Some(table), is_local } = &mut *seen else { return false };
+        let Seen {
+            table: Some(table),
+            is_local,
+        } = &mut *seen
+        else {
+            return false;
+        };
         // Says once for each change that there was one.
         let has_changed = mounts::has_changed(&*table);
         match *is_local {
@@ -65,9 +88,13 @@ fn look(table: &mut File, roots: &[Root]) -> bool {
     if table.rewind().is_err() || table.read_to_end(&mut text).is_err() {
         return false;
     }
-    let Some(table) = mounts::parse(&text) else { return false };
+    let Some(table) = mounts::parse(&text) else {
+        return false;
+    };
     table.iter().all(|mount| {
-        let is_below = roots.iter().any(|root| mount.place != root.path() && mount.place.starts_with(root.path()));
+        let is_below = roots
+            .iter()
+            .any(|root| mount.place != root.path() && mount.place.starts_with(root.path()));
         !is_below || LOCAL.iter().any(|(local, _)| *local == mount.kind)
     })
 }
@@ -80,7 +107,10 @@ mod tests {
     #[test]
     fn a_directory_with_a_mount_of_another_kind_below_is_not_local() {
         let dir = tempfile::tempdir().unwrap();
-        let grant = Grant { path: dir.path().to_owned(), access: Access::ReadOnly };
+        let grant = Grant {
+            path: dir.path().to_owned(),
+            access: Access::ReadOnly,
+        };
         let policy = Policy::open(&[grant], &[]).unwrap();
         let place = policy.roots()[0].path().display().to_string();
         let mut table = tempfile::tempfile().unwrap();
@@ -91,9 +121,15 @@ mod tests {
             table.write_all(lines.as_bytes()).unwrap();
             look(&mut table, policy.roots())
         };
-        assert!(with(&format!("1 0 8:1 / / rw - nfs4 a:/ rw\n2 1 0:9 / {place} rw - fuse a rw\n")));
-        assert!(with(&format!("2 1 0:9 / {place}/a rw - tmpfs a rw\n3 1 0:9 / {place}b rw - fuse a rw\n")));
-        assert!(!with(&format!("2 1 0:9 / {place}/a rw - tmpfs a rw\n3 1 0:9 / {place}/b rw - fuse a rw\n")));
+        assert!(with(&format!(
+            "1 0 8:1 / / rw - nfs4 a:/ rw\n2 1 0:9 / {place} rw - fuse a rw\n"
+        )));
+        assert!(with(&format!(
+            "2 1 0:9 / {place}/a rw - tmpfs a rw\n3 1 0:9 / {place}b rw - fuse a rw\n"
+        )));
+        assert!(!with(&format!(
+            "2 1 0:9 / {place}/a rw - tmpfs a rw\n3 1 0:9 / {place}/b rw - fuse a rw\n"
+        )));
         assert!(!with("no table\n"));
     }
 }

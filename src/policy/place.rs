@@ -1,8 +1,9 @@
 //! Current place of an open directory, from the kernel, and the changes that are allowed there.
 //!
-//! A handle stays with its directory wherever others move it. So the giver of a name asks before and after, and takes the name back if
-//! it may not be there. The mover of a directory looks afterwards at what the directory holds. Of two at the same time, one sees the
-//! other. The launcher does the same for commands (`sandbox/protected_paths.rs`).
+//! A handle stays with its directory wherever others move it. So the giver of a name asks before
+//! and after, and takes the name back if it may not be there. The mover of a directory looks
+//! afterwards at what the directory holds. Of two at the same time, one sees the other. The
+//! launcher does the same for commands (`sandbox/protected_paths.rs`).
 #![expect(clippy::disallowed_methods, reason = "looks at what is open")]
 
 use std::ffi::{OsStr, OsString};
@@ -55,9 +56,13 @@ impl Rules {
         Ok(nearest.map(|(_, place)| place))
     }
 
-    /// Returns the place of a name in an open directory, if the name may be made, changed or removed there.
+    /// Returns the place of a name in an open directory, if the name may be made, changed or
+    /// removed there.
     pub(crate) fn may_change(&self, dir: impl AsFd, name: &OsStr) -> Result<PathBuf, Misplaced> {
-        let dir = self.place_of(dir).map_err(Misplaced::Unknown)?.ok_or(Misplaced::Elsewhere)?;
+        let dir = self
+            .place_of(dir)
+            .map_err(Misplaced::Unknown)?
+            .ok_or(Misplaced::Elsewhere)?;
         let place = if name.is_empty() { dir } else { dir.join(name) };
         self.may_change_at(&place)?;
         Ok(place)
@@ -68,11 +73,12 @@ impl Rules {
         if !self.writable(place) || self.hides(place) {
             return Err(Misplaced::Elsewhere);
         }
-        self.protecting(place).map_or(Ok(()), |protected| Err(self.protected_by(protected)))
+        self.protecting(place)
+            .map_or(Ok(()), |protected| Err(self.protected_by(protected)))
     }
 
-    /// Returns the place of a name, if the object that has or gets it may have it. `thing` says how to look into a directory; `None` means
-    /// another kind of object.
+    /// Returns the place of a name, if the object that has or gets it may have it. `thing` says how
+    /// to look into a directory; `None` means another kind of object.
     pub(crate) fn may_bear(
         &self,
         dir: impl AsFd,
@@ -81,7 +87,10 @@ impl Rules {
     ) -> Result<PathBuf, Misplaced> {
         let place = self.may_change(dir, name)?;
         let is_there = |rest: &Path| thing.is_none_or(|(dir, name)| exists_below(dir, name, rest));
-        if let Some((protected, _)) = self.protected_below(&place).find(|(_, rest)| is_there(rest)) {
+        if let Some((protected, _)) = self
+            .protected_below(&place)
+            .find(|(_, rest)| is_there(rest))
+        {
             return Err(self.protected_by(&protected));
         }
         // Any directory there could become the repository of a submodule or worktree.
@@ -92,24 +101,36 @@ impl Rules {
     }
 
     fn protected_by(&self, protected: &Path) -> Misplaced {
-        Misplaced::Protected { protected: protected.into(), why: self.cause(protected) }
+        Misplaced::Protected {
+            protected: protected.into(),
+            why: self.cause(protected),
+        }
     }
 }
 
-/// Returns true if a name below a directory is one that git obeys in a repository, or if that cannot be known.
+/// Returns true if a name below a directory is one that git obeys in a repository, or if that
+/// cannot be known.
 fn holds_repository((dir, name): (BorrowedFd<'_>, &OsStr), depth: usize) -> bool {
-    let opened = match openat(dir, name, OFlags::RDONLY | PATH_DIR.difference(OFlags::PATH), Mode::empty()) {
+    let opened = match openat(
+        dir,
+        name,
+        OFlags::RDONLY | PATH_DIR.difference(OFlags::PATH),
+        Mode::empty(),
+    ) {
         Err(Errno::NOENT | Errno::NOTDIR) => return false,
         opened => opened.and_then(|dir| Ok((Dir::read_from(&dir)?, dir))),
     };
-    let Ok((entries, dir)) = opened else { return true };
+    let Ok((entries, dir)) = opened else {
+        return true;
+    };
     depth > MAX_HIDDEN_DEPTH
         || entries.into_iter().any(|entry| {
             let Ok(entry) = entry else { return true };
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let is_dir = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
             !matches!(name.as_bytes(), b"." | b"..")
-                && (is_of_repository(name) || is_dir && holds_repository((dir.as_fd(), name), depth + 1))
+                && (is_of_repository(name)
+                    || is_dir && holds_repository((dir.as_fd(), name), depth + 1))
         })
 }
 
@@ -133,8 +154,15 @@ impl Changer for Rules {
     }
 
     fn protected_from(&self, place: &Path) -> Vec<PathBuf> {
-        let known = self.protected.iter().map(|known| &known.path).filter(|path| path.starts_with(place));
-        known.filter(|path| path.ends_with("hooks") || !path.iter().any(is_dot_git)).cloned().collect()
+        let known = self
+            .protected
+            .iter()
+            .map(|known| &known.path)
+            .filter(|path| path.starts_with(place));
+        known
+            .filter(|path| path.ends_with("hooks") || !path.iter().any(is_dot_git))
+            .cloned()
+            .collect()
     }
 }
 

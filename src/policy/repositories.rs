@@ -1,6 +1,9 @@
-//! Git repositories that lie in the read-write directories: found once by a walk, before the first change is made or command
-//! is run.
-#![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
+//! Git repositories that lie in the read-write directories: found once by a walk, before the first
+//! change is made or command is run.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "policy is where paths become handles"
+)]
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,7 +21,8 @@ use rustix::process::geteuid;
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
 use crate::journal::ConfiguredHooks;
 use crate::limits::{
-    MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES, MAX_REPOSITORY_WALK_MS, MAX_SINK_BYTES,
+    MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES, MAX_REPOSITORY_WALK_MS,
+    MAX_SINK_BYTES,
 };
 use crate::sinks::{Compared, Content, hooks_directory, hooks_path, named};
 
@@ -27,21 +31,25 @@ use crate::sinks::{Compared, Content, hooks_directory, hooks_path, named};
 pub struct Found {
     /// Hooks, and what says where a repository's directory is. They need not exist.
     pub protected: Vec<PathBuf>,
-    /// Configuration that is there. Programs outside replace it by a rename, so another file in its place tells nothing of
-    /// commands.
+    /// Configuration that is there. Programs outside replace it by a rename, so another file in its
+    /// place tells nothing of commands.
     pub pinned: Vec<PathBuf>,
     /// What else programs outside run, if that is to stay as it is.
     pub frozen: Vec<PathBuf>,
     /// Directories of hooks that configuration names.
     pub hooks: Vec<PathBuf>,
-    /// Whether not all directories were looked at: there were too many, or they are nested too deep.
+    /// Whether not all directories were looked at: there were too many, or they are nested too
+    /// deep.
     pub is_partial: bool,
 }
 
 impl Found {
     /// All that is protected.
     pub fn all(&self) -> impl Iterator<Item = &Path> {
-        self.protected.iter().chain(&self.pinned).map(PathBuf::as_path)
+        self.protected
+            .iter()
+            .chain(&self.pinned)
+            .map(PathBuf::as_path)
     }
 }
 
@@ -56,15 +64,25 @@ pub struct Repositories {
 
 impl Repositories {
     /// Below these directories, but for what the operator does not want protected.
-    pub(super) fn below(roots: Vec<(PathBuf, Arc<OwnedFd>)>, unprotected: Vec<PathBuf>, freezes_sinks: bool) -> Self {
-        Self { roots, unprotected, freezes_sinks, found: OnceLock::new() }
+    pub(super) fn below(
+        roots: Vec<(PathBuf, Arc<OwnedFd>)>,
+        unprotected: Vec<PathBuf>,
+        freezes_sinks: bool,
+    ) -> Self {
+        Self {
+            roots,
+            unprotected,
+            freezes_sinks,
+            found: OnceLock::new(),
+        }
     }
 
     pub(super) fn freezes_sinks(&self) -> bool {
         self.freezes_sinks
     }
 
-    /// What was found. Whoever asks first looks, the others wait for it, at most [`MAX_REPOSITORY_WALK_MS`].
+    /// What was found. Whoever asks first looks, the others wait for it, at most
+    /// [`MAX_REPOSITORY_WALK_MS`].
     pub fn found(&self) -> &Found {
         self.found.get_or_init(|| {
             let mut walk = Walk {
@@ -103,7 +121,8 @@ impl ConfiguredHooks for Repositories {
 }
 
 struct Walk {
-    /// Directories of repositories, in the order of the walk: those that come first are protected if there are too many.
+    /// Directories of repositories, in the order of the walk: those that come first are protected
+    /// if there are too many.
     directories: Vec<PathBuf>,
     /// What is called `.git` and is no directory, and what this user could make readable.
     files: Vec<PathBuf>,
@@ -126,30 +145,44 @@ struct Level {
 impl Walk {
     fn run(&mut self, root: &Path, handle: &OwnedFd) {
         let mut place = root.to_path_buf();
-        let mut levels: Vec<Level> = self.look(handle, OsStr::new("."), &place, root).into_iter().collect();
+        let mut levels: Vec<Level> = self
+            .look(handle, OsStr::new("."), &place, root)
+            .into_iter()
+            .collect();
         while let Some(level) = levels.last_mut() {
             let Some(name) = level.below.pop() else {
                 levels.pop();
                 place.pop();
                 continue;
             };
-            if levels.len() >= MAX_REPOSITORY_DEPTH || self.left == 0 || Instant::now() >= self.until {
+            if levels.len() >= MAX_REPOSITORY_DEPTH
+                || self.left == 0
+                || Instant::now() >= self.until
+            {
                 self.is_partial = true;
                 continue;
             }
             place.push(&name);
-            match levels.last().and_then(|level| self.look(&level.dir, &name, &place, root)) {
+            match levels
+                .last()
+                .and_then(|level| self.look(&level.dir, &name, &place, root))
+            {
                 Some(level) => levels.push(level),
                 None => drop(place.pop()),
             }
         }
     }
 
-    /// Lists one directory. `None` if it is none, or cannot be read. One that commands could give themselves the right to read
-    /// is protected as a whole.
+    /// Lists one directory. `None` if it is none, or cannot be read. One that commands could give
+    /// themselves the right to read is protected as a whole.
     fn look(&mut self, above: &OwnedFd, name: &OsStr, place: &Path, root: &Path) -> Option<Level> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = openat(above, name, flags, Mode::empty()).and_then(|dir| Ok((Dir::read_from(&dir)?, dir)));
+        let flags = OFlags::RDONLY
+            | OFlags::DIRECTORY
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::CLOEXEC;
+        let opened = openat(above, name, flags, Mode::empty())
+            .and_then(|dir| Ok((Dir::read_from(&dir)?, dir)));
         let (entries, dir) = match opened {
             Ok(opened) => opened,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return None,
@@ -182,7 +215,8 @@ impl Walk {
             match name.as_bytes() {
                 b"." | b".." => {}
                 // Objects of git are many, and hold no repository.
-                &[first, second] if objects && first.is_ascii_hexdigit() && second.is_ascii_hexdigit() => {}
+                &[first, second]
+                    if objects && first.is_ascii_hexdigit() && second.is_ascii_hexdigit() => {}
                 _ if is_dir => below.push(name.to_owned()),
                 b"HEAD" => head = true,
                 b"commondir" => common = true,
@@ -193,57 +227,95 @@ impl Walk {
         }
         self.is_partial |= self.frozen.len().max(self.hooks.len()) > MAX_REPOSITORIES;
         let has = |name: &str| below.iter().any(|other| other == name);
-        // By its name, or by what no command can take away: without HEAD git knows it as none, until that is put back. A branch
-        // may be called `config`.
-        let has_part = |parts: &[&str]| place.iter().any(|part| parts.iter().any(|known| part == *known));
-        let is_known =
-            place.ends_with(DOT_GIT) || (config || common) && has_part(&[DOT_GIT]) && !has_part(&["refs", "logs"]);
+        // By its name, or by what no command can take away: without HEAD git knows it as none,
+        // until that is put back. A branch may be called `config`.
+        let has_part = |parts: &[&str]| {
+            place
+                .iter()
+                .any(|part| parts.iter().any(|known| part == *known))
+        };
+        let is_known = place.ends_with(DOT_GIT)
+            || (config || common) && has_part(&[DOT_GIT]) && !has_part(&["refs", "logs"]);
         // As git judges (`is_git_directory` of its setup.c).
         if is_known || head && (common || has("objects") && has("refs")) {
             self.directories.push(place.to_owned());
         }
-        // It is looked at next, so no other directories use up what may be spent before a repository is found at a root.
+        // It is looked at next, so no other directories use up what may be spent before a
+        // repository is found at a root.
         below.sort_by_key(|name| name.eq_ignore_ascii_case(DOT_GIT));
         self.is_partial |= self.directories.len() + self.files.len() > MAX_REPOSITORIES;
         Some(Level { dir, below })
     }
 
     fn found(self, unprotected: &[PathBuf]) -> Found {
-        let mut found = Found { is_partial: self.is_partial, ..Found::default() };
+        let mut found = Found {
+            is_partial: self.is_partial,
+            ..Found::default()
+        };
         let is_kept = |path: &PathBuf| !unprotected.iter().any(|free| path.starts_with(free));
-        found.hooks.extend(self.hooks.into_iter().take(MAX_REPOSITORIES));
+        found
+            .hooks
+            .extend(self.hooks.into_iter().take(MAX_REPOSITORIES));
         let hooks = found.hooks.iter().filter(|_| self.freezes_sinks).cloned();
-        found.frozen.extend(self.frozen.into_iter().chain(hooks).filter(is_kept).take(MAX_REPOSITORIES));
-        found.protected.extend(self.files.into_iter().filter(is_kept).take(MAX_REPOSITORIES));
+        found.frozen.extend(
+            self.frozen
+                .into_iter()
+                .chain(hooks)
+                .filter(is_kept)
+                .take(MAX_REPOSITORIES),
+        );
+        found.protected.extend(
+            self.files
+                .into_iter()
+                .filter(is_kept)
+                .take(MAX_REPOSITORIES),
+        );
         for directory in self.directories.into_iter().take(MAX_REPOSITORIES) {
             let paths = PROTECTED_IN_REPOSITORIES.map(|name| directory.join(name));
-            let (pinned, protected): (Vec<_>, Vec<_>) =
-                paths.into_iter().filter(is_kept).partition(|path| path.ends_with(CONFIG));
+            let (pinned, protected): (Vec<_>, Vec<_>) = paths
+                .into_iter()
+                .filter(is_kept)
+                .partition(|path| path.ends_with(CONFIG));
             found.pinned.extend(pinned);
             found.protected.extend(protected);
         }
         found
     }
 
-    /// Takes down what of this entry programs outside run: the file itself, or the hooks that it names.
-    fn run_outside(&mut self, dir: &OwnedFd, name: &OsStr, place: &Path, root: &Path) -> Option<()> {
+    /// Takes down what of this entry programs outside run: the file itself, or the hooks that it
+    /// names.
+    fn run_outside(
+        &mut self,
+        dir: &OwnedFd,
+        name: &OsStr,
+        place: &Path,
+        root: &Path,
+    ) -> Option<()> {
         let path = place.join(name);
         let (sink, _) = named(path.strip_prefix(root).ok()?.as_os_str().as_bytes())?;
         if !self.freezes_sinks && sink.compared != Compared::GitKeys {
             return None;
         }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let content = match openat(dir, name, flags, Mode::empty()).map(File::from) {
             Ok(file) if !file.metadata().ok()?.is_file() => return None,
             Ok(file) => {
                 let mut bytes = Vec::new();
                 file.take(MAX_SINK_BYTES + 1).read_to_end(&mut bytes).ok()?;
                 if let Some(said) = hooks_path(&bytes) {
-                    let from = if place.ends_with(DOT_GIT) { place.parent()? } else { place };
+                    let from = if place.ends_with(DOT_GIT) {
+                        place.parent()?
+                    } else {
+                        place
+                    };
                     self.hooks.extend(hooks_directory(from, &said));
                     return None;
                 }
-                Content::File { bytes, is_executable: false }
+                Content::File {
+                    bytes,
+                    is_executable: false,
+                }
             }
             Err(Errno::LOOP) => Content::Opaque("a link"),
             Err(_) => Content::Opaque("cannot be read"),
@@ -260,7 +332,8 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    /// The configuration that is found in a tree with these files and, with a slash at the end, directories.
+    /// The configuration that is found in a tree with these files and, with a slash at the end,
+    /// directories.
     fn configuration(tree: &[String]) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         for path in tree {
@@ -273,9 +346,21 @@ mod tests {
             }
         }
         let root = std::fs::File::open(dir.path()).unwrap();
-        let repositories = Repositories::below(vec![(dir.path().into(), Arc::new(root.into()))], Vec::new(), false);
+        let repositories = Repositories::below(
+            vec![(dir.path().into(), Arc::new(root.into()))],
+            Vec::new(),
+            false,
+        );
         let found = repositories.found().pinned.iter();
-        found.map(|path| path.strip_prefix(dir.path()).unwrap().to_str().unwrap().to_owned()).collect()
+        found
+            .map(|path| {
+                path.strip_prefix(dir.path())
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect()
     }
 
     fn repository(at: &str) -> [String; 4] {
@@ -284,7 +369,14 @@ mod tests {
 
     #[test]
     fn files_that_make_a_directory_look_like_a_repository_hide_none_below_it() {
-        let trees = ["", "deep/", ".git/", "deep/sub/.git/", "deep/sub/.git/modules/lib/", "bare/objects/deep/.git/"];
+        let trees = [
+            "",
+            "deep/",
+            ".git/",
+            "deep/sub/.git/",
+            "deep/sub/.git/modules/lib/",
+            "bare/objects/deep/.git/",
+        ];
         let mut found = configuration(&trees.map(repository).concat());
         found.sort();
         assert_eq!(
@@ -302,17 +394,32 @@ mod tests {
 
     #[test]
     fn a_repository_from_which_something_was_taken_is_one() {
-        let tree =
-            ["a/.git/config", "a/.git/modules/lib/config", "a/.git/worktrees/w/commondir", "b/.git/refs/heads/config"];
+        let tree = [
+            "a/.git/config",
+            "a/.git/modules/lib/config",
+            "a/.git/worktrees/w/commondir",
+            "b/.git/refs/heads/config",
+        ];
         let mut found = configuration(&tree.map(str::to_owned));
         found.sort();
-        assert_eq!(found, ["a/.git/config", "a/.git/modules/lib/config", "a/.git/worktrees/w/config", "b/.git/config"]);
+        assert_eq!(
+            found,
+            [
+                "a/.git/config",
+                "a/.git/modules/lib/config",
+                "a/.git/worktrees/w/config",
+                "b/.git/config"
+            ]
+        );
     }
 
     #[test]
     fn the_repository_of_an_allowed_directory_comes_before_all_others() {
         let others = (0..=MAX_REPOSITORIES).flat_map(|number| repository(&format!("!{number}/")));
         let found = configuration(&others.chain(repository(".git/")).collect::<Vec<_>>());
-        assert_eq!((found[0].as_str(), found.len()), (".git/config", MAX_REPOSITORIES));
+        assert_eq!(
+            (found[0].as_str(), found.len()),
+            (".git/config", MAX_REPOSITORIES)
+        );
     }
 }

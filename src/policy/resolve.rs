@@ -1,11 +1,16 @@
 //! From a spelling to an open handle, without a moment between the check and the open.
 //!
-//! The fast path is one `openat2` below an allowed directory that refuses every link, so that the spelt position is the
-//! true one. When it meets a link, or the spelling climbs with `..`, a walk takes over: one `O_PATH|O_NOFOLLOW` handle at
-//! a time, links read and their targets put in front of what is left. Outside the allowed directories the walk only
-//! compares text and touches nothing, so no answer can depend on what is there. `..` never asks the kernel: it shortens
-//! the position, which is then opened afresh from the allowed directory, without links, before the next name.
-#![expect(clippy::disallowed_methods, reason = "policy is where paths become handles")]
+//! The fast path is one `openat2` below an allowed directory that refuses every link, so that the
+//! spelt position is the true one. When it meets a link, or the spelling climbs with `..`, a walk
+//! takes over: one `O_PATH|O_NOFOLLOW` handle at a time, links read and their targets put in front
+//! of what is left. Outside the allowed directories the walk only compares text and touches
+//! nothing, so no answer can depend on what is there. `..` never asks the kernel: it shortens the
+//! position, which is then opened afresh from the allowed directory, without links, before the next
+//! name.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "policy is where paths become handles"
+)]
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -52,7 +57,8 @@ pub(super) struct Spot {
     pub(super) place: PathBuf,
     /// The deepest directory reached (`O_PATH`).
     pub(super) dir: Arc<OwnedFd>,
-    /// Names below `dir`: none if the path is `dir` itself; one for anything that exists; more are missing.
+    /// Names below `dir`: none if the path is `dir` itself; one for anything that exists; more are
+    /// missing.
     pub(super) tail: Vec<OsString>,
     /// What `tail` names, when it exists.
     pub(super) found: Option<(Arc<OwnedFd>, Kind)>,
@@ -68,14 +74,18 @@ pub(super) const PATH_ONLY: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(
 pub(super) const PATH_DIR: OFlags = PATH_ONLY.union(OFlags::DIRECTORY);
 
 impl Policy {
-    /// The allowed directory and the path below it (`.` for itself), when the spelling needs no walk to tell.
+    /// The allowed directory and the path below it (`.` for itself), when the spelling needs no
+    /// walk to tell.
     pub(super) fn direct<'a>(&self, spelling: &'a Spelling) -> Option<(usize, &'a [u8])> {
         if spelling.climbs {
             return None;
         }
         let (root, start) = self.rules.named(&spelling.clean)?;
         let rest = &spelling.clean[start..];
-        if self.rules.hides(&self.roots[root].path().join(OsStr::from_bytes(rest))) {
+        if self
+            .rules
+            .hides(&self.roots[root].path().join(OsStr::from_bytes(rest)))
+        {
             // The walk knows what is hidden by its place as well.
             return None;
         }
@@ -83,10 +93,22 @@ impl Policy {
     }
 
     /// One `openat2` that crosses no link; `None` means that a walk must decide.
-    pub(super) fn open_direct(&self, root: usize, below: &[u8], flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    pub(super) fn open_direct(
+        &self,
+        root: usize,
+        below: &[u8],
+        flags: OFlags,
+    ) -> Option<Result<OwnedFd, Errno>> {
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         for _ in 0..RESOLVE_RETRIES {
-            match openat2(&self.roots[root].handle, below, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            match openat2(
+                &self.roots[root].handle,
+                below,
+                flags | OFlags::CLOEXEC,
+                Mode::empty(),
+                resolve,
+            ) {
                 // A rename somewhere on the machine made the kernel unsure (openat2(2), EAGAIN).
                 Err(Errno::AGAIN) => {}
                 // A link; or a kernel or a container's filter that does not know openat2.
@@ -176,7 +198,8 @@ impl<'a> Walk<'a> {
             match part.as_bytes() {
                 b"." => {}
                 b".." => self.climb()?,
-                // Below what is missing or cannot be entered only text is left, and `..` takes it away again.
+                // Below what is missing or cannot be entered only text is left, and `..` takes it
+                // away again.
                 _ if !self.tail.is_empty() => self.tail.push(part),
                 _ => self.enter(&part)?,
             }
@@ -257,7 +280,8 @@ impl<'a> Walk<'a> {
             }
         };
         let stat = fstat(&handle).map_err(Halt::Errno)?;
-        if self.policy.rules.is_hidden((stat.st_dev, stat.st_ino)) || self.policy.rules.hides(&next) {
+        if self.policy.rules.is_hidden((stat.st_dev, stat.st_ino)) || self.policy.rules.hides(&next)
+        {
             return Err(Halt::Hidden);
         }
         if self.policy.rules.is_kernels(stat.st_dev, &handle) {

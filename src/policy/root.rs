@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use rustix::fs::fstat;
 
-/// An allowed directory, pinned: it stays the same directory whatever its name is made to mean later.
+/// An allowed directory, pinned: it stays the same directory whatever its name is made to mean
+/// later.
 #[derive(Debug)]
 pub struct Root {
     pub(super) path: PathBuf,

@@ -1,6 +1,7 @@
 //! Which rule governs a place: functions of paths, no disk.
 //!
-//! A *place* is a true position: the canonical path of an allowed directory and real names below it, no link among them.
+//! A *place* is a true position: the canonical path of an allowed directory and real names below
+//! it, no link among them.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -34,7 +35,8 @@ pub(crate) struct Rules {
     pub(super) hidden: Vec<Hidden>,
     /// What the operator hides by patterns.
     pub(super) hide: Option<Hide>,
-    /// The directories of those in allowed directories, and their names: what has such a name there is hidden, whatever it is.
+    /// The directories of those in allowed directories, and their names: what has such a name there
+    /// is hidden, whatever it is.
     pub(super) homes: Vec<(Id, OsString)>,
     /// `st_dev` of the kernel's filesystem of devices, where it is mounted.
     pub(super) devices: Option<u64>,
@@ -58,7 +60,8 @@ pub(super) struct Name {
 #[derive(Debug)]
 pub(super) struct Protected {
     pub(super) path: PathBuf,
-    /// The defaults are read by programs that may look on a filesystem without letter case, so `.GIT/hooks` is one of them.
+    /// The defaults are read by programs that may look on a filesystem without letter case, so
+    /// `.GIT/hooks` is one of them.
     pub(super) any_case: bool,
     pub(super) why: Cause,
 }
@@ -83,23 +86,29 @@ impl Cause {
     }
 }
 
-/// A file or directory of the operator's that no agent may see, wherever it lies, such as the audit log.
+/// A file or directory of the operator's that no agent may see, wherever it lies, such as the audit
+/// log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hidden {
     /// Where it is: absolute, without links.
     pub path: PathBuf,
-    /// Which file it is, `st_dev` and `st_ino` of stat(2), so that no other name of it leads there either.
+    /// Which file it is, `st_dev` and `st_ino` of stat(2), so that no other name of it leads there
+    /// either.
     pub id: (u64, u64),
 }
 
-/// Whether a path begins with another one, in whatever case if the names are read by programs that may look on a filesystem
-/// without letter case.
+/// Whether a path begins with another one, in whatever case if the names are read by programs that
+/// may look on a filesystem without letter case.
 fn starts_with(any_case: bool, longer: &Path, shorter: &Path) -> bool {
     if !any_case {
         return longer.starts_with(shorter);
     }
     let mut longer = longer.components();
-    shorter.components().all(|c| longer.next().is_some_and(|l| l.as_os_str().eq_ignore_ascii_case(c.as_os_str())))
+    shorter.components().all(|c| {
+        longer
+            .next()
+            .is_some_and(|l| l.as_os_str().eq_ignore_ascii_case(c.as_os_str()))
+    })
 }
 
 pub(super) fn is_dot_git(name: &OsStr) -> bool {
@@ -107,16 +116,20 @@ pub(super) fn is_dot_git(name: &OsStr) -> bool {
 }
 
 pub(super) fn is_of_repository(name: &OsStr) -> bool {
-    PROTECTED_IN_REPOSITORIES.iter().any(|known| name.eq_ignore_ascii_case(known))
+    PROTECTED_IN_REPOSITORIES
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
 }
 
 impl Rules {
-    /// The allowed directory whose name begins `clean` (the longest one), and where the rest begins.
+    /// The allowed directory whose name begins `clean` (the longest one), and where the rest
+    /// begins.
     pub(super) fn named(&self, clean: &[u8]) -> Option<(usize, usize)> {
         let mut best: Option<(usize, usize)> = None;
         for name in &self.names {
             let path = name.path.as_os_str().as_bytes();
-            let inside = clean.starts_with(path) && matches!(clean.get(path.len()), None | Some(b'/'));
+            let inside =
+                clean.starts_with(path) && matches!(clean.get(path.len()), None | Some(b'/'));
             if inside && best.is_none_or(|(_, length)| path.len() > length) {
                 best = Some((name.root, path.len()));
             }
@@ -126,7 +139,10 @@ impl Rules {
 
     /// The allowed directory that `path` itself names.
     pub(super) fn exactly(&self, path: &Path) -> Option<usize> {
-        self.names.iter().find(|name| name.path == path).map(|name| name.root)
+        self.names
+            .iter()
+            .find(|name| name.path == path)
+            .map(|name| name.root)
     }
 
     /// Whether `path` is on the way to an allowed directory (or is one).
@@ -136,31 +152,46 @@ impl Rules {
 
     /// The most specific allowed directory over a place.
     pub(super) fn over(&self, place: &Path) -> Option<usize> {
-        let over = self.roots.iter().enumerate().filter(|(_, root)| place.starts_with(&root.path));
-        over.max_by_key(|(_, root)| root.path.as_os_str().len()).map(|(index, _)| index)
+        let over = self
+            .roots
+            .iter()
+            .enumerate()
+            .filter(|(_, root)| place.starts_with(&root.path));
+        over.max_by_key(|(_, root)| root.path.as_os_str().len())
+            .map(|(index, _)| index)
     }
 
     /// Whether the most specific allowed directory over a place is read-write.
     pub(super) fn writable(&self, place: &Path) -> bool {
-        self.over(place).is_some_and(|index| self.roots[index].writable)
+        self.over(place)
+            .is_some_and(|index| self.roots[index].writable)
     }
 
     /// The protected path that a place is, or lies below.
     pub(crate) fn protecting<'a>(&'a self, place: &'a Path) -> Option<&'a Path> {
-        let listed = self.listed().find(|(any_case, path)| starts_with(*any_case, place, path)).map(|(_, path)| path);
+        let listed = self
+            .listed()
+            .find(|(any_case, path)| starts_with(*any_case, place, path))
+            .map(|(_, path)| path);
         listed.or_else(|| self.protecting_in_repository(place))
     }
 
     /// The protected paths strictly below a place, each with its path from there.
-    pub(crate) fn protected_below<'a>(&'a self, place: &'a Path) -> impl Iterator<Item = (Cow<'a, Path>, PathBuf)> {
+    pub(crate) fn protected_below<'a>(
+        &'a self,
+        place: &'a Path,
+    ) -> impl Iterator<Item = (Cow<'a, Path>, PathBuf)> {
         let depth = place.components().count();
         let listed = self.listed().filter_map(move |(any_case, path)| {
-            let below =
-                starts_with(any_case, path, place).then(|| path.components().skip(depth).collect::<PathBuf>())?;
+            let below = starts_with(any_case, path, place)
+                .then(|| path.components().skip(depth).collect::<PathBuf>())?;
             (!below.as_os_str().is_empty()).then_some((Cow::Borrowed(path), below))
         });
         let is_repository = place.file_name().is_some_and(is_dot_git);
-        let own = PROTECTED_IN_REPOSITORIES.iter().filter(move |_| is_repository).map(|name| (place.join(name), *name));
+        let own = PROTECTED_IN_REPOSITORIES
+            .iter()
+            .filter(move |_| is_repository)
+            .map(|name| (place.join(name), *name));
         let own = own.filter(|(path, _)| !self.is_unprotected(path));
         listed.chain(own.map(|(path, name)| (Cow::Owned(path), name.into())))
     }
@@ -171,30 +202,48 @@ impl Rules {
         known.map_or(Cause::Default("git"), |known| known.why)
     }
 
-    /// Each protected path that is known by now, and whether the case of its letters does not matter.
+    /// Each protected path that is known by now, and whether the case of its letters does not
+    /// matter.
     fn listed(&self) -> impl Iterator<Item = (bool, &Path)> {
-        let named = self.protected.iter().map(|p| (p.any_case, p.path.as_path()));
+        let named = self
+            .protected
+            .iter()
+            .map(|p| (p.any_case, p.path.as_path()));
         named.chain(self.repositories.found().all().map(|path| (true, path)))
     }
 
-    /// What is protected in every directory that is called `.git`, and in the repositories below it, whether they were there
-    /// at the start or not.
+    /// What is protected in every directory that is called `.git`, and in the repositories below
+    /// it, whether they were there at the start or not.
     pub(super) fn protecting_in_repository<'a>(&self, place: &'a Path) -> Option<&'a Path> {
-        let is_inside = |above: &&Path| above.ancestors().skip(1).filter_map(Path::file_name).any(is_dot_git);
-        let named = place.ancestors().filter(|above| above.file_name().is_some_and(is_of_repository));
+        let is_inside = |above: &&Path| {
+            above
+                .ancestors()
+                .skip(1)
+                .filter_map(Path::file_name)
+                .any(is_dot_git)
+        };
+        let named = place
+            .ancestors()
+            .filter(|above| above.file_name().is_some_and(is_of_repository));
         let first = named.filter(is_inside).last()?;
         (!self.is_unprotected(first)).then_some(first)
     }
 
     /// Whether a place lies in a directory that is called `.git`.
     pub(crate) fn is_in_repository(&self, place: &Path) -> bool {
-        place.parent().is_some_and(|above| above.iter().any(is_dot_git)) && !self.is_unprotected(place)
+        place
+            .parent()
+            .is_some_and(|above| above.iter().any(is_dot_git))
+            && !self.is_unprotected(place)
     }
 
-    /// Returns true if a symlink or a directory that comes to this place would be a git directory, a part of one, or above one that was found.
+    /// Returns true if a symlink or a directory that comes to this place would be a git directory,
+    /// a part of one, or above one that was found.
     pub(crate) fn is_git_directory(&self, place: &Path) -> bool {
         let found = self.repositories.found().all();
-        let mut found = found.filter(|path| path.ends_with("config.worktree")).filter_map(Path::parent);
+        let mut found = found
+            .filter(|path| path.ends_with("config.worktree"))
+            .filter_map(Path::parent);
         let is_named = place.iter().any(is_dot_git);
         (is_named || found.any(|known| place.starts_with(known) || known.starts_with(place)))
             && !self.is_unprotected(place)
@@ -206,66 +255,99 @@ impl Rules {
 
     /// Whether a place is, or lies below, where something hidden is, whatever is there now.
     pub(crate) fn hides(&self, place: &Path) -> bool {
-        self.conceals(place) || self.is_in_store(place) || self.hide.as_ref().is_some_and(|hide| hide.hides(place))
+        self.conceals(place)
+            || self.is_in_store(place)
+            || self.hide.as_ref().is_some_and(|hide| hide.hides(place))
     }
 
-    /// Returns true for a directory with the name of those for stores of undo, whoever made it, and for all in it.
+    /// Returns true for a directory with the name of those for stores of undo, whoever made it, and
+    /// for all in it.
     fn is_in_store(&self, place: &Path) -> bool {
         let bytes = place.as_os_str().as_bytes();
         memchr::memmem::find(bytes, STORES.as_bytes()).is_some()
             && self
                 .over(place)
                 .and_then(|index| place.strip_prefix(&self.roots[index].path).ok())
-                .is_some_and(|below| below.iter().any(|name| name.as_bytes().starts_with(STORES.as_bytes())))
+                .is_some_and(|below| {
+                    below
+                        .iter()
+                        .any(|name| name.as_bytes().starts_with(STORES.as_bytes()))
+                })
     }
 
     /// The same of what is hidden by its path, from commands by a mount.
     pub(super) fn conceals(&self, place: &Path) -> bool {
-        self.hidden.iter().any(|hidden| place.starts_with(&hidden.path))
+        self.hidden
+            .iter()
+            .any(|hidden| place.starts_with(&hidden.path))
     }
 
-    /// Returns true if an entry of a visible directory is hidden by its name or a pattern; `place` is its own.
+    /// Returns true if an entry of a visible directory is hidden by its name or a pattern; `place`
+    /// is its own.
     pub(crate) fn hides_entry(&self, name: &[u8], place: impl FnOnce() -> PathBuf) -> bool {
-        let by_pattern = |hide: &Hide| hide.names_entry(name) || hide.asks_for_places() && hide.hides(&place());
+        let by_pattern =
+            |hide: &Hide| hide.names_entry(name) || hide.asks_for_places() && hide.hides(&place());
         name.starts_with(STORES.as_bytes()) || self.hide.as_ref().is_some_and(by_pattern)
     }
 
-    /// Whether an entry of a directory is a directory with something in it that is hidden by a pattern.
+    /// Whether an entry of a directory is a directory with something in it that is hidden by a
+    /// pattern.
     pub(super) fn holds_hidden(&self, dir: impl AsFd, name: &OsStr, place: &Path) -> bool {
         let Some(hide) = &self.hide else { return false };
-        let found = statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        let found = statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map(|stat| FileType::from_raw_mode(stat.st_mode));
         found == Ok(FileType::Directory) && hide.holds_hidden(dir, name, place, false)
     }
 
     /// Whether the path of a pattern leads through a place.
     pub(crate) fn is_on_the_way(&self, place: &Path) -> bool {
-        self.hide.as_ref().is_some_and(|hide| hide.is_on_the_way(place))
+        self.hide
+            .as_ref()
+            .is_some_and(|hide| hide.is_on_the_way(place))
     }
 
     /// Whether this is something hidden, by whatever name it was reached.
     pub(crate) fn is_hidden(&self, id: Id) -> bool {
-        self.hidden.iter().any(|hidden| hidden.id == id) || self.hide.as_ref().is_some_and(|hide| hide.is_known(id))
+        self.hidden.iter().any(|hidden| hidden.id == id)
+            || self.hide.as_ref().is_some_and(|hide| hide.is_known(id))
     }
 
-    /// Whether what is open lies on a filesystem of the kernel's own; `device` is its `st_dev`. That is asked only where it is
-    /// none of those of the allowed directories, and yes where there is no answer.
+    /// Whether what is open lies on a filesystem of the kernel's own; `device` is its `st_dev`.
+    /// That is asked only where it is none of those of the allowed directories, and yes where there
+    /// is no answer.
     pub(crate) fn is_kernels(&self, device: u64, file: impl AsFd) -> bool {
         let is_known = self.roots.iter().any(|root| root.id.0 == device);
         !is_known && (self.devices == Some(device) || mounts::is_kernels(file).unwrap_or(true))
     }
 
-    /// Whether an entry of a directory may be something hidden, by what the directory says of it: then `is_hidden` decides.
-    /// An inode number is not enough, nor can it be relied on: overlayfs lists others than stat(2) has.
+    /// Whether an entry of a directory may be something hidden, by what the directory says of it:
+    /// then `is_hidden` decides. An inode number is not enough, nor can it be relied on: overlayfs
+    /// lists others than stat(2) has.
     pub(crate) fn may_be_hidden(&self, name: &[u8], inode: u64) -> bool {
-        let names = |hidden: &Hidden| hidden.path.file_name().is_some_and(|known| known.as_bytes() == name);
-        self.hidden.iter().any(|hidden| hidden.id.1 == inode || names(hidden))
-            || self.hide.as_ref().is_some_and(|hide| hide.may_be_known(inode))
+        let names = |hidden: &Hidden| {
+            hidden
+                .path
+                .file_name()
+                .is_some_and(|known| known.as_bytes() == name)
+        };
+        self.hidden
+            .iter()
+            .any(|hidden| hidden.id.1 == inode || names(hidden))
+            || self
+                .hide
+                .as_ref()
+                .is_some_and(|hide| hide.may_be_known(inode))
     }
 
-    /// Whether something hidden was at this name of a directory at the start: what is there now is hidden as well. `dir` says
-    /// which directory it is, and is asked only where the name is one of those.
+    /// Whether something hidden was at this name of a directory at the start: what is there now is
+    /// hidden as well. `dir` says which directory it is, and is asked only where the name is one of
+    /// those.
     pub(crate) fn is_home(&self, name: &[u8], dir: impl FnOnce() -> Option<Id>) -> bool {
-        let mut alike = self.homes.iter().filter(|(_, known)| known.as_bytes() == name).peekable();
+        let mut alike = self
+            .homes
+            .iter()
+            .filter(|(_, known)| known.as_bytes() == name)
+            .peekable();
         alike.peek().is_some() && dir().is_none_or(|dir| alike.any(|(home, _)| *home == dir))
     }
 
@@ -277,7 +359,15 @@ impl Rules {
     /// The allowed directories in words, for a hint.
     pub(super) fn describe(&self) -> String {
         let one = |root: &RootRule| {
-            format!("{} ({})", root.path.display(), if root.writable { "read-write" } else { "read-only" })
+            format!(
+                "{} ({})",
+                root.path.display(),
+                if root.writable {
+                    "read-write"
+                } else {
+                    "read-only"
+                }
+            )
         };
         self.roots.iter().map(one).collect::<Vec<_>>().join(", ")
     }
@@ -299,8 +389,16 @@ mod tests {
     fn rules(roots: &[(&str, bool)]) -> Rules {
         let mut rules = Rules::default();
         for (i, (path, writable)) in roots.iter().enumerate() {
-            rules.roots.push(RootRule { path: path.into(), id: (0, i as u64), writable: *writable, handle: None });
-            rules.names.push(Name { path: path.into(), root: i });
+            rules.roots.push(RootRule {
+                path: path.into(),
+                id: (0, i as u64),
+                writable: *writable,
+                handle: None,
+            });
+            rules.names.push(Name {
+                path: path.into(),
+                root: i,
+            });
         }
         rules
     }
@@ -308,7 +406,8 @@ mod tests {
     #[test]
     fn the_most_specific_directory_governs() {
         let rules = rules(&[("/w", true), ("/w/ro", false), ("/w/ro/rw", true)]);
-        let answers = ["/w/x", "/w/ro", "/w/ro/x", "/w/ro/rw/x", "/w/rox", "/x"].map(|p| rules.writable(Path::new(p)));
+        let answers = ["/w/x", "/w/ro", "/w/ro/x", "/w/ro/rw/x", "/w/rox", "/x"]
+            .map(|p| rules.writable(Path::new(p)));
         assert_eq!(answers, [true, false, false, true, true, false]);
         assert_eq!(rules.named(b"/w/ro/rw/x"), Some((2, 9)));
         assert_eq!(rules.named(b"/w/rox"), Some((0, 3)));
@@ -319,16 +418,40 @@ mod tests {
     #[test]
     fn protected_paths_cover_what_is_below_and_know_what_is_above() {
         let mut rules = rules(&[("/w", true)]);
-        rules.protected.push(Protected { path: "/w/.git/hooks".into(), any_case: true, why: Cause::Default("git") });
-        rules.protected.push(Protected { path: "/w/keys".into(), any_case: false, why: Cause::Asked });
+        rules.protected.push(Protected {
+            path: "/w/.git/hooks".into(),
+            any_case: true,
+            why: Cause::Default("git"),
+        });
+        rules.protected.push(Protected {
+            path: "/w/keys".into(),
+            any_case: false,
+            why: Cause::Asked,
+        });
         let protecting = |p: &str| rules.protecting(Path::new(p)).is_some();
         assert_eq!(
-            ["/w/.git/hooks/x", "/w/.GIT/Hooks", "/w/.git", "/w/.git/hooksx", "/w/keys", "/w/Keys"].map(protecting),
+            [
+                "/w/.git/hooks/x",
+                "/w/.GIT/Hooks",
+                "/w/.git",
+                "/w/.git/hooksx",
+                "/w/keys",
+                "/w/Keys"
+            ]
+            .map(protecting),
             [true, true, false, false, true, false]
         );
-        let below = |p: &'static str| rules.protected_below(Path::new(p)).map(|(_, rel)| rel).collect::<Vec<_>>();
+        let below = |p: &'static str| {
+            rules
+                .protected_below(Path::new(p))
+                .map(|(_, rel)| rel)
+                .collect::<Vec<_>>()
+        };
         let of_repository = ["hooks", "config", "config.worktree", "commondir"].map(PathBuf::from);
-        assert_eq!(below("/w/.Git"), [&["hooks".into()][..], &of_repository].concat());
+        assert_eq!(
+            below("/w/.Git"),
+            [&["hooks".into()][..], &of_repository].concat()
+        );
         assert_eq!(below("/w/a/.git"), of_repository);
         assert_eq!(rules.protected_below(Path::new("/w/.git/hooks")).count(), 0);
     }
@@ -338,13 +461,27 @@ mod tests {
         let mut rules = rules(&[("/w", true)]);
         rules.unprotected = vec!["/w/free/.git".into(), "/w/b/.git/config".into()];
         let protecting = |p: &'static str| rules.protecting(Path::new(p)).and_then(Path::to_str);
-        assert_eq!(protecting("/w/a/.git/hooks/pre-commit"), Some("/w/a/.git/hooks"));
+        assert_eq!(
+            protecting("/w/a/.git/hooks/pre-commit"),
+            Some("/w/a/.git/hooks")
+        );
         assert_eq!(protecting("/w/a/.GIT/Config"), Some("/w/a/.GIT/Config"));
-        assert_eq!(protecting("/w/a/.git/modules/config/hooks/x"), Some("/w/a/.git/modules/config"));
-        assert_eq!(protecting("/w/a/.git/worktrees/x/commondir"), Some("/w/a/.git/worktrees/x/commondir"));
+        assert_eq!(
+            protecting("/w/a/.git/modules/config/hooks/x"),
+            Some("/w/a/.git/modules/config")
+        );
+        assert_eq!(
+            protecting("/w/a/.git/worktrees/x/commondir"),
+            Some("/w/a/.git/worktrees/x/commondir")
+        );
         assert_eq!(protecting("/w/b/.git/hooks"), Some("/w/b/.git/hooks"));
-        for free in ["/w/a/.git/info/exclude", "/w/config", "/w/hooks/.git", "/w/free/.git/config", "/w/b/.git/config"]
-        {
+        for free in [
+            "/w/a/.git/info/exclude",
+            "/w/config",
+            "/w/hooks/.git",
+            "/w/free/.git/config",
+            "/w/b/.git/config",
+        ] {
             assert_eq!(protecting(free), None, "{free}");
         }
     }

@@ -1,6 +1,7 @@
 //! How a path is spelt: bytes cut at slashes, and nothing more. No disk.
 //!
-//! No tilde, no percent decoding, no trimming, no folding: on Linux a name is any bytes but `/` and NUL.
+//! No tilde, no percent decoding, no trimming, no folding: on Linux a name is any bytes but `/` and
+//! NUL.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -13,7 +14,8 @@ use super::error::PolicyError;
 /// An absolute path cut into its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spelling {
-    /// `/a/b`: no empty part, no `.`, no slash at the end. Parts that are `..` are kept as they are.
+    /// `/a/b`: no empty part, no `.`, no slash at the end. Parts that are `..` are kept as they
+    /// are.
     pub(super) clean: Vec<u8>,
     /// Whether some part is `..`; then `clean` names a place only after a walk.
     pub(super) climbs: bool,
@@ -31,13 +33,22 @@ impl Spelling {
             return Err(PolicyError::Empty);
         }
         if memchr::memchr(0, bytes).is_some() {
-            return Err(PolicyError::Nul { path: requested.into() });
+            return Err(PolicyError::Nul {
+                path: requested.into(),
+            });
         }
-        let mut spelling = Self { clean: Vec::with_capacity(bytes.len() + 64), climbs: false, wants_dir: false };
+        let mut spelling = Self {
+            clean: Vec::with_capacity(bytes.len() + 64),
+            climbs: false,
+            wants_dir: false,
+        };
         if bytes[0] != b'/' {
             if let Some(scheme) = scheme(bytes) {
                 let scheme = String::from_utf8_lossy(scheme).into_owned();
-                return Err(PolicyError::Uri { path: requested.into(), scheme });
+                return Err(PolicyError::Uri {
+                    path: requested.into(),
+                    scheme,
+                });
             }
             let base = base.ok_or(PolicyError::NoProject)?;
             spelling.append(base.as_os_str().as_bytes());
@@ -70,13 +81,15 @@ impl Spelling {
     }
 }
 
-/// What a URI begins with (RFC 3986, section 3.1), its colon included, where a slash follows. As a relative path it would make
-/// a directory of that name.
+/// What a URI begins with (RFC 3986, section 3.1), its colon included, where a slash follows. As a
+/// relative path it would make a directory of that name.
 fn scheme(bytes: &[u8]) -> Option<&[u8]> {
     let end = memchr::memchr(b'/', bytes)?;
     let (name, colon) = bytes[..end].split_at_checked(end.checked_sub(1)?)?;
     let is_scheme = name.first().is_some_and(u8::is_ascii_alphabetic)
-        && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte));
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte));
     (is_scheme && colon == b":").then_some(&bytes[..end])
 }
 
@@ -147,7 +160,10 @@ mod tests {
         assert!(matches!(of(""), PolicyError::Empty));
         assert!(matches!(of("/a\0b"), PolicyError::Nul { .. }));
         assert!(matches!(of("a"), PolicyError::NoProject));
-        assert!(matches!(of(&format!("/{}", "a/".repeat(3000))), PolicyError::PathTooLong { bytes: 6001 }));
+        assert!(matches!(
+            of(&format!("/{}", "a/".repeat(3000))),
+            PolicyError::PathTooLong { bytes: 6001 }
+        ));
     }
 
     #[test]

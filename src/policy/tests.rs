@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// A tree with two allowed directories, one nested in each, and one directory that is outside all of them.
+/// A tree with two allowed directories, one nested in each, and one directory that is outside all
+/// of them.
 pub(crate) struct Tree {
     _dir: tempfile::TempDir,
     pub(crate) base: PathBuf,
@@ -19,7 +20,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// `A` rw, `R` ro, `A/ro` ro inside rw, `R/rw` rw inside ro; `O` outside with a secret; `A/keys` protected.
+    /// `A` rw, `R` ro, `A/ro` ro inside rw, `R/rw` rw inside ro; `O` outside with a secret;
+    /// `A/keys` protected.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(dir.path()).unwrap();
@@ -40,7 +42,10 @@ impl Tree {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let grant = |path: &str, access| Grant { path: base.join(path), access };
+        let grant = |path: &str, access| Grant {
+            path: base.join(path),
+            access,
+        };
         let grants = [
             grant("A", Access::ReadWrite),
             grant("R", Access::ReadOnly),
@@ -48,7 +53,11 @@ impl Tree {
             grant("R/rw", Access::ReadWrite),
         ];
         let policy = Policy::open(&grants, &[base.join("A/keys")]).unwrap();
-        Self { _dir: dir, base, policy }
+        Self {
+            _dir: dir,
+            base,
+            policy,
+        }
     }
 
     pub(crate) fn at(&self, path: &str) -> PathBuf {
@@ -61,7 +70,8 @@ impl Tree {
         std::os::unix::fs::symlink(target, self.at(name)).unwrap();
     }
 
-    /// The text of a file, `dir` for a directory, and what may be done there; or the name of the error.
+    /// The text of a file, `dir` for a directory, and what may be done there; or the name of the
+    /// error.
     fn read(&self, path: &str) -> String {
         match self.policy.read(self.at(path)) {
             Ok(checked) => {

@@ -1,8 +1,10 @@
-//! What a call asked of the policy, kept for whoever looks on: the paths that were opened, and those that were refused.
+//! What a call asked of the policy, kept for whoever looks on: the paths that were opened, and
+//! those that were refused.
 //!
-//! A call is served by one thread and by those that it brings, so the record is the thread's: whoever looks on enters it
-//! around the work, and what starts threads for a call passes it on ([`Touched::current`]). Where nobody has entered one,
-//! each question to the policy costs one look at a variable of the thread.
+//! A call is served by one thread and by those that it brings, so the record is the thread's:
+//! whoever looks on enters it around the work, and what starts threads for a call passes it on
+//! ([`Touched::current`]). Where nobody has entered one, each question to the policy costs one look
+//! at a variable of the thread.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -101,7 +103,10 @@ impl Drop for Entered {
 impl Touched {
     /// Of a call of theirs.
     pub fn by(caller: Caller) -> Self {
-        Self { record: Arc::default(), caller: Some(Arc::new(caller)) }
+        Self {
+            record: Arc::default(),
+            caller: Some(Arc::new(caller)),
+        }
     }
 
     pub fn caller(&self) -> Option<Arc<Caller>> {
@@ -127,11 +132,17 @@ impl Touched {
     fn add(&self, path: &Path, real: Option<PathBuf>, touch: Touch) {
         let mut record = self.lock();
         let same = |known: &&mut TouchedPath| known.path == path;
-        let own = |known: &&mut TouchedPath| known.touch == touch || touch == Touch::Run && known.touch == Touch::List;
+        let own = |known: &&mut TouchedPath| {
+            known.touch == touch || touch == Touch::Run && known.touch == Touch::List
+        };
         if let Some(known) = record.paths.iter_mut().filter(same).find(own) {
             known.touch = touch;
         } else if record.paths.len() < MAX_TOUCHED_PATHS {
-            record.paths.push(TouchedPath { path: path.to_owned(), real: real.filter(|real| real != path), touch });
+            record.paths.push(TouchedPath {
+                path: path.to_owned(),
+                real: real.filter(|real| real != path),
+                touch,
+            });
         } else {
             record.more += 1;
         }
@@ -154,7 +165,8 @@ pub(super) fn keep(real: &mut Option<PathBuf>, place: &Path) {
     }
 }
 
-/// Notes a path in the record of this thread, if it has one; `real` is where it lies if that is known to be elsewhere.
+/// Notes a path in the record of this thread, if it has one; `real` is where it lies if that is
+/// known to be elsewhere.
 pub fn note(path: &Path, real: Option<PathBuf>, touch: Touch) {
     CURRENT.with(|current| {
         if let Some(touched) = &*current.borrow() {
@@ -182,7 +194,11 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn path(path: &str, touch: Touch) -> TouchedPath {
-        TouchedPath { path: path.into(), real: None, touch }
+        TouchedPath {
+            path: path.into(),
+            real: None,
+            touch,
+        }
     }
 
     #[test]
@@ -217,8 +233,18 @@ mod tests {
             path("/helped", Touch::Look),
         ];
         assert_eq!(outer.take(), Record { paths, more: 0 });
-        let led = TouchedPath { path: "/b".into(), real: Some("/real".into()), touch: Touch::Write };
-        assert_eq!(inner.take(), Record { paths: vec![led], more: 0 });
+        let led = TouchedPath {
+            path: "/b".into(),
+            real: Some("/real".into()),
+            touch: Touch::Write,
+        };
+        assert_eq!(
+            inner.take(),
+            Record {
+                paths: vec![led],
+                more: 0
+            }
+        );
         assert!(!is_watched());
     }
 

@@ -13,15 +13,19 @@ pub enum Code {
     InvalidParams,
     /// An edit that does not match, an I/O failure, a panic.
     Internal,
-    /// The path lies outside the allowed directories, or may not be written. Handshake revisions only.
+    /// The path lies outside the allowed directories, or may not be written. Handshake revisions
+    /// only.
     NotAllowed,
-    /// No such file, or a glob that matches none. Handshake revisions only: 2026-07-28 forbids the number.
+    /// No such file, or a glob that matches none. Handshake revisions only: 2026-07-28 forbids the
+    /// number.
     NotFound,
     /// A tool of the Python set that did not do its work. Handshake revisions only.
     ToolFailed,
-    /// A tool of the Python set that was asked for what the agent may not have: the same number, and counted as a denial.
+    /// A tool of the Python set that was asked for what the agent may not have: the same number,
+    /// and counted as a denial.
     ToolDenied,
-    /// A header of HTTP is missing or says something else than the message (2026-07-28, basic/transports/streamable-http.mdx).
+    /// A header of HTTP is missing or says something else than the message (2026-07-28,
+    /// basic/transports/streamable-http.mdx).
     HeaderMismatch,
     /// The request names a revision that is not served (2026-07-28, basic/versioning.mdx).
     UnsupportedVersion,

@@ -1,6 +1,6 @@
-//! What headers of HTTP repeat of a message, so that whoever stands in between need not read it (2026-07-28,
-//! basic/transports/streamable-http.mdx). The server must compare the two: who decides by the one must not be made to let
-//! the other pass.
+//! What headers of HTTP repeat of a message, so that whoever stands in between need not read it
+//! (2026-07-28, basic/transports/streamable-http.mdx). The server must compare the two: who decides
+//! by the one must not be made to let the other pass.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,8 @@ use super::code::Code;
 use super::message::Request;
 use super::reply::RpcError;
 
-/// The headers, each `None` if it is not there. One that is there twice is not read, and matches nothing.
+/// The headers, each `None` if it is not there. One that is there twice is not read, and matches
+/// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mirrored<'a> {
     /// `MCP-Protocol-Version`.
@@ -36,8 +37,12 @@ impl Mirrored<'_> {
     pub fn check(&self, request: &Request<'_>, version: &str) -> Result<(), RpcError> {
         agree("MCP-Protocol-Version", self.version, version)?;
         agree("Mcp-Method", self.method, &request.method)?;
-        let Some(name) = name_of(request) else { return Ok(()) };
-        let Some(given) = self.name else { return agree("Mcp-Name", None, &name) };
+        let Some(name) = name_of(request) else {
+            return Ok(());
+        };
+        let Some(given) = self.name else {
+            return agree("Mcp-Name", None, &name);
+        };
         match decoded(given) {
             Some(plain) => agree("Mcp-Name", Some(&plain), &name),
             None => Err(RpcError::new(
@@ -52,7 +57,9 @@ fn agree(header: &str, given: Option<&str>, own: &str) -> Result<(), RpcError> {
     let message = match given {
         Some(given) if given == own => return Ok(()),
         Some(given) => {
-            format!("the header `{header}` is `{given}`, and the message says `{own}`; they must be the same")
+            format!(
+                "the header `{header}` is `{given}`, and the message says `{own}`; they must be the same"
+            )
         }
         None => format!("the header `{header}` is missing; it must be `{own}`, as in the message"),
     };
@@ -71,7 +78,10 @@ fn name_of(request: &Request<'_>) -> Option<String> {
 
 /// A value that no header can hold as it stands comes as `=?base64?...?=`.
 fn decoded(value: &str) -> Option<String> {
-    let Some(inner) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+    let Some(inner) = value
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="))
+    else {
         return Some(value.to_owned());
     };
     String::from_utf8(STANDARD.decode(inner).ok()?).ok()
@@ -83,7 +93,9 @@ mod tests {
     use crate::protocol::{Incoming, parse};
 
     fn checked(line: &str, headers: Mirrored<'_>) -> Result<(), String> {
-        let Incoming::Request(request) = parse(line.as_bytes()) else { panic!("a request") };
+        let Incoming::Request(request) = parse(line.as_bytes()) else {
+            panic!("a request")
+        };
         headers.check(&request, "2026-07-28").map_err(|error| {
             assert_eq!(error.code, Code::HeaderMismatch);
             error.message
@@ -95,18 +107,48 @@ mod tests {
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"größe"}}"#;
         let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
         let version = Some("2026-07-28");
-        let headers = |method, name| Mirrored { version, method: Some(method), name };
-        assert_eq!(checked(list, headers("tools/list", None)), Ok(()));
-        assert_eq!(checked(call, headers("tools/call", Some("=?base64?Z3LDtsOfZQ==?="))), Ok(()));
-        let missing = |header: &str, own: &str| {
-            Err(format!("the header `{header}` is missing; it must be `{own}`, as in the message"))
+        let headers = |method, name| Mirrored {
+            version,
+            method: Some(method),
+            name,
         };
-        assert_eq!(checked(list, Mirrored::default()), missing("MCP-Protocol-Version", "2026-07-28"));
-        assert_eq!(checked(list, Mirrored { version, ..Mirrored::default() }), missing("Mcp-Method", "tools/list"));
-        assert_eq!(checked(call, headers("tools/call", None)), missing("Mcp-Name", "größe"));
+        assert_eq!(checked(list, headers("tools/list", None)), Ok(()));
+        assert_eq!(
+            checked(call, headers("tools/call", Some("=?base64?Z3LDtsOfZQ==?="))),
+            Ok(())
+        );
+        let missing = |header: &str, own: &str| {
+            Err(format!(
+                "the header `{header}` is missing; it must be `{own}`, as in the message"
+            ))
+        };
+        assert_eq!(
+            checked(list, Mirrored::default()),
+            missing("MCP-Protocol-Version", "2026-07-28")
+        );
+        assert_eq!(
+            checked(
+                list,
+                Mirrored {
+                    version,
+                    ..Mirrored::default()
+                }
+            ),
+            missing("Mcp-Method", "tools/list")
+        );
+        assert_eq!(
+            checked(call, headers("tools/call", None)),
+            missing("Mcp-Name", "größe")
+        );
         let other = "the header `Mcp-Name` is `read_file`, and the message says `größe`; they must be the same";
-        assert_eq!(checked(call, headers("tools/call", Some("read_file"))), Err(other.to_owned()));
+        assert_eq!(
+            checked(call, headers("tools/call", Some("read_file"))),
+            Err(other.to_owned())
+        );
         let broken = "the header `Mcp-Name` is no base64 of UTF-8 between =?base64? and ?=";
-        assert_eq!(checked(call, headers("tools/call", Some("=?base64?%?="))), Err(broken.to_owned()));
+        assert_eq!(
+            checked(call, headers("tools/call", Some("=?base64?%?="))),
+            Err(broken.to_owned())
+        );
     }
 }

@@ -1,11 +1,13 @@
 //! JSON strings, escaped straight into the output buffer.
 //!
-//! Escaping is what a large read costs (the disk is twenty times faster). A block that needs no escape is copied: the
-//! check has no branches and becomes vector instructions. Any other block is taken eight bytes at a time as one number
-//! (Warren, Hacker's Delight, section 6-1): which bytes need an escape is a few operations for all eight, and every copy
-//! has a fixed size, too long rather than measured.
+//! Escaping is what a large read costs (the disk is twenty times faster). A block that needs no
+//! escape is copied: the check has no branches and becomes vector instructions. Any other block is
+//! taken eight bytes at a time as one number (Warren, Hacker's Delight, section 6-1): which bytes
+//! need an escape is a few operations for all eight, and every copy has a fixed size, too long
+//! rather than measured.
 
-/// What each byte becomes (RFC 8259 section 7): the bytes themselves, then zeros, and last their number.
+/// What each byte becomes (RFC 8259 section 7): the bytes themselves, then zeros, and last their
+/// number.
 const ESCAPES: [[u8; 8]; 256] = {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut table = [[0; 8]; 256];
@@ -23,7 +25,16 @@ const ESCAPES: [[u8; 8]; 256] = {
         table[byte] = if letter != 0 {
             [b'\\', letter, 0, 0, 0, 0, 0, 2]
         } else if byte < 0x20 {
-            [b'\\', b'u', b'0', b'0', HEX[byte >> 4], HEX[byte & 15], 0, 6]
+            [
+                b'\\',
+                b'u',
+                b'0',
+                b'0',
+                HEX[byte >> 4],
+                HEX[byte & 15],
+                0,
+                6,
+            ]
         } else {
             [byte as u8, 0, 0, 0, 0, 0, 0, 1]
         };
@@ -38,16 +49,22 @@ const WORD: usize = 8;
 const SCRATCH: usize = BLOCK * 6 + WORD;
 
 /// Appends `text` as a JSON string, quotes included.
-#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch, and branches do not become vectors")]
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "a lazy operator is a branch, and branches do not become vectors"
+)]
 pub fn escape_into(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
-    // Source text has an escape about every thirty bytes; too small a guess only costs one more growth.
+    // Source text has an escape about every thirty bytes; too small a guess only costs one more
+    // growth.
     out.reserve(bytes.len() + bytes.len() / 16 + 2);
     out.push(b'"');
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     let mut scratch = [0; SCRATCH];
     for block in blocks {
-        if block.iter().fold(false, |found, &byte| found | (byte < 0x20) | (byte == b'"') | (byte == b'\\')) {
+        if block.iter().fold(false, |found, &byte| {
+            found | (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+        }) {
             let mut length = 0;
             for word in block.as_chunks::<WORD>().0 {
                 length = escape_word(&mut scratch, length, *word);
@@ -66,7 +83,9 @@ pub fn escape_into(out: &mut Vec<u8>, text: &str) {
 
 /// What [`escape_into`] writes for a text, in bytes.
 pub fn escaped_length(text: &str) -> usize {
-    let more = text.bytes().map(|byte| usize::from(ESCAPES[usize::from(byte)][WORD - 1] - 1));
+    let more = text
+        .bytes()
+        .map(|byte| usize::from(ESCAPES[usize::from(byte)][WORD - 1] - 1));
     text.len() + more.sum::<usize>() + 2
 }
 
@@ -92,8 +111,8 @@ fn escape_word(scratch: &mut [u8; SCRATCH], mut length: usize, bytes: [u8; WORD]
     length
 }
 
-/// The high bit of each byte that needs an escape: below 0x20, a quote or a backslash. No carry leaves the byte that it
-/// arises in, so the answer is exact for each.
+/// The high bit of each byte that needs an escape: below 0x20, a quote or a backslash. No carry
+/// leaves the byte that it arises in, so the answer is exact for each.
 fn marks(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;

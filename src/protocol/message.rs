@@ -20,7 +20,10 @@ impl Id {
     fn parse(raw: &RawValue) -> Option<Self> {
         let text = raw.get();
         if text.starts_with('"') {
-            if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\') {
+            if text
+                .bytes()
+                .all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\')
+            {
                 return Some(Self(text.into()));
             }
             // Written anew, so that two spellings of one string are one id.
@@ -65,7 +68,8 @@ pub struct Request<'a> {
     pub method: Cow<'a, str>,
     /// An object, not looked into yet.
     pub params: Option<&'a RawValue>,
-    /// What a request for `tools/call` says in them; `None` for any other, and where that cannot be read.
+    /// What a request for `tools/call` says in them; `None` for any other, and where that cannot be
+    /// read.
     pub called: Option<Called<'a>>,
 }
 
@@ -88,7 +92,10 @@ impl<'a> Called<'a> {
             arguments: Option<&'a RawValue>,
         }
         let params: Params<'a> = serde_json::from_str(params.get()).ok()?;
-        Some(Self { name: params.name.and_then(text), arguments: params.arguments })
+        Some(Self {
+            name: params.name.and_then(text),
+            arguments: params.arguments,
+        })
     }
 }
 
@@ -97,7 +104,9 @@ fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     let json = raw.get();
     match json.strip_prefix('"')?.strip_suffix('"') {
         // Whoever made the value has seen that it is a string to its end.
-        Some(inner) if memchr::memchr(b'\\', inner.as_bytes()).is_none() => Some(Cow::Borrowed(inner)),
+        Some(inner) if memchr::memchr(b'\\', inner.as_bytes()).is_none() => {
+            Some(Cow::Borrowed(inner))
+        }
         _ => serde_json::from_str(json).ok().map(Cow::Owned),
     }
 }
@@ -137,7 +146,8 @@ pub enum Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// How many messages came: a batch is as many as it has members, and one without members is one.
+    /// How many messages came: a batch is as many as it has members, and one without members is
+    /// one.
     pub fn count(&self) -> usize {
         match self {
             Self::Batch(members) => members.len().max(1),
@@ -204,7 +214,8 @@ pub fn parse(line: &[u8]) -> Incoming<'_> {
 }
 
 fn not_an_envelope(text: &str, error: &serde_json::Error) -> Incoming<'static> {
-    // A wrong shape is noticed before the rest of the line is read, and the rest may not be JSON at all.
+    // A wrong shape is noticed before the rest of the line is read, and the rest may not be JSON at
+    // all.
     if error.classify() != Category::Data {
         return not_json(error);
     }
@@ -213,18 +224,30 @@ fn not_an_envelope(text: &str, error: &serde_json::Error) -> Incoming<'static> {
     }
     let message = match text.trim_start().chars().next() {
         Some('{') => "the message has a member twice; each may be there once".to_owned(),
-        _ => format!("the message is {}; it must be an object", shorten(text.trim())),
+        _ => format!(
+            "the message is {}; it must be an object",
+            shorten(text.trim())
+        ),
     };
     refuse(None, Code::InvalidRequest, message)
 }
 
 fn not_json(error: &serde_json::Error) -> Incoming<'static> {
-    let message = format!("the message is not JSON: {}; it must be one JSON-RPC 2.0 object, whole", fault(error));
+    let message = format!(
+        "the message is not JSON: {}; it must be one JSON-RPC 2.0 object, whole",
+        fault(error)
+    );
     refuse(None, Code::ParseError, message)
 }
 
 fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
-    let response = |id| Incoming::Response(Response { id, result: envelope.result, error: envelope.error });
+    let response = |id| {
+        Incoming::Response(Response {
+            id,
+            result: envelope.result,
+            error: envelope.error,
+        })
+    };
     let id = match envelope.id {
         None => None,
         Some(raw) => match Id::parse(raw) {
@@ -232,7 +255,11 @@ fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
             None if envelope.method.is_none() && envelope.error.is_some() => return response(None),
             None => {
                 let got = shorten(raw.get());
-                return refuse(None, Code::InvalidRequest, format!("`id` is {got}; an id is a string or an integer"));
+                return refuse(
+                    None,
+                    Code::InvalidRequest,
+                    format!("`id` is {got}; an id is a string or an integer"),
+                );
             }
         },
     };
@@ -246,18 +273,38 @@ fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
         if envelope.result.is_some() || envelope.error.is_some() {
             return response(id);
         }
-        return invalid("`method` is missing; a request names one, such as \"tools/list\"".to_owned());
+        return invalid(
+            "`method` is missing; a request names one, such as \"tools/list\"".to_owned(),
+        );
     };
     let Some(method) = text(method) else {
-        return invalid(format!("`method` is {}; it must be a string", shorten(method.get())));
+        return invalid(format!(
+            "`method` is {}; it must be a string",
+            shorten(method.get())
+        ));
     };
-    let params = match envelope.params.map(|raw| (raw, raw.get().as_bytes().first())) {
+    let params = match envelope
+        .params
+        .map(|raw| (raw, raw.get().as_bytes().first()))
+    {
         None | Some((_, Some(b'n'))) => None,
         Some((raw, Some(b'{'))) => Some(raw),
-        Some((raw, _)) => return invalid(format!("`params` is {}; it must be an object", shorten(raw.get()))),
+        Some((raw, _)) => {
+            return invalid(format!(
+                "`params` is {}; it must be an object",
+                shorten(raw.get())
+            ));
+        }
     };
-    let called = params.filter(|_| method == "tools/call").and_then(Called::of);
-    Incoming::Request(Request { id, method, params, called })
+    let called = params
+        .filter(|_| method == "tools/call")
+        .and_then(Called::of);
+    Incoming::Request(Request {
+        id,
+        method,
+        params,
+        called,
+    })
 }
 
 fn refuse(id: Option<Id>, code: Code, message: String) -> Incoming<'static> {
@@ -278,7 +325,9 @@ mod tests {
 
     fn refusal(line: &str) -> (Option<String>, i64) {
         match parse(line.as_bytes()) {
-            Incoming::Refused(refusal) => (refusal.id.map(|id| id.to_string()), refusal.code.number()),
+            Incoming::Refused(refusal) => {
+                (refusal.id.map(|id| id.to_string()), refusal.code.number())
+            }
             other => panic!("{line} gave {other:?}"),
         }
     }
@@ -289,54 +338,114 @@ mod tests {
             ("{", None, -32700),
             ("", None, -32700),
             ("nonsense", None, -32700),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, None, -32700),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#,
+                None,
+                -32700,
+            ),
             (r#"{"jsonrpc":1,"jsonrpc":2,bad"#, None, -32700),
             ("5", None, -32600),
-            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, None, -32600),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+                None,
+                -32600,
+            ),
             (r#"{"jsonrpc":"2.0","id":7}"#, Some("7"), -32600),
-            (r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, Some("\"a\""), -32600),
+            (
+                r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#,
+                Some("\"a\""),
+                -32600,
+            ),
             (r#"{"id":7,"method":"ping"}"#, Some("7"), -32600),
             (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, Some("7"), -32600),
-            (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":"x"}"#, Some("7"), -32600),
-            (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#, Some("7"), -32600),
-            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, -32600),
-            (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, None, -32600),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":"x"}"#,
+                Some("7"),
+                -32600,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}"#,
+                Some("7"),
+                -32600,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+                None,
+                -32600,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+                None,
+                -32600,
+            ),
             (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, None, -32600),
-            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, None, -32600),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+                None,
+                -32600,
+            ),
         ];
         for (line, id, code) in cases {
             assert_eq!(refusal(line), (id.map(str::to_owned), code), "{line}");
         }
-        assert!(matches!(parse(b"{\"a\":\"\xff\"}"), Incoming::Refused(r) if r.code == Code::ParseError));
+        assert!(
+            matches!(parse(b"{\"a\":\"\xff\"}"), Incoming::Refused(r) if r.code == Code::ParseError)
+        );
         let said = |line: &str| match parse(line.as_bytes()) {
             Incoming::Refused(refusal) => refusal.message,
             other => panic!("{line} gave {other:?}"),
         };
         let whole = "; it must be one JSON-RPC 2.0 object, whole";
-        assert_eq!(said("{"), format!("the message is not JSON: it ends in the middle of a value, at byte 1{whole}"));
-        assert_eq!(said("[1,]"), format!("the message is not JSON: nothing follows a `,`, at byte 4{whole}"));
+        assert_eq!(
+            said("{"),
+            format!("the message is not JSON: it ends in the middle of a value, at byte 1{whole}")
+        );
+        assert_eq!(
+            said("[1,]"),
+            format!("the message is not JSON: nothing follows a `,`, at byte 4{whole}")
+        );
         assert_eq!(said(" 5 "), "the message is 5; it must be an object");
         let twice = r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#;
-        assert_eq!(said(twice), "the message has a member twice; each may be there once");
+        assert_eq!(
+            said(twice),
+            "the message has a member twice; each may be there once"
+        );
     }
 
     #[test]
     fn what_is_called_is_borrowed_unless_it_is_escaped() {
         let called = |params: &str| {
-            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-            let Incoming::Request(request) = parse(line.as_bytes()) else { panic!("{line}") };
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+            let Incoming::Request(request) = parse(line.as_bytes()) else {
+                panic!("{line}")
+            };
             request.called.map(|called| {
-                let name = called.name.map(|name| (name.to_string(), matches!(name, Cow::Borrowed(_))));
+                let name = called
+                    .name
+                    .map(|name| (name.to_string(), matches!(name, Cow::Borrowed(_))));
                 (name, called.arguments.map(|raw| raw.get().to_owned()))
             })
         };
         let some = |name: &str, is_borrowed| Some((name.to_owned(), is_borrowed));
-        assert_eq!(called(r#"{"name":"a é","arguments":[1]}"#), Some((some("a é", true), Some("[1]".to_owned()))));
-        assert_eq!(called(r#"{"name":"a\u0062\"","arguments":null}"#), Some((some("ab\"", false), None)));
+        assert_eq!(
+            called(r#"{"name":"a é","arguments":[1]}"#),
+            Some((some("a é", true), Some("[1]".to_owned())))
+        );
+        assert_eq!(
+            called(r#"{"name":"a\u0062\"","arguments":null}"#),
+            Some((some("ab\"", false), None))
+        );
         assert_eq!(called(r#"{"name":"\ud800"}"#), Some((None, None)));
-        assert_eq!(called(r#"{"name":5,"arguments":{}}"#), Some((None, Some("{}".to_owned()))));
+        assert_eq!(
+            called(r#"{"name":5,"arguments":{}}"#),
+            Some((None, Some("{}".to_owned())))
+        );
         assert_eq!(called("{}"), Some((None, None)));
-        assert_eq!([called("null"), called(r#"{"name":"a","name":"b"}"#)], [None, None]);
+        assert_eq!(
+            [called("null"), called(r#"{"name":"a","name":"b"}"#)],
+            [None, None]
+        );
     }
 
     #[test]
@@ -346,17 +455,32 @@ mod tests {
             Id::parse(raw).map(|id| id.to_string())
         };
         assert_eq!(id(r#""a b""#).unwrap(), r#""a b""#);
-        assert_eq!([id(r#""\u0061\/é""#), id(r#""a/é""#)].map(Option::unwrap), [r#""a/é""#; 2]);
+        assert_eq!(
+            [id(r#""\u0061\/é""#), id(r#""a/é""#)].map(Option::unwrap),
+            [r#""a/é""#; 2]
+        );
         assert_eq!(id(r#""\ud800""#), None);
     }
 
     #[test]
     fn requests_notifications_and_responses_are_told_apart() {
-        let Incoming::Request(request) = parse(br#" {"params":null,"method":"ping","jsonrpc":"2.0","id":-3} "#) else {
+        let Incoming::Request(request) =
+            parse(br#" {"params":null,"method":"ping","jsonrpc":"2.0","id":-3} "#)
+        else {
             panic!("a request")
         };
-        assert_eq!((request.id.unwrap().as_json(), &*request.method, request.params.is_none()), ("-3", "ping", true));
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","method":"x"}"#), Incoming::Request(Request { id: None, .. })));
+        assert_eq!(
+            (
+                request.id.unwrap().as_json(),
+                &*request.method,
+                request.params.is_none()
+            ),
+            ("-3", "ping", true)
+        );
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","method":"x"}"#),
+            Incoming::Request(Request { id: None, .. })
+        ));
         assert!(
             matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Incoming::Response(response) if response.result.is_some())
         );

@@ -44,38 +44,52 @@ struct Holder<'a> {
 }
 
 impl<'a> Meta<'a> {
-    /// Where the request stands in a trace, if that can be read; what cannot is ignored, as W3C Trace Context wants it.
+    /// Where the request stands in a trace, if that can be read; what cannot is ignored, as W3C
+    /// Trace Context wants it.
     pub fn trace(&self) -> Option<TraceContext> {
         let text = |raw: Option<&RawValue>| serde_json::from_str::<String>(raw?.get()).ok();
         TraceContext::parse(&text(self.traceparent)?, text(self.tracestate).as_deref())
     }
 
-    /// Reads `_meta` out of `params`. Fails, with the reason, when it is there and is not what the specification says.
+    /// Reads `_meta` out of `params`. Fails, with the reason, when it is there and is not what the
+    /// specification says.
     pub fn of(params: Option<&'a RawValue>) -> Result<Self, String> {
-        let Some(params) = params else { return Ok(Self::default()) };
+        let Some(params) = params else {
+            return Ok(Self::default());
+        };
         let text = params.get();
         // Most handshake requests have none; one search is cheaper than a parse.
         if memchr::memmem::find(text.as_bytes(), b"\"_meta\"").is_none() {
             return Ok(Self::default());
         }
         let twice = |_| "`params` has `_meta` twice; it may be there once".to_owned();
-        let Some(meta) = serde_json::from_str::<Holder<'a>>(text).map_err(twice)?.meta else {
+        let Some(meta) = serde_json::from_str::<Holder<'a>>(text)
+            .map_err(twice)?
+            .meta
+        else {
             return Ok(Self::default());
         };
         // An array would be read as the members in their order.
         if !meta.get().starts_with('{') {
-            return Err(format!("`_meta` is {}; it must be an object", shorten(meta.get())));
+            return Err(format!(
+                "`_meta` is {}; it must be an object",
+                shorten(meta.get())
+            ));
         }
         serde_json::from_str(meta.get()).map_err(|_| fault(meta))
     }
 }
 
-/// What is wrong with a `_meta` that cannot be read: all but one of the members may be anything, once.
+/// What is wrong with a `_meta` that cannot be read: all but one of the members may be anything,
+/// once.
 fn fault(meta: &RawValue) -> String {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(meta.get()).unwrap_or_default();
     match members.get("progressToken") {
         Some(token) if serde_json::from_str::<Id>(token.get()).is_err() => {
-            format!("`progressToken` in `_meta` is {}; it must be a string or an integer", shorten(token.get()))
+            format!(
+                "`progressToken` in `_meta` is {}; it must be a string or an integer",
+                shorten(token.get())
+            )
         }
         _ => "`_meta` has a member twice; each may be there once".to_owned(),
     }
@@ -93,7 +107,10 @@ mod tests {
     #[test]
     fn only_an_object_is_a_meta() {
         let key = "io.modelcontextprotocol/protocolVersion";
-        assert_eq!(of(&format!(r#"{{"_meta":{{"{key}":"2026-07-28"}}}}"#)), Ok(true));
+        assert_eq!(
+            of(&format!(r#"{{"_meta":{{"{key}":"2026-07-28"}}}}"#)),
+            Ok(true)
+        );
         assert_eq!(of(r#"{"_meta":null}"#), Ok(false));
         for odd in ["[1,\"2026-07-28\",{}]", "5", "\"x\""] {
             let message = format!("`_meta` is {odd}; it must be an object");
@@ -107,7 +124,13 @@ mod tests {
         let token = "`progressToken` in `_meta` is {}; it must be a string or an integer";
         assert_eq!(said(r#"{"_meta":{"progressToken":{}}}"#), token);
         let twice = "`_meta` has a member twice; each may be there once";
-        assert_eq!(said(r#"{"_meta":{"traceparent":1,"traceparent":2}}"#), twice);
-        assert_eq!(said(r#"{"_meta":{},"_meta":{}}"#), "`params` has `_meta` twice; it may be there once");
+        assert_eq!(
+            said(r#"{"_meta":{"traceparent":1,"traceparent":2}}"#),
+            twice
+        );
+        assert_eq!(
+            said(r#"{"_meta":{},"_meta":{}}"#),
+            "`params` has `_meta` twice; it may be there once"
+        );
     }
 }

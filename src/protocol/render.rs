@@ -1,4 +1,5 @@
-//! An outcome and a revision in, one line out. The only place that decides how a reply looks on the wire.
+//! An outcome and a revision in, one line out. The only place that decides how a reply looks on the
+//! wire.
 
 use std::io::Write as _;
 
@@ -10,7 +11,8 @@ use super::meta::SERVER_INFO_KEY;
 use super::reply::{Body, Content, Outcome, RpcError, ToolReply};
 use super::revision::Revision;
 
-/// Appends the reply to request `id` (`None`: `null`) as one JSON-RPC message, with no newline after it.
+/// Appends the reply to request `id` (`None`: `null`) as one JSON-RPC message, with no newline
+/// after it.
 pub fn render(out: &mut Vec<u8>, id: Option<&Id>, outcome: &Outcome, revision: Revision) {
     if let Ok(Body::Line(line)) = outcome {
         out.extend_from_slice(line);
@@ -60,7 +62,10 @@ pub fn reply_length(reply: &ToolReply) -> usize {
 /// One notification as a JSON-RPC message, with no newline after it.
 pub fn notification(method: &str, params: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
-    json_into(&mut out, &json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    json_into(
+        &mut out,
+        &json!({"jsonrpc": "2.0", "method": method, "params": params}),
+    );
     out
 }
 
@@ -76,7 +81,10 @@ fn rpc_error(out: &mut Vec<u8>, error: &RpcError) {
 
 fn tool_result(out: &mut Vec<u8>, reply: &ToolReply, revision: Revision) {
     out.extend_from_slice(b"{\"content\":[");
-    let shown = reply.content.iter().filter(|block| revision.has_links() || !matches!(block, Content::Link { .. }));
+    let shown = reply
+        .content
+        .iter()
+        .filter(|block| revision.has_links() || !matches!(block, Content::Link { .. }));
     for (index, block) in shown.enumerate() {
         if index > 0 {
             out.push(b',');
@@ -84,7 +92,11 @@ fn tool_result(out: &mut Vec<u8>, reply: &ToolReply, revision: Revision) {
         content(out, block, revision);
     }
     out.push(b']');
-    if let Some(structured) = reply.structured.as_ref().filter(|_| revision.has_structured()) {
+    if let Some(structured) = reply
+        .structured
+        .as_ref()
+        .filter(|_| revision.has_structured())
+    {
         out.extend_from_slice(b",\"structuredContent\":");
         out.extend_from_slice(structured.as_bytes());
     }
@@ -115,7 +127,11 @@ fn meta(out: &mut Vec<u8>, members: &[(&'static str, Value)], revision: Revision
         member(out, key, value);
     }
     if revision.is_stateless() {
-        member(out, SERVER_INFO_KEY, &json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")}));
+        member(
+            out,
+            SERVER_INFO_KEY,
+            &json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")}),
+        );
     }
     out.push(b'}');
 }
@@ -128,12 +144,24 @@ fn content(out: &mut Vec<u8>, block: &Content, revision: Revision) {
             out.push(b'}');
         }
         Content::Image { data, mime } => media(out, "image", data, mime),
-        Content::Link { uri, name, mime, size } => {
+        Content::Link {
+            uri,
+            name,
+            mime,
+            size,
+        } => {
             let link = json!({"type": "resource_link", "uri": uri, "name": name, "mimeType": mime, "size": size});
             json_into(out, &link);
         }
-        Content::Audio { data, mime, .. } if revision.has_annotations() => media(out, "audio", data, mime),
-        Content::Audio { data: blob, mime, uri } | Content::Blob { uri, mime, blob } => {
+        Content::Audio { data, mime, .. } if revision.has_annotations() => {
+            media(out, "audio", data, mime)
+        }
+        Content::Audio {
+            data: blob,
+            mime,
+            uri,
+        }
+        | Content::Blob { uri, mime, blob } => {
             out.extend_from_slice(b"{\"type\":\"resource\",\"resource\":{\"uri\":");
             escape_into(out, uri);
             out.extend_from_slice(b",\"mimeType\":");
@@ -147,7 +175,10 @@ fn content(out: &mut Vec<u8>, block: &Content, revision: Revision) {
 
 /// Base64 has no character that JSON escapes, so megabytes of it are copied as they are.
 fn media(out: &mut Vec<u8>, kind: &str, data: &str, mime: &str) {
-    let _ = write!(out, "{{\"type\":\"{kind}\",\"data\":\"{data}\",\"mimeType\":");
+    let _ = write!(
+        out,
+        "{{\"type\":\"{kind}\",\"data\":\"{data}\",\"mimeType\":"
+    );
     escape_into(out, mime);
     out.push(b'}');
 }
@@ -173,11 +204,18 @@ mod tests {
     fn what_is_rendered_is_as_long_as_was_said() {
         for text in ["plain", "\u{1}\u{2}\n\t", "a\"b\\c é \u{7f}"] {
             let content = vec![Content::text(text.repeat(1000))];
-            let outcome = Ok(Body::Tool(ToolReply { content, ..ToolReply::default() }));
+            let outcome = Ok(Body::Tool(ToolReply {
+                content,
+                ..ToolReply::default()
+            }));
             let length = rendered_length(&outcome);
             let mut out = Vec::new();
             render(&mut out, None, &outcome, Revision::V2024_11_05);
-            assert!((length..length + 200).contains(&out.len()), "{length} {}", out.len());
+            assert!(
+                (length..length + 200).contains(&out.len()),
+                "{length} {}",
+                out.len()
+            );
         }
     }
 
@@ -186,8 +224,17 @@ mod tests {
         let reply = Ok(Body::Tool(ToolReply {
             content: vec![
                 Content::text("a\"b"),
-                Content::Link { uri: "x:1".into(), name: "one".into(), mime: "text/plain".into(), size: 3 },
-                Content::Audio { data: "AA==".into(), mime: "audio/wav".into(), uri: "file:///a".into() },
+                Content::Link {
+                    uri: "x:1".into(),
+                    name: "one".into(),
+                    mime: "text/plain".into(),
+                    size: 3,
+                },
+                Content::Audio {
+                    data: "AA==".into(),
+                    mime: "audio/wav".into(),
+                    uri: "file:///a".into(),
+                },
             ],
             structured: Some("{\"n\":1}".into()),
             meta: vec![("size", json!(3))],
@@ -211,7 +258,10 @@ mod tests {
 
     #[test]
     fn errors_carry_code_message_and_data() {
-        let error = RpcError { data: Some(json!({"a": 1})), ..RpcError::new(Code::NotAllowed, "no\nhint: yes") };
+        let error = RpcError {
+            data: Some(json!({"a": 1})),
+            ..RpcError::new(Code::NotAllowed, "no\nhint: yes")
+        };
         let expected = json!({"jsonrpc": "2.0", "id": null,
             "error": {"code": -32001, "message": "no\nhint: yes", "data": {"a": 1}}});
         assert_eq!(rendered(&Err(error), Revision::V2025_06_18), expected);

@@ -76,13 +76,17 @@ pub struct ToolReply {
     pub meta: Vec<(&'static str, Value)>,
     /// The tool ran and failed, in a way the model should see.
     pub is_error: bool,
-    /// The code that its error has where errors have codes. For those who look on; no revision sends it.
+    /// The code that its error has where errors have codes. For those who look on; no revision
+    /// sends it.
     pub code: Option<Code>,
-    /// The number by which what the call changed can be undone, and how much that is. For those who look on; no revision sends it.
+    /// The number by which what the call changed can be undone, and how much that is. For those who
+    /// look on; no revision sends it.
     pub undo: Option<Value>,
-    /// What it changed of what programs outside the walls run. For those who look on; no revision sends it so.
+    /// What it changed of what programs outside the walls run. For those who look on; no revision
+    /// sends it so.
     pub outside: Option<Box<Value>>,
-    /// The background command that the call has started. For those who look on; no revision sends it so.
+    /// The background command that the call has started. For those who look on; no revision sends
+    /// it so.
     pub started: Option<String>,
     /// What it takes of the budget if it is long, with what is written of it.
     pub held: Option<Arc<Share>>,
@@ -94,7 +98,8 @@ pub enum Body {
     /// A whole result object as JSON text, prepared for its revision.
     Raw(Arc<str>),
     Tool(ToolReply),
-    /// The whole line as it stands, whatever it is: only a mock that misbehaves on purpose says this.
+    /// The whole line as it stands, whatever it is: only a mock that misbehaves on purpose says
+    /// this.
     Line(Arc<[u8]>),
 }
 
@@ -121,7 +126,12 @@ pub struct Unsent {
 impl RpcError {
     /// An error without data.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, unsent: None }
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+            unsent: None,
+        }
     }
 }
 

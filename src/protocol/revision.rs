@@ -19,11 +19,16 @@ pub enum Revision {
 
 impl Revision {
     /// Every revision served, newest first, as `server/discover` and the start-up line list them.
-    pub const ALL: [Self; 5] =
-        [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
+    pub const ALL: [Self; 5] = [
+        Self::V2026_07_28,
+        Self::V2025_11_25,
+        Self::V2025_06_18,
+        Self::V2025_03_26,
+        Self::V2024_11_05,
+    ];
 
-    /// What `initialize` answers when the client asks for a revision that has no handshake or is unknown,
-    /// and what requests before any `initialize` are served under.
+    /// What `initialize` answers when the client asks for a revision that has no handshake or is
+    /// unknown, and what requests before any `initialize` are served under.
     pub const NEWEST_HANDSHAKE: Self = Self::V2025_11_25;
 
     /// The date that names it on the wire.
@@ -39,7 +44,9 @@ impl Revision {
 
     /// The revision with this date, if it is served.
     pub fn parse(date: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|revision| revision.as_str() == date)
+        Self::ALL
+            .into_iter()
+            .find(|revision| revision.as_str() == date)
     }
 
     /// Whether requests carry their own revision in `_meta` and no handshake exists.
@@ -47,7 +54,8 @@ impl Revision {
         self >= Self::V2026_07_28
     }
 
-    /// Whether a line may be an array of messages (2025-03-26 basic/index.mdx; removed in the next one).
+    /// Whether a line may be an array of messages (2025-03-26 basic/index.mdx; removed in the next
+    /// one).
     pub fn has_batches(self) -> bool {
         self == Self::V2025_03_26
     }
@@ -85,7 +93,10 @@ mod tests {
         let mut by_order = Revision::ALL;
         by_order.sort();
         assert_eq!(by_date, by_order);
-        assert_eq!(Revision::ALL.map(|r| Revision::parse(r.as_str())), Revision::ALL.map(Some));
+        assert_eq!(
+            Revision::ALL.map(|r| Revision::parse(r.as_str())),
+            Revision::ALL.map(Some)
+        );
         assert_eq!(Revision::parse("2024-10-07"), None);
     }
 }

@@ -6,30 +6,57 @@ use serde_json::error::Category;
 /// What the parser says, and what is meant. It says more behind some of them.
 const REASONS: [(&str, &str); 15] = [
     ("expected value", "there is no value"),
-    ("expected ident", "there is a word other than `true`, `false` and `null`"),
+    (
+        "expected ident",
+        "there is a word other than `true`, `false` and `null`",
+    ),
     ("expected `:`", "a `:` is missing"),
     ("expected `,` or `}`", "a `,` or `}` is missing"),
     ("expected `,` or `]`", "a `,` or `]` is missing"),
     ("trailing comma", "nothing follows a `,`"),
     ("trailing characters", "there is more behind the value"),
-    ("key must be a string", "a name is no string in double quotes"),
-    ("control character", "a control character in a string is not escaped, such as a newline as `\\n`"),
-    ("invalid escape", "a `\\` in a string begins no escape; by itself it is `\\\\`"),
-    ("lone leading surrogate", "a `\\u` in a string is half of a character"),
-    ("unexpected end of hex escape", "a `\\u` in a string is half of a character"),
+    (
+        "key must be a string",
+        "a name is no string in double quotes",
+    ),
+    (
+        "control character",
+        "a control character in a string is not escaped, such as a newline as `\\n`",
+    ),
+    (
+        "invalid escape",
+        "a `\\` in a string begins no escape; by itself it is `\\\\`",
+    ),
+    (
+        "lone leading surrogate",
+        "a `\\u` in a string is half of a character",
+    ),
+    (
+        "unexpected end of hex escape",
+        "a `\\u` in a string is half of a character",
+    ),
     ("invalid number", "a number is not written as JSON has it"),
     ("number out of range", "a number is too large"),
-    ("recursion limit exceeded", "values are nested more than 127 levels deep"),
+    (
+        "recursion limit exceeded",
+        "values are nested more than 127 levels deep",
+    ),
 ];
 
-/// Why this text is not JSON, and where. What is JSON and not what was wanted keeps the words of the type that wanted it.
+/// Why this text is not JSON, and where. What is JSON and not what was wanted keeps the words of
+/// the type that wanted it.
 pub fn fault(error: &Error) -> String {
     let said = error.to_string();
-    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(reason, _)| reason);
+    let said = said
+        .rsplit_once(" at line ")
+        .map_or(said.as_str(), |(reason, _)| reason);
     let reason = match error.classify() {
         Category::Eof => "it ends in the middle of a value",
         Category::Data => return said.to_owned(),
-        _ => REASONS.iter().find(|(begin, _)| said.starts_with(begin)).map_or(said, |(_, reason)| reason),
+        _ => REASONS
+            .iter()
+            .find(|(begin, _)| said.starts_with(begin))
+            .map_or(said, |(_, reason)| reason),
     };
     match error.line() {
         // Of most messages there is one line.
@@ -51,7 +78,10 @@ mod tests {
         let cases = [
             ("", "it ends in the middle of a value, at byte 0"),
             (r#"{"a":"b"#, "it ends in the middle of a value, at byte 7"),
-            ("nonsense", "there is a word other than `true`, `false` and `null`, at byte 2"),
+            (
+                "nonsense",
+                "there is a word other than `true`, `false` and `null`, at byte 2",
+            ),
             ("x", "there is no value, at byte 1"),
             (r#"{"a" 1}"#, "a `:` is missing, at byte 6"),
             (r#"{"a":1 "b"}"#, "a `,` or `}` is missing, at byte 8"),
@@ -63,16 +93,32 @@ mod tests {
                 "\"a\nb\"",
                 "a control character in a string is not escaped, such as a newline as `\\n`, at byte 0 of line 2",
             ),
-            (r#""\x""#, "a `\\` in a string begins no escape; by itself it is `\\\\`, at byte 3"),
-            (r#""\ud800""#, "a `\\u` in a string is half of a character, at byte 8"),
+            (
+                r#""\x""#,
+                "a `\\` in a string begins no escape; by itself it is `\\\\`, at byte 3",
+            ),
+            (
+                r#""\ud800""#,
+                "a `\\u` in a string is half of a character, at byte 8",
+            ),
             ("1.x", "a number is not written as JSON has it, at byte 3"),
             ("1e999", "a number is too large, at byte 5"),
-            (deep.as_str(), "values are nested more than 127 levels deep, at byte 128"),
+            (
+                deep.as_str(),
+                "values are nested more than 127 levels deep, at byte 128",
+            ),
             ("{\n\"a\" 1}", "a `:` is missing, at byte 5 of line 2"),
         ];
         for (text, expected) in cases {
-            assert_eq!(fault(&serde_json::from_str::<Value>(text).unwrap_err()), expected, "{text}");
+            assert_eq!(
+                fault(&serde_json::from_str::<Value>(text).unwrap_err()),
+                expected,
+                "{text}"
+            );
         }
-        assert_eq!(fault(&serde_json::from_str::<u8>("300").unwrap_err()), "invalid value: integer `300`, expected u8");
+        assert_eq!(
+            fault(&serde_json::from_str::<u8>("300").unwrap_err()),
+            "invalid value: integer `300`, expected u8"
+        );
     }
 }

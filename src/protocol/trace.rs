@@ -9,19 +9,28 @@ use crate::limits::MAX_TRACE_STATE_BYTES;
 pub struct TraceParent(Box<str>);
 
 impl TraceParent {
-    /// Reads `00-TRACE-PARENT-FLAGS` (section 3.2); a later version may have more behind it. `None` if it is anything else,
-    /// which the specification wants to be ignored.
+    /// Reads `00-TRACE-PARENT-FLAGS` (section 3.2); a later version may have more behind it. `None`
+    /// if it is anything else, which the specification wants to be ignored.
     pub fn parse(text: &str) -> Option<Self> {
         const PARTS: [usize; 4] = [2, 32, 16, 2];
         let mut parts = text.split('-');
         let found: Vec<&str> = parts.by_ref().take(PARTS.len()).collect();
-        let is_hex = |part: &str| part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        let fits = found.iter().zip(PARTS).all(|(part, length)| part.len() == length && is_hex(part));
-        let [version, trace, parent, _] = found.as_slice() else { return None };
+        let is_hex = |part: &str| {
+            part.bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let fits = found
+            .iter()
+            .zip(PARTS)
+            .all(|(part, length)| part.len() == length && is_hex(part));
+        let [version, trace, parent, _] = found.as_slice() else {
+            return None;
+        };
         let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
         let has_more = parts.next().is_some();
         let is_known = *version != "ff" && !(*version == "00" && has_more);
-        (fits && is_known && !is_zero(trace) && !is_zero(parent)).then(|| Self(found.join("-").into()))
+        (fits && is_known && !is_zero(trace) && !is_zero(parent))
+            .then(|| Self(found.join("-").into()))
     }
 
     /// The trace: 16 bytes as lower-case hexadecimal.
@@ -36,7 +45,10 @@ impl TraceParent {
 
     /// The flags, of which the lowest says that the client records its trace (section 3.2.2.5).
     pub fn flags(&self) -> u8 {
-        self.0.get(53..55).and_then(|flags| u8::from_str_radix(flags, 16).ok()).unwrap_or_default()
+        self.0
+            .get(53..55)
+            .and_then(|flags| u8::from_str_radix(flags, 16).ok())
+            .unwrap_or_default()
     }
 }
 
@@ -50,14 +62,18 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Reads both fields. A state that is too long, or is no printable ASCII, is left out (section 3.3); without a parent it
-    /// means nothing.
+    /// Reads both fields. A state that is too long, or is no printable ASCII, is left out (section
+    /// 3.3); without a parent it means nothing.
     pub fn parse(parent: &str, state: Option<&str>) -> Option<Self> {
         let parent = TraceParent::parse(parent)?;
         let fits = |state: &&str| {
-            (1..=MAX_TRACE_STATE_BYTES).contains(&state.len()) && state.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+            (1..=MAX_TRACE_STATE_BYTES).contains(&state.len())
+                && state.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         };
-        Some(Self { parent, state: state.filter(fits).map(Into::into) })
+        Some(Self {
+            parent,
+            state: state.filter(fits).map(Into::into),
+        })
     }
 }
 
@@ -76,7 +92,12 @@ mod tests {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert_eq!(TraceParent::parse(good).unwrap().to_string(), good);
         let later = good.replacen("00", "01", 1);
-        assert_eq!(TraceParent::parse(&format!("{later}-more")).unwrap().to_string(), later);
+        assert_eq!(
+            TraceParent::parse(&format!("{later}-more"))
+                .unwrap()
+                .to_string(),
+            later
+        );
         for bad in [
             "",
             "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
@@ -97,11 +118,18 @@ mod tests {
         let context = TraceContext::parse(text, Some("a=1,b=2")).unwrap();
         let parent = &context.parent;
         let parts = (parent.trace_id(), parent.span_id(), parent.flags());
-        assert_eq!(parts, ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", 3));
+        assert_eq!(
+            parts,
+            ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", 3)
+        );
         assert_eq!(context.state.as_deref(), Some("a=1,b=2"));
         let long = "x".repeat(MAX_TRACE_STATE_BYTES + 1);
         for odd in ["", "a=\u{e9}", "a\nb", &long] {
-            assert_eq!(TraceContext::parse(text, Some(odd)).unwrap().state, None, "{odd}");
+            assert_eq!(
+                TraceContext::parse(text, Some(odd)).unwrap().state,
+                None,
+                "{odd}"
+            );
         }
         assert_eq!(TraceContext::parse("", Some("a=1")), None);
     }

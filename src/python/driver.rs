@@ -19,22 +19,33 @@ use super::protocol::{Ready, Request};
 use super::pump::{Line, Shared};
 use crate::cancel::CancelToken;
 use crate::exec::{Bell, ExecError, Exit, Launcher, Program, Resident, Slots, readable};
-use crate::limits::{MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES, PYTHON_SPARE_MS, PYTHON_START_MS};
+use crate::limits::{
+    MAX_PYTHON_QUESTIONS, MAX_PYTHON_UNSENT_BYTES, PYTHON_SPARE_MS, PYTHON_START_MS,
+};
 use crate::sandbox::{Place, RawString};
 
-/// What says that an interpreter is there, and reads the source then, with builtins that no cell can change.
+/// What says that an interpreter is there, and reads the source then, with builtins that no cell
+/// can change.
 const BEGIN: &str = include_str!("driver/door.py");
 /// One text, in this order: what it stands on, what it runs.
-const SOURCE: &str =
-    concat!(include_str!("driver/ground.py"), include_str!("driver/libraries.py"), include_str!("driver/session.py"));
+const SOURCE: &str = concat!(
+    include_str!("driver/ground.py"),
+    include_str!("driver/libraries.py"),
+    include_str!("driver/session.py")
+);
 /// What it answers, which it reads when it is asked.
 const QUESTIONS: &str = include_str!("driver/questions.py");
 /// How it comes to a session, for one that waits for one.
 const ADOPTION: &str = include_str!("driver/adoption.py");
 /// Looks the interpreter up in PATH, as execve(2) does not.
 const SHELL: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\""];
-/// The same for one that waits for a session, which has to know in which PATH it was looked up, and what pyenv was told.
-const SHELL_OF_SPARE: [&str; 3] = ["/bin/sh", "-c", "exec \"$0\" \"$@\" \"$PATH\" \"${PYENV_VERSION-}\" spare"];
+/// The same for one that waits for a session, which has to know in which PATH it was looked up, and
+/// what pyenv was told.
+const SHELL_OF_SPARE: [&str; 3] = [
+    "/bin/sh",
+    "-c",
+    "exec \"$0\" \"$@\" \"$PATH\" \"${PYENV_VERSION-}\" spare",
+];
 
 #[derive(Debug)]
 pub struct Interpreter<'a> {
@@ -55,7 +66,8 @@ pub enum Adoption {
     Done(Driver),
     /// It might not be what one would be that started now, and is ended.
     Refused,
-    /// Nor can one ever be: what is called `python3` is not an interpreter, but decides which one to start.
+    /// Nor can one ever be: what is called `python3` is not an interpreter, but decides which one
+    /// to start.
     Never,
 }
 
@@ -70,12 +82,22 @@ pub struct Driver {
 
 impl Interpreter<'_> {
     fn argv(&self, shell: [&str; 3], adoption: &[&str]) -> Vec<RawString> {
-        let words = [&shell[..], &[self.python, "-B", "-c", BEGIN, SOURCE, QUESTIONS], adoption].concat();
+        let words = [
+            &shell[..],
+            &[self.python, "-B", "-c", BEGIN, SOURCE, QUESTIONS],
+            adoption,
+        ]
+        .concat();
         words.into_iter().map(RawString::from).collect()
     }
 
     fn program<'a>(&'a self, argv: &'a [RawString]) -> Program<'a> {
-        Program { title: work::BETWEEN_CELLS, argv, dir: self.dir.clone(), environment: self.environment }
+        Program {
+            title: work::BETWEEN_CELLS,
+            argv,
+            dir: self.dir.clone(),
+            environment: self.environment,
+        }
     }
 }
 
@@ -88,8 +110,12 @@ impl Driver {
         cancel: &CancelToken,
     ) -> Result<Self, PythonError> {
         let python = interpreter.python;
-        let resident =
-            Resident::start(launcher, &interpreter.program(&interpreter.argv(SHELL, &[""])), running, cancel)?;
+        let resident = Resident::start(
+            launcher,
+            &interpreter.program(&interpreter.argv(SHELL, &[""])),
+            running,
+            cancel,
+        )?;
         let mut driver = Self::around(resident, interpreter)?;
         let said = match driver.await_ready(PYTHON_START_MS, cancel)? {
             Some(Ok(())) => return Ok(driver),
@@ -101,21 +127,42 @@ impl Driver {
         let text = driver.line.lock().late.take();
         let said = last_line(&text);
         Err(match exit {
-            // sh(1): it was not found, or cannot be executed. A manager of versions says so too, and adds what helps a person.
-            Some(Exit::Code(126 | 127)) => PythonError::NoInterpreter { python, said: first_line(&text) },
-            Some(exit) => PythonError::NotStarted { python, reason: how(exit), said },
+            // sh(1): it was not found, or cannot be executed. A manager of versions says so too,
+            // and adds what helps a person.
+            Some(Exit::Code(126 | 127)) => PythonError::NoInterpreter {
+                python,
+                said: first_line(&text),
+            },
+            Some(exit) => PythonError::NotStarted {
+                python,
+                reason: how(exit),
+                said,
+            },
             None => {
                 let reason = format!("it has said nothing within {} s", PYTHON_START_MS / 1000);
-                PythonError::NotStarted { python, reason, said }
+                PythonError::NotStarted {
+                    python,
+                    reason,
+                    said,
+                }
             }
         })
     }
 
-    /// Has one started that is for whoever takes it ([`Driver::adopted`]), and does not wait for it.
-    pub fn begin(launcher: &Launcher, interpreter: &Interpreter<'_>, running: &Slots) -> Result<Self, PythonError> {
-        // It compares that with what files say of their last change. They have it from this clock, which stands still between two
-        // ticks (CLOCK_REALTIME_COARSE, clock_gettime(2)); by another one a later change could seem to be the earlier one.
-        let now = Duration::try_from(clock_gettime(ClockId::RealtimeCoarse)).unwrap_or_default().as_nanos().to_string();
+    /// Has one started that is for whoever takes it ([`Driver::adopted`]), and does not wait for
+    /// it.
+    pub fn begin(
+        launcher: &Launcher,
+        interpreter: &Interpreter<'_>,
+        running: &Slots,
+    ) -> Result<Self, PythonError> {
+        // It compares that with what files say of their last change. They have it from this clock,
+        // which stands still between two ticks (CLOCK_REALTIME_COARSE, clock_gettime(2)); by
+        // another one a later change could seem to be the earlier one.
+        let now = Duration::try_from(clock_gettime(ClockId::RealtimeCoarse))
+            .unwrap_or_default()
+            .as_nanos()
+            .to_string();
         let argv = interpreter.argv(SHELL_OF_SPARE, &[ADOPTION, &now]);
         let resident = Resident::spawn(launcher, &interpreter.program(&argv), running)?;
         Self::around(resident, interpreter)
@@ -129,19 +176,34 @@ impl Driver {
             .spawn(move || pumped.pump())
             .map_err(ExecError::Follow)?;
         let (session, ready, before) = (interpreter.session.to_owned(), Ready::default(), None);
-        Ok(Self { session, ready, line, before })
+        Ok(Self {
+            session,
+            ready,
+            line,
+            before,
+        })
     }
 
-    /// Waits until it takes requests; the error is how it ended instead. `None` if it has done neither within this time,
-    /// or the call was cancelled.
-    fn await_ready(&mut self, within_ms: u64, cancel: &CancelToken) -> Result<Option<Result<(), Exit>>, PythonError> {
+    /// Waits until it takes requests; the error is how it ended instead. `None` if it has done
+    /// neither within this time, or the call was cancelled.
+    fn await_ready(
+        &mut self,
+        within_ms: u64,
+        cancel: &CancelToken,
+    ) -> Result<Option<Result<(), Exit>>, PythonError> {
         let until = Instant::now() + Duration::from_millis(within_ms);
-        let ready = self
-            .wait(Some(until), Some(cancel), |shared| shared.ready.clone().map(Ok).or_else(|| shared.ended.map(Err)))?;
+        let ready = self.wait(Some(until), Some(cancel), |shared| {
+            shared
+                .ready
+                .clone()
+                .map(Ok)
+                .or_else(|| shared.ended.map(Err))
+        })?;
         Ok(ready.map(|ready| ready.map(|ready| self.ready = ready)))
     }
 
-    /// The same interpreter for a session, which it belongs to from now on, if it is what one would be that started now.
+    /// The same interpreter for a session, which it belongs to from now on, if it is what one would
+    /// be that started now.
     pub fn adopted(self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Adoption {
         self.adopt(interpreter, cancel).unwrap_or(Adoption::Refused)
     }
@@ -164,7 +226,15 @@ impl Driver {
         self.await_ready(PYTHON_SPARE_MS, cancel).ok()??.ok()?;
         // One that was only just started has to read its driver first.
         let timeout = Duration::from_millis(PYTHON_SPARE_MS).saturating_sub(begun.elapsed());
-        let adopt = |id| Request::Adopt { id, directory, dev, ino }.line();
+        let adopt = |id| {
+            Request::Adopt {
+                id,
+                directory,
+                dev,
+                ino,
+            }
+            .line()
+        };
         let Answer::Adopted { cpu_seconds } = self.ask(adopt, timeout, cancel).ok()? else {
             return Some(Adoption::Never);
         };
@@ -182,14 +252,19 @@ impl Driver {
         mut find: impl FnMut(&mut Shared) -> Option<T>,
     ) -> Result<Option<T>, PythonError> {
         let bell = Arc::new(Bell::new().map_err(ExecError::Follow)?);
-        let wake = cancel.map(CancelToken::wake_fd).transpose().map_err(|errno| ExecError::Follow(errno.into()))?;
+        let wake = cancel
+            .map(CancelToken::wake_fd)
+            .transpose()
+            .map_err(|errno| ExecError::Follow(errno.into()))?;
         self.line.watch(&bell);
         let found = loop {
             bell.hush();
             if let Some(found) = find(&mut self.line.lock()) {
                 break Ok(Some(found));
             }
-            if cancel.is_some_and(CancelToken::is_cancelled) || until.is_some_and(|until| Instant::now() >= until) {
+            if cancel.is_some_and(CancelToken::is_cancelled)
+                || until.is_some_and(|until| Instant::now() >= until)
+            {
                 break Ok(None);
             }
             if let Err(error) = readable([Some(bell.as_fd()), wake], until) {
@@ -214,7 +289,9 @@ impl Driver {
             if let Some(exit) = shared.ended {
                 return Err(self.over(exit));
             }
-            if shared.replies.len() >= MAX_PYTHON_QUESTIONS || Line::unsent(&shared) > MAX_PYTHON_UNSENT_BYTES {
+            if shared.replies.len() >= MAX_PYTHON_QUESTIONS
+                || Line::unsent(&shared) > MAX_PYTHON_UNSENT_BYTES
+            {
                 return Err(self.silent());
             }
             shared.replies.insert(id, None);
@@ -222,7 +299,12 @@ impl Driver {
         }
         let until = Instant::now() + timeout;
         let answer = self.wait(Some(until), Some(cancel), |shared| {
-            shared.replies.get_mut(&id).and_then(Option::take).map(Ok).or_else(|| shared.ended.map(Err))
+            shared
+                .replies
+                .get_mut(&id)
+                .and_then(Option::take)
+                .map(Ok)
+                .or_else(|| shared.ended.map(Err))
         });
         self.line.lock().replies.remove(&id);
         match answer? {
@@ -243,30 +325,50 @@ impl Driver {
     }
 
     fn silent(&self) -> PythonError {
-        PythonError::Silent { session: self.session.clone() }
+        PythonError::Silent {
+            session: self.session.clone(),
+        }
     }
 
     fn over(&self, exit: Exit) -> PythonError {
-        PythonError::Over { session: self.session.clone(), exit }
+        PythonError::Over {
+            session: self.session.clone(),
+            exit,
+        }
     }
 
     fn unanswered(&self, reason: String) -> PythonError {
-        PythonError::Unanswered { session: self.session.clone(), reason }
+        PythonError::Unanswered {
+            session: self.session.clone(),
+            reason,
+        }
     }
 }
 
 fn first_line(text: &str) -> String {
-    text.trim_start().lines().next().unwrap_or_default().trim_end().to_owned()
+    text.trim_start()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_end()
+        .to_owned()
 }
 
 /// That of a traceback says what it is about.
 fn last_line(text: &str) -> String {
-    text.trim_end().lines().last().unwrap_or_default().to_owned()
+    text.trim_end()
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver").field("session", &self.session).field("ready", &self.ready).finish_non_exhaustive()
+        f.debug_struct("Driver")
+            .field("session", &self.session)
+            .field("ready", &self.ready)
+            .finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use crate::exec::{ExecError, Exit};
 use crate::fs::FsError;
-use crate::limits::{MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_REPEATED_CHARS, MAX_SESSION_NAME_CHARS};
+use crate::limits::{
+    MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_REPEATED_CHARS, MAX_SESSION_NAME_CHARS,
+};
 use crate::policy::PolicyError;
 
 /// Why Python sessions could not do what was asked of them.
@@ -58,7 +60,11 @@ pub enum PythonError {
     },
     /// The interpreter ended, or said nothing, before it took requests.
     #[error("the Python interpreter `{}` does not start: {reason}{}", named(.python), with(.said))]
-    NotStarted { python: String, reason: String, said: String },
+    NotStarted {
+        python: String,
+        reason: String,
+        said: String,
+    },
     /// A cell runs, and no more waiting.
     #[error(
         "session `{session}` is busy: its cell has been running for {seconds:.1} s, and did not end within the timeout"
@@ -69,7 +75,9 @@ pub enum PythonError {
         seconds: f64,
     },
     /// A cell lets nothing else run, or the answer takes too long.
-    #[error("session `{session}` does not answer; its cell may be inside a single call that lets nothing else run")]
+    #[error(
+        "session `{session}` does not answer; its cell may be inside a single call that lets nothing else run"
+    )]
     Silent { session: String },
     /// The question cannot be answered.
     #[error("session `{session}` cannot answer: {}", named(.reason))]
@@ -133,13 +141,23 @@ pub(super) fn how(exit: Exit) -> String {
 }
 
 fn with(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(": {}", named(said)) }
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", named(said))
+    }
 }
 
-/// A text that a caller or a program has given, as an error repeats it: whole, or its beginning and how long it is.
+/// A text that a caller or a program has given, as an error repeats it: whole, or its beginning and
+/// how long it is.
 pub fn named(text: &str) -> Cow<'_, str> {
-    let end = text.char_indices().nth(MAX_REPEATED_CHARS).map(|(at, _)| at);
-    end.map_or(Cow::Borrowed(text), |end| format!("{}... ({} bytes)", &text[..end], text.len()).into())
+    let end = text
+        .char_indices()
+        .nth(MAX_REPEATED_CHARS)
+        .map(|(at, _)| at);
+    end.map_or(Cow::Borrowed(text), |end| {
+        format!("{}... ({} bytes)", &text[..end], text.len()).into()
+    })
 }
 
 #[cfg(test)]
@@ -151,13 +169,30 @@ mod tests {
     fn no_error_repeats_much_of_what_was_given() {
         let long = "é".repeat(100_000);
         let short = format!("{}... (200000 bytes)", "é".repeat(MAX_REPEATED_CHARS));
-        assert_eq!((named(&long), named("python3")), (short.as_str().into(), "python3".into()));
-        let (python, said, name, session) = (long.clone(), long.clone(), long.clone(), "s".to_owned());
+        assert_eq!(
+            (named(&long), named("python3")),
+            (short.as_str().into(), "python3".into())
+        );
+        let (python, said, name, session) =
+            (long.clone(), long.clone(), long.clone(), "s".to_owned());
         let errors = [
-            PythonError::Unknown { name, known: "there are `default`".to_owned() },
-            PythonError::NoInterpreter { python: python.clone(), said: said.clone() },
-            PythonError::NotStarted { python, reason: "exit code 1".to_owned(), said },
-            PythonError::Unanswered { session, reason: long },
+            PythonError::Unknown {
+                name,
+                known: "there are `default`".to_owned(),
+            },
+            PythonError::NoInterpreter {
+                python: python.clone(),
+                said: said.clone(),
+            },
+            PythonError::NotStarted {
+                python,
+                reason: "exit code 1".to_owned(),
+                said,
+            },
+            PythonError::Unanswered {
+                session,
+                reason: long,
+            },
         ];
         for error in errors {
             assert!(error.to_string().len() < 1200, "{error}");

@@ -46,13 +46,25 @@ pub struct Health {
 impl Health {
     /// Of a session without a process.
     pub(super) fn dead(exit: Option<Exit>) -> Self {
-        let (condition, pid, status, cpu_percent, busy_for) = (Condition::Dead, None, None, None, None);
-        Self { condition, pid, status, cpu_percent, busy_for, exit }
+        let (condition, pid, status, cpu_percent, busy_for) =
+            (Condition::Dead, None, None, None, None);
+        Self {
+            condition,
+            pid,
+            status,
+            cpu_percent,
+            busy_for,
+            exit,
+        }
     }
 
     /// Of one with a process, of which these are the numbers.
     pub(super) fn of(kernel: &dyn Kernel, status: ProgramStatus, samples: &mut Samples) -> Self {
-        let condition = if status.state == 'Z' { Condition::Zombie } else { Condition::Healthy };
+        let condition = if status.state == 'Z' {
+            Condition::Zombie
+        } else {
+            Condition::Healthy
+        };
         Self {
             condition,
             pid: Some(kernel.ready().pid),
@@ -73,8 +85,8 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Processor time since the look before, in percent of the time that has passed. Right after a look it is what that
-    /// look has found: the kernel counts in steps of 10 ms.
+    /// Processor time since the look before, in percent of the time that has passed. Right after a
+    /// look it is what that look has found: the kernel counts in steps of 10 ms.
     fn percent(&mut self, at: Duration, cpu: Duration) -> f64 {
         let passed = at.saturating_sub(self.last.0);
         if passed >= Duration::from_millis(MIN_CPU_SAMPLE_MS) {
@@ -100,6 +112,9 @@ mod tests {
             samples.percent(ms(2000), ms(1250)),
             samples.percent(ms(3000), ms(1250)),
         ];
-        assert_eq!(percent.map(|percent| format!("{percent:.1}")), ["25.0", "25.0", "100.0", "0.0"]);
+        assert_eq!(
+            percent.map(|percent| format!("{percent:.1}")),
+            ["25.0", "25.0", "100.0", "0.0"]
+        );
     }
 }

@@ -23,7 +23,10 @@ pub struct Bounds {
 
 /// What a cell came to, however it ended.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "four things that may be true of an end, several at once")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four things that may be true of an end, several at once"
+)]
 pub struct Cell {
     /// What it changed in the allowed directories, as far as that is noted.
     pub changed: Option<Changed>,
@@ -40,8 +43,8 @@ pub struct Cell {
     pub error: Option<Raised>,
     /// How long it ran.
     pub elapsed: Duration,
-    /// What was written before it by what earlier cells had left running, or by their threads meanwhile, and what the
-    /// interpreter had to put right before it began.
+    /// What was written before it by what earlier cells had left running, or by their threads
+    /// meanwhile, and what the interpreter had to put right before it began.
     pub late: String,
     /// The time limit passed.
     pub timed_out: bool,
@@ -89,8 +92,9 @@ pub trait Kernel: Debug + Send + Sync {
 
     /// Runs one cell to its end. Only one at a time; whoever calls sees to that.
     ///
-    /// At the time limit, and when the call is cancelled, the cell is interrupted, and once more if it still runs after half of
-    /// the grace; if it does not heed that within the grace, everything of the interpreter is killed. It is never run again.
+    /// At the time limit, and when the call is cancelled, the cell is interrupted, and once more if
+    /// it still runs after half of the grace; if it does not heed that within the grace, everything
+    /// of the interpreter is killed. It is never run again.
     fn execute(
         &self,
         code: &str,
@@ -99,15 +103,24 @@ pub trait Kernel: Debug + Send + Sync {
         on_news: &mut dyn FnMut(News<'_>),
     ) -> Result<Cell, PythonError>;
 
-    /// Interrupts the cell that runs, if it did so already when this was asked for; whether one did. A cell that came later
-    /// is another one's.
+    /// Interrupts the cell that runs, if it did so already when this was asked for; whether one
+    /// did. A cell that came later is another one's.
     fn interrupt(&self, asked: Instant) -> Result<bool, PythonError>;
 
     /// What could stand at a place. Answered while a cell runs, too.
-    fn complete(&self, question: Question<'_>, cancel: &CancelToken) -> Result<Completion, PythonError>;
+    fn complete(
+        &self,
+        question: Question<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Completion, PythonError>;
 
     /// What stands at a place; at level 1 with its source. Answered while a cell runs, too.
-    fn inspect(&self, question: Question<'_>, level: u8, cancel: &CancelToken) -> Result<Inspection, PythonError>;
+    fn inspect(
+        &self,
+        question: Question<'_>,
+        level: u8,
+        cancel: &CancelToken,
+    ) -> Result<Inspection, PythonError>;
 
     /// The names that cells have made. Answered while a cell runs, too.
     fn variables(&self, cancel: &CancelToken) -> Result<Vec<Variable>, PythonError>;

@@ -1,9 +1,11 @@
-//! Python sessions: interpreters that stay, each behind the walls of a command, with state from one cell to the next.
+//! Python sessions: interpreters that stay, each behind the walls of a command, with state from one
+//! cell to the next.
 //!
-//! The driver (`driver/*.py`) is the inside of a session, and `protocol` the lines that are spoken with it. A [`Kernel`](kernel::Kernel) is one running
-//! interpreter; [`Driver`](driver::Driver) is the one there is, and `pump` the thread that takes in what comes from it at any time, so that
-//! nothing of it ever waits for a call. A [`Session`] has a name and settings and starts a kernel when it needs one;
-//! [`Sessions`] is the table of them.
+//! The driver (`driver/*.py`) is the inside of a session, and `protocol` the lines that are spoken
+//! with it. A [`Kernel`](kernel::Kernel) is one running interpreter; [`Driver`](driver::Driver) is
+//! the one there is, and `pump` the thread that takes in what comes from it at any time, so that
+//! nothing of it ever waits for a call. A [`Session`] has a name and settings and starts a kernel
+//! when it needs one; [`Sessions`] is the table of them.
 
 mod driver;
 mod error;

@@ -1,4 +1,5 @@
-//! What a cell writes: the beginning and the end for the reply, and all of it for a file, up to a limit.
+//! What a cell writes: the beginning and the end for the reply, and all of it for a file, up to a
+//! limit.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -20,14 +21,16 @@ pub(super) struct Capture {
 /// One stream of a cell that is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// What is shown of it, with what is no UTF-8 replaced: all, or beginning and end with a line between that says how much
-    /// is left out.
+    /// What is shown of it, with what is no UTF-8 replaced: all, or beginning and end with a line
+    /// between that says how much is left out.
     pub text: String,
     /// What was written, in bytes.
     pub total_bytes: u64,
-    /// The first bytes as they came, at most [`MAX_PYTHON_LOG_BYTES`]; `None` if all are shown as they came.
+    /// The first bytes as they came, at most [`MAX_PYTHON_LOG_BYTES`]; `None` if all are shown as
+    /// they came.
     pub log: Option<Vec<u8>>,
-    /// Where in `text`, in bytes, the line ends that says what is left out, before its bracket; 0 if all is shown.
+    /// Where in `text`, in bytes, the line ends that says what is left out, before its bracket; 0
+    /// if all is shown.
     mark: usize,
 }
 
@@ -35,12 +38,14 @@ impl Captured {
     /// Says where all of it, or its beginning, is to be found.
     pub(super) fn name_file(&mut self, path: &str) {
         if self.mark > 0 {
-            self.text.insert_str(self.mark, &format!("; all of it: {path}"));
+            self.text
+                .insert_str(self.mark, &format!("; all of it: {path}"));
         }
     }
 }
 
-/// A text of at most `cap` bytes: all of it, or beginning and end with a line between that says how much is left out.
+/// A text of at most `cap` bytes: all of it, or beginning and end with a line between that says how
+/// much is left out.
 pub fn beginning_and_end(text: String, cap: usize) -> String {
     if text.len() <= cap {
         return text;
@@ -53,7 +58,12 @@ pub fn beginning_and_end(text: String, cap: usize) -> String {
 impl Capture {
     /// Shows at most `cap` bytes.
     pub(super) fn new(cap: usize) -> Self {
-        Self { log: Vec::new(), tail: VecDeque::new(), total: 0, cap: cap.min(MAX_PYTHON_LOG_BYTES) }
+        Self {
+            log: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+            cap: cap.min(MAX_PYTHON_LOG_BYTES),
+        }
     }
 
     /// What was written so far, in bytes.
@@ -74,18 +84,36 @@ impl Capture {
 
     /// Leaves it as if nothing had been written.
     pub(super) fn finish(&mut self) -> Captured {
-        let Self { log, tail, total, cap } = std::mem::replace(self, Self::new(self.cap));
+        let Self {
+            log,
+            tail,
+            total,
+            cap,
+        } = std::mem::replace(self, Self::new(self.cap));
         if let Some(folded) = without_overwritten(&log, total) {
             let mut text = beginning_and_end(String::from_utf8_lossy(&folded).into_owned(), cap);
             let newline = if text.ends_with('\n') { "" } else { "\n" };
-            let _ = write!(text, "{newline}[... of {total} bytes without what was written over");
+            let _ = write!(
+                text,
+                "{newline}[... of {total} bytes without what was written over"
+            );
             let mark = text.len();
             text.push_str(" ...]\n");
-            return Captured { text, total_bytes: total, log: Some(log), mark };
+            return Captured {
+                text,
+                total_bytes: total,
+                log: Some(log),
+                mark,
+            };
         }
         if total <= cap as u64 {
             let text = String::from_utf8_lossy(&log).into_owned();
-            return Captured { text, total_bytes: total, log: None, mark: 0 };
+            return Captured {
+                text,
+                total_bytes: total,
+                log: None,
+                mark: 0,
+            };
         }
         let half = cap / 2;
         let head = whole_lines(&log[..half]);
@@ -105,16 +133,22 @@ impl Capture {
         let mark = text.len();
         text.push_str(" ...]\n");
         text.push_str(&String::from_utf8_lossy(last));
-        Captured { text, total_bytes: total, log: Some(log), mark }
+        Captured {
+            text,
+            total_bytes: total,
+            log: Some(log),
+            mark,
+        }
     }
 }
 
-/// What a terminal would show at the end, if lines were written over with carriage returns and it is much shorter. What merely
-/// counts stays as it is elsewhere: it may be what was asked for.
+/// What a terminal would show at the end, if lines were written over with carriage returns and it
+/// is much shorter. What merely counts stays as it is elsewhere: it may be what was asked for.
 fn without_overwritten(log: &[u8], total: u64) -> Option<Vec<u8>> {
     let is_over = |at: usize| log.get(at + 1).is_some_and(|next| *next != b'\n');
     let is_meant = log.len() as u64 == total && log.len() <= MAX_PYTHON_FOLDED_BYTES;
-    let folded = (is_meant && memchr::memchr_iter(b'\r', log).any(is_over)).then(|| fold(log, 1))?;
+    let folded =
+        (is_meant && memchr::memchr_iter(b'\r', log).any(is_over)).then(|| fold(log, 1))?;
     (folded.len() < log.len()).then_some(folded)
 }
 
@@ -136,7 +170,13 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
 fn from_line(bytes: &[u8]) -> &[u8] {
     match memchr::memchr(b'\n', &bytes[..bytes.len() / 2]) {
         Some(end) => &bytes[end + 1..],
-        None => &bytes[bytes.iter().take(4).take_while(|byte| **byte & 0xC0 == 0x80).count()..],
+        None => {
+            &bytes[bytes
+                .iter()
+                .take(4)
+                .take_while(|byte| **byte & 0xC0 == 0x80)
+                .count()..]
+        }
     }
 }
 
@@ -162,7 +202,11 @@ impl Late {
         let Self { bytes, left_out } = std::mem::take(self);
         let bytes: Vec<u8> = bytes.into();
         let text = String::from_utf8_lossy(&bytes);
-        if left_out == 0 { text.into_owned() } else { format!("[... {left_out} bytes left out ...]\n{text}") }
+        if left_out == 0 {
+            text.into_owned()
+        } else {
+            format!("[... {left_out} bytes left out ...]\n{text}")
+        }
     }
 }
 
@@ -181,16 +225,26 @@ mod tests {
 
     #[test]
     fn what_fits_is_shown_whole() {
-        let expected = Captured { text: "a\n\u{fffd}é".into(), total_bytes: 5, log: None, mark: 0 };
+        let expected = Captured {
+            text: "a\n\u{fffd}é".into(),
+            total_bytes: 5,
+            log: None,
+            mark: 0,
+        };
         assert_eq!(captured(5, &[b"a\n", b"\xff\xc3", b"\xa9"]), expected);
         assert_eq!(captured(5, &[]), Captured::default());
     }
 
     #[test]
     fn of_more_the_beginning_and_the_end_are_shown_by_lines() {
-        let all: Vec<u8> = (10..40).flat_map(|number| format!("{number}\n").into_bytes()).collect();
+        let all: Vec<u8> = (10..40)
+            .flat_map(|number| format!("{number}\n").into_bytes())
+            .collect();
         let shown = captured(20, &[&all]);
-        assert_eq!(shown.text, "10\n11\n12\n[... 72 of 90 bytes left out ...]\n37\n38\n39\n");
+        assert_eq!(
+            shown.text,
+            "10\n11\n12\n[... 72 of 90 bytes left out ...]\n37\n38\n39\n"
+        );
         assert_eq!((shown.total_bytes, shown.log), (90, Some(all)));
     }
 
@@ -198,7 +252,10 @@ mod tests {
     fn the_file_with_all_of_it_is_named_where_something_is_left_out() {
         let mut shown = captured(4, &[b"a\nb\nc\nd\n"]);
         shown.name_file("outputs/x.txt");
-        assert_eq!(shown.text, "a\n[... 4 of 8 bytes left out; all of it: outputs/x.txt ...]\nd\n");
+        assert_eq!(
+            shown.text,
+            "a\n[... 4 of 8 bytes left out; all of it: outputs/x.txt ...]\nd\n"
+        );
         let mut whole = captured(8, &[b"a\nb\n"]);
         whole.name_file("outputs/x.txt");
         assert_eq!(whole.text, "a\nb\n");
@@ -207,19 +264,30 @@ mod tests {
     #[test]
     fn a_text_is_shown_whole_or_with_both_ends() {
         assert_eq!(beginning_and_end("abcd".into(), 4), "abcd");
-        assert_eq!(beginning_and_end("abcde".into(), 4), "ab\n[... 1 of 5 bytes left out ...]\nde");
+        assert_eq!(
+            beginning_and_end("abcde".into(), 4),
+            "ab\n[... 1 of 5 bytes left out ...]\nde"
+        );
     }
 
     #[test]
     fn what_was_written_over_is_in_the_file() {
-        let all = (0..=100).map(|part| format!("\r{part:3}% of it")).collect::<Vec<_>>().concat() + "\ndone\n";
+        let all = (0..=100)
+            .map(|part| format!("\r{part:3}% of it"))
+            .collect::<Vec<_>>()
+            .concat()
+            + "\ndone\n";
         let mut shown = captured(4096, &[all.as_bytes()]);
         assert_eq!(shown.log.as_deref(), Some(all.as_bytes()));
         shown.name_file("outputs/x.txt");
-        let mark = "[... of 1117 bytes without what was written over; all of it: outputs/x.txt ...]";
+        let mark =
+            "[... of 1117 bytes without what was written over; all of it: outputs/x.txt ...]";
         assert_eq!(shown.text, format!("100% of it\ndone\n{mark}\n"));
         // What counts is what was asked for.
-        let counted = (0..100).map(|number| format!("{number}\r\n")).collect::<Vec<_>>().concat();
+        let counted = (0..100)
+            .map(|number| format!("{number}\r\n"))
+            .collect::<Vec<_>>()
+            .concat();
         assert_eq!(captured(4096, &[counted.as_bytes()]).text, counted);
     }
 
@@ -238,7 +306,11 @@ mod tests {
         capture.push(b"the\nlast\nwords\n");
         let shown = capture.finish();
         assert_eq!(shown.total_bytes, (lines * 1000 + 15) as u64);
-        assert!(shown.text.ends_with("x\nthe\nlast\nwords\n"), "{}", shown.text);
+        assert!(
+            shown.text.ends_with("x\nthe\nlast\nwords\n"),
+            "{}",
+            shown.text
+        );
         assert_eq!(shown.log.map(|log| log.len()), Some(MAX_PYTHON_LOG_BYTES));
         assert_eq!(capture.finish(), Captured::default());
     }
@@ -248,7 +320,10 @@ mod tests {
         let mut late = Late::default();
         late.push(b"a");
         late.push(b"b\n");
-        assert_eq!([late.take(), late.take()], ["ab\n".to_owned(), String::new()]);
+        assert_eq!(
+            [late.take(), late.take()],
+            ["ab\n".to_owned(), String::new()]
+        );
         late.push(&vec![b'x'; MAX_PYTHON_LATE_BYTES]);
         late.push(b"end");
         let text = late.take();

@@ -1,5 +1,5 @@
-//! Installing packages: into an environment of the session's own, outside the allowed directories. Pure, but for the shell
-//! that runs what is written here.
+//! Installing packages: into an environment of the session's own, outside the allowed directories.
+//! Pure, but for the shell that runs what is written here.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -18,8 +18,8 @@ pub const NOT_THERE: i32 = 92;
 /// How the script ends when all is there already.
 pub const ALL_THERE: i32 = 93;
 
-/// Says which of the named packages are there, and ends with 1 when one is not, or not in the version that is wanted. Of
-/// extras it cannot tell.
+/// Says which of the named packages are there, and ends with 1 when one is not, or not in the
+/// version that is wanted. Of extras it cannot tell.
 const LOOK: &str = r#"
 import re, sys
 from importlib.metadata import version
@@ -39,16 +39,27 @@ for wanted in sys.argv[1:]:
     print(name, there, "is there already")
 "#;
 
-/// The script that makes the environment, if it is not there yet, and installs into it. With `offline` nothing is looked
-/// for on a network. The packages are names or absolute paths, as pip takes them. Names that are there already cost nothing.
+/// The script that makes the environment, if it is not there yet, and installs into it. With
+/// `offline` nothing is looked for on a network. The packages are names or absolute paths, as pip
+/// takes them. Names that are there already cost nothing.
 pub fn script(python: &str, environment: &Path, packages: &[String], offline: bool) -> String {
     let (python, environment) = (quoted(python), quoted(&environment.display().to_string()));
-    let names: String =
-        packages.iter().filter(|one| !is_path(one)).fold(String::new(), |all, one| all + " " + &quoted(one));
+    let names: String = packages
+        .iter()
+        .filter(|one| !is_path(one))
+        .fold(String::new(), |all, one| all + " " + &quoted(one));
     let mut script = format!("own={environment}\n");
     if !names.is_empty() {
-        let all_there = if packages.iter().any(|one| is_path(one)) { ":" } else { &format!("exit {ALL_THERE}") };
-        let not_there = if offline { &format!("exit {NOT_THERE}") } else { ":" };
+        let all_there = if packages.iter().any(|one| is_path(one)) {
+            ":"
+        } else {
+            &format!("exit {ALL_THERE}")
+        };
+        let not_there = if offline {
+            &format!("exit {NOT_THERE}")
+        } else {
+            ":"
+        };
         // Writing to a String cannot fail.
         let _ = write!(
             script,
@@ -88,14 +99,15 @@ pub fn found(output: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What builds a source tree and is not there, as pip told it: without a network nothing is fetched for that. `None` if pip
-/// failed for another reason.
+/// What builds a source tree and is not there, as pip told it: without a network nothing is fetched
+/// for that. `None` if pip failed for another reason.
 pub fn missing_builder(said: &str) -> Option<&str> {
     // Before version 70.1 setuptools makes wheels only where `wheel` is installed.
     if said.contains("invalid command 'bdist_wheel'") {
         return Some("wheel");
     }
-    // pip._vendor.pyproject_hooks says the first in new versions; the trace of the hook's process the second.
+    // pip._vendor.pyproject_hooks says the first in new versions; the trace of the hook's process
+    // the second.
     let after = |words: &str| said.rsplit_once(words).map(|(_, rest)| rest);
     let name = match after("Cannot import '") {
         Some(rest) => rest,
@@ -103,12 +115,13 @@ pub fn missing_builder(said: &str) -> Option<&str> {
         None => return None,
     };
     let package = name.split(['\'', '.']).next()?;
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     is_name(package).then_some(package)
 }
 
-/// What pip said, if that is more than [`MAX_INSTALL_SAID_BYTES`]: its errors, and as many of the last lines as there is room
-/// for.
+/// What pip said, if that is more than [`MAX_INSTALL_SAID_BYTES`]: its errors, and as many of the
+/// last lines as there is room for.
 pub fn shortened(said: &str) -> Cow<'_, str> {
     if said.len() <= MAX_INSTALL_SAID_BYTES {
         return Cow::Borrowed(said);
@@ -118,13 +131,20 @@ pub fn shortened(said: &str) -> Cow<'_, str> {
     let mut kept = vec![false; lines.len()];
     let mut room = MAX_INSTALL_SAID_BYTES;
     let is_error = |line: &str| line.trim_start().to_ascii_lowercase().starts_with("error");
-    let errors = (0..lines.len()).filter(|at| is_error(lines[*at])).map(|at| (at, MAX_INSTALL_SAID_BYTES / 2));
+    let errors = (0..lines.len())
+        .filter(|at| is_error(lines[*at]))
+        .map(|at| (at, MAX_INSTALL_SAID_BYTES / 2));
     // Errors leave room for what the last lines say.
     for (at, reserve) in errors.chain((0..lines.len()).rev().map(|at| (at, 0))) {
         if kept[at] {
             continue;
         }
-        let Some(rest) = room.checked_sub(cost(lines[at])).filter(|rest| *rest >= reserve) else { break };
+        let Some(rest) = room
+            .checked_sub(cost(lines[at]))
+            .filter(|rest| *rest >= reserve)
+        else {
+            break;
+        };
         (kept[at], room) = (true, rest);
     }
     let mut text = String::new();
@@ -147,15 +167,30 @@ const LONGEST_LINE_BYTES: usize = 400;
 
 /// Whether a package is a path, and not a name to be looked for: pip takes both.
 pub fn is_path(package: &str) -> bool {
-    let is_archive = [".whl", ".tar.gz", ".zip"].iter().any(|end| package.ends_with(end));
-    package.starts_with(['.', '/']) || !package.contains([':', '@']) && (is_archive || package.contains('/'))
+    let is_archive = [".whl", ".tar.gz", ".zip"]
+        .iter()
+        .any(|end| package.ends_with(end));
+    package.starts_with(['.', '/'])
+        || !package.contains([':', '@']) && (is_archive || package.contains('/'))
 }
 
-/// Whether a package, as it was asked for, has a module of this name by its own name; a wheel by that of its file.
+/// Whether a package, as it was asked for, has a module of this name by its own name; a wheel by
+/// that of its file.
 pub(super) fn names_module(package: &str, module: &str) -> bool {
-    let file = if is_path(package) { package.rsplit('/').next().unwrap_or(package) } else { package };
-    let own = file.split(|c: char| !(c.is_alphanumeric() || "._-".contains(c))).next().unwrap_or(file);
-    let own = if is_path(package) { own.split('-').next().unwrap_or(own) } else { own };
+    let file = if is_path(package) {
+        package.rsplit('/').next().unwrap_or(package)
+    } else {
+        package
+    };
+    let own = file
+        .split(|c: char| !(c.is_alphanumeric() || "._-".contains(c)))
+        .next()
+        .unwrap_or(file);
+    let own = if is_path(package) {
+        own.split('-').next().unwrap_or(own)
+    } else {
+        own
+    };
     let plain = |name: &str| name.to_lowercase().replace(['-', '.'], "_");
     plain(own) == plain(module)
 }
@@ -171,60 +206,114 @@ mod tests {
 
     #[test]
     fn nothing_of_a_package_is_read_by_the_shell() {
-        assert_eq!(quoted("a'; rm -rf \"$HOME\"\n"), "'a'\\''; rm -rf \"$HOME\"\n'");
-        let script = script("python3", Path::new("/tmp/it's"), &["a b".into(), "$(x)".into()], true);
+        assert_eq!(
+            quoted("a'; rm -rf \"$HOME\"\n"),
+            "'a'\\''; rm -rf \"$HOME\"\n'"
+        );
+        let script = script(
+            "python3",
+            Path::new("/tmp/it's"),
+            &["a b".into(), "$(x)".into()],
+            true,
+        );
         assert!(
-            script.contains("\n' 'a b' '$(x)' 2>/dev/null\ncase $? in 0) exit 93;; 1) exit 92;; esac\n"),
+            script.contains(
+                "\n' 'a b' '$(x)' 2>/dev/null\ncase $? in 0) exit 93;; 1) exit 92;; esac\n"
+            ),
             "{script}"
         );
-        assert!(script.contains(" --no-index --no-build-isolation -- 'a b' '$(x)' || exit $?\n"), "{script}");
+        assert!(
+            script.contains(" --no-index --no-build-isolation -- 'a b' '$(x)' || exit $?\n"),
+            "{script}"
+        );
         assert!(script.starts_with("own='/tmp/it'\\''s'\n"), "{script}");
     }
 
     #[test]
     fn what_a_source_tree_needs_is_told_from_other_failures() {
-        assert_eq!(missing_builder("      error: invalid command 'bdist_wheel'\n"), Some("wheel"));
+        assert_eq!(
+            missing_builder("      error: invalid command 'bdist_wheel'\n"),
+            Some("wheel")
+        );
         let hooks = "pip._vendor.pyproject_hooks._impl.BackendUnavailable: Cannot import ";
-        assert_eq!(missing_builder(&format!("{hooks}'setuptools.build_meta'")), Some("setuptools"));
-        assert_eq!(missing_builder(&format!("{hooks}'hatchling.build'\n")), Some("hatchling"));
+        assert_eq!(
+            missing_builder(&format!("{hooks}'setuptools.build_meta'")),
+            Some("setuptools")
+        );
+        assert_eq!(
+            missing_builder(&format!("{hooks}'hatchling.build'\n")),
+            Some("hatchling")
+        );
         let trace = "Traceback:\nModuleNotFoundError: No module named 'hatchling'\n\n\
                      pip._vendor.pyproject_hooks._impl.BackendUnavailable: Traceback\nNo module named 'hatchling.build'";
         assert_eq!(missing_builder(trace), Some("hatchling"));
-        assert_eq!(missing_builder("ERROR: No matching distribution found for numpy"), None);
-        assert_eq!(missing_builder("ModuleNotFoundError: No module named 'own'"), None);
+        assert_eq!(
+            missing_builder("ERROR: No matching distribution found for numpy"),
+            None
+        );
+        assert_eq!(
+            missing_builder("ModuleNotFoundError: No module named 'own'"),
+            None
+        );
     }
 
     #[test]
     fn of_a_long_output_errors_and_the_end_are_told() {
         assert_eq!(shortened("ERROR: a\nb"), "ERROR: a\nb");
-        let trace: String =
-            (0..500).flat_map(|number| ["  File ".to_owned(), number.to_string(), "\n".to_owned()]).collect();
-        let long = shortened(&format!("Processing x\nERROR: Exception:\n{trace}it failed\n")).into_owned();
-        assert!(long.starts_with("...\nERROR: Exception:\n...\n  File "), "{long}");
+        let trace: String = (0..500)
+            .flat_map(|number| ["  File ".to_owned(), number.to_string(), "\n".to_owned()])
+            .collect();
+        let long = shortened(&format!(
+            "Processing x\nERROR: Exception:\n{trace}it failed\n"
+        ))
+        .into_owned();
+        assert!(
+            long.starts_with("...\nERROR: Exception:\n...\n  File "),
+            "{long}"
+        );
         assert!(long.ends_with("  File 499\nit failed"), "{long}");
         assert!(long.len() <= MAX_INSTALL_SAID_BYTES + 8, "{}", long.len());
     }
 
     #[test]
     fn the_place_is_the_last_line() {
-        assert_eq!(found("did it\nreplay-packages /e/lib\n"), (Some("/e/lib"), "did it"));
+        assert_eq!(
+            found("did it\nreplay-packages /e/lib\n"),
+            (Some("/e/lib"), "did it")
+        );
         assert_eq!(found("replay-packages /e/lib"), (Some("/e/lib"), ""));
         assert_eq!(found("failed\n"), (None, "failed"));
     }
 
     #[test]
     fn only_names_are_looked_for_and_fetched_where_there_is_a_network() {
-        let mixed = script("python3", Path::new("/e"), &["/w/a.whl".into(), "b".into()], false);
-        assert!(mixed.contains("\n' 'b' 2>/dev/null\ncase $? in 0) :;; 1) :;; esac\n"), "{mixed}");
+        let mixed = script(
+            "python3",
+            Path::new("/e"),
+            &["/w/a.whl".into(), "b".into()],
+            false,
+        );
+        assert!(
+            mixed.contains("\n' 'b' 2>/dev/null\ncase $? in 0) :;; 1) :;; esac\n"),
+            "{mixed}"
+        );
         let wheel = script("python3", Path::new("/e"), &["/w/a.whl".into()], true);
-        assert!(wheel.starts_with("own='/e'\n[ -x \"$own/bin/python\" ] || 'python3' -m venv "), "{wheel}");
+        assert!(
+            wheel.starts_with("own='/e'\n[ -x \"$own/bin/python\" ] || 'python3' -m venv "),
+            "{wheel}"
+        );
     }
 
     #[test]
     fn a_package_is_known_by_its_modules_name() {
-        for package in
-            ["tiny", "Tiny==1.0", "tiny[x]>=2", "/w/dist/tiny-1.0-py3-none-any.whl", "./tiny", "tiny @ https://h/t"]
-        {
+        for package in [
+            "tiny",
+            "Tiny==1.0",
+            "tiny[x]>=2",
+            "/w/dist/tiny-1.0-py3-none-any.whl",
+            "./tiny",
+            "tiny @ https://h/t",
+        ] {
             assert!(names_module(package, "tiny"), "{package}");
         }
         assert!(names_module("typing-extensions>4", "typing_extensions"));
@@ -233,10 +322,24 @@ mod tests {
 
     #[test]
     fn paths_are_told_from_names() {
-        for path in ["./a", "../a", "/a", "dist/a-1.whl", "a-1.0-py3-none-any.whl", "a.tar.gz", "src/a"] {
+        for path in [
+            "./a",
+            "../a",
+            "/a",
+            "dist/a-1.whl",
+            "a-1.0-py3-none-any.whl",
+            "a.tar.gz",
+            "src/a",
+        ] {
             assert!(is_path(path), "{path}");
         }
-        for name in ["requests", "requests>=2,<3", "a[extra]==1.0", "git+https://host/a/b", "a @ https://host/a.whl"] {
+        for name in [
+            "requests",
+            "requests>=2,<3",
+            "a[extra]==1.0",
+            "git+https://host/a/b",
+            "a @ https://host/a.whl",
+        ] {
             assert!(!is_path(name), "{name}");
         }
     }

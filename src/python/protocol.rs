@@ -1,7 +1,7 @@
 //! The lines that are spoken with the driver: JSON, one object each. Pure.
 //!
-//! Whoever runs cells can reach the socket and say anything there, so a line that is none of these is no fault of ours and
-//! means nothing; only one that has no end is refused.
+//! Whoever runs cells can reach the socket and say anything there, so a line that is none of these
+//! is no fault of ours and means nothing; only one that has no end is refused.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,26 @@ pub(super) enum Request<'a> {
     /// What could stand at the cursor, a count of code points.
     Complete { id: u64, code: &'a str, cursor: u64 },
     /// What stands at the cursor.
-    Inspect { id: u64, code: &'a str, cursor: u64, detail: u8 },
+    Inspect {
+        id: u64,
+        code: &'a str,
+        cursor: u64,
+        detail: u8,
+    },
     /// The names that cells have made.
     Variables { id: u64 },
     /// A sign of life.
     Ping { id: u64 },
     /// Find modules in one more directory.
     Packages { id: u64, directory: &'a str },
-    /// Be the interpreter of a session in this directory, which has these `st_dev` and `st_ino` (stat(2)).
-    Adopt { id: u64, directory: &'a str, dev: u64, ino: u64 },
+    /// Be the interpreter of a session in this directory, which has these `st_dev` and `st_ino`
+    /// (stat(2)).
+    Adopt {
+        id: u64,
+        directory: &'a str,
+        dev: u64,
+        ino: u64,
+    },
 }
 
 impl Request<'_> {
@@ -165,10 +176,20 @@ impl Event {
             ("ready", _) => serde_json::from_slice(line).ok().map(Self::Ready),
             ("begun", Some(id)) => Some(Self::Begun { id }),
             ("done", Some(_)) => serde_json::from_slice(line).ok().map(Self::Done),
-            ("reply", Some(id)) => Some(Self::Reply { id, line: line.to_vec() }),
+            ("reply", Some(id)) => Some(Self::Reply {
+                id,
+                line: line.to_vec(),
+            }),
             (kind @ ("display" | "result"), Some(id)) => {
                 let Forms { data, files } = serde_json::from_slice(line).ok()?;
-                Some(Self::Shown { id, shown: Shown { is_result: kind == "result", data, files } })
+                Some(Self::Shown {
+                    id,
+                    shown: Shown {
+                        is_result: kind == "result",
+                        data,
+                        files,
+                    },
+                })
             }
             ("late", _) => {
                 let Words { text } = serde_json::from_slice(line).ok()?;
@@ -191,7 +212,11 @@ pub(super) struct Endless;
 
 impl Lines {
     /// Takes bytes in, and gives each whole line, without its end, to `each`.
-    pub(super) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), Endless> {
+    pub(super) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<(), Endless> {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             if self.rest.is_empty() {
                 each(&bytes[..end]);
@@ -207,7 +232,11 @@ impl Lines {
             // What a picture has needed is not held on to.
             self.rest.shrink_to(64 * 1024);
         }
-        if self.rest.len() > MAX_PYTHON_EVENT_BYTES { Err(Endless) } else { Ok(()) }
+        if self.rest.len() > MAX_PYTHON_EVENT_BYTES {
+            Err(Endless)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -218,25 +247,66 @@ mod tests {
 
     #[test]
     fn a_request_is_one_line() {
-        let line = Request::Exec { id: 7, code: "a\n\"é" }.line().unwrap();
-        assert_eq!(String::from_utf8(line).unwrap(), "{\"op\":\"exec\",\"id\":7,\"code\":\"a\\n\\\"é\"}\n");
-        let line = Request::Inspect { id: 8, code: "a", cursor: 1, detail: 0 }.line().unwrap();
-        assert_eq!(line, b"{\"op\":\"inspect\",\"id\":8,\"code\":\"a\",\"cursor\":1,\"detail\":0}\n");
+        let line = Request::Exec {
+            id: 7,
+            code: "a\n\"é",
+        }
+        .line()
+        .unwrap();
+        assert_eq!(
+            String::from_utf8(line).unwrap(),
+            "{\"op\":\"exec\",\"id\":7,\"code\":\"a\\n\\\"é\"}\n"
+        );
+        let line = Request::Inspect {
+            id: 8,
+            code: "a",
+            cursor: 1,
+            detail: 0,
+        }
+        .line()
+        .unwrap();
+        assert_eq!(
+            line,
+            b"{\"op\":\"inspect\",\"id\":8,\"code\":\"a\",\"cursor\":1,\"detail\":0}\n"
+        );
     }
 
     #[test]
     fn what_is_said_is_read() {
         let ready =
             br#"{"event": "ready", "version": "3.11.2", "executable": "/p", "prefix": "/usr", "pid": 2, "more": []}"#;
-        let expected = Ready { version: "3.11.2".into(), executable: "/p".into(), prefix: "/usr".into(), pid: 2 };
+        let expected = Ready {
+            version: "3.11.2".into(),
+            executable: "/p".into(),
+            prefix: "/usr".into(),
+            pid: 2,
+        };
         assert_eq!(Event::read(ready), Some(Event::Ready(expected)));
-        assert_eq!(Event::read(br#"{"event": "begun", "id": 3}"#), Some(Event::Begun { id: 3 }));
+        assert_eq!(
+            Event::read(br#"{"event": "begun", "id": 3}"#),
+            Some(Event::Begun { id: 3 })
+        );
         let shown = br#"{"event": "result", "id": 3, "data": {"text/plain": "1"}, "files": ["outputs/a.png"]}"#;
         let data = BTreeMap::from([("text/plain".to_owned(), "1".to_owned())]);
-        let expected = Shown { is_result: true, data, files: vec!["outputs/a.png".into()] };
-        assert_eq!(Event::read(shown), Some(Event::Shown { id: 3, shown: expected }));
+        let expected = Shown {
+            is_result: true,
+            data,
+            files: vec!["outputs/a.png".into()],
+        };
+        assert_eq!(
+            Event::read(shown),
+            Some(Event::Shown {
+                id: 3,
+                shown: expected
+            })
+        );
         let done = br#"{"event": "done", "id": 3, "cell": 1, "error": null, "seconds": 0.5, "notes": ["n"]}"#;
-        let expected = Done { id: 3, number: 1, error: None, seconds: 0.5 };
+        let expected = Done {
+            id: 3,
+            number: 1,
+            error: None,
+            seconds: 0.5,
+        };
         assert_eq!(Event::read(done), Some(Event::Done(expected)));
         let late = br#"{"event": "late", "cell": 1, "stream": "stdout", "text": "x\n"}"#;
         assert_eq!(Event::read(late), Some(Event::Late { text: "x\n".into() }));
@@ -265,10 +335,18 @@ mod tests {
             let mut lines = Lines::default();
             let mut seen = Vec::new();
             for part in b"one\n\ntwo\nthree".chunks(size) {
-                lines.push(part, |line| seen.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+                lines
+                    .push(part, |line| {
+                        seen.push(String::from_utf8(line.to_vec()).unwrap())
+                    })
+                    .unwrap();
             }
             assert_eq!(seen, ["one", "", "two"], "{size}");
-            lines.push(b"\n", |line| seen.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+            lines
+                .push(b"\n", |line| {
+                    seen.push(String::from_utf8(line.to_vec()).unwrap())
+                })
+                .unwrap();
             assert_eq!(seen[3], "three");
         }
     }
@@ -281,6 +359,9 @@ mod tests {
         for _ in 0..parts {
             assert_eq!(lines.push(&part, |_| panic!("no line has ended")), Ok(()));
         }
-        assert_eq!(lines.push(&part, |_| panic!("no line has ended")), Err(Endless));
+        assert_eq!(
+            lines.push(&part, |_| panic!("no line has ended")),
+            Err(Endless)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The thread beside a running interpreter: it takes in everything that comes from there, so that nothing there waits for a
-//! call, and tells the calls that wait.
+//! The thread beside a running interpreter: it takes in everything that comes from there, so that
+//! nothing there waits for a call, and tells the calls that wait.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
@@ -29,8 +29,8 @@ pub(super) struct Line {
     shared: Mutex<Shared>,
     bell: Bell,
     last_id: AtomicU64,
-    /// Held while a cell is interrupted, and while one begins: an interrupt is for the cell that it was meant for. Whether
-    /// one may still be on its way.
+    /// Held while a cell is interrupted, and while one begins: an interrupt is for the cell that it
+    /// was meant for. Whether one may still be on its way.
     interrupting: Mutex<bool>,
     /// Nobody uses it any more.
     pub(super) is_dropped: AtomicBool,
@@ -95,16 +95,25 @@ impl Running {
 
     fn write(&mut self, stream: usize, bytes: &[u8]) {
         self.streams[stream].push(bytes);
-        self.recent.extend_from_slice(&bytes[bytes.len().saturating_sub(PYTHON_PROGRESS_BYTES)..]);
+        self.recent
+            .extend_from_slice(&bytes[bytes.len().saturating_sub(PYTHON_PROGRESS_BYTES)..]);
         let over = self.recent.len().saturating_sub(PYTHON_PROGRESS_BYTES);
         self.recent.drain(..over);
     }
 
     fn show(&mut self, shown: Shown) {
-        let bytes: usize = shown.data.values().chain(&shown.files).map(String::len).sum();
+        let bytes: usize = shown
+            .data
+            .values()
+            .chain(&shown.files)
+            .map(String::len)
+            .sum();
         // The driver sends nothing of what is too many.
         let is_sent = !(shown.data.is_empty() && shown.files.is_empty());
-        if is_sent && self.shown.len() < MAX_PYTHON_SHOWN && self.shown_bytes + bytes <= MAX_PYTHON_SHOWN_BYTES {
+        if is_sent
+            && self.shown.len() < MAX_PYTHON_SHOWN
+            && self.shown_bytes + bytes <= MAX_PYTHON_SHOWN_BYTES
+        {
             self.shown_bytes += bytes;
             self.shown.push(shown);
         } else {
@@ -133,7 +142,15 @@ impl Line {
         };
         let (bell, last_id, is_dropped) = (Bell::new()?, AtomicU64::new(0), AtomicBool::new(false));
         let interrupting = Mutex::default();
-        Ok(Self { resident, shared: Mutex::new(shared), bell, last_id, interrupting, is_dropped, idle })
+        Ok(Self {
+            resident,
+            shared: Mutex::new(shared),
+            bell,
+            last_id,
+            interrupting,
+            is_dropped,
+            idle,
+        })
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -149,18 +166,31 @@ impl Line {
     /// Sends a line, or leaves the rest of it to the pump.
     pub(super) fn send(&self, shared: &mut Shared, line: &[u8]) {
         shared.last_used = Instant::now();
-        let sent = if shared.unsent.is_empty() { self.send_some(line) } else { 0 };
+        let sent = if shared.unsent.is_empty() {
+            self.send_some(line)
+        } else {
+            0
+        };
         if sent < line.len() {
             shared.unsent.extend_from_slice(&line[sent..]);
             self.bell.ring();
         }
     }
 
-    /// Interrupts this cell, if it has begun and is not over; whether it was so. When this returns the signal was sent, or the
-    /// next cell waits until it is known to be, so that none is on its way to that one.
+    /// Interrupts this cell, if it has begun and is not over; whether it was so. When this returns
+    /// the signal was sent, or the next cell waits until it is known to be, so that none is on its
+    /// way to that one.
     pub(super) fn interrupt(&self, id: u64) -> Result<bool, ExecError> {
-        let mut is_sent = self.interrupting.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.lock().cell.as_ref().is_some_and(|cell| cell.id == id && cell.has_begun && cell.done.is_none()) {
+        let mut is_sent = self
+            .interrupting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !self
+            .lock()
+            .cell
+            .as_ref()
+            .is_some_and(|cell| cell.id == id && cell.has_begun && cell.done.is_none())
+        {
             return Ok(false);
         }
         self.resident.interrupt()?;
@@ -173,12 +203,16 @@ impl Line {
 
     /// Waits until no interrupt is on its way, and holds up others as long as the guard lives.
     pub(super) fn alone(&self) -> Result<MutexGuard<'_, bool>, ExecError> {
-        let mut is_sent = self.interrupting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_sent = self
+            .interrupting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         self.confirm(&mut is_sent, PYTHON_STATUS_MS)?;
         Ok(is_sent)
     }
 
-    /// Its supervisor does one thing after the other: it has sent the signal when it answers what it was asked next.
+    /// Its supervisor does one thing after the other: it has sent the signal when it answers what
+    /// it was asked next.
     fn confirm(&self, is_sent: &mut bool, within_ms: u64) -> Result<(), ExecError> {
         if *is_sent {
             match self.resident.status(Duration::from_millis(within_ms)) {
@@ -197,7 +231,11 @@ impl Line {
     fn send_some(&self, bytes: &[u8]) -> usize {
         let mut sent = 0;
         while sent < bytes.len() {
-            match send(self.resident.channel(), &bytes[sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            match send(
+                self.resident.channel(),
+                &bytes[sent..],
+                SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+            ) {
                 Ok(count) => sent += count,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
@@ -221,7 +259,9 @@ impl Line {
     }
 
     pub(super) fn unwatch(&self, bell: &Arc<Bell>) {
-        self.lock().watchers.retain(|watcher| !Arc::ptr_eq(watcher, bell));
+        self.lock()
+            .watchers
+            .retain(|watcher| !Arc::ptr_eq(watcher, bell));
     }
 
     /// Nobody uses it any more: it ends, and the pump with it.
@@ -247,13 +287,20 @@ impl Line {
             let sent = self.send_some(&unsent);
             shared.unsent = unsent;
             shared.unsent.drain(..sent);
-            for (stream, _) in [stdout, stderr].into_iter().enumerate().filter(|(_, is_ready)| *is_ready) {
+            for (stream, _) in [stdout, stderr]
+                .into_iter()
+                .enumerate()
+                .filter(|(_, is_ready)| *is_ready)
+            {
                 self.read_some(&mut shared, stream, &mut buffer, READS_AT_ONCE);
             }
             if channel {
                 self.hear(&mut shared, &mut buffer, READS_AT_ONCE);
             }
-            if shared.due(self.idle).is_some_and(|until| Instant::now() >= until) {
+            if shared
+                .due(self.idle)
+                .is_some_and(|until| Instant::now() >= until)
+            {
                 (shared.has_expired, shared.is_ending) = (shared.hung_up.is_none(), true);
                 self.resident.kill();
             }
@@ -278,17 +325,38 @@ impl Line {
         shared.watchers.iter().for_each(|watcher| watcher.ring());
     }
 
-    /// Which of supervisor, channel, standard output and error have news; `None` if that cannot be said.
+    /// Which of supervisor, channel, standard output and error have news; `None` if that cannot be
+    /// said.
     fn wait(&self, until: Option<Instant>) -> Option<[bool; 4]> {
         let (has_unsent, [no_stdout, no_stderr], no_channel) = {
             let shared = self.lock();
-            (!shared.unsent.is_empty(), shared.closed, shared.hung_up.is_some())
+            (
+                !shared.unsent.is_empty(),
+                shared.closed,
+                shared.hung_up.is_some(),
+            )
         };
-        let both = if has_unsent { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let both = if has_unsent {
+            PollFlags::IN | PollFlags::OUT
+        } else {
+            PollFlags::IN
+        };
         // One that is closed says so at once each time, so another one stands in for it.
-        let channel = if no_channel { self.bell.as_fd() } else { self.resident.channel() };
-        let stdout = if no_stdout { self.bell.as_fd() } else { self.resident.stdout() };
-        let stderr = if no_stderr { self.bell.as_fd() } else { self.resident.stderr() };
+        let channel = if no_channel {
+            self.bell.as_fd()
+        } else {
+            self.resident.channel()
+        };
+        let stdout = if no_stdout {
+            self.bell.as_fd()
+        } else {
+            self.resident.stdout()
+        };
+        let stderr = if no_stderr {
+            self.bell.as_fd()
+        } else {
+            self.resident.stderr()
+        };
         let mut fds = [
             PollFd::from_borrowed_fd(self.resident.supervisor(), PollFlags::IN),
             PollFd::from_borrowed_fd(channel, if no_channel { PollFlags::IN } else { both }),
@@ -298,7 +366,10 @@ impl Line {
         ];
         let timeout = until.map(|until| {
             let left = until.saturating_duration_since(Instant::now());
-            Timespec::try_from(left).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
+            Timespec::try_from(left).unwrap_or(Timespec {
+                tv_sec: i64::MAX,
+                tv_nsec: 0,
+            })
         });
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) => {}
@@ -309,12 +380,21 @@ impl Line {
         if rung {
             self.bell.hush();
         }
-        Some([supervisor, channel && !no_channel, stdout && !no_stdout, stderr && !no_stderr])
+        Some([
+            supervisor,
+            channel && !no_channel,
+            stdout && !no_stdout,
+            stderr && !no_stderr,
+        ])
     }
 
     /// Reads one of the two output streams, at most so many times.
     fn read_some(&self, shared: &mut Shared, stream: usize, buffer: &mut [u8], most: usize) {
-        let fd = if stream == 0 { self.resident.stdout() } else { self.resident.stderr() };
+        let fd = if stream == 0 {
+            self.resident.stdout()
+        } else {
+            self.resident.stderr()
+        };
         for _ in 0..most {
             match read(fd, &mut *buffer) {
                 Ok(0) => {
@@ -330,7 +410,11 @@ impl Line {
 
     /// Reads what one of the streams holds at this moment, and not what comes meanwhile.
     fn read_waiting(&self, shared: &mut Shared, stream: usize) {
-        let fd = if stream == 0 { self.resident.stdout() } else { self.resident.stderr() };
+        let fd = if stream == 0 {
+            self.resident.stdout()
+        } else {
+            self.resident.stderr()
+        };
         let mut left = ioctl_fionread(fd).unwrap_or(0) as usize;
         let mut buffer = vec![0; left.min(PIPE_READ_BYTES)];
         while left > 0 {
@@ -383,11 +467,15 @@ impl Line {
             Event::Late { text } => return shared.late.push(text.as_bytes()),
             Event::Reply { id, line } => {
                 // An answer that nobody waits for any more.
-                let Some(reply) = shared.replies.get_mut(&id) else { return };
+                let Some(reply) = shared.replies.get_mut(&id) else {
+                    return;
+                };
                 *reply = Some(line);
             }
             Event::Begun { id } => {
-                let Some(cell) = shared.cell_of(id) else { return };
+                let Some(cell) = shared.cell_of(id) else {
+                    return;
+                };
                 cell.has_begun = true;
                 if !cell.wants_begin {
                     return;
@@ -427,12 +515,18 @@ impl Shared {
             return Some(hung_up + Duration::from_millis(PYTHON_HANG_UP_MS));
         }
         let is_running = self.cell.as_ref().is_some_and(|cell| cell.done.is_none());
-        if is_running { None } else { self.last_used.checked_add(idle) }
+        if is_running {
+            None
+        } else {
+            self.last_used.checked_add(idle)
+        }
     }
 
     /// The cell that runs, if it is this one and not over.
     pub(super) fn cell_of(&mut self, id: u64) -> Option<&mut Running> {
-        self.cell.as_mut().filter(|cell| cell.id == id && cell.done.is_none())
+        self.cell
+            .as_mut()
+            .filter(|cell| cell.id == id && cell.done.is_none())
     }
 
     fn write(&mut self, stream: usize, bytes: &[u8]) {

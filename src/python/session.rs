@@ -86,8 +86,15 @@ pub struct Ran {
 }
 
 impl Session {
-    /// A session without an interpreter, which is the spare one if that will do. It ends one that nobody uses for `idle`.
-    pub(super) fn new(name: String, number: u64, settings: Settings, idle: Duration, spare: Arc<Spare>) -> Self {
+    /// A session without an interpreter, which is the spare one if that will do. It ends one that
+    /// nobody uses for `idle`.
+    pub(super) fn new(
+        name: String,
+        number: u64,
+        settings: Settings,
+        idle: Duration,
+        spare: Arc<Spare>,
+    ) -> Self {
         let now = SystemTime::now();
         let state = State {
             kernel: None,
@@ -101,9 +108,24 @@ impl Session {
             samples: Samples::default(),
             is_deleted: false,
         };
-        let (turn, lookout, starting, state) =
-            (Turn::default(), Lookout::default(), Mutex::default(), Mutex::new(state));
-        Self { name, number, settings, created: now, idle, turn, lookout, spare, starting, state }
+        let (turn, lookout, starting, state) = (
+            Turn::default(),
+            Lookout::default(),
+            Mutex::default(),
+            Mutex::new(state),
+        );
+        Self {
+            name,
+            number,
+            settings,
+            created: now,
+            idle,
+            turn,
+            lookout,
+            spare,
+            starting,
+            state,
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -134,7 +156,10 @@ impl Session {
     pub fn directory(&self, policy: &Policy) -> Result<Checked<Read>, PythonError> {
         let directory = policy.read(&self.settings.directory)?;
         if directory.kind() != Kind::Directory {
-            return Err(FsError::NotADirectory { path: directory.shown().into() }.into());
+            return Err(FsError::NotADirectory {
+                path: directory.shown().into(),
+            }
+            .into());
         }
         Ok(directory)
     }
@@ -142,7 +167,10 @@ impl Session {
     /// The interpreter's name or path: that of its packages, if there are some.
     pub fn python(&self) -> String {
         let packages = self.lock().packages.clone();
-        packages.map_or_else(|| self.settings.python.clone(), |dir| dir.join("bin/python").display().to_string())
+        packages.map_or_else(
+            || self.settings.python.clone(),
+            |dir| dir.join("bin/python").display().to_string(),
+        )
     }
 
     /// These packages were installed into this environment, which the next start uses.
@@ -154,7 +182,10 @@ impl Session {
 
     /// Whether a package was installed for it that has this module by its name.
     pub fn has_module(&self, module: &str) -> bool {
-        self.lock().installed.iter().any(|package| names_module(package, module))
+        self.lock()
+            .installed
+            .iter()
+            .any(|package| names_module(package, module))
     }
 
     /// One word on how it is: `not_started`, `idle`, `busy` or `dead`.
@@ -176,17 +207,27 @@ impl Session {
 
     /// The interpreter that runs, if one does.
     pub fn live(&self) -> Option<Arc<dyn Kernel>> {
-        self.lock().kernel.clone().filter(|kernel| kernel.ended().is_none())
+        self.lock()
+            .kernel
+            .clone()
+            .filter(|kernel| kernel.ended().is_none())
     }
 
     /// The interpreter; started if there is none.
-    pub fn kernel(&self, host: &Host<'_>, cancel: &CancelToken) -> Result<Arc<dyn Kernel>, PythonError> {
+    pub fn kernel(
+        &self,
+        host: &Host<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Arc<dyn Kernel>, PythonError> {
         let _starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         {
             let mut state = self.lock();
             state.last_activity = SystemTime::now();
             if state.is_deleted {
-                return Err(PythonError::Unknown { name: self.name.clone(), known: "it was just deleted".to_owned() });
+                return Err(PythonError::Unknown {
+                    name: self.name.clone(),
+                    known: "it was just deleted".to_owned(),
+                });
             }
             if let Some(kernel) = state.kernel.clone() {
                 if kernel.has_expired() {
@@ -231,8 +272,14 @@ impl Session {
     ) -> Result<Ran, PythonError> {
         let until = Instant::now() + bounds.timeout;
         let Some(_held) = self.turn.enter(until, cancel)? else {
-            let running = self.live().and_then(|kernel| kernel.busy_for()).unwrap_or_default();
-            return Err(PythonError::Busy { session: self.name.clone(), seconds: running.as_secs_f64() });
+            let running = self
+                .live()
+                .and_then(|kernel| kernel.busy_for())
+                .unwrap_or_default();
+            return Err(PythonError::Busy {
+                session: self.name.clone(),
+                seconds: running.as_secs_f64(),
+            });
         };
         let directory = self.directory(host.policy)?;
         let before = self.lookout.look(&directory, cancel);
@@ -241,7 +288,9 @@ impl Session {
         }
         let mut kernel = self.kernel(host, cancel)?;
         let mut cell = kernel.execute(code, bounds, cancel, on_news)?;
-        let unbegun = cell.ended.filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled);
+        let unbegun = cell
+            .ended
+            .filter(|_| !cell.has_begun && !cell.killed && !cell.cancelled);
         if let Some(exit) = unbegun
             && self.lock().bury(&kernel, exit)
         {
@@ -256,21 +305,38 @@ impl Session {
         };
         cell.late.insert_str(0, &late);
         for shown in &mut cell.shown {
-            shown.files.retain(|file| self.has_output(host.policy, file));
+            shown
+                .files
+                .retain(|file| self.has_output(host.policy, file));
         }
         let mut notes = Vec::new();
         if cell.killed {
-            let what = if cell.cancelled { "was cancelled" } else { "ran into its timeout" };
-            lost = Some(format!("the cell {what} and did not heed an interrupt, so the session was ended"));
+            let what = if cell.cancelled {
+                "was cancelled"
+            } else {
+                "ran into its timeout"
+            };
+            lost = Some(format!(
+                "the cell {what} and did not heed an interrupt, so the session was ended"
+            ));
             self.lock().forget(&kernel, Exit::Signal(SIGKILL));
         } else if let Some(exit) = cell.ended {
-            lost = Some(format!("the session's process ended in the cell ({})", how(exit)));
+            lost = Some(format!(
+                "the session's process ended in the cell ({})",
+                how(exit)
+            ));
             self.lock().forget(&kernel, exit);
         }
         self.lock().last_activity = SystemTime::now();
         let logs = self.keep_logs(host, &mut cell, &mut notes);
         let changes = self.lookout.changes_since(before, &directory, cancel);
-        Ok(Ran { cell, changes, logs, lost, notes })
+        Ok(Ran {
+            cell,
+            changes,
+            logs,
+            lost,
+            notes,
+        })
     }
 
     /// Does something that is no cell, and looks what files that makes and changes.
@@ -286,31 +352,52 @@ impl Session {
         Ok((done, self.lookout.changes_since(before, &directory, cancel)))
     }
 
-    /// Whether a file that the interpreter says it has kept is there: cells can say anything in its place.
+    /// Whether a file that the interpreter says it has kept is there: cells can say anything in its
+    /// place.
     fn has_output(&self, policy: &Policy, file: &str) -> bool {
-        file.strip_prefix("outputs/").is_some_and(|name| !name.contains('/'))
-            && policy.read(self.settings.directory.join(file)).is_ok_and(|found| found.kind() == Kind::File)
+        file.strip_prefix("outputs/")
+            .is_some_and(|name| !name.contains('/'))
+            && policy
+                .read(self.settings.directory.join(file))
+                .is_ok_and(|found| found.kind() == Kind::File)
     }
 
     /// Puts outputs that are not shown whole into files.
     fn keep_logs(&self, host: &Host<'_>, cell: &mut Cell, notes: &mut Vec<String>) -> Vec<String> {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
+        let since = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_millis();
         let mut kept = Vec::new();
         let mut keep = |name: &str, captured: &mut Captured| {
-            let Some(log) = captured.log.take() else { return };
+            let Some(log) = captured.log.take() else {
+                return;
+            };
             let path = format!("outputs/{name}-{since:x}.txt");
-            let target = host.policy.write(self.settings.directory.join(&path)).map_err(PythonError::from);
+            let target = host
+                .policy
+                .write(self.settings.directory.join(&path))
+                .map_err(PythonError::from);
             let asked = &self.settings.directory;
-            let directory = host.policy.absolute(asked).unwrap_or_else(|_| asked.clone());
+            let directory = host
+                .policy
+                .absolute(asked)
+                .unwrap_or_else(|_| asked.clone());
             let shown = shown_path(host.policy, &directory, path.as_bytes());
             let shown = show_path(&shown);
-            match target.and_then(|target| Ok(host.writer.replace(&target, [log.as_slice()], None)?)) {
+            match target
+                .and_then(|target| Ok(host.writer.replace(&target, [log.as_slice()], None)?))
+            {
                 Ok(_) if log.len() as u64 == captured.total_bytes => {
                     captured.name_file(&shown);
                     kept.push(path);
                 }
                 Ok(_) => {
-                    notes.push(format!("{shown} holds the first {} of {} bytes", log.len(), captured.total_bytes));
+                    notes.push(format!(
+                        "{shown} holds the first {} of {} bytes",
+                        log.len(),
+                        captured.total_bytes
+                    ));
                     kept.push(path);
                 }
                 Err(error) => notes.push(format!("{name} could not be kept whole: {error}")),
@@ -322,7 +409,11 @@ impl Session {
     }
 
     /// Ends the interpreter and starts another one. A cell that runs is ended with it.
-    pub fn restart(&self, host: &Host<'_>, cancel: &CancelToken) -> Result<Arc<dyn Kernel>, PythonError> {
+    pub fn restart(
+        &self,
+        host: &Host<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Arc<dyn Kernel>, PythonError> {
         self.end();
         let kernel = self.kernel(host, cancel)?;
         self.lock().lost = None;
@@ -331,7 +422,8 @@ impl Session {
 
     /// Interrupts the cell that ran when this was asked for, if it still does; whether one did.
     pub fn interrupt(&self, asked: Instant) -> Result<bool, PythonError> {
-        self.live().map_or(Ok(false), |kernel| kernel.interrupt(asked))
+        self.live()
+            .map_or(Ok(false), |kernel| kernel.interrupt(asked))
     }
 
     /// How its process is.
@@ -340,7 +432,9 @@ impl Session {
             let state = self.lock();
             (state.kernel.clone(), state.exit)
         };
-        let Some(kernel) = kernel else { return Ok(Health::dead(exit)) };
+        let Some(kernel) = kernel else {
+            return Ok(Health::dead(exit));
+        };
         if let Some(exit) = kernel.ended() {
             return Ok(Health::dead(Some(exit)));
         }
@@ -391,7 +485,8 @@ impl State {
         }
         self.late.push_str(&kernel.take_late());
         self.lost = Some(if kernel.has_expired() {
-            "the session was ended because nobody had used it for long (--python-idle-timeout-secs)".to_owned()
+            "the session was ended because nobody had used it for long (--python-idle-timeout-secs)"
+                .to_owned()
         } else {
             format!("the session's process had ended ({})", how(exit))
         });
@@ -401,7 +496,10 @@ impl State {
     /// The interpreter has ended, unless another one has taken its place since.
     /// Whether that is so.
     fn forget(&mut self, kernel: &Arc<dyn Kernel>, exit: Exit) -> bool {
-        let is_own = self.kernel.as_ref().is_some_and(|own| std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(kernel)));
+        let is_own = self
+            .kernel
+            .as_ref()
+            .is_some_and(|own| std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(kernel)));
         if is_own {
             self.kernel = None;
             self.exit = Some(exit);
@@ -410,8 +508,16 @@ impl State {
     }
 }
 
-/// A path below a session's directory as the file tools take it: as it is where relative paths begin, else absolute.
+/// A path below a session's directory as the file tools take it: as it is where relative paths
+/// begin, else absolute.
 pub fn shown_path(policy: &Policy, directory: &Path, rel: &[u8]) -> PathBuf {
     let rel = Path::new(std::ffi::OsStr::from_bytes(rel));
-    if policy.project().is_some_and(|root| root.path() == directory) { rel.to_owned() } else { directory.join(rel) }
+    if policy
+        .project()
+        .is_some_and(|root| root.path() == directory)
+    {
+        rel.to_owned()
+    } else {
+        directory.join(rel)
+    }
 }

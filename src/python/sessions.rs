@@ -8,7 +8,9 @@ use super::error::PythonError;
 use super::host::Host;
 use super::session::{Session, Settings};
 use super::spare::Spare;
-use crate::limits::{DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS, MAX_SESSIONS_TOLD, MAX_STORED_SESSIONS};
+use crate::limits::{
+    DEFAULT_PYTHON, MAX_SESSION_NAME_CHARS, MAX_SESSIONS_TOLD, MAX_STORED_SESSIONS,
+};
 
 /// The session that is always there.
 pub const DEFAULT_SESSION: &str = "default";
@@ -33,12 +35,21 @@ struct Table {
 }
 
 impl Sessions {
-    /// At most `most` with an interpreter at a time; one that nobody uses for `idle` is ended. The default one runs in
-    /// `directory`.
+    /// At most `most` with an interpreter at a time; one that nobody uses for `idle` is ended. The
+    /// default one runs in `directory`.
     pub fn new(most: usize, idle: Duration, directory: PathBuf) -> Self {
-        let table = Table { active: DEFAULT_SESSION.to_owned(), ..Table::default() };
+        let table = Table {
+            active: DEFAULT_SESSION.to_owned(),
+            ..Table::default()
+        };
         let spare = Arc::new(Spare::new(directory.clone(), idle));
-        let sessions = Self { most: most.max(1), idle, directory, spare, table: Mutex::new(table) };
+        let sessions = Self {
+            most: most.max(1),
+            idle,
+            directory,
+            spare,
+            table: Mutex::new(table),
+        };
         sessions.add_default(&mut sessions.lock());
         sessions
     }
@@ -52,19 +63,29 @@ impl Sessions {
 
     fn add_default(&self, table: &mut Table) {
         let (python, directory) = (DEFAULT_PYTHON.to_owned(), self.directory.clone());
-        let settings = Settings { python, directory, ..Settings::default() };
+        let settings = Settings {
+            python,
+            directory,
+            ..Settings::default()
+        };
         self.add(table, DEFAULT_SESSION.to_owned(), settings);
     }
 
     fn add(&self, table: &mut Table, name: String, settings: Settings) -> Arc<Session> {
         table.last_number += 1;
-        let session = Arc::new(Session::new(name, table.last_number, settings, self.idle, Arc::clone(&self.spare)));
+        let session = Arc::new(Session::new(
+            name,
+            table.last_number,
+            settings,
+            self.idle,
+            Arc::clone(&self.spare),
+        ));
         table.all.push(Arc::clone(&session));
         session
     }
 
-    /// Somebody has come who may make sessions: from now on [`Sessions::prepare`] has one interpreter more be there than
-    /// sessions use.
+    /// Somebody has come who may make sessions: from now on [`Sessions::prepare`] has one
+    /// interpreter more be there than sessions use.
     pub fn expect_use(&self, host: &Host<'_>) {
         self.spare.want();
         self.prepare(host);
@@ -72,7 +93,12 @@ impl Sessions {
 
     /// Begins to start the interpreter for the next session, where one is expected and may be made.
     pub fn prepare(&self, host: &Host<'_>) {
-        let alive = self.list().0.iter().filter(|session| session.is_alive()).count();
+        let alive = self
+            .list()
+            .0
+            .iter()
+            .filter(|session| session.is_alive())
+            .count();
         self.spare.prepare(host, alive < self.most);
     }
 
@@ -88,7 +114,8 @@ impl Sessions {
         table.find(name).ok_or_else(|| table.unknown(name))
     }
 
-    /// The same, for somebody who is about to start its interpreter: refused when as many run as may.
+    /// The same, for somebody who is about to start its interpreter: refused when as many run as
+    /// may.
     pub fn find_to_start(&self, name: Option<&str>) -> Result<Arc<Session>, PythonError> {
         let session = self.find(name)?;
         if !session.is_alive() {
@@ -97,25 +124,38 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Refuses when as many interpreters run as may: each holds variables that somebody may still want.
+    /// Refuses when as many interpreters run as may: each holds variables that somebody may still
+    /// want.
     fn make_room(&self) -> Result<(), PythonError> {
-        let mut alive: Vec<Arc<Session>> =
-            self.lock().all.iter().filter(|session| session.is_alive()).cloned().collect();
+        let mut alive: Vec<Arc<Session>> = self
+            .lock()
+            .all
+            .iter()
+            .filter(|session| session.is_alive())
+            .cloned()
+            .collect();
         if alive.len() < self.most {
             return Ok(());
         }
         alive.sort_by_key(|session| session.last_activity());
         let names: Vec<&str> = alive.iter().map(|session| session.name()).collect();
-        Err(PythonError::TooMany { most: self.most, names: names.join(", ") })
+        Err(PythonError::TooMany {
+            most: self.most,
+            names: names.join(", "),
+        })
     }
 
     /// Makes a session; its interpreter is started when it is needed.
     pub fn create(&self, name: &str, settings: Settings) -> Result<Arc<Session>, PythonError> {
         let chars = name.chars().count();
         if !(1..=MAX_SESSION_NAME_CHARS).contains(&chars) || name.chars().any(char::is_control) {
-            return Err(PythonError::BadName { name: name.chars().take(MAX_SESSION_NAME_CHARS).collect() });
+            return Err(PythonError::BadName {
+                name: name.chars().take(MAX_SESSION_NAME_CHARS).collect(),
+            });
         }
-        let exists = || PythonError::Exists { name: name.to_owned() };
+        let exists = || PythonError::Exists {
+            name: name.to_owned(),
+        };
         if self.lock().find(name).is_some() {
             return Err(exists());
         }
@@ -126,8 +166,17 @@ impl Sessions {
         }
         // Those without an interpreter cost only their names.
         if table.all.len() >= MAX_STORED_SESSIONS {
-            let names = table.all.iter().take(self.most).map(|session| session.name()).collect::<Vec<_>>().join(", ");
-            return Err(PythonError::TooMany { most: MAX_STORED_SESSIONS, names });
+            let names = table
+                .all
+                .iter()
+                .take(self.most)
+                .map(|session| session.name())
+                .collect::<Vec<_>>()
+                .join(", ");
+            return Err(PythonError::TooMany {
+                most: MAX_STORED_SESSIONS,
+                names,
+            });
         }
         Ok(self.add(&mut table, name.to_owned(), settings))
     }
@@ -147,7 +196,8 @@ impl Sessions {
         (table.all.clone(), table.active.clone())
     }
 
-    /// Ends a session and forgets it; the default one is then there again, empty. Returns the name of the active one.
+    /// Ends a session and forgets it; the default one is then there again, empty. Returns the name
+    /// of the active one.
     pub fn delete(&self, name: &str) -> Result<String, PythonError> {
         let (session, active) = {
             let mut table = self.lock();
@@ -168,7 +218,8 @@ impl Sessions {
         Ok(active)
     }
 
-    /// Ends all of them and the interpreter that waits, and forgets them: what is there then is as it was at the start.
+    /// Ends all of them and the interpreter that waits, and forgets them: what is there then is as
+    /// it was at the start.
     pub fn clear(&self) {
         let all = {
             let mut table = self.lock();
@@ -191,15 +242,29 @@ impl Sessions {
 
 impl Table {
     fn find(&self, name: &str) -> Option<Arc<Session>> {
-        self.all.iter().find(|session| session.name() == name).cloned()
+        self.all
+            .iter()
+            .find(|session| session.name() == name)
+            .cloned()
     }
 
     fn unknown(&self, name: &str) -> PythonError {
-        let known = self.all.iter().take(MAX_SESSIONS_TOLD).map(|session| format!("`{}`", session.name()));
+        let known = self
+            .all
+            .iter()
+            .take(MAX_SESSIONS_TOLD)
+            .map(|session| format!("`{}`", session.name()));
         let known = known.collect::<Vec<_>>().join(", ");
         let more = self.all.len().saturating_sub(MAX_SESSIONS_TOLD);
-        let more = if more > 0 { format!(" and {more} more (list_sessions)") } else { String::new() };
-        PythonError::Unknown { name: name.to_owned(), known: format!("there are {known}{more}") }
+        let more = if more > 0 {
+            format!(" and {more} more (list_sessions)")
+        } else {
+            String::new()
+        };
+        PythonError::Unknown {
+            name: name.to_owned(),
+            known: format!("there are {known}{more}"),
+        }
     }
 }
 
@@ -218,7 +283,10 @@ mod tests {
         let number = sessions.find(None).unwrap().number();
         assert_eq!(sessions.delete(DEFAULT_SESSION).unwrap(), DEFAULT_SESSION);
         let again = sessions.find(None).unwrap();
-        assert_eq!((again.name(), again.settings().directory.to_str()), (DEFAULT_SESSION, Some("/w")));
+        assert_eq!(
+            (again.name(), again.settings().directory.to_str()),
+            (DEFAULT_SESSION, Some("/w"))
+        );
         assert_ne!(again.number(), number);
     }
 
@@ -227,8 +295,17 @@ mod tests {
         let sessions = sessions();
         sessions.create("a", Settings::default()).unwrap();
         assert_eq!(sessions.switch("a").unwrap(), DEFAULT_SESSION);
-        assert_eq!((sessions.find(None).unwrap().name(), sessions.list().1.as_str()), ("a", "a"));
-        assert_eq!(sessions.find(Some(DEFAULT_SESSION)).unwrap().name(), DEFAULT_SESSION);
+        assert_eq!(
+            (
+                sessions.find(None).unwrap().name(),
+                sessions.list().1.as_str()
+            ),
+            ("a", "a")
+        );
+        assert_eq!(
+            sessions.find(Some(DEFAULT_SESSION)).unwrap().name(),
+            DEFAULT_SESSION
+        );
         assert_eq!(sessions.delete("a").unwrap(), DEFAULT_SESSION);
         let unknown = sessions.switch("a").unwrap_err().to_string();
         assert_eq!(unknown, "session `a` not found: there are `default`");
@@ -238,9 +315,18 @@ mod tests {
     fn names_are_names_and_there_is_one_of_each() {
         let sessions = sessions();
         for name in ["", "a\nb", &"x".repeat(MAX_SESSION_NAME_CHARS + 1)] {
-            assert!(matches!(sessions.create(name, Settings::default()), Err(PythonError::BadName { .. })), "{name:?}");
+            assert!(
+                matches!(
+                    sessions.create(name, Settings::default()),
+                    Err(PythonError::BadName { .. })
+                ),
+                "{name:?}"
+            );
         }
         sessions.create("é 1", Settings::default()).unwrap();
-        assert!(matches!(sessions.create("é 1", Settings::default()), Err(PythonError::Exists { .. })));
+        assert!(matches!(
+            sessions.create("é 1", Settings::default()),
+            Err(PythonError::Exists { .. })
+        ));
     }
 }

@@ -1,4 +1,5 @@
-//! Which files a cell has made or changed: the files below the session's directory before it and after it.
+//! Which files a cell has made or changed: the files below the session's directory before it and
+//! after it.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -8,11 +9,20 @@ use std::time::{Duration, Instant};
 
 use crate::cancel::{Bound, CancelToken};
 use crate::fs::{Ended, FsError, Order, Visitor, WalkEntry, WalkOptions, walk};
-use crate::limits::{MAX_CHANGED_FILES, MAX_SNAPSHOT_FILES, MAX_WALK_DEPTH, SNAPSHOT_MS, SNAPSHOT_PAUSE_TIMES};
+use crate::limits::{
+    MAX_CHANGED_FILES, MAX_SNAPSHOT_FILES, MAX_WALK_DEPTH, SNAPSHOT_MS, SNAPSHOT_PAUSE_TIMES,
+};
 use crate::policy::{Checked, Kind, Read};
 
 /// Directories whose files are no business of a cell's reader, by name.
-const SKIPPED: [&[u8]; 6] = [b".git", b"node_modules", b".venv", b"venv", b"target", b"__pycache__"];
+const SKIPPED: [&[u8]; 6] = [
+    b".git",
+    b"node_modules",
+    b".venv",
+    b"venv",
+    b"target",
+    b"__pycache__",
+];
 
 /// What a file is known by: inode number, size in bytes, and when it was changed.
 type Mark = (u64, u64, (i64, u32));
@@ -39,11 +49,21 @@ impl Snapshot {
     /// Looks at the files now, for so long as may be, or until the call is cancelled.
     pub(super) fn take(dir: &Checked<Read>, cancel: &CancelToken) -> Result<Self, FsError> {
         let deadline = Instant::now().checked_add(Duration::from_millis(SNAPSHOT_MS));
-        Self::within(dir, Bound { deadline, cancel: Some(cancel) })
+        Self::within(
+            dir,
+            Bound {
+                deadline,
+                cancel: Some(cancel),
+            },
+        )
     }
 
     fn within(dir: &Checked<Read>, bound: Bound<'_>) -> Result<Self, FsError> {
-        let looker = Looker { bound, stop: CancelToken::new(), files: AtomicUsize::new(0) };
+        let looker = Looker {
+            bound,
+            stop: CancelToken::new(),
+            files: AtomicUsize::new(0),
+        };
         let options = WalkOptions {
             threads: None,
             order: Order::Names,
@@ -66,7 +86,10 @@ impl Snapshot {
 
     /// One that says nothing.
     pub(super) fn partial() -> Self {
-        Self { is_partial: true, ..Self::default() }
+        Self {
+            is_partial: true,
+            ..Self::default()
+        }
     }
 
     /// What has changed from this one to a later one.
@@ -104,9 +127,13 @@ pub(super) struct Lookout {
 }
 
 impl Lookout {
-    /// Looks at the files, unless that took too long a moment ago: cells that run one after the other shall not wait for it
-    /// each.
-    pub(super) fn look(&self, dir: &Checked<Read>, cancel: &CancelToken) -> Result<Snapshot, FsError> {
+    /// Looks at the files, unless that took too long a moment ago: cells that run one after the
+    /// other shall not wait for it each.
+    pub(super) fn look(
+        &self,
+        dir: &Checked<Read>,
+        cancel: &CancelToken,
+    ) -> Result<Snapshot, FsError> {
         let begun = Instant::now();
         if self.lock().is_some_and(|next| begun < next) {
             return Ok(Snapshot::partial());
@@ -131,7 +158,10 @@ impl Lookout {
         };
         match (before, after) {
             (Ok(before), Ok(after)) => before.until(&after),
-            _ => Changes { partial: Some("the directory could not be looked at"), ..Changes::default() },
+            _ => Changes {
+                partial: Some("the directory could not be looked at"),
+                ..Changes::default()
+            },
         }
     }
 
@@ -166,7 +196,10 @@ impl Visitor for Looker<'_> {
         if found.kind() == Kind::File
             && let Some(version) = found.version()
         {
-            out.push((found.rel().into(), (version.inode, version.size, version.modified)));
+            out.push((
+                found.rel().into(),
+                (version.inode, version.size, version.modified),
+            ));
             self.files.fetch_add(1, Ordering::Relaxed);
         }
         if self.bound.is_over() || self.files.load(Ordering::Relaxed) > MAX_SNAPSHOT_FILES {
@@ -189,8 +222,14 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn snapshot(files: &[(&str, Mark)]) -> Snapshot {
-        let files = files.iter().map(|(path, mark)| (path.as_bytes().into(), *mark)).collect();
-        Snapshot { files, is_partial: false }
+        let files = files
+            .iter()
+            .map(|(path, mark)| (path.as_bytes().into(), *mark))
+            .collect();
+        Snapshot {
+            files,
+            is_partial: false,
+        }
     }
 
     fn paths(paths: &[&str]) -> Vec<Box<[u8]>> {
@@ -199,8 +238,12 @@ mod tests {
 
     #[test]
     fn new_and_modified_files_are_told_apart() {
-        let before =
-            snapshot(&[("a", (1, 1, (0, 0))), ("b", (2, 1, (0, 0))), ("c", (3, 1, (0, 0))), ("gone", (9, 1, (0, 0)))]);
+        let before = snapshot(&[
+            ("a", (1, 1, (0, 0))),
+            ("b", (2, 1, (0, 0))),
+            ("c", (3, 1, (0, 0))),
+            ("gone", (9, 1, (0, 0))),
+        ]);
         let after = snapshot(&[
             ("a", (1, 1, (0, 0))),
             ("b", (2, 1, (0, 1))),
@@ -208,21 +251,32 @@ mod tests {
             ("e", (5, 0, (0, 0))),
             ("d", (6, 0, (0, 0))),
         ]);
-        let expected = Changes { new: paths(&["d", "e"]), modified: paths(&["b", "c"]), partial: None };
+        let expected = Changes {
+            new: paths(&["d", "e"]),
+            modified: paths(&["b", "c"]),
+            partial: None,
+        };
         assert_eq!(before.until(&after), expected);
         assert_eq!(after.until(&after), Changes::default());
     }
 
     #[test]
     fn what_is_not_known_is_not_guessed() {
-        let partial = Snapshot { is_partial: true, ..Snapshot::default() };
+        let partial = Snapshot {
+            is_partial: true,
+            ..Snapshot::default()
+        };
         let changes = partial.until(&snapshot(&[("a", (1, 1, (0, 0)))]));
         assert_eq!((changes.new, changes.partial.is_some()), (Vec::new(), true));
     }
 
     #[test]
     fn directories_of_tools_are_left_out() {
-        let looker = Looker { bound: Bound::default(), stop: CancelToken::new(), files: AtomicUsize::new(0) };
+        let looker = Looker {
+            bound: Bound::default(),
+            stop: CancelToken::new(),
+            files: AtomicUsize::new(0),
+        };
         assert!(!looker.enters(b"a/node_modules") && !looker.enters(b".git"));
         assert!(looker.enters(b"a/src") && looker.enters(b"targets"));
     }
@@ -233,15 +287,27 @@ mod tests {
         for name in ["a", "b", "c"] {
             std::fs::create_dir_all(tree.path().join(name).join("d")).unwrap();
         }
-        let grant = Grant { path: tree.path().canonicalize().unwrap(), access: Access::ReadOnly };
+        let grant = Grant {
+            path: tree.path().canonicalize().unwrap(),
+            access: Access::ReadOnly,
+        };
         let policy = Policy::open(&[grant], &[]).unwrap();
         let dir = policy.read(".").unwrap();
         let is_partial = |bound| Snapshot::within(&dir, bound).unwrap().is_partial;
         assert!(!is_partial(Bound::default()));
-        assert!(is_partial(Bound { deadline: Some(Instant::now()), cancel: None }));
+        assert!(is_partial(Bound {
+            deadline: Some(Instant::now()),
+            cancel: None
+        }));
         let cancel = CancelToken::new();
-        assert!(!is_partial(Bound { deadline: None, cancel: Some(&cancel) }));
+        assert!(!is_partial(Bound {
+            deadline: None,
+            cancel: Some(&cancel)
+        }));
         cancel.cancel();
-        assert!(is_partial(Bound { deadline: None, cancel: Some(&cancel) }));
+        assert!(is_partial(Bound {
+            deadline: None,
+            cancel: Some(&cancel)
+        }));
     }
 }

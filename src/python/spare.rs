@@ -1,8 +1,9 @@
 //! A started interpreter that belongs to nobody yet, so that a session need not wait for one.
 //!
-//! It runs in the walls that every session's interpreter runs in, with what commands have in their environment, and nothing of
-//! a session ever reaches it before it is one. Whoever takes it asks it first whether an interpreter that started now would be
-//! the same: it looks at what its own start stood on (`driver/adoption.py`), and one that is not sure is ended.
+//! It runs in the walls that every session's interpreter runs in, with what commands have in their
+//! environment, and nothing of a session ever reaches it before it is one. Whoever takes it asks it
+//! first whether an interpreter that started now would be the same: it looks at what its own start
+//! stood on (`driver/adoption.py`), and one that is not sure is ended.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +34,13 @@ impl Spare {
     /// None yet, and none as long as nobody wants one.
     pub(super) fn new(directory: PathBuf, idle: Duration) -> Self {
         let (is_forbidden, is_wanted) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { directory, idle, is_forbidden, is_wanted, kept: Mutex::default() }
+        Self {
+            directory,
+            idle,
+            is_forbidden,
+            is_wanted,
+            kept: Mutex::default(),
+        }
     }
 
     /// There is never to be one.
@@ -46,8 +53,8 @@ impl Spare {
         self.is_wanted.store(true, Ordering::Relaxed);
     }
 
-    /// Begins to start one, if one is wanted, there is none, and there is room for one more session. Does not wait for it;
-    /// one that cannot be started is one that is not there.
+    /// Begins to start one, if one is wanted, there is none, and there is room for one more
+    /// session. Does not wait for it; one that cannot be started is one that is not there.
     pub(super) fn prepare(&self, host: &Host<'_>, has_room: bool) {
         if self.is_forbidden.load(Ordering::Relaxed) || !self.is_wanted.load(Ordering::Relaxed) {
             return;
@@ -68,8 +75,13 @@ impl Spare {
 
     fn begin(&self, host: &Host<'_>) -> Option<Driver> {
         let dir = place_of(&host.policy.read(&self.directory).ok()?).ok()?;
-        let interpreter =
-            Interpreter { session: "spare", python: DEFAULT_PYTHON, dir, environment: &[], idle: self.idle };
+        let interpreter = Interpreter {
+            session: "spare",
+            python: DEFAULT_PYTHON,
+            dir,
+            environment: &[],
+            idle: self.idle,
+        };
         Driver::begin(host.launcher, &interpreter, host.residents).ok()
     }
 

@@ -26,7 +26,11 @@ pub(super) struct Held<'a>(&'a Turn);
 
 impl Turn {
     /// Waits for the turn. `None` when `until` comes before.
-    pub(super) fn enter(&self, until: Instant, cancel: &CancelToken) -> Result<Option<Held<'_>>, PythonError> {
+    pub(super) fn enter(
+        &self,
+        until: Instant,
+        cancel: &CancelToken,
+    ) -> Result<Option<Held<'_>>, PythonError> {
         let bell = {
             let mut line = self.lock();
             if !line.is_taken {
@@ -49,7 +53,9 @@ impl Turn {
 
     /// Returns when the bell was rung, or `until` has come.
     fn wait(bell: &Bell, until: Instant, cancel: &CancelToken) -> Result<(), PythonError> {
-        let wake = cancel.wake_fd().map_err(|errno| ExecError::Follow(errno.into()))?;
+        let wake = cancel
+            .wake_fd()
+            .map_err(|errno| ExecError::Follow(errno.into()))?;
         loop {
             let [rung, _] = readable([Some(bell.as_fd()), Some(wake)], Some(until))?;
             if cancel.is_cancelled() {
@@ -118,7 +124,10 @@ mod tests {
         assert!(held.is_some());
         assert!(turn.enter(Instant::now(), &cancel).unwrap().is_none());
         cancel.cancel();
-        assert!(matches!(turn.enter(soon(), &cancel), Err(PythonError::Cancelled)));
+        assert!(matches!(
+            turn.enter(soon(), &cancel),
+            Err(PythonError::Cancelled)
+        ));
         drop(held);
         let line = turn.lock();
         assert!(!line.is_taken && line.waiting.is_empty());

@@ -24,8 +24,15 @@ pub(super) fn at(second: u64) -> SystemTime {
 }
 
 pub(super) fn link() -> Link {
-    let target = Target { host: "db.test".into(), port: 7 };
-    Link { target, tls: false, connection: 3 }
+    let target = Target {
+        host: "db.test".into(),
+        port: 7,
+    };
+    Link {
+        target,
+        tls: false,
+        connection: 3,
+    }
 }
 
 /// What came of a recorded conversation.
@@ -62,17 +69,37 @@ impl Outcome {
             _ => Wire::default(),
         };
         let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
-        let said = |wire: Wire| wire.messages.iter().map(|m| (m.from, text(&m.bytes))).collect();
-        self.calls.iter().map(wire).map(|wire| (wire.session, said(wire))).collect()
+        let said = |wire: Wire| {
+            wire.messages
+                .iter()
+                .map(|m| (m.from, text(&m.bytes)))
+                .collect()
+        };
+        self.calls
+            .iter()
+            .map(wire)
+            .map(|wire| (wire.session, said(wire)))
+            .collect()
     }
 }
 
 /// Records a conversation in pieces of this many bytes, at whose end the server leaves.
-pub(super) fn record_in(protocol: Protocol, relay_tls: bool, conversation: &[Said], pieces: usize) -> Outcome {
+pub(super) fn record_in(
+    protocol: Protocol,
+    relay_tls: bool,
+    conversation: &[Said],
+    pieces: usize,
+) -> Outcome {
     ended(protocol, relay_tls, conversation, pieces, Side::Server)
 }
 
-fn ended(protocol: Protocol, relay_tls: bool, conversation: &[Said], pieces: usize, by: Side) -> Outcome {
+fn ended(
+    protocol: Protocol,
+    relay_tls: bool,
+    conversation: &[Said],
+    pieces: usize,
+    by: Side,
+) -> Outcome {
     let mut recorder = recorder(protocol, &link(), relay_tls).unwrap();
     let mut outcome = Outcome::default();
     for (second, (from, bytes)) in conversation.iter().enumerate() {
@@ -84,7 +111,8 @@ fn ended(protocol: Protocol, relay_tls: bool, conversation: &[Said], pieces: usi
     outcome
 }
 
-/// Records a conversation, in whole and cut at every byte, and checks that it makes no difference. At its end the server leaves.
+/// Records a conversation, in whole and cut at every byte, and checks that it makes no difference.
+/// At its end the server leaves.
 pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
     record_left(protocol, conversation, Side::Server)
 }
@@ -93,10 +121,18 @@ pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
 pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -> Outcome {
     let whole = ended(protocol, false, conversation, usize::MAX, by);
     for pieces in [1, 2, 3, 7] {
-        assert_eq!(ended(protocol, false, conversation, pieces, by), whole, "in pieces of {pieces}");
+        assert_eq!(
+            ended(protocol, false, conversation, pieces, by),
+            whole,
+            "in pieces of {pieces}"
+        );
     }
     // Each message cut once, at each of its bytes.
-    let longest = conversation.iter().map(|(_, bytes)| bytes.len()).max().unwrap_or(0);
+    let longest = conversation
+        .iter()
+        .map(|(_, bytes)| bytes.len())
+        .max()
+        .unwrap_or(0);
     for cut in 1..longest {
         let parts: Vec<_> = conversation
             .iter()
@@ -139,7 +175,12 @@ impl Played {
 
     pub(super) fn of(protocol: Protocol, link: &Link, book: &Arc<Book>) -> Self {
         let player = player(protocol, link, Connection::on(book)).unwrap();
-        Self { player, closed: false, held: false, encrypted: 0 }
+        Self {
+            player,
+            closed: false,
+            held: false,
+            encrypted: 0,
+        }
     }
 
     fn sent(&mut self, steps: Vec<PlayStep>) -> Vec<u8> {
@@ -178,18 +219,25 @@ pub(super) fn book(calls: &[Exchange]) -> Arc<Book> {
     Arc::new(Book::new(calls.to_vec(), Noise::default()))
 }
 
-/// Plays what the client said in a conversation, in whole and byte by byte, and checks that the server says the same.
+/// Plays what the client said in a conversation, in whole and byte by byte, and checks that the
+/// server says the same.
 pub(super) fn replays(protocol: Protocol, conversation: &[Said], outcome: &Outcome) {
     for pieces in [usize::MAX, 1, 5] {
         let book = book(&outcome.calls);
         let mut played = Played::new(protocol, &book);
         let mut answered = played.open();
-        for (_, bytes) in conversation.iter().filter(|(from, _)| *from == Side::Client) {
+        for (_, bytes) in conversation
+            .iter()
+            .filter(|(from, _)| *from == Side::Client)
+        {
             for piece in bytes.chunks(pieces) {
                 answered.extend(played.ask(piece));
             }
         }
-        assert_eq!(answered.escape_ascii().to_string(), outcome.to_client.escape_ascii().to_string());
+        assert_eq!(
+            answered.escape_ascii().to_string(),
+            outcome.to_client.escape_ascii().to_string()
+        );
         assert_eq!(book.report().missed.len(), 0);
     }
 }

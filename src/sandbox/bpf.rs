@@ -1,7 +1,7 @@
 //! Classic BPF programs for seccomp(2), put together with labels: nobody counts instructions.
 //!
-//! A conditional jump of classic BPF reaches 255 instructions. Here each one only steps over the unconditional jump
-//! behind it, which reaches everything, so there is no distance to run out of.
+//! A conditional jump of classic BPF reaches 255 instructions. Here each one only steps over the
+//! unconditional jump behind it, which reaches everything, so there is no distance to run out of.
 
 /// Load a word of `struct seccomp_data` (`BPF_LD | BPF_W | BPF_ABS`).
 const LOAD: u16 = 0x20;
@@ -34,7 +34,8 @@ impl Program {
     }
 }
 
-/// A word of `struct seccomp_data` (seccomp(2)); both architectures that are supported are little endian.
+/// A word of `struct seccomp_data` (seccomp(2)); both architectures that are supported are little
+/// endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// The number of the system call.
@@ -89,7 +90,10 @@ impl Assembler {
     }
 
     /// Says that a label lies here.
-    #[expect(clippy::needless_pass_by_value, reason = "nobody shall jump backward to it")]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "nobody shall jump backward to it"
+    )]
     pub fn place(&mut self, label: Label) {
         self.resolve(label.0);
     }
@@ -126,7 +130,8 @@ impl Assembler {
         self.plain(ANSWER, answer);
     }
 
-    /// The program, with the answer for whatever comes to its end, where the labels lie that were not placed.
+    /// The program, with the answer for whatever comes to its end, where the labels lie that were
+    /// not placed.
     pub fn finish(mut self, answer: u32) -> Program {
         for label in 0..self.waiting.len() {
             self.resolve(label);
@@ -143,7 +148,12 @@ impl Assembler {
     }
 
     fn plain(&mut self, code: u16, k: u32) {
-        self.code.push(Instruction { code, jt: 0, jf: 0, k });
+        self.code.push(Instruction {
+            code,
+            jt: 0,
+            jf: 0,
+            k,
+        });
     }
 
     fn test(&mut self, test: Test, jt: u8, jf: u8) {
@@ -162,7 +172,8 @@ pub(super) mod tests {
     use pretty_assertions::assert_eq;
     use proptest::prelude::*;
 
-    /// What the kernel would answer: classic BPF as `linux/filter.h` has it, the part that [`Assembler`] uses.
+    /// What the kernel would answer: classic BPF as `linux/filter.h` has it, the part that
+    /// [`Assembler`] uses.
     pub(crate) fn run(program: &Program, arch: u32, number: u32, args: [u64; 6]) -> u32 {
         let word = |offset: u32| match offset {
             0 => number,
@@ -201,7 +212,10 @@ pub(super) mod tests {
         code.answer(1);
         code.place(far);
         let program = code.finish(2);
-        assert_eq!([6, 7, 8].map(|number| run(&program, 0, number, [0; 6])), [1, 2, 1]);
+        assert_eq!(
+            [6, 7, 8].map(|number| run(&program, 0, number, [0; 6])),
+            [1, 2, 1]
+        );
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! The metadata broker of commands.
 //!
-//! Landlock does not mediate chmod(2), chown(2), utimensat(2), setxattr(2) and their like. Where no namespaces are around a
-//! command, the filter hands such a call to the command's supervisor, which carries it out itself or refuses it. It reads the path once, opens the
-//! object, looks where that *descriptor* is, and changes what the descriptor stands for: between the look and the change
-//! there is no name that somebody could put something else under. The kernel never goes on with the caller's own call.
-//! Extended attributes are contents, so to read them goes the same way (`xattr.rs`). In namespaces mounts do all that,
-//! and the broker is asked only where a set-group-ID file could come of a call: what a path is no filter can tell.
+//! Landlock does not mediate chmod(2), chown(2), utimensat(2), setxattr(2) and their like. Where no
+//! namespaces are around a command, the filter hands such a call to the command's supervisor, which
+//! carries it out itself or refuses it. It reads the path once, opens the object, looks where that
+//! *descriptor* is, and changes what the descriptor stands for: between the look and the change
+//! there is no name that somebody could put something else under. The kernel never goes on with the
+//! caller's own call. Extended attributes are contents, so to read them goes the same way
+//! (`xattr.rs`). In namespaces mounts do all that, and the broker is asked only where a
+//! set-group-ID file could come of a call: what a path is no filter can tell.
 //!
-//! The supervisor runs as the same user, so it can do no more than the caller could; it must hold no more capabilities
-//! either.
+//! The supervisor runs as the same user, so it can do no more than the caller could; it must hold
+//! no more capabilities either.
 
 mod call;
 mod caller;
@@ -24,8 +26,8 @@ use std::sync::Arc;
 
 use rustix::event::PollFlags;
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmodat, chownat, fstat, readlinkat,
-    removexattr, setxattr, utimensat,
+    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmodat, chownat, fstat,
+    readlinkat, removexattr, setxattr, utimensat,
 };
 use rustix::io::Errno;
 use rustix::path::DecInt;
@@ -92,11 +94,16 @@ enum Ready {
 }
 
 impl Broker {
-    /// A broker that reads the calls from `listener` (see
-    /// `sys::seccomp::install_with_listener`) and lets change what lies at or below
-    /// `writable`, but not at or below `read_only`; where both say something, the longer one counts, and of the same path
-    /// that it is read-only. Attributes can be read of what lies at or below `readable`. All of them true paths.
-    pub fn new(listener: OwnedFd, writable: Vec<PathBuf>, read_only: Vec<PathBuf>, readable: Vec<PathBuf>) -> Self {
+    /// A broker that reads the calls from `listener` (see `sys::seccomp::install_with_listener`)
+    /// and lets change what lies at or below `writable`, but not at or below `read_only`; where
+    /// both say something, the longer one counts, and of the same path that it is read-only.
+    /// Attributes can be read of what lies at or below `readable`. All of them true paths.
+    pub fn new(
+        listener: OwnedFd,
+        writable: Vec<PathBuf>,
+        read_only: Vec<PathBuf>,
+        readable: Vec<PathBuf>,
+    ) -> Self {
         Self {
             listener: Arc::new(listener),
             links: links(),
@@ -130,44 +137,72 @@ impl Broker {
     /// The same with links and renames that it makes in the command's place.
     pub fn naming(self, places: Places) -> Self {
         let opens = Opens::new(None, places.within(self.writable.clone()), None);
-        Self { opens: Some(opens), ..self }
+        Self {
+            opens: Some(opens),
+            ..self
+        }
     }
 
     /// The same with somebody who serves the calls over the network.
     pub fn with(self, interceptor: Interceptor) -> Self {
-        Self { interceptor: Some(interceptor), ..self }
+        Self {
+            interceptor: Some(interceptor),
+            ..self
+        }
     }
 
     /// The same with somebody who makes connections to unix sockets.
     pub fn with_unix_sockets(self, unix_sockets: Option<UnixSockets>) -> Self {
-        Self { unix_sockets, ..self }
+        Self {
+            unix_sockets,
+            ..self
+        }
     }
 
-    /// Whether nobody is left who could make a call, as was seen when the last one was looked for: there is nothing to wait for.
+    /// Whether nobody is left who could make a call, as was seen when the last one was looked for:
+    /// there is nothing to wait for.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// What to wait for with poll(2): calls, whose `POLLHUP` stays ([`Broker::is_over`]), and whatever else there is. Not one behind the
-    /// other: the kernel leaves who calls and who answers on one processor only where the listener itself is waited for.
+    /// What to wait for with poll(2): calls, whose `POLLHUP` stays ([`Broker::is_over`]), and
+    /// whatever else there is. Not one behind the other: the kernel leaves who calls and who
+    /// answers on one processor only where the listener itself is waited for.
     pub fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
-        [Some(self.listener.as_fd()), self.interceptor.as_ref().map(AsFd::as_fd)]
+        [
+            Some(self.listener.as_fd()),
+            self.interceptor.as_ref().map(AsFd::as_fd),
+        ]
     }
 
-    /// Answers a call that waits, by what poll(2) said of these; one that was given up meanwhile is no error. Does not block.
-    pub fn serve(&mut self, [calls, rest]: [PollFlags; 2], witness: &mut dyn Witness) -> io::Result<()> {
+    /// Answers a call that waits, by what poll(2) said of these; one that was given up meanwhile is
+    /// no error. Does not block.
+    pub fn serve(
+        &mut self,
+        [calls, rest]: [PollFlags; 2],
+        witness: &mut dyn Witness,
+    ) -> io::Result<()> {
         if let (Some(interceptor), false) = (&mut self.interceptor, rest.is_empty()) {
             interceptor.serve(&self.listener)?;
         }
         self.is_over = calls.contains(PollFlags::HUP);
-        if calls.contains(PollFlags::IN) { self.serve_one(witness) } else { Ok(()) }
+        if calls.contains(PollFlags::IN) {
+            self.serve_one(witness)
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether [`Broker::look`] has work to do now and then.
     pub fn has_to_look(&self) -> bool {
-        self.interceptor.as_ref().is_some_and(Interceptor::has_to_look)
+        self.interceptor
+            .as_ref()
+            .is_some_and(Interceptor::has_to_look)
             || self.opens.as_ref().is_some_and(Opens::has_to_look)
-            || self.unix_sockets.as_ref().is_some_and(UnixSockets::has_to_look)
+            || self
+                .unix_sockets
+                .as_ref()
+                .is_some_and(UnixSockets::has_to_look)
     }
 
     /// Looks after calls that wait.
@@ -217,14 +252,17 @@ impl Broker {
             return served.or_else(gone);
         }
         if let Some(unix_sockets) = &mut self.unix_sockets
-            && let Some(served) = unix_sockets.serve(&self.listener, &asked, self.interceptor.is_some())
+            && let Some(served) =
+                unix_sockets.serve(&self.listener, &asked, self.interceptor.is_some())
         {
             for place in unix_sockets.take_refused() {
                 self.record(Denied::Socket(shown(place)));
             }
             return served.or_else(gone);
         }
-        if let (Some(interceptor), Some(call)) = (&mut self.interceptor, network(asked.nr, &asked.args)) {
+        if let (Some(interceptor), Some(call)) =
+            (&mut self.interceptor, network(asked.nr, &asked.args))
+        {
             return interceptor.take(&self.listener, asked, call);
         }
         let call = decode(asked.nr, &asked.args);
@@ -251,19 +289,24 @@ impl Broker {
             && match call {
                 // A register, which nobody can change meanwhile.
                 Call::Change(_, Change::Mode(mode)) => mode & libc::S_ISGID == 0,
-                Call::Change(_, Change::Owner(..) | Change::Times(_) | Change::Remove { .. }) => true,
+                Call::Change(_, Change::Owner(..) | Change::Times(_) | Change::Remove { .. }) => {
+                    true
+                }
                 _ => false,
             }
     }
 
-    /// Takes what was refused because of where it lies, and whether a network was asked for: each thing once, the first ones.
+    /// Takes what was refused because of where it lies, and whether a network was asked for: each
+    /// thing once, the first ones.
     pub fn take_denied(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.denied)
     }
 
     /// Returns true if the removal of a protected path was not left to the kernel.
     pub fn has_answered(&self, place: &Path) -> bool {
-        self.opens.as_ref().is_some_and(|opens| opens.has_answered(place))
+        self.opens
+            .as_ref()
+            .is_some_and(|opens| opens.has_answered(place))
     }
 
     /// Whether a call waits, by the state of the listener.
@@ -274,18 +317,30 @@ impl Broker {
     }
 
     /// Does the kernel's work, in the kernel's order, so that errors are the kernel's too.
-    fn change(&mut self, asked: &Notification, object: Object, change: Change) -> Result<(), Errno> {
+    fn change(
+        &mut self,
+        asked: &Notification,
+        object: Object,
+        change: Change,
+    ) -> Result<(), Errno> {
         let caller = Caller::new(asked.pid);
-        let Some(ready) = prepare(&caller, change)? else { return Ok(()) };
+        let Some(ready) = prepare(&caller, change)? else {
+            return Ok(());
+        };
         let (opened, path) = caller.open(object)?;
-        // Everything above was read by the number of a thread. Only if the caller still waits, it was the caller's.
+        // Everything above was read by the number of a thread. Only if the caller still waits, it
+        // was the caller's.
         if !still_valid(&self.listener, asked.id) {
             return Err(Errno::SRCH);
         }
         let links = self.links.as_ref().map_err(|errno| *errno)?;
         let place = readlinkat(links, DecInt::from_fd(&opened), Vec::new())?;
         let status = fstat(&opened)?;
-        if !self.may_change(place.to_bytes(), status.st_nlink == 0, FileType::from_raw_mode(status.st_mode)) {
+        if !self.may_change(
+            place.to_bytes(),
+            status.st_nlink == 0,
+            FileType::from_raw_mode(status.st_mode),
+        ) {
             let path = path.unwrap_or_else(|| place.into_bytes());
             self.record(Denied::Metadata(shown(OsString::from_vec(path).into())));
             return Err(Errno::ACCESS);
@@ -299,15 +354,23 @@ impl Broker {
             let found = roots.iter().filter(|root| place.starts_with(root));
             found.map(|root| root.as_os_str().len()).max()
         };
-        holds(place, without_names, kind, |place| below(&self.writable, place) > below(&self.read_only, place))
+        holds(place, without_names, kind, |place| {
+            below(&self.writable, place) > below(&self.read_only, place)
+        })
     }
 }
 
-/// Whether what the kernel calls `place` (proc(5), `/proc/PID/fd`) is a path that is `allowed`, or nothing with a path. A
-/// deleted file is where it was.
-fn holds(place: &[u8], without_names: bool, kind: FileType, allowed: impl Fn(&Path) -> bool) -> bool {
+/// Whether what the kernel calls `place` (proc(5), `/proc/PID/fd`) is a path that is `allowed`, or
+/// nothing with a path. A deleted file is where it was.
+fn holds(
+    place: &[u8],
+    without_names: bool,
+    kind: FileType,
+    allowed: impl Fn(&Path) -> bool,
+) -> bool {
     if !place.starts_with(b"/") {
-        // Something like `(unreachable)/etc` is a path as well, so what is none has to be recognised.
+        // Something like `(unreachable)/etc` is a path as well, so what is none has to be
+        // recognised.
         return match kind {
             FileType::Fifo => place.starts_with(b"pipe:["),
             FileType::Socket => place.starts_with(b"socket:["),
@@ -335,8 +398,17 @@ fn prepare(caller: &Caller, change: Change) -> Result<Option<Ready>, Errno> {
             Some(times) => Ready::Times(times),
             None => return Ok(None),
         },
-        Change::Set { name, value, size, flags } => read_attribute(caller, name, value, size, flags)?,
-        Change::SetAt { name, structure, size } => {
+        Change::Set {
+            name,
+            value,
+            size,
+            flags,
+        } => read_attribute(caller, name, value, size, flags)?,
+        Change::SetAt {
+            name,
+            structure,
+            size,
+        } => {
             let (value, size, flags) = read_structure(caller, structure, size)?;
             read_attribute(caller, name, value, size, flags)?
         }
@@ -353,7 +425,10 @@ fn read_times(caller: &Caller, times: Times) -> Result<Option<Timestamps>, Errno
     };
     let both = |tv_nsec| {
         let time = Timespec { tv_sec: 0, tv_nsec };
-        Timestamps { last_access: time, last_modification: time }
+        Timestamps {
+            last_access: time,
+            last_modification: time,
+        }
     };
     if address == 0 {
         return Ok(Some(both(libc::UTIME_NOW)));
@@ -376,11 +451,21 @@ fn read_times(caller: &Caller, times: Times) -> Result<Option<Timestamps>, Errno
     if pairs.iter().all(|(_, nanos)| *nanos == libc::UTIME_OMIT) {
         return Ok(None);
     }
-    let [last_access, last_modification] = pairs.map(|(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
-    Ok(Some(Timestamps { last_access, last_modification }))
+    let [last_access, last_modification] =
+        pairs.map(|(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
+    Ok(Some(Timestamps {
+        last_access,
+        last_modification,
+    }))
 }
 
-fn read_attribute(caller: &Caller, name: u64, value: u64, size: u64, flags: u64) -> Result<Ready, Errno> {
+fn read_attribute(
+    caller: &Caller,
+    name: u64,
+    value: u64,
+    size: u64,
+    flags: u64,
+) -> Result<Ready, Errno> {
     let flags = XattrFlags::from_bits(flags as u32).ok_or(Errno::INVAL)?;
     if flags.bits() & !(XattrFlags::CREATE | XattrFlags::REPLACE).bits() != 0 {
         return Err(Errno::INVAL);
@@ -389,7 +474,11 @@ fn read_attribute(caller: &Caller, name: u64, value: u64, size: u64, flags: u64)
     if size > MAX_XATTR_VALUE_BYTES as u64 {
         return Err(Errno::TOOBIG);
     }
-    Ok(Ready::Set(name, caller.memory().bytes(value, size as usize)?, flags))
+    Ok(Ready::Set(
+        name,
+        caller.memory().bytes(value, size as usize)?,
+        flags,
+    ))
 }
 
 /// `struct xattr_args`: where the value stands, its bytes, and flags.
@@ -410,24 +499,35 @@ fn read_structure(caller: &Caller, address: u64, size: u64) -> Result<(u64, u64,
 }
 
 fn read_name(caller: &Caller, address: u64) -> Result<CString, Errno> {
-    let name =
-        caller.memory().text(address, MAX_XATTR_NAME_BYTES)?.filter(|name| !name.is_empty()).ok_or(Errno::RANGE)?;
+    let name = caller
+        .memory()
+        .text(address, MAX_XATTR_NAME_BYTES)?
+        .filter(|name| !name.is_empty())
+        .ok_or(Errno::RANGE)?;
     CString::new(name).map_err(|_| Errno::RANGE)
 }
 
 /// The number at this place of a row of eight-byte numbers; 0 behind its end.
 fn word(bytes: &[u8], index: usize) -> u64 {
-    bytes.as_chunks().0.get(index).map_or(0, |word| u64::from_ne_bytes(*word))
+    bytes
+        .as_chunks()
+        .0
+        .get(index)
+        .map_or(0, |word| u64::from_ne_bytes(*word))
 }
 
-/// Changes what a descriptor stands for. Its link in `/proc` leads to the object itself, even if that is a link.
+/// Changes what a descriptor stands for. Its link in `/proc` leads to the object itself, even if
+/// that is a link.
 fn apply(ready: &Ready, links: &OwnedFd, opened: &OwnedFd, current: u32) -> Result<(), Errno> {
     let kind = FileType::from_raw_mode(current);
     match ready {
-        // On a directory the second bit hands down the group. On a file it is a way out through whoever runs it, as the
-        // first is everywhere; also before the group may execute it, which an access control list can change.
+        // On a directory the second bit hands down the group. On a file it is a way out through
+        // whoever runs it, as the first is everywhere; also before the group may execute it, which
+        // an access control list can change.
         Ready::Mode(mode) if mode & libc::S_ISUID != 0 => Err(Errno::PERM),
-        Ready::Mode(mode) if kind != FileType::Directory && mode & libc::S_ISGID != 0 => Err(Errno::PERM),
+        Ready::Mode(mode) if kind != FileType::Directory && mode & libc::S_ISGID != 0 => {
+            Err(Errno::PERM)
+        }
         Ready::Set(name, ..)
             if kind != FileType::Directory
                 && current & libc::S_ISGID != 0
@@ -435,8 +535,15 @@ fn apply(ready: &Ready, links: &OwnedFd, opened: &OwnedFd, current: u32) -> Resu
         {
             Err(Errno::PERM)
         }
-        Ready::Mode(mode) => chmodat(links, DecInt::from_fd(opened), Mode::from_raw_mode(*mode), AtFlags::empty()),
-        Ready::Owner(uid, gid) => chownat(links, DecInt::from_fd(opened), *uid, *gid, AtFlags::empty()),
+        Ready::Mode(mode) => chmodat(
+            links,
+            DecInt::from_fd(opened),
+            Mode::from_raw_mode(*mode),
+            AtFlags::empty(),
+        ),
+        Ready::Owner(uid, gid) => {
+            chownat(links, DecInt::from_fd(opened), *uid, *gid, AtFlags::empty())
+        }
         Ready::Times(times) => utimensat(links, DecInt::from_fd(opened), times, AtFlags::empty()),
         // Capabilities of programs, labels, and what only the system may know.
         Ready::Set(name, ..) | Ready::Remove(name) if is_of_the_system(name) => Err(Errno::PERM),
@@ -447,7 +554,9 @@ fn apply(ready: &Ready, links: &OwnedFd, opened: &OwnedFd, current: u32) -> Resu
 }
 
 fn is_of_the_system(name: &CString) -> bool {
-    [b"security.".as_slice(), b"trusted."].iter().any(|prefix| name.as_bytes().starts_with(prefix))
+    [b"security.".as_slice(), b"trusted."]
+        .iter()
+        .any(|prefix| name.as_bytes().starts_with(prefix))
 }
 
 #[cfg(test)]

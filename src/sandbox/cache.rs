@@ -1,13 +1,19 @@
 //! The directory in which caches of package managers outlive a server (`--cache`).
 //!
-//! Commands see `caches` in it and nothing else, so none of them can take the lock, or forge what says whose it is:
+//! Commands see `caches` in it and nothing else, so none of them can take the lock, or forge what
+//! says whose it is:
 //!
-//! - `CACHEDIR.TAG` (<https://bford.info/cachedir/>) says that all of it may be deleted, and of which token it is;
+//! - `CACHEDIR.TAG` (<https://bford.info/cachedir/>) says that all of it may be deleted, and of
+//!   which token it is;
 //! - `caches` holds one directory for each tool, as the directory of `XDG_CACHE_HOME` does;
 //! - `gone` holds what is being deleted.
 //!
-//! Every launcher holds a shared lock on the directory (flock(2)). What is too much is deleted only while nobody does.
-#![expect(clippy::disallowed_methods, reason = "a directory of the operator's, opened before any agent speaks")]
+//! Every launcher holds a shared lock on the directory (flock(2)). What is too much is deleted only
+//! while nobody does.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a directory of the operator's, opened before any agent speaks"
+)]
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -18,8 +24,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat, chmodat, flock, fstat, mkdirat,
-    openat, openat2, renameat, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat, chmodat, flock,
+    fstat, mkdirat, openat, openat2, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -48,24 +54,30 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the directory of this owner, the name of a token, without following any link, and makes it if there is none. Deletes what
-    /// is too much, as far as that takes little time.
+    /// Opens the directory of this owner, the name of a token, without following any link, and
+    /// makes it if there is none. Deletes what is too much, as far as that takes little time.
     pub fn open(path: &Path, owner: &str, bytes: u64) -> Result<Self, Fault> {
         let step = || format!("--cache `{}`", path.display());
         let refused = |reason: &str| Fault::because(step(), reason);
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(refused("it names no directory; give one such as ~/.cache/replay"));
+            return Err(refused(
+                "it names no directory; give one such as ~/.cache/replay",
+            ));
         };
         let parent = match opened_or_made(above) {
             Err(Errno::LOOP | Errno::NOTDIR) => {
-                return Err(refused("it is reached through a link or a file; give its true path"));
+                return Err(refused(
+                    "it is reached through a link or a file; give its true path",
+                ));
             }
             opened => opened.step_with(step)?,
         };
         make(&parent, name.as_bytes()).step_with(step)?;
         let dir = match openat(&parent, name, DIRECTORY, Mode::empty()) {
             Err(Errno::LOOP | Errno::NOTDIR) => {
-                return Err(refused("it is a link or a file; give a directory by its true path"));
+                return Err(refused(
+                    "it is a link or a file; give a directory by its true path",
+                ));
             }
             opened => opened.step_with(step)?,
         };
@@ -77,14 +89,23 @@ impl Cache {
         }
         claim(&dir, owner).map_err(|reason| refused(&reason))?;
         make(&dir, SHOWN.as_bytes()).step_with(step)?;
-        // A command may have taken the rights away; to put something else there it would need some on what is above.
+        // A command may have taken the rights away; to put something else there it would need some
+        // on what is above.
         chmodat(&dir, SHOWN, PRIVATE, AtFlags::empty()).step_with(step)?;
-        let cache = Self { path: std::fs::canonicalize(path).step_with(step)?, dir, bytes };
+        let cache = Self {
+            path: std::fs::canonicalize(path).step_with(step)?,
+            dir,
+            bytes,
+        };
         cache.trim(Instant::now() + Duration::from_millis(SWEEP_MS), false);
         // Until the launcher has a lock of its own, nobody deletes what is made here.
         flock(&cache.dir, FlockOperation::LockShared).step_with(step)?;
         let shown = cache.shown().step_with(step)?;
-        for name in CACHES.iter().filter(|(_, is_directory)| *is_directory).map(|(below, _)| in_cache(below)) {
+        for name in CACHES
+            .iter()
+            .filter(|(_, is_directory)| *is_directory)
+            .map(|(below, _)| in_cache(below))
+        {
             match statat(&shown, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if is_directory(&stat) => continue,
                 // What a command has put there is followed by nobody.
@@ -115,17 +136,28 @@ impl Cache {
             return Err(Fault::because(step(), "it was replaced meanwhile"));
         }
         flock(&dir, FlockOperation::LockShared).step_with(step)?;
-        Ok(Self { dir, path: path.to_owned(), bytes: planned.bytes })
+        Ok(Self {
+            dir,
+            path: path.to_owned(),
+            bytes: planned.bytes,
+        })
     }
 
     pub fn planned(&self) -> Result<PlannedCache, Fault> {
-        Ok(PlannedCache { place: place(&self.dir, &self.path)?, bytes: self.bytes })
+        Ok(PlannedCache {
+            place: place(&self.dir, &self.path)?,
+            bytes: self.bytes,
+        })
     }
 
     /// What commands see of it.
     pub fn root(&self) -> Result<PlannedRoot, Fault> {
         let shown = self.shown().step("what commands see of --cache")?;
-        Ok(PlannedRoot { place: place(&shown, &self.shown_path())?, writable: true, extent: Extent::Cache })
+        Ok(PlannedRoot {
+            place: place(&shown, &self.shown_path())?,
+            writable: true,
+            extent: Extent::Cache,
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -140,8 +172,12 @@ impl Cache {
     /// Links to make in the private home: where (below it), and what they lead to.
     pub fn links(&self) -> Vec<(PathBuf, PathBuf)> {
         let shown = self.shown_path();
-        let of_tools = CACHES.iter().map(|(below, _)| (PathBuf::from(below), shown.join(in_cache(below))));
-        std::iter::once((".cache".into(), shown.clone())).chain(of_tools).collect()
+        let of_tools = CACHES
+            .iter()
+            .map(|(below, _)| (PathBuf::from(below), shown.join(in_cache(below))));
+        std::iter::once((".cache".into(), shown.clone()))
+            .chain(of_tools)
+            .collect()
     }
 
     /// Deletes what is too much, once nobody uses it: to be called when all commands have ended.
@@ -153,14 +189,18 @@ impl Cache {
         openat(&self.dir, SHOWN, DIRECTORY, Mode::empty())
     }
 
-    /// Deletes whole caches, the one that was not used for longest first, until no more is left than may stay: no tool copes with half
-    /// of its cache, and every one copes with none. Where not all was counted in time, what was counted has to do at the
-    /// last chance.
+    /// Deletes whole caches, the one that was not used for longest first, until no more is left
+    /// than may stay: no tool copes with half of its cache, and every one copes with none. Where
+    /// not all was counted in time, what was counted has to do at the last chance.
     fn trim(&self, until: Instant, is_last_chance: bool) {
         remove(&self.dir, GONE, Some(until));
         let Ok(shown) = self.shown() else { return };
-        let Ok((mut tools, is_counted)) = count(&shown, until) else { return };
-        let mut left = tools.iter().fold(0_u64, |sum, tool| sum.saturating_add(tool.bytes));
+        let Ok((mut tools, is_counted)) = count(&shown, until) else {
+            return;
+        };
+        let mut left = tools
+            .iter()
+            .fold(0_u64, |sum, tool| sum.saturating_add(tool.bytes));
         if left <= self.bytes || !is_counted && !is_last_chance {
             return;
         }
@@ -168,7 +208,9 @@ impl Cache {
             return;
         }
         let _ = mkdirat(&self.dir, GONE, PRIVATE);
-        let Ok(gone) = openat(&self.dir, GONE, DIRECTORY, Mode::empty()) else { return };
+        let Ok(gone) = openat(&self.dir, GONE, DIRECTORY, Mode::empty()) else {
+            return;
+        };
         tools.sort_by_key(|tool| tool.used_secs);
         for tool in tools {
             if left <= self.bytes {
@@ -186,10 +228,15 @@ impl Cache {
     }
 }
 
-/// A directory that is reached without a link. It is made if there is none, and so are those above it.
+/// A directory that is reached without a link. It is made if there is none, and so are those above
+/// it.
 fn opened_or_made(path: &Path) -> rustix::io::Result<OwnedFd> {
     let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match (openat2(CWD, path, DIRECTORY, Mode::empty(), no_links), path.parent(), path.file_name()) {
+    match (
+        openat2(CWD, path, DIRECTORY, Mode::empty(), no_links),
+        path.parent(),
+        path.file_name(),
+    ) {
         (Err(Errno::NOENT), Some(above), Some(name)) => {
             let above = opened_or_made(above)?;
             make(&above, name.as_bytes())?;
@@ -199,27 +246,42 @@ fn opened_or_made(path: &Path) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// Says in the directory whose cache it is. Fails with the reason where it is somebody else's, or something else.
+/// Says in the directory whose cache it is. Fails with the reason where it is somebody else's, or
+/// something else.
 fn claim(dir: &OwnedFd, owner: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("its {TAG}: {error}");
-    let of = if owner.is_empty() { String::new() } else { format!(" for the token {owner}") };
+    let of = if owner.is_empty() {
+        String::new()
+    } else {
+        format!(" for the token {owner}")
+    };
     let text = format!("{SIGNATURE}# Caches of package managers, kept by replay --cache{of}.\n");
     let is_empty = || {
-        let mut names = Dir::read_from(dir)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
-        names.try_fold(true, |all, name: rustix::io::Result<Vec<u8>>| Ok(all && matches!(&*name?, b"." | b"..")))
+        let mut names =
+            Dir::read_from(dir)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
+        names.try_fold(true, |all, name: rustix::io::Result<Vec<u8>>| {
+            Ok(all && matches!(&*name?, b"." | b".."))
+        })
     };
     if statat(dir, TAG, AtFlags::SYMLINK_NOFOLLOW).is_err()
         && !is_empty().map_err(|errno: Errno| failed(errno.into()))?
     {
-        return Err("it holds something else; give a directory that is empty or does not exist".to_owned());
+        return Err(
+            "it holds something else; give a directory that is empty or does not exist".to_owned(),
+        );
     }
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = openat(dir, TAG, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| failed(errno.into()))?;
+    let flags =
+        OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file =
+        openat(dir, TAG, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| failed(errno.into()))?;
     // Of two that find none, one writes it.
     flock(&file, FlockOperation::LockExclusive).map_err(|errno| failed(errno.into()))?;
     let mut file = File::from(file);
     let mut found = Vec::new();
-    (&mut file).take(MAX_TAG_BYTES).read_to_end(&mut found).map_err(failed)?;
+    (&mut file)
+        .take(MAX_TAG_BYTES)
+        .read_to_end(&mut found)
+        .map_err(failed)?;
     if found.is_empty() {
         return file.write_all(text.as_bytes()).map_err(failed);
     }
@@ -227,7 +289,11 @@ fn claim(dir: &OwnedFd, owner: &str) -> Result<(), String> {
         return Err(format!(
             "its {TAG} says that it is not the cache of {}; give each token a directory of its own (`cache` in its line), or delete this \
              one",
-            if owner.is_empty() { "a server without tokens".to_owned() } else { format!("the token `{owner}`") }
+            if owner.is_empty() {
+                "a server without tokens".to_owned()
+            } else {
+                format!("the token `{owner}`")
+            }
         ));
     }
     Ok(())
@@ -242,7 +308,11 @@ fn make(dir: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
 
 fn place(dir: &OwnedFd, path: &Path) -> Result<Place, Fault> {
     let found = fstat(dir).step_with(|| format!("look at `{}`", path.display()))?;
-    Ok(Place { path: path.into(), dev: found.st_dev, ino: found.st_ino })
+    Ok(Place {
+        path: path.into(),
+        dev: found.st_dev,
+        ino: found.st_ino,
+    })
 }
 
 /// The name in the cache for a place below HOME.
@@ -266,9 +336,14 @@ fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<Tool>, bool
         if !is_entry(&entry) {
             continue;
         }
-        let mut tool = Tool { name: entry.file_name().to_owned(), bytes: 0, used_secs: 0 };
+        let mut tool = Tool {
+            name: entry.file_name().to_owned(),
+            bytes: 0,
+            used_secs: 0,
+        };
         is_all &= tool.count(shown.as_fd(), until).unwrap_or_else(|errno| {
-            // What nobody can look through is no cache. What is gone was somebody's who uses it now.
+            // What nobody can look through is no cache. What is gone was somebody's who uses it
+            // now.
             if errno != Errno::NOENT {
                 (tool.bytes, tool.used_secs) = (u64::MAX, 0);
             }
@@ -283,8 +358,8 @@ fn count(shown: &OwnedFd, until: Instant) -> rustix::io::Result<(Vec<Tool>, bool
 }
 
 impl Tool {
-    /// Adds up blocks; whether that was done in time. Without recursion, and with few directories open. Fails where it is too deep, or
-    /// where a command took its own rights away.
+    /// Adds up blocks; whether that was done in time. Without recursion, and with few directories
+    /// open. Fails where it is too deep, or where a command took its own rights away.
     fn count(&mut self, shown: BorrowedFd<'_>, until: Instant) -> rustix::io::Result<bool> {
         let top = statat(shown, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
         self.add(&top);

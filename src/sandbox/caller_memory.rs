@@ -13,7 +13,8 @@ const PAGE_BYTES: u64 = 4096;
 /// What most paths are shorter than.
 const MOSTLY_BYTES: u64 = 256;
 
-/// The memory of what has this number now. It is the caller's only if the caller still waits after it was read.
+/// The memory of what has this number now. It is the caller's only if the caller still waits after
+/// it was read.
 #[derive(Clone, Copy, Debug)]
 pub struct CallerMemory(u32);
 
@@ -32,7 +33,8 @@ impl CallerMemory {
         Ok(bytes)
     }
 
-    /// The text from an address on, up to its NUL, which stands behind at most `limit` bytes; `None` if it does not.
+    /// The text from an address on, up to its NUL, which stands behind at most `limit` bytes;
+    /// `None` if it does not.
     pub fn text(self, address: u64, limit: usize) -> Result<Option<Vec<u8>>, Errno> {
         let mut text = vec![0; limit + 1];
         let mut got = 0;
@@ -40,7 +42,9 @@ impl CallerMemory {
             let from = address.wrapping_add(got as u64);
             // Not past a page: the next one need not be there. Most are short.
             let most = if got == 0 { MOSTLY_BYTES } else { PAGE_BYTES };
-            let until = text.len().min(got + most.min(PAGE_BYTES - from % PAGE_BYTES) as usize);
+            let until = text
+                .len()
+                .min(got + most.min(PAGE_BYTES - from % PAGE_BYTES) as usize);
             let more = self.read(from, &mut text[got..until])?;
             if let Some(end) = memchr::memchr(0, &text[got..got + more]) {
                 text.truncate(got + end);
@@ -54,7 +58,10 @@ impl CallerMemory {
     /// At least one byte.
     fn read(self, address: u64, into: &mut [u8]) -> Result<usize, Errno> {
         let pid = Pid::from_raw(self.0.cast_signed());
-        let remote = [RemoteIoVec { base: address as usize, len: into.len() }];
+        let remote = [RemoteIoVec {
+            base: address as usize,
+            len: into.len(),
+        }];
         let mut read = || match process_vm_readv(pid, &mut [IoSliceMut::new(into)], &remote) {
             Ok(0) => Err(Errno::FAULT),
             Ok(got) => Ok(got),
@@ -63,13 +70,16 @@ impl CallerMemory {
         look_at(&mut read)
     }
 
-    /// Puts bytes to where the caller wants them: all, or the error after which some may be there, as with the kernel's own
-    /// copies. For a caller that is known to wait still.
+    /// Puts bytes to where the caller wants them: all, or the error after which some may be there,
+    /// as with the kernel's own copies. For a caller that is known to wait still.
     pub fn put(self, address: u64, mut bytes: &[u8]) -> Result<(), Errno> {
         let pid = Pid::from_raw(self.0.cast_signed());
         let mut address = address as usize;
         while !bytes.is_empty() {
-            let remote = [RemoteIoVec { base: address, len: bytes.len() }];
+            let remote = [RemoteIoVec {
+                base: address,
+                len: bytes.len(),
+            }];
             let write = || match process_vm_writev(pid, &[IoSlice::new(bytes)], &remote) {
                 Ok(0) => Err(Errno::FAULT),
                 Ok(done) => Ok(done),

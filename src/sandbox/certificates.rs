@@ -1,5 +1,8 @@
 //! Certificates that one command trusts in the place of the system's.
-#![expect(clippy::disallowed_methods, reason = "looks for the system's own files, in the view")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks for the system's own files, in the view"
+)]
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -25,21 +28,39 @@ const BUNDLES: [&str; 7] = [
 const MEANWHILE: &str = "/mnt";
 const NAME: &str = "certificates";
 
-/// Puts a read-only copy of this file over every bundle of the system, for this mount namespace, which is the command's.
+/// Puts a read-only copy of this file over every bundle of the system, for this mount namespace,
+/// which is the command's.
 pub fn put(bundle: &OwnedFd) -> Result<(), Fault> {
     let step = "put certificates into the view";
-    let fault = |cause| Fault { step: step.to_owned(), cause };
+    let fault = |cause| Fault {
+        step: step.to_owned(),
+        cause,
+    };
     // What a server hands over lies on no mount that could be copied, so it gets one.
     let memory = mount::file_system_in_memory()?;
-    let copy = openat(&memory, NAME, OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(0o444))
-        .step(step)?;
+    let copy = openat(
+        &memory,
+        NAME,
+        OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC,
+        Mode::from_raw_mode(0o444),
+    )
+    .step(step)?;
     let mut from = File::from(bundle.try_clone().map_err(fault)?);
     std::io::copy(&mut from, &mut File::from(copy)).map_err(fault)?;
     // A mount that is nowhere cannot be copied before Linux 6.15.
-    move_mount(&memory, "", CWD, MEANWHILE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)?;
+    move_mount(
+        &memory,
+        "",
+        CWD,
+        MEANWHILE,
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .step(step)?;
     let from = Path::new(MEANWHILE).join(NAME);
     for place in BUNDLES {
-        if !lstat(place).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile) {
+        if !lstat(place)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
+        {
             continue;
         }
         mount::cover(&mount::open_path(Path::new(place))?, &from).step(step)?;

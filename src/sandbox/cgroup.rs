@@ -1,9 +1,11 @@
-//! A control group for each command (cgroups(7), version 2), where the server's own is delegated to it: the kernel then
-//! counts whatever memory the command causes, shared memory and files in memory too, and ends it when there is too much.
+//! A control group for each command (cgroups(7), version 2), where the server's own is delegated to
+//! it: the kernel then counts whatever memory the command causes, shared memory and files in memory
+//! too, and ends it when there is too much.
 //!
-//! A group with processes of its own cannot hand controllers down (the kernel's cgroup-v2.rst, "No Internal Process
-//! Constraint"), so the server and its launcher move to a group beside those of the commands. If anybody else lives in
-//! the server's group, it is not the server's to arrange, and memory is watched instead.
+//! A group with processes of its own cannot hand controllers down (the kernel's cgroup-v2.rst, "No
+//! Internal Process Constraint"), so the server and its launcher move to a group beside those of
+//! the commands. If anybody else lives in the server's group, it is not the server's to arrange,
+//! and memory is watched instead.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -63,8 +65,8 @@ pub struct Group {
 }
 
 impl Groups {
-    /// Makes room below the server's own group, and tries it. Why memory has to be watched instead, if that fails; then
-    /// everything is as before.
+    /// Makes room below the server's own group, and tries it. Why memory has to be watched instead,
+    /// if that fails; then everything is as before.
     pub fn prepare(bounds: Bounds, alone: &SingleThread) -> Result<Self, String> {
         let read = |path: &str| {
             #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
@@ -72,7 +74,8 @@ impl Groups {
         };
         let place = directory(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"))
             .ok_or("there is no cgroup of version 2 in sight")?;
-        let own = open_dir(CWD, &place).map_err(|errno| format!("the server's cgroup cannot be opened: {errno}"))?;
+        let own = open_dir(CWD, &place)
+            .map_err(|errno| format!("the server's cgroup cannot be opened: {errno}"))?;
         let mut groups = Self::below(own, bounds, getppid(), getpid())?;
         match groups.attempt(alone) {
             Ok(()) => Ok(groups),
@@ -86,18 +89,22 @@ impl Groups {
     /// As [`Groups::prepare`], below this group and without a trial.
     fn below(own: OwnedFd, bounds: Bounds, server: Pid, launcher: Pid) -> Result<Self, String> {
         let has = |file: &str, controller: &str| {
-            read_file(&own, file).is_ok_and(|text| text.split_ascii_whitespace().any(|word| word == controller))
+            read_file(&own, file)
+                .is_ok_and(|text| text.split_ascii_whitespace().any(|word| word == controller))
         };
         if !has("cgroup.controllers", "memory") {
             return Err("the server's cgroup has no memory controller".into());
         }
         let hands_down = has("cgroup.subtree_control", "memory");
         let family = [server, launcher];
-        if !hands_down && processes(&own).is_none_or(|found| found.iter().any(|pid| !family.contains(pid))) {
+        if !hands_down
+            && processes(&own).is_none_or(|found| found.iter().any(|pid| !family.contains(pid)))
+        {
             return Err("other processes live in the server's cgroup".into());
         }
         sweep(&own);
-        let not_ours = |errno: Errno| format!("the server's cgroup is not delegated to it: {errno}");
+        let not_ours =
+            |errno: Errno| format!("the server's cgroup is not delegated to it: {errno}");
         let name = format!("{PREFIX}{launcher}");
         let base = make(&own, &name).map_err(not_ours)?;
         let mut groups = Self {
@@ -110,7 +117,12 @@ impl Groups {
             used: HashMap::new(),
             own,
         };
-        let done = if hands_down { Ok(()) } else { groups.move_out(family) }.and_then(|()| groups.hand_down());
+        let done = if hands_down {
+            Ok(())
+        } else {
+            groups.move_out(family)
+        }
+        .and_then(|()| groups.hand_down());
         match done {
             Ok(()) => Ok(groups),
             Err(errno) => {
@@ -144,13 +156,17 @@ impl Groups {
     /// Starts a process in a group: what cannot do that is of no use.
     fn attempt(&mut self, alone: &SingleThread) -> Result<(), Fault> {
         let group = self.make()?;
-        let copy = sys::fork_into_group(alone, group.as_fd()).step("start a process in a cgroup")?;
+        let copy =
+            sys::fork_into_group(alone, group.as_fd()).step("start a process in a cgroup")?;
         let Some(copy) = copy else { sys::exit_now(0) };
         let status = waitpid(copy, None);
         self.give_up(&group);
         match status {
             Ok(WaitStatus::Exited(_, 0)) => Ok(()),
-            _ => Err(Fault::because("start a process in a cgroup", "it did not come to its end")),
+            _ => Err(Fault::because(
+                "start a process in a cgroup",
+                "it did not come to its end",
+            )),
         }
     }
 
@@ -165,8 +181,11 @@ impl Groups {
         let name = self.next.to_string();
         self.next += 1;
         let dir = make(&self.base, &name).step(step)?;
-        let group =
-            Group { events: File::from(open_file(&dir, "memory.events", OFlags::RDONLY).step(step)?), dir, name };
+        let group = Group {
+            events: File::from(open_file(&dir, "memory.events", OFlags::RDONLY).step(step)?),
+            dir,
+            name,
+        };
         for (file, value, is_everywhere) in settings(self.bounds) {
             match write_file(&group.dir, file, value) {
                 // Not without swap, or not in this kernel.
@@ -196,7 +215,8 @@ impl Groups {
         let base = &self.base;
         // A group whose last process the kernel is still taking apart stays for the next time.
         self.used.retain(|supervisor, name| {
-            is_there(*supervisor) || unlinkat(base, name.as_str(), AtFlags::REMOVEDIR) == Err(Errno::BUSY)
+            is_there(*supervisor)
+                || unlinkat(base, name.as_str(), AtFlags::REMOVEDIR) == Err(Errno::BUSY)
         });
     }
 
@@ -220,8 +240,8 @@ impl Groups {
 }
 
 impl Group {
-    /// Whether a process of this group was ended because the group held too much. It was not if only the whole system was
-    /// out of memory.
+    /// Whether a process of this group was ended because the group held too much. It was not if
+    /// only the whole system was out of memory.
     pub fn was_ended(&self) -> bool {
         let mut buffer = [0; MOST_BYTES];
         let read = self.events.read_at(&mut buffer, 0).unwrap_or(0);
@@ -236,48 +256,80 @@ impl AsFd for Group {
     }
 }
 
-/// What is written for each command: the file, the value, and whether every kernel and system has it.
+/// What is written for each command: the file, the value, and whether every kernel and system has
+/// it.
 fn settings(bounds: Bounds) -> [(&'static str, u64, bool); 3] {
-    [("memory.max", bounds.memory_bytes, true), ("memory.swap.max", 0, false), ("memory.oom.group", 1, false)]
+    [
+        ("memory.max", bounds.memory_bytes, true),
+        ("memory.swap.max", 0, false),
+        ("memory.oom.group", 1, false),
+    ]
 }
 
-/// `memory.events`: a name and a number in each line. `oom` counts how often this group's own limit could not be kept.
+/// `memory.events`: a name and a number in each line. `oom` counts how often this group's own limit
+/// could not be kept.
 fn was_ended(events: &str) -> bool {
     let number = |name: &str| {
         let mut words = events.lines().filter_map(|line| line.split_once(' '));
-        words.find(|(known, _)| *known == name).and_then(|(_, number)| number.parse::<u64>().ok()).unwrap_or(0)
+        words
+            .find(|(known, _)| *known == name)
+            .and_then(|(_, number)| number.parse::<u64>().ok())
+            .unwrap_or(0)
     };
     number("oom") > 0 && number("oom_kill") > 0
 }
 
-/// Where the group of version 2 of a process is: from its `/proc/PID/cgroup` and `/proc/PID/mountinfo` (proc(5)).
+/// Where the group of version 2 of a process is: from its `/proc/PID/cgroup` and
+/// `/proc/PID/mountinfo` (proc(5)).
 fn directory(cgroup: &str, mountinfo: &str) -> Option<PathBuf> {
     let group = Path::new(cgroup.lines().find_map(|line| line.strip_prefix("0::"))?);
     mountinfo.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;
         let mut fields = mount.split(' ').skip(3);
         let (root, place) = (fields.next()?, fields.next()?);
-        // Nobody mounts it where the name would have to be escaped, and `..` leads out of what this process may see.
+        // Nobody mounts it where the name would have to be escaped, and `..` leads out of what this
+        // process may see.
         let plain = !place.contains('\\') && !cgroup.contains("/..");
-        let below = group.strip_prefix(root).ok().filter(|_| plain && kind.starts_with("cgroup2 "))?;
-        Some(if below.as_os_str().is_empty() { place.into() } else { Path::new(place).join(below) })
+        let below = group
+            .strip_prefix(root)
+            .ok()
+            .filter(|_| plain && kind.starts_with("cgroup2 "))?;
+        Some(if below.as_os_str().is_empty() {
+            place.into()
+        } else {
+            Path::new(place).join(below)
+        })
     })
 }
 
-/// Removes the groups of launchers that are gone. What still has processes stays, the kernel sees to that.
+/// Removes the groups of launchers that are gone. What still has processes stays, the kernel sees
+/// to that.
 fn sweep(own: &OwnedFd) {
-    let Ok(entries) = Dir::read_from(own) else { return };
+    let Ok(entries) = Dir::read_from(own) else {
+        return;
+    };
     for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().to_str() else { continue };
-        let Some(number) = name.strip_prefix(PREFIX) else { continue };
-        let launcher = number.strip_suffix(SERVER).unwrap_or(number).parse().map(Pid::from_raw);
+        let Ok(name) = entry.file_name().to_str() else {
+            continue;
+        };
+        let Some(number) = name.strip_prefix(PREFIX) else {
+            continue;
+        };
+        let launcher = number
+            .strip_suffix(SERVER)
+            .unwrap_or(number)
+            .parse()
+            .map(Pid::from_raw);
         if !launcher.is_ok_and(|pid| kill(pid, None) == Err(nix::errno::Errno::ESRCH)) {
             continue;
         }
         if let Ok(base) = open_dir(own, name)
             && let Ok(below) = Dir::read_from(&base)
         {
-            for group in below.flatten().filter(|group| group.file_name().to_bytes().iter().all(u8::is_ascii_digit)) {
+            for group in below
+                .flatten()
+                .filter(|group| group.file_name().to_bytes().iter().all(u8::is_ascii_digit))
+            {
                 let _ = unlinkat(&base, group.file_name(), AtFlags::REMOVEDIR);
             }
         }
@@ -295,7 +347,12 @@ fn make(at: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
 
 #[expect(clippy::disallowed_methods, reason = "a directory of the kernel")]
 fn open_dir(at: impl AsFd, name: impl AsRef<Path>) -> Result<OwnedFd, Errno> {
-    openat(at, name.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    openat(
+        at,
+        name.as_ref(),
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
 }
 
 #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
@@ -310,13 +367,19 @@ fn read_file(at: &OwnedFd, name: &str) -> Result<String, Errno> {
 
 /// In one call, as the kernel wants it.
 fn write_file(at: &OwnedFd, name: &str, value: impl std::fmt::Display) -> Result<(), Errno> {
-    rustix::io::write(&open_file(at, name, OFlags::WRONLY)?, value.to_string().as_bytes()).map(drop)
+    rustix::io::write(
+        &open_file(at, name, OFlags::WRONLY)?,
+        value.to_string().as_bytes(),
+    )
+    .map(drop)
 }
 
 /// The processes of a group; a process that this one cannot see has the number 0.
 fn processes(group: &OwnedFd) -> Option<Vec<Pid>> {
     let list = read_file(group, "cgroup.procs").ok()?;
-    list.lines().map(|line| line.parse().ok().map(Pid::from_raw)).collect()
+    list.lines()
+        .map(|line| line.parse().ok().map(Pid::from_raw))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Groups on a directory tree that has the files of the kernel's: what is read, what is written where, and when nothing
-//! is. The kernel's own answers cannot be had from files.
+//! Groups on a directory tree that has the files of the kernel's: what is read, what is written
+//! where, and when nothing is. The kernel's own answers cannot be had from files.
 #![expect(clippy::disallowed_methods, reason = "the test's own tree")]
 
 use std::fs;
@@ -8,10 +8,13 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-const BOUNDS: Bounds = Bounds { memory_bytes: 1_000_000, processes: Some(300) };
+const BOUNDS: Bounds = Bounds {
+    memory_bytes: 1_000_000,
+    processes: Some(300),
+};
 
-/// The group of a server (number 10) and its launcher (number 11), with the groups that would be made in it: the kernel
-/// fills new ones with files, which a directory does not.
+/// The group of a server (number 10) and its launcher (number 11), with the groups that would be
+/// made in it: the kernel fills new ones with files, which a directory does not.
 fn tree(controllers: &str, hands_down: &str, processes: &str) -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
     let file = |path: &str, text: &str| {
@@ -22,18 +25,30 @@ fn tree(controllers: &str, hands_down: &str, processes: &str) -> tempfile::TempD
     file("cgroup.controllers", controllers);
     file("cgroup.subtree_control", hands_down);
     file("cgroup.procs", processes);
-    for empty in ["replay-11/cgroup.subtree_control", "replay-11/pids.max", "replay-11-server/cgroup.procs"] {
+    for empty in [
+        "replay-11/cgroup.subtree_control",
+        "replay-11/pids.max",
+        "replay-11-server/cgroup.procs",
+    ] {
         file(empty, "");
     }
     for empty in ["memory.max", "memory.oom.group"] {
         file(&format!("replay-11/0/{empty}"), "");
     }
-    file("replay-11/0/memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 3\noom_group_kill 1\n");
+    file(
+        "replay-11/0/memory.events",
+        "low 0\nhigh 0\nmax 7\noom 1\noom_kill 3\noom_group_kill 1\n",
+    );
     tree
 }
 
 fn below(tree: &tempfile::TempDir) -> Result<Groups, String> {
-    Groups::below(open_dir(CWD, tree.path()).unwrap(), BOUNDS, Pid::from_raw(10), Pid::from_raw(11))
+    Groups::below(
+        open_dir(CWD, tree.path()).unwrap(),
+        BOUNDS,
+        Pid::from_raw(10),
+        Pid::from_raw(11),
+    )
 }
 
 fn text(tree: &tempfile::TempDir, path: &str) -> String {
@@ -48,7 +63,13 @@ fn the_server_makes_room_and_gives_it_back() {
     // The last of the two.
     assert_eq!(text(&tree, "cgroup.subtree_control"), "+pidsry");
     assert_eq!(text(&tree, "replay-11/cgroup.subtree_control"), "+memory");
-    assert_eq!((text(&tree, "replay-11/pids.max").as_str(), groups.counts_processes()), ("300", true));
+    assert_eq!(
+        (
+            text(&tree, "replay-11/pids.max").as_str(),
+            groups.counts_processes()
+        ),
+        ("300", true)
+    );
     let group = groups.make().unwrap();
     assert_eq!(text(&tree, "replay-11/0/memory.max"), "1000000");
     assert_eq!(text(&tree, "replay-11/0/memory.oom.group"), "1");
@@ -58,7 +79,10 @@ fn the_server_makes_room_and_gives_it_back() {
     assert_eq!(groups.used.len(), 1);
     groups.leave();
     assert_eq!(
-        (text(&tree, "cgroup.subtree_control").as_str(), text(&tree, "cgroup.procs").as_str()),
+        (
+            text(&tree, "cgroup.subtree_control").as_str(),
+            text(&tree, "cgroup.procs").as_str()
+        ),
         ("-pidsry", "11\n11\n")
     );
     assert!(groups.used.is_empty() && groups.moved.is_empty());
@@ -71,7 +95,10 @@ fn nobody_moves_where_memory_is_handed_down_already() {
     assert_eq!(text(&tree, "replay-11-server/cgroup.procs"), "");
     groups.leave();
     assert_eq!(
-        (text(&tree, "cgroup.subtree_control").as_str(), text(&tree, "cgroup.procs").as_str()),
+        (
+            text(&tree, "cgroup.subtree_control").as_str(),
+            text(&tree, "cgroup.procs").as_str()
+        ),
         ("memory\n", "1\n10\n11\n")
     );
 }
@@ -79,12 +106,37 @@ fn nobody_moves_where_memory_is_handed_down_already() {
 #[test]
 fn what_is_not_the_servers_stays_as_it_is() {
     let cases = [
-        ("cpu pids\n", "", "10\n11\n", "the server's cgroup has no memory controller"),
-        ("", "", "10\n11\n", "the server's cgroup has no memory controller"),
-        ("cpu memory\n", "", "9\n10\n11\n", "other processes live in the server's cgroup"),
+        (
+            "cpu pids\n",
+            "",
+            "10\n11\n",
+            "the server's cgroup has no memory controller",
+        ),
+        (
+            "",
+            "",
+            "10\n11\n",
+            "the server's cgroup has no memory controller",
+        ),
+        (
+            "cpu memory\n",
+            "",
+            "9\n10\n11\n",
+            "other processes live in the server's cgroup",
+        ),
         // One that this process cannot see.
-        ("cpu memory\n", "cpu\n", "0\n10\n11\n", "other processes live in the server's cgroup"),
-        ("cpu memory\n", "", "what is this\n", "other processes live in the server's cgroup"),
+        (
+            "cpu memory\n",
+            "cpu\n",
+            "0\n10\n11\n",
+            "other processes live in the server's cgroup",
+        ),
+        (
+            "cpu memory\n",
+            "",
+            "what is this\n",
+            "other processes live in the server's cgroup",
+        ),
     ];
     for (controllers, hands_down, processes, reason) in cases {
         let tree = tree(controllers, hands_down, processes);
@@ -101,9 +153,15 @@ fn a_failure_on_the_way_is_made_good() {
     let tree = tree("memory\n", "", "10\n11\n");
     fs::remove_file(tree.path().join("replay-11/cgroup.subtree_control")).unwrap();
     let reason = below(&tree).unwrap_err();
-    assert!(reason.starts_with("the server's cgroup is not delegated to it: "), "{reason}");
+    assert!(
+        reason.starts_with("the server's cgroup is not delegated to it: "),
+        "{reason}"
+    );
     assert_eq!(
-        (text(&tree, "cgroup.subtree_control").as_str(), text(&tree, "cgroup.procs").as_str()),
+        (
+            text(&tree, "cgroup.subtree_control").as_str(),
+            text(&tree, "cgroup.procs").as_str()
+        ),
         ("-pidsry", "11\n11\n")
     );
 }
@@ -114,7 +172,10 @@ fn a_command_without_its_bound_is_not_started() {
     let mut groups = below(&tree).unwrap();
     fs::remove_file(tree.path().join("replay-11/0/memory.max")).unwrap();
     let fault = groups.make().unwrap_err();
-    assert_eq!(fault.to_string(), "make a cgroup for the command: No such file or directory (os error 2)");
+    assert_eq!(
+        fault.to_string(),
+        "make a cgroup for the command: No such file or directory (os error 2)"
+    );
 }
 
 #[test]
@@ -133,30 +194,53 @@ fn groups_of_launchers_that_are_gone_are_removed() {
         fs::create_dir_all(tree.path().join(name)).unwrap();
     }
     sweep(&open_dir(CWD, tree.path()).unwrap());
-    let mut left: Vec<_> =
-        fs::read_dir(tree.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut left: Vec<_> = fs::read_dir(tree.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     left.sort();
-    assert_eq!(left, ["other".to_owned(), format!("replay-{own}"), "replay-x".into()]);
+    assert_eq!(
+        left,
+        [
+            "other".to_owned(),
+            format!("replay-{own}"),
+            "replay-x".into()
+        ]
+    );
     assert!(tree.path().join(format!("replay-{own}/7")).is_dir());
 }
 
 #[test]
 fn the_group_is_found_by_what_the_kernel_says() {
-    let unified = "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+    let unified =
+        "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
     let hybrid = "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n32 24 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
     let inner = "33 24 0:26 /system.slice/x.service /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
     let user = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-u1.scope\n";
-    let at = |cgroup, mounts| directory(cgroup, mounts).map(|path| path.to_str().unwrap().to_owned());
+    let at =
+        |cgroup, mounts| directory(cgroup, mounts).map(|path| path.to_str().unwrap().to_owned());
     assert_eq!(
         at(user, unified).as_deref(),
         Some("/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/app.slice/run-u1.scope")
     );
-    assert_eq!(at("9:name=systemd:/\n4:memory:/x\n0::/\n", hybrid).as_deref(), Some("/sys/fs/cgroup/unified"));
-    assert_eq!(at("0::/system.slice/x.service/y\n", inner).as_deref(), Some("/sys/fs/cgroup/y"));
+    assert_eq!(
+        at("9:name=systemd:/\n4:memory:/x\n0::/\n", hybrid).as_deref(),
+        Some("/sys/fs/cgroup/unified")
+    );
+    assert_eq!(
+        at("0::/system.slice/x.service/y\n", inner).as_deref(),
+        Some("/sys/fs/cgroup/y")
+    );
     assert_eq!(at("0::/elsewhere\n", inner), None);
     assert_eq!(at("0::/../outside\n", unified), None);
     assert_eq!(at("4:memory:/x\n", unified), None);
-    assert_eq!(at("0::/\n", "34 24 0:26 / /mnt/a\\040b rw - cgroup2 cgroup rw\n"), None);
+    assert_eq!(
+        at(
+            "0::/\n",
+            "34 24 0:26 / /mnt/a\\040b rw - cgroup2 cgroup rw\n"
+        ),
+        None
+    );
     assert_eq!(at("", ""), None);
 }
 

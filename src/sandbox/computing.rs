@@ -1,8 +1,9 @@
-//! A process that only computes: nothing of the system is left to it but what it has open, memory and time within bounds.
+//! A process that only computes: nothing of the system is left to it but what it has open, memory
+//! and time within bounds.
 
 use rustix::process::{
-    DumpableBehavior, Pid, Resource, Rlimit, Signal, getppid, set_dumpable_behavior, set_parent_process_death_signal,
-    setrlimit,
+    DumpableBehavior, Pid, Resource, Rlimit, Signal, getppid, set_dumpable_behavior,
+    set_parent_process_death_signal, setrlimit,
 };
 use rustix::thread::set_no_new_privs;
 
@@ -13,8 +14,8 @@ use super::{capabilities, seccomp, sys};
 /// What the usual limit is (`_STK_LIM`, linux/resource.h).
 const STACK_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Puts this process, which has one thread and was started by `parent`, behind these walls for good. It ends with the thread that
-/// started it.
+/// Puts this process, which has one thread and was started by `parent`, behind these walls for
+/// good. It ends with the thread that started it.
 ///
 /// The filter is the wall. What else there is stands behind it, where the kernel has it.
 pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Fault> {
@@ -31,8 +32,13 @@ pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Faul
     set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
     if let Some(abi) = abi().filter(|abi| *abi >= LEAST_ABI) {
         let scopes = abi >= SCOPES_ABI;
-        let options =
-            Options { scope_signals: scopes, scope_abstract_sockets: scopes, reading: true, refuse_tcp: true, abi };
+        let options = Options {
+            scope_signals: scopes,
+            scope_abstract_sockets: scopes,
+            reading: true,
+            refuse_tcp: true,
+            abi,
+        };
         let nothing = landlock::ruleset(&[], options);
         let nothing = nothing.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
         nothing.restrict().step("enter the Landlock domain")?;
@@ -47,7 +53,10 @@ pub fn enclose(parent: Pid, memory_bytes: u64, cpu_secs: u64) -> Result<(), Faul
         (Resource::Nofile, 0, 0),
     ];
     for (resource, current, maximum) in limits {
-        let limit = Rlimit { current: Some(current), maximum: Some(maximum) };
+        let limit = Rlimit {
+            current: Some(current),
+            maximum: Some(maximum),
+        };
         setrlimit(resource, limit).step_with(|| format!("limit {resource:?}"))?;
     }
     sys::seccomp::install(&seccomp::computing()).step("install the filter")

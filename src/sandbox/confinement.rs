@@ -31,10 +31,12 @@ use super::supervisor_table::{Order, SupervisorLine, SupervisorTable};
 use super::sys::{self, SingleThread};
 use super::unix_sockets::SocketOwners;
 use super::walls::{Walls, writable_on_system};
-use super::wire::{Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to};
+use super::wire::{
+    Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to,
+};
 use super::{
-    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock, namespaces, system_gaps,
-    view,
+    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock,
+    namespaces, system_gaps, view,
 };
 use crate::hide::{GlobsOf, Hide};
 use crate::limits::MAX_ORDER_BYTES;
@@ -56,7 +58,8 @@ pub struct Confinement {
     /// Holds the protected paths to what they were, in [`Tier::Namespaces`].
     watcher: Option<Watcher>,
     protected: Vec<PathBuf>,
-    /// Allowed directories below read-write ones, which are mounted there. No directory above them moves.
+    /// Allowed directories below read-write ones, which are mounted there. No directory above them
+    /// moves.
     enclosed: Vec<Guarded>,
     /// Files that are read-only as far as they are there when a command starts.
     pinned: Vec<Guarded>,
@@ -84,8 +87,8 @@ pub struct Confinement {
     hello: Hello,
 }
 
-/// The next supervisor: a copy of the launcher, made while nobody waited, that has done all for its command that does not
-/// depend on which it is. It ends when its line is closed.
+/// The next supervisor: a copy of the launcher, made while nobody waited, that has done all for its
+/// command that does not depend on which it is. It ends when its line is closed.
 #[derive(Debug)]
 struct Spare {
     pid: Pid,
@@ -95,7 +98,8 @@ struct Spare {
 impl Spare {
     /// Ends it, also if somebody has stopped it.
     fn end(&self) {
-        // A child that was not reaped: nobody else can have its number. It fails only if it has ended.
+        // A child that was not reaped: nobody else can have its number. It fails only if it has
+        // ended.
         let _ = kill(self.pid, Signal::SIGKILL);
     }
 }
@@ -116,15 +120,33 @@ impl Handed {
     pub fn sort(request: &Request, descriptors: Vec<OwnedFd>) -> Option<Self> {
         let mut descriptors = descriptors.into_iter();
         let command = descriptors.next()?;
-        let channel = if request.intercept.is_some() { Some(descriptors.next()?) } else { None };
+        let channel = if request.intercept.is_some() {
+            Some(descriptors.next()?)
+        } else {
+            None
+        };
         let with_bundle = request.intercept.is_some_and(|intercept| intercept.bundle);
-        let bundle = if with_bundle { Some(descriptors.next()?) } else { None };
-        Some(Self { command, channel, bundle, stdio: descriptors.collect() })
+        let bundle = if with_bundle {
+            Some(descriptors.next()?)
+        } else {
+            None
+        };
+        Some(Self {
+            command,
+            channel,
+            bundle,
+            stdio: descriptors.collect(),
+        })
     }
 
     /// In the order in which they came.
     fn all(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        [&self.command].into_iter().chain(&self.channel).chain(&self.bundle).chain(&self.stdio).map(AsFd::as_fd)
+        [&self.command]
+            .into_iter()
+            .chain(&self.channel)
+            .chain(&self.bundle)
+            .chain(&self.stdio)
+            .map(AsFd::as_fd)
     }
 }
 
@@ -143,7 +165,12 @@ type Intercepted = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
 impl Confinement {
     /// Builds what the plan says, or says why that cannot be.
-    pub fn build(mut plan: Plan, alone: SingleThread, skips_of: SkipsOf, globs_of: GlobsOf) -> Result<Self, Fault> {
+    pub fn build(
+        mut plan: Plan,
+        alone: SingleThread,
+        skips_of: SkipsOf,
+        globs_of: GlobsOf,
+    ) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
         let most_bytes = plan.limits.memory_bytes;
         let open = |planned| Journal::open(planned, skips_of, most_bytes);
@@ -165,12 +192,17 @@ impl Confinement {
                 } else {
                     Vec::new()
                 };
-                let entered = namespaces::enter(&alone, plan.network).and_then(|()| view::enter(&plan, &alone, public));
+                let entered = namespaces::enter(&alone, plan.network)
+                    .and_then(|()| view::enter(&plan, &alone, public));
                 copying = entered.map_err(with_remedy)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
                 let store = journal.as_ref().map(Journal::store);
-                (Some(Walls::in_view(&plan, store, false)?), view::home(&plan).into(), view::TMP.into())
+                (
+                    Some(Walls::in_view(&plan, store, false)?),
+                    view::home(&plan).into(),
+                    view::TMP.into(),
+                )
             }
             Tier::Landlock => {
                 if let Some(open) = super::explain::unenforceable(&plan, Asked::default()).first() {
@@ -179,15 +211,22 @@ impl Confinement {
                 let mut look = kernel_filesystems::MountCheck::new(&plan)?;
                 look.refuse()?;
                 kernels = Some(look);
-                (Some(Walls::on_system(&plan)?), scratch.join("home").into(), scratch.join("tmp").into())
+                (
+                    Some(Walls::on_system(&plan)?),
+                    scratch.join("home").into(),
+                    scratch.join("tmp").into(),
+                )
             }
         };
         let held = plan.tier != Tier::Off;
         if held {
             capabilities::bound().step("bound capabilities")?;
         }
-        let counters =
-            if plan.tier == Tier::Namespaces && plan.network != Network::Host { RouteCounters::open() } else { None };
+        let counters = if plan.tier == Tier::Namespaces && plan.network != Network::Host {
+            RouteCounters::open()
+        } else {
+            None
+        };
         let home = (held && plan.private_home).then_some(home);
         let tmp = held.then_some(tmp);
         let hello = Hello::Ready {
@@ -202,18 +241,32 @@ impl Confinement {
             ),
             memory,
         };
-        let protected = plan.protected.iter().map(|path| path.as_path().into()).collect();
+        let protected = plan
+            .protected
+            .iter()
+            .map(|path| path.as_path().into())
+            .collect();
         let roots = plan.roots.iter().map(|root| root.place.path.as_path());
         let enclosed = roots.filter_map(|path| Guarded::new(path, plan.writable()));
-        let enclosed = enclosed.filter(|guarded: &Guarded| !guarded.is_root()).collect();
+        let enclosed = enclosed
+            .filter(|guarded: &Guarded| !guarded.is_root())
+            .collect();
         let writable = writable_on_system(&plan);
         let hidden = hidden_paths::At::all(&plan);
-        let readable = walls.as_ref().map(|walls| walls.readable().to_vec()).unwrap_or_default();
+        let readable = walls
+            .as_ref()
+            .map(|walls| walls.readable().to_vec())
+            .unwrap_or_default();
         let mut environment = std::mem::take(&mut plan.environment);
         for (name, value) in [("HOME", home), ("TMPDIR", tmp)] {
             environment.extend(value.map(|value| (name.into(), value)));
         }
-        let start = Start { tier: plan.tier, walls, limits: std::mem::take(&mut plan.limits), environment };
+        let start = Start {
+            tier: plan.tier,
+            walls,
+            limits: std::mem::take(&mut plan.limits),
+            environment,
+        };
         Ok(Self {
             alone,
             start,
@@ -260,13 +313,20 @@ impl Confinement {
     pub fn guard(&mut self, guard: &Guard) -> Result<(), Fault> {
         let all = guard.protected.iter().chain(&guard.pinned);
         self.protected.extend(all.map(|path| path.as_path().into()));
-        let Some(watcher) = &mut self.watcher else { return Ok(()) };
-        self.pinned.extend(guard.pinned.iter().filter_map(|path| watcher.guarded(path.as_path())));
+        let Some(watcher) = &mut self.watcher else {
+            return Ok(());
+        };
+        self.pinned.extend(
+            guard
+                .pinned
+                .iter()
+                .filter_map(|path| watcher.guarded(path.as_path())),
+        );
         watcher.guard(guard.protected.iter().map(RawString::as_path))
     }
 
-    /// Waits until one of `fds` is readable or closed, or the time is over; which ones are. Watches over the commands that
-    /// run meanwhile.
+    /// Waits until one of `fds` is readable or closed, or the time is over; which ones are. Watches
+    /// over the commands that run meanwhile.
     pub fn wait_for<const N: usize>(
         &mut self,
         fds: [Option<BorrowedFd<'_>>; N],
@@ -274,20 +334,32 @@ impl Confinement {
     ) -> Result<[bool; N], Fault> {
         let (supervisors, mut more) = self.supervisors.lines();
         // What happens while no command runs is looked at before the next one.
-        more.extend(self.watcher.as_ref().filter(|_| !self.supervisors.is_empty()).map(AsFd::as_fd));
+        more.extend(
+            self.watcher
+                .as_ref()
+                .filter(|_| !self.supervisors.is_empty())
+                .map(AsFd::as_fd),
+        );
         let (states, of_more) = wait_for_more(fds, &more, timeout)?;
         let ready = states.map(|state| !state.is_empty());
         if of_more.is_empty() {
             return Ok(ready);
         }
         self.watch_over();
-        for supervisor in of_more.into_iter().filter_map(|index| supervisors.get(index)) {
+        for supervisor in of_more
+            .into_iter()
+            .filter_map(|index| supervisors.get(index))
+        {
             let appearances = self.watcher.as_ref().map_or(0, Watcher::appearances);
             let wanted = self.supervisors.hear(*supervisor, appearances, |since| {
-                self.watcher.as_ref().map(|it| it.appeared_since(since)).unwrap_or_default()
+                self.watcher
+                    .as_ref()
+                    .map(|it| it.appeared_since(since))
+                    .unwrap_or_default()
             });
             if let (Some(path), Some(watcher)) = (wanted, &mut self.watcher) {
-                self.supervisors.removed(*supervisor, watcher.remove(path.as_path()));
+                self.supervisors
+                    .removed(*supervisor, watcher.remove(path.as_path()));
             }
         }
         Ok(ready)
@@ -310,8 +382,8 @@ impl Confinement {
         }
     }
 
-    /// Hands a command to the spare supervisor. One that stays does not count as running beside others: the server knows when
-    /// it does something (`exec/activity`).
+    /// Hands a command to the spare supervisor. One that stays does not count as running beside
+    /// others: the server knows when it does something (`exec/activity`).
     ///
     /// A child that serves the supervisor and ends with it is added to `supervisors`.
     pub fn hand_over(
@@ -321,43 +393,90 @@ impl Confinement {
         supervisors: &mut HashSet<i32>,
     ) -> Result<(), Fault> {
         let step = "hand the command to its supervisor";
-        self.kernels.as_mut().map_or(Ok(()), kernel_filesystems::MountCheck::refuse)?;
+        self.kernels
+            .as_mut()
+            .map_or(Ok(()), kernel_filesystems::MountCheck::refuse)?;
         match &mut self.watcher {
             Some(watcher) if self.supervisors.is_empty() => watcher.note_all()?,
             _ => self.watch_over(),
         }
         let is_apart = self.sets_datagrams_apart(&request);
-        let datagram_network = is_apart.then(|| DatagramNetwork::start(&self.alone)).transpose()?;
+        let datagram_network = is_apart
+            .then(|| DatagramNetwork::start(&self.alone))
+            .transpose()?;
         supervisors.extend(datagram_network.iter().map(|(_, maker)| maker.as_raw()));
-        let noted = self.watcher.as_ref().map(Watcher::places).unwrap_or_default();
-        let places = self.pinned.iter().chain(&noted).map(|guarded| guarded.path().into()).collect();
-        let order = Order { request, places, kernel_kills: self.kernel_kills, refused: self.refused.take() };
-        let fds: Vec<BorrowedFd<'_>> =
-            handed.all().chain(datagram_network.iter().map(|(datagram_network, _)| datagram_network.as_fd())).collect();
-        let spare = self.spare.take().ok_or_else(|| Fault::because(step, "there is none"))?;
-        send_up_to(&spare.line, &order, &fds, MAX_ORDER_BYTES).inspect_err(|_| spare.end()).step(step)?;
+        let noted = self
+            .watcher
+            .as_ref()
+            .map(Watcher::places)
+            .unwrap_or_default();
+        let places = self
+            .pinned
+            .iter()
+            .chain(&noted)
+            .map(|guarded| guarded.path().into())
+            .collect();
+        let order = Order {
+            request,
+            places,
+            kernel_kills: self.kernel_kills,
+            refused: self.refused.take(),
+        };
+        let fds: Vec<BorrowedFd<'_>> = handed
+            .all()
+            .chain(
+                datagram_network
+                    .iter()
+                    .map(|(datagram_network, _)| datagram_network.as_fd()),
+            )
+            .collect();
+        let spare = self
+            .spare
+            .take()
+            .ok_or_else(|| Fault::because(step, "there is none"))?;
+        send_up_to(&spare.line, &order, &fds, MAX_ORDER_BYTES)
+            .inspect_err(|_| spare.end())
+            .step(step)?;
         if let Some(watcher) = &self.watcher {
-            self.supervisors.begin(spare.pid.as_raw(), spare.line, order.request.stays, watcher.appearances());
+            self.supervisors.begin(
+                spare.pid.as_raw(),
+                spare.line,
+                order.request.stays,
+                watcher.appearances(),
+            );
         }
         Ok(())
     }
 
-    /// Supervisors that are not among these any more have gone, and their commands with them. Whether a spare one is to be
-    /// made: not where there is one, or where it has ended by itself, as the next one might.
+    /// Supervisors that are not among these any more have gone, and their commands with them.
+    /// Whether a spare one is to be made: not where there is one, or where it has ended by itself,
+    /// as the next one might.
     pub fn tidy(&mut self, supervisors: &HashSet<i32>) -> bool {
         if !self.supervisors.is_empty() {
             self.watch_over();
             self.supervisors.retain(supervisors);
         }
-        self.watcher.iter_mut().filter(|_| self.supervisors.is_empty()).for_each(Watcher::sweep_or_warn);
+        self.watcher
+            .iter_mut()
+            .filter(|_| self.supervisors.is_empty())
+            .for_each(Watcher::sweep_or_warn);
         if let Some(groups) = &mut self.groups {
             groups.tidy(|supervisor| supervisors.contains(&supervisor));
         }
-        self.sockets.iter_mut().for_each(|sockets| sockets.tidy(supervisors));
-        let is_lost = self.spare.take_if(|spare| !supervisors.contains(&spare.pid.as_raw())).is_some();
+        self.sockets
+            .iter_mut()
+            .for_each(|sockets| sockets.tidy(supervisors));
+        let is_lost = self
+            .spare
+            .take_if(|spare| !supervisors.contains(&spare.pid.as_raw()))
+            .is_some();
         self.kernel_kills = kernel_kills();
         let is_idle = supervisors.len() == usize::from(self.spare.is_some());
-        self.refused = self.counters.as_ref().filter(|_| is_idle).and_then(RouteCounters::refused);
+        self.refused = self
+            .counters
+            .as_ref()
+            .filter(|_| is_idle)
+            .and_then(RouteCounters::refused);
         self.spare.is_none() && !is_lost
     }
 
@@ -368,8 +487,8 @@ impl Confinement {
         }
     }
 
-    /// Makes the copy of this process that will be the next supervisor, unless there is one, and adds it to `supervisors`.
-    /// `None` but in the copy.
+    /// Makes the copy of this process that will be the next supervisor, unless there is one, and
+    /// adds it to `supervisors`. `None` but in the copy.
     pub fn copy(&mut self, supervisors: &mut HashSet<i32>) -> Result<Option<Copied>, Fault> {
         if self.spare.is_some() {
             return Ok(None);
@@ -393,18 +512,28 @@ impl Confinement {
             groups.used_by(pid, group);
         }
         supervisors.insert(pid.as_raw());
-        self.sockets.iter_mut().for_each(|sockets| sockets.begun(pid.as_raw()));
-        self.spare = Some(Spare { pid, line: launchers });
+        self.sockets
+            .iter_mut()
+            .for_each(|sockets| sockets.begun(pid.as_raw()));
+        self.spare = Some(Spare {
+            pid,
+            line: launchers,
+        });
         Ok(None)
     }
 
     fn allows_unix_sockets(&self) -> bool {
-        self.start.walls.as_ref().is_some_and(Walls::allow_unix_sockets)
+        self.start
+            .walls
+            .as_ref()
+            .is_some_and(Walls::allow_unix_sockets)
     }
 
-    /// Whether datagrams of the command need a network of their own: that of commands leads somewhere.
+    /// Whether datagrams of the command need a network of their own: that of commands leads
+    /// somewhere.
     fn sets_datagrams_apart(&self, request: &Request) -> bool {
-        let leads_nowhere = self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;
+        let leads_nowhere =
+            self.start.tier == Tier::Namespaces && self.plan.network != Network::Host;
         request.intercepts_calls() && !leads_nowhere
     }
 
@@ -414,18 +543,51 @@ impl Confinement {
         let line = Rc::new(line);
         // Nobody below may keep the launcher's end of a line open, nor what it watches with.
         drop(std::mem::take(&mut self.supervisors));
-        let writable = self.watcher.take().map(Watcher::into_writable).unwrap_or_default();
+        let writable = self
+            .watcher
+            .take()
+            .map(Watcher::into_writable)
+            .unwrap_or_default();
         let settled = self.settle();
-        let Some((order, mut fds)) = line.order() else { sys::exit_now(0) };
-        let Order { mut request, places, kernel_kills, refused } = order;
+        let Some((order, mut fds)) = line.order() else {
+            sys::exit_now(0)
+        };
+        let Order {
+            mut request,
+            places,
+            kernel_kills,
+            refused,
+        } = order;
         let writable = || writable.iter().map(PathBuf::as_path);
-        let places: Vec<_> = places.iter().filter_map(|path| Guarded::new(path.as_path(), writable())).collect();
+        let places: Vec<_> = places
+            .iter()
+            .filter_map(|path| Guarded::new(path.as_path(), writable()))
+            .collect();
         let is_apart = self.sets_datagrams_apart(&request);
-        let datagram_network = if is_apart { fds.pop().map(DatagramNetwork::from) } else { None };
-        let Some(Handed { command, channel, bundle, stdio }) = Handed::sort(&request, fds) else { sys::exit_now(0) };
-        let channel = channel.zip(request.intercept).map(|(channel, asked)| (channel, asked, datagram_network));
+        let datagram_network = if is_apart {
+            fds.pop().map(DatagramNetwork::from)
+        } else {
+            None
+        };
+        let Some(Handed {
+            command,
+            channel,
+            bundle,
+            stdio,
+        }) = Handed::sort(&request, fds)
+        else {
+            sys::exit_now(0)
+        };
+        let channel = channel
+            .zip(request.intercept)
+            .map(|(channel, asked)| (channel, asked, datagram_network));
         let entered = settled.and_then(|()| self.guard(&request.guard));
-        let dry_run = entered.and_then(|()| request.is_dry_run.then(|| self.run_dry(&mut request.dir)).transpose());
+        let dry_run = entered.and_then(|()| {
+            request
+                .is_dry_run
+                .then(|| self.run_dry(&mut request.dir))
+                .transpose()
+        });
         let entered = dry_run.and_then(|dry_run| {
             // A dry run removes nothing.
             let removes = dry_run.is_none().then(|| Rc::clone(&line));
@@ -436,7 +598,9 @@ impl Confinement {
             Ok((dry_run, (kill_scope, monitor, proxy_socket))) => {
                 let (start, alone) = (&self.start, &self.alone);
                 let line = (start.tier == Tier::Namespaces).then_some(line);
-                let told = proxy_socket.as_ref().map(|proxy_socket| request.with_proxy_port(proxy_socket.port()));
+                let told = proxy_socket
+                    .as_ref()
+                    .map(|proxy_socket| request.with_proxy_port(proxy_socket.port()));
                 let supervisor = Supervisor {
                     kill_scope,
                     server: command,
@@ -467,11 +631,16 @@ impl Confinement {
         }
         view::own_proc()?;
         view::own_terminals()?;
-        let processes = self.start.limits.processes.filter(|_| namespaces::can_bound_root());
+        let processes = self
+            .start
+            .limits
+            .processes
+            .filter(|_| namespaces::can_bound_root());
         processes.map_or(Ok(()), namespaces::bound_root)
     }
 
-    /// Lays overlays over all that the command of this supervisor could change. What is changed there is not noted.
+    /// Lays overlays over all that the command of this supervisor could change. What is changed
+    /// there is not noted.
     fn run_dry(&mut self, dir: &mut Place) -> Result<DryRun, Fault> {
         if self.start.tier != Tier::Namespaces {
             let reason = format!(
@@ -491,22 +660,31 @@ impl Confinement {
         Ok(dry_run)
     }
 
-    /// Somebody who serves the calls over the network, in the network that this process is in, or who only serves the
-    /// server.
-    fn intercept(&self, channel: Option<Intercepted>) -> Result<(Option<Interceptor>, Option<ProxySocket>), Fault> {
-        let Some((channel, asked, datagram_network)) = channel else { return Ok((None, None)) };
+    /// Somebody who serves the calls over the network, in the network that this process is in, or
+    /// who only serves the server.
+    fn intercept(
+        &self,
+        channel: Option<Intercepted>,
+    ) -> Result<(Option<Interceptor>, Option<ProxySocket>), Fault> {
+        let Some((channel, asked, datagram_network)) = channel else {
+            return Ok((None, None));
+        };
         let (tier, network) = (self.start.tier, self.plan.network);
         let of_system = network == Network::Host || tier == Tier::Off;
         let reaches = of_system || (network == Network::Loopback && tier == Tier::Namespaces);
         let rules = interception::Rules {
             strict: tier == Tier::Landlock && !of_system,
             ip_only: self.allows_unix_sockets(),
-            // What else would keep the command from connecting by itself is the device that its sockets are bound to.
+            // What else would keep the command from connecting by itself is the device that its
+            // sockets are bound to.
             open: asked.open && of_system && landlock::knows_tcp(),
             dial: if reaches { asked.dial } else { Dial::Never },
         };
         if !asked.proxy_only {
-            return Ok((Some(Interceptor::begin(channel, rules, datagram_network)?), None));
+            return Ok((
+                Some(Interceptor::begin(channel, rules, datagram_network)?),
+                None,
+            ));
         }
         if rules.strict {
             let reason = "commands have no network here, not even a loopback device of their own; the operator can give them \
@@ -519,14 +697,23 @@ impl Confinement {
     /// Holds what of a git repository is not of the worktree that is allowed.
     fn hold_common_git(&self) -> Result<(), Fault> {
         let roots = &self.plan.roots;
-        let common = roots.iter().filter(|root| root.writable && root.extent == Extent::CommonOfGit);
+        let common = roots
+            .iter()
+            .filter(|root| root.writable && root.extent == Extent::CommonOfGit);
         let places: Vec<&Path> = roots.iter().map(|root| root.place.path.as_path()).collect();
-        common.map(|root| root.place.path.as_path()).try_for_each(|common| common_git::hold(common, &places))
+        common
+            .map(|root| root.place.path.as_path())
+            .try_for_each(|common| common_git::hold(common, &places))
     }
 
-    /// Places that links and renames of a command must spare; `held` are the protected paths that it has to hold.
+    /// Places that links and renames of a command must spare; `held` are the protected paths that
+    /// it has to hold.
     fn spared(&self, held: &[Guarded]) -> Result<Places, Fault> {
-        let linked = self.plan.roots.iter().filter(|root| matches!(root.extent, Extent::OfGit | Extent::CommonOfGit));
+        let linked = self
+            .plan
+            .roots
+            .iter()
+            .filter(|root| matches!(root.extent, Extent::OfGit | Extent::CommonOfGit));
         let linked = linked.map(|root| root.place.path.as_path());
         let fixed = held.iter().chain(&self.enclosed).map(Guarded::path);
         let places = Places::new(self.protected.iter().map(PathBuf::as_path), linked, fixed);
@@ -543,15 +730,23 @@ impl Confinement {
         request: &Request,
     ) -> Result<Entered<'_>, Fault> {
         let intercepts = channel.is_some();
-        let journal = self.journal.as_ref().map(|journal| journal.command(request.title.clone(), request.call));
+        let journal = self
+            .journal
+            .as_ref()
+            .map(|journal| journal.command(request.title.clone(), request.call));
         match self.start.tier {
             Tier::Off => {
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
-                Ok((KillScope::Descendants, Box::new(Bare::new(interceptor)), proxy_socket))
+                Ok((
+                    KillScope::Descendants,
+                    Box::new(Bare::new(interceptor)),
+                    proxy_socket,
+                ))
             }
             Tier::Namespaces => {
-                let first = FirstProcess::check()
-                    .ok_or_else(|| Fault::because("pid namespace", "this process is not the first of one"))?;
+                let first = FirstProcess::check().ok_or_else(|| {
+                    Fault::because("pid namespace", "this process is not the first of one")
+                })?;
                 hidden_paths::cover_again(&self.hidden)?;
                 Guarded::hold(places.iter())?;
                 self.hold_common_git()?;
@@ -559,25 +754,39 @@ impl Confinement {
                     certificates::put(&bundle)?;
                 }
                 if intercepts && self.plan.network == Network::None {
-                    // Others without a network shall not meet what is intercepted here, nor have a loopback device.
+                    // Others without a network shall not meet what is intercepted here, nor have a
+                    // loopback device.
                     namespaces::enter_own_loopback()?;
                 }
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let naming = (self.hide.clone(), self.spared(places)?, line);
-                let sockets = self.sockets.as_ref().filter(|_| self.allows_unix_sockets()).map(SocketOwners::own);
+                let sockets = self
+                    .sockets
+                    .as_ref()
+                    .filter(|_| self.allows_unix_sockets())
+                    .map(SocketOwners::own);
                 let counters = self.counters.as_ref();
                 let monitor = InView::new(counters, refused, interceptor, journal, naming, sockets);
-                Ok((KillScope::PidNamespace(first), Box::new(monitor), proxy_socket))
+                Ok((
+                    KillScope::PidNamespace(first),
+                    Box::new(monitor),
+                    proxy_socket,
+                ))
             }
             Tier::Landlock => {
-                self.start.walls.as_ref().map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
-                let scope = SignalScope::check()
-                    .ok_or_else(|| Fault::because("Landlock", "signals to other processes are not kept back"))?;
+                self.start
+                    .walls
+                    .as_ref()
+                    .map_or(Ok(()), |walls| walls.bound_supervisor(intercepts))?;
+                let scope = SignalScope::check().ok_or_else(|| {
+                    Fault::because("Landlock", "signals to other processes are not kept back")
+                })?;
                 let protected = self.protected.clone();
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let (writable, readable) = (self.writable.clone(), self.readable.clone());
                 let spared = self.spared(places)?;
-                let monitor = OnSystem::new(writable, protected, readable, spared, interceptor, journal);
+                let monitor =
+                    OnSystem::new(writable, protected, readable, spared, interceptor, journal);
                 Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))
             }
         }
@@ -586,10 +795,20 @@ impl Confinement {
 
 /// Cgroups, if memory is limited and they can be had, and what holds it.
 fn groups(plan: &Plan, alone: &SingleThread) -> (Option<Groups>, Option<MemoryHold>) {
-    let Some(memory_bytes) = plan.limits.memory_bytes else { return (None, None) };
-    match Groups::prepare(Bounds { memory_bytes, processes: plan.limits.processes }, alone) {
+    let Some(memory_bytes) = plan.limits.memory_bytes else {
+        return (None, None);
+    };
+    match Groups::prepare(
+        Bounds {
+            memory_bytes,
+            processes: plan.limits.processes,
+        },
+        alone,
+    ) {
         Ok(groups) => {
-            let hold = MemoryHold::Cgroup { processes: groups.counts_processes() };
+            let hold = MemoryHold::Cgroup {
+                processes: groups.counts_processes(),
+            };
             (Some(groups), Some(hold))
         }
         Err(reason) => (None, Some(MemoryHold::Watch { reason })),

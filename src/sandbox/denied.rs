@@ -33,12 +33,13 @@ pub enum Denied {
     Socket(RawString),
     /// It wanted to change this, and its mount there is read-only.
     ReadOnly(RawString),
-    /// It wanted to change mode, owner, times or attributes of something that it may not change (path as the command
-    /// gave it).
+    /// It wanted to change mode, owner, times or attributes of something that it may not change
+    /// (path as the command gave it).
     Metadata(RawString),
     /// Together its processes held more memory than they may, and were ended.
     Memory,
-    /// The kernel ended a process of it, or of others meanwhile, since the machine or the container had no more memory.
+    /// The kernel ended a process of it, or of others meanwhile, since the machine or the container
+    /// had no more memory.
     MachineMemory,
     /// A process used more processor time than it may, and was ended.
     ProcessorTime,
@@ -46,9 +47,11 @@ pub enum Denied {
     FileSize,
     /// There were as many processes as there may be.
     Processes,
-    /// While it ran, something was made at this protected path, or put in the place of what was there.
+    /// While it ran, something was made at this protected path, or put in the place of what was
+    /// there.
     Protected(RawString),
-    /// That was done again and again, by it or by another command, and all commands that ran were ended.
+    /// That was done again and again, by it or by another command, and all commands that ran were
+    /// ended.
     Repeated,
     /// Protected paths could not be watched any more, for this reason, and it was ended.
     Unwatched(RawString),
@@ -91,24 +94,43 @@ pub struct Blocked {
 impl Blocked {
     /// Those of all that was refused.
     pub fn among(denied: &[Denied]) -> Vec<Self> {
-        let blocked =
-            |denied: &Denied| if let Denied::Blocked(blocked) = denied { Some(blocked.clone()) } else { None };
+        let blocked = |denied: &Denied| {
+            if let Denied::Blocked(blocked) = denied {
+                Some(blocked.clone())
+            } else {
+                None
+            }
+        };
         denied.iter().filter_map(blocked).collect()
     }
 
     /// How many more there were, at other places.
     pub fn more(denied: &[Denied]) -> Option<u64> {
-        denied.iter().find_map(|denied| if let Denied::MoreBlocked(count) = denied { Some(*count) } else { None })
+        denied.iter().find_map(|denied| {
+            if let Denied::MoreBlocked(count) = denied {
+                Some(*count)
+            } else {
+                None
+            }
+        })
     }
 
     /// The place, as it stands among the paths that a call touched.
     pub fn url(&self) -> PathBuf {
-        let place = self.target.split_once(' ').map_or(&*self.target, |(_, url)| url);
-        if place.contains("://") { place.into() } else { format!("tcp://{place}").into() }
+        let place = self
+            .target
+            .split_once(' ')
+            .map_or(&*self.target, |(_, url)| url);
+        if place.contains("://") {
+            place.into()
+        } else {
+            format!("tcp://{place}").into()
+        }
     }
 }
 
-/// `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-net example.com`
+/// `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-net
+/// example.com`
 impl fmt::Display for Blocked {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "blocked: {}", self.target)?;

@@ -1,16 +1,20 @@
 //! Shares of the file descriptors that a supervisor may have (`RLIMIT_NOFILE`).
 //!
-//! Some hosts allow a process 1024. What a command makes the supervisor keep open then has to leave enough for the journal.
+//! Some hosts allow a process 1024. What a command makes the supervisor keep open then has to leave
+//! enough for the journal.
 
 use rustix::process::{Resource, getrlimit};
 
-/// Returns `most`, or one `part`-th of the descriptors that this process may have, whichever is less.
+/// Returns `most`, or one `part`-th of the descriptors that this process may have, whichever is
+/// less.
 pub fn at_most(most: usize, part: u64) -> usize {
     share(most, part, getrlimit(Resource::Nofile).current)
 }
 
 fn share(most: usize, part: u64, limit: Option<u64>) -> usize {
-    limit.and_then(|limit| usize::try_from(limit / part).ok()).map_or(most, |share| most.min(share))
+    limit
+        .and_then(|limit| usize::try_from(limit / part).ok())
+        .map_or(most, |share| most.min(share))
 }
 
 #[cfg(test)]

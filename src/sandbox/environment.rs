@@ -1,8 +1,9 @@
-//! The environment of commands: what of the server's own they get. A function of text; nothing is looked up here.
+//! The environment of commands: what of the server's own they get. A function of text; nothing is
+//! looked up here.
 //!
-//! A name that is not on the list is left out, so that a secret with a new name is left out too. HOME and TMPDIR are
-//! nowhere here: they depend on the walls, and the launcher sets them. A command that is the operator's own, not an agent's,
-//! gets all that it would get without walls.
+//! A name that is not on the list is left out, so that a secret with a new name is left out too.
+//! HOME and TMPDIR are nowhere here: they depend on the walls, and the launcher sets them. A
+//! command that is the operator's own, not an agent's, gets all that it would get without walls.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,19 +15,21 @@ pub const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// What the operator wants of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnvRules {
-    /// Names, or globs with `*`, of what is passed beside the list. A secret is passed only by its exact name.
+    /// Names, or globs with `*`, of what is passed beside the list. A secret is passed only by its
+    /// exact name.
     pub pass: Vec<String>,
     /// Names, or globs with `*`, of what is left out whatever `pass` and the list say.
     pub drop: Vec<String>,
-    /// Variables with their values, whatever `pass` and `drop` say; of a name given twice the last counts.
+    /// Variables with their values, whatever `pass` and `drop` say; of a name given twice the last
+    /// counts.
     pub set: Vec<(OsString, OsString)>,
-    /// Directories and files that commands can see; `None` without walls. Other entries of PATH and of variables that
-    /// hold paths are left out.
+    /// Directories and files that commands can see; `None` without walls. Other entries of PATH and
+    /// of variables that hold paths are left out.
     pub visible: Option<Vec<PathBuf>>,
     /// The shell of commands; `None`: [`FALLBACK_SHELL`].
     pub shell: Option<OsString>,
-    /// Whether variables that are not on the list are passed too, secrets among them: all but `LD_*` and what describes the
-    /// server's own place.
+    /// Whether variables that are not on the list are passed too, secrets among them: all but
+    /// `LD_*` and what describes the server's own place.
     pub whole: bool,
 }
 
@@ -46,7 +49,8 @@ enum Kept {
     Address,
 }
 
-/// What commands get without being asked for: words about language, terminal and tools that are no secret.
+/// What commands get without being asked for: words about language, terminal and tools that are no
+/// secret.
 const LIST: [(&str, Kept); 59] = [
     ("LANG", Kept::Always),
     ("LANGUAGE", Kept::Always),
@@ -109,7 +113,8 @@ const LIST: [(&str, Kept); 59] = [
     ("NPM_CONFIG_REGISTRY", Kept::Address),
 ];
 
-/// Names that no glob passes: secrets, ways to agents that hold secrets, and variables that make other programs run.
+/// Names that no glob passes: secrets, ways to agents that hold secrets, and variables that make
+/// other programs run.
 const SENSITIVE: [&str; 36] = [
     "*TOKEN*",
     "*SECRET*",
@@ -150,17 +155,27 @@ const SENSITIVE: [&str; 36] = [
 ];
 
 /// What describes the server's own place and is wrong for a command's.
-const OWN: [&str; 8] = ["HOME", "TMPDIR", "TMP", "TEMP", "PWD", "OLDPWD", "SHLVL", "_"];
+const OWN: [&str; 8] = [
+    "HOME", "TMPDIR", "TMP", "TEMP", "PWD", "OLDPWD", "SHLVL", "_",
+];
 
-/// The environment of commands, without HOME and TMPDIR: `vars` (the server's own) as far as `rules` let them through,
-/// in their order, then SHELL and PATH, then what is set. Each name once; PATH always and never empty.
-pub fn scrub(vars: impl Iterator<Item = (OsString, OsString)>, rules: &EnvRules) -> Vec<(OsString, OsString)> {
+/// The environment of commands, without HOME and TMPDIR: `vars` (the server's own) as far as
+/// `rules` let them through, in their order, then SHELL and PATH, then what is set. Each name once;
+/// PATH always and never empty.
+pub fn scrub(
+    vars: impl Iterator<Item = (OsString, OsString)>,
+    rules: &EnvRules,
+) -> Vec<(OsString, OsString)> {
     let mut kept: Vec<(OsString, OsString)> = Vec::new();
     let mut path = None;
     let is_set = |name: &OsStr| rules.set.iter().any(|(set, _)| set == name);
     for (name, value) in vars {
         let dropped = rules.drop.iter().any(|glob| matches(glob, &name));
-        if dropped || is_set(&name) || !is_name(&name) || kept.iter().any(|(known, _)| *known == name) {
+        if dropped
+            || is_set(&name)
+            || !is_name(&name)
+            || kept.iter().any(|(known, _)| *known == name)
+        {
             continue;
         }
         if name == "PATH" {
@@ -173,14 +188,28 @@ pub fn scrub(vars: impl Iterator<Item = (OsString, OsString)>, rules: &EnvRules)
     // Never dropped, since commands run in it; the operator's own need not be visible to them.
     if !is_set(shell) {
         kept.retain(|(name, _)| name != shell);
-        kept.push((shell.into(), rules.shell.clone().unwrap_or_else(|| FALLBACK_SHELL.into())));
+        kept.push((
+            shell.into(),
+            rules.shell.clone().unwrap_or_else(|| FALLBACK_SHELL.into()),
+        ));
     }
     if !is_set(search) {
         let path = visible_path(&path.unwrap_or_default(), rules);
-        kept.push((search.into(), if path.is_empty() { FALLBACK_PATH.into() } else { path }));
+        kept.push((
+            search.into(),
+            if path.is_empty() {
+                FALLBACK_PATH.into()
+            } else {
+                path
+            },
+        ));
     }
     for (index, (name, value)) in rules.set.iter().enumerate() {
-        if is_name(name) && !rules.set[index + 1..].iter().any(|(later, _)| later == name) {
+        if is_name(name)
+            && !rules.set[index + 1..]
+                .iter()
+                .any(|(later, _)| later == name)
+        {
             kept.push((name.clone(), value.clone()));
         }
     }
@@ -189,7 +218,11 @@ pub fn scrub(vars: impl Iterator<Item = (OsString, OsString)>, rules: &EnvRules)
 
 /// The value that commands get of a variable, if they get any.
 fn passed(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsString> {
-    if rules.pass.iter().any(|exact| !exact.contains('*') && name == exact.as_str()) {
+    if rules
+        .pass
+        .iter()
+        .any(|exact| !exact.contains('*') && name == exact.as_str())
+    {
         return Some(value);
     }
     let own = OWN.iter().any(|own| name == *own);
@@ -216,16 +249,22 @@ pub fn is_sensitive(name: &OsStr) -> bool {
 
 /// Whether a value can be shown to a person: its name is of the list, and no password is in it.
 pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
-    let listed = LIST.iter().any(|(listed, _)| name == *listed || (matches(listed, name) && !is_sensitive(name)));
+    let listed = LIST
+        .iter()
+        .any(|(listed, _)| name == *listed || (matches(listed, name) && !is_sensitive(name)));
     (listed || name == "PATH" || name == "SHELL" || name == "HOME") && !has_password(value)
 }
 
-/// `scheme://user:password@host`, anywhere in a value; a name without a password (`ssh://git@host`) is none.
+/// `scheme://user:password@host`, anywhere in a value; a name without a password (`ssh://git@host`)
+/// is none.
 fn has_password(value: &OsStr) -> bool {
     let bytes = value.as_bytes();
     memchr::memmem::find_iter(bytes, b"://").any(|at| {
         let rest = &bytes[at + 3..];
-        let authority = &rest[..rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len())];
+        let authority = &rest[..rest
+            .iter()
+            .position(|byte| matches!(byte, b'/' | b'?' | b'#'))
+            .unwrap_or(rest.len())];
         memchr::memrchr(b'@', authority).is_some_and(|end| authority[..end].contains(&b':'))
     })
 }
@@ -245,9 +284,13 @@ fn is_visible(path: &Path, rules: &EnvRules) -> bool {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return false;
     }
-    let Some(visible) = &rules.visible else { return true };
+    let Some(visible) = &rules.visible else {
+        return true;
+    };
     // A directory of which commands see single files is worth searching too.
-    visible.iter().any(|seen| path.starts_with(seen) || seen.parent() == Some(path))
+    visible
+        .iter()
+        .any(|seen| path.starts_with(seen) || seen.parent() == Some(path))
 }
 
 /// What a variable can be called (environ(7)): not empty, without `=` and NUL.
@@ -258,13 +301,21 @@ pub fn is_name(name: &OsStr) -> bool {
 /// Whether `*` of the glob can stand for something that makes it the name.
 fn matches(glob: &str, name: &OsStr) -> bool {
     // Most names are told apart so, at each start a hundred globs for each variable.
-    if glob.as_bytes().first().is_some_and(|first| *first != b'*' && name.as_bytes().first() != Some(first)) {
+    if glob
+        .as_bytes()
+        .first()
+        .is_some_and(|first| *first != b'*' && name.as_bytes().first() != Some(first))
+    {
         return false;
     }
     let mut parts = glob.split('*').map(str::as_bytes);
     let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.as_bytes().strip_prefix(first) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    let Some(mut rest) = name.as_bytes().strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
     for part in parts {
         match memchr::memmem::find(rest, part) {
             Some(at) => rest = &rest[at + part.len()..],

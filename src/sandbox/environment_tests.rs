@@ -6,8 +6,11 @@ use proptest::prelude::*;
 use super::*;
 
 fn text(vars: &[(&str, &str)], rules: &EnvRules) -> Vec<String> {
-    let vars = vars.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-    let show = |(name, value): (OsString, OsString)| format!("{}={}", name.display(), value.display());
+    let vars = vars
+        .iter()
+        .map(|(name, value)| ((*name).into(), (*value).into()));
+    let show =
+        |(name, value): (OsString, OsString)| format!("{}={}", name.display(), value.display());
     scrub(vars, rules).into_iter().map(show).collect()
 }
 
@@ -16,8 +19,15 @@ fn rules(pass: &[&str], drop: &[&str], set: &[(&str, &str)]) -> EnvRules {
     EnvRules {
         pass: owned(pass),
         drop: owned(drop),
-        set: set.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-        visible: Some(["/usr", "/bin", "/src", "/home/me/.local/bin/uv"].map(PathBuf::from).to_vec()),
+        set: set
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect(),
+        visible: Some(
+            ["/usr", "/bin", "/src", "/home/me/.local/bin/uv"]
+                .map(PathBuf::from)
+                .to_vec(),
+        ),
         shell: None,
         whole: false,
     }
@@ -40,7 +50,10 @@ fn what_is_not_known_is_left_out() {
         ("HTTPS_PROXY", "http://me:pass@proxy:3128"),
         ("JAVA_HOME", "/usr/lib/jvm/17"),
         ("GOROOT", "/home/me/go-sdk"),
-        ("PATH", "/home/me/bin:/usr/bin::bin:/src/x:/usr/bin:/usr/../etc:/home/me/.local/bin:/usrx"),
+        (
+            "PATH",
+            "/home/me/bin:/usr/bin::bin:/src/x:/usr/bin:/usr/../etc:/home/me/.local/bin:/usrx",
+        ),
     ];
     let kept = [
         "LANG=de_DE.UTF-8",
@@ -65,17 +78,37 @@ fn a_glob_passes_no_secret_and_an_exact_name_does() {
     ];
     assert_eq!(
         text(&vars, &rules(&["*"], &[], &[])),
-        ["MY_NAME=n", "REMOTE=ssh://git@host/x", "SHELL=/bin/sh", &format!("PATH={FALLBACK_PATH}")]
+        [
+            "MY_NAME=n",
+            "REMOTE=ssh://git@host/x",
+            "SHELL=/bin/sh",
+            &format!("PATH={FALLBACK_PATH}")
+        ]
     );
     let exact = text(&vars, &rules(&["MY_TOKEN", "DATABASE_URL"], &[], &[]));
-    assert_eq!(exact[..2], ["MY_TOKEN=t", "DATABASE_URL=postgres://me:pass@db/x"]);
+    assert_eq!(
+        exact[..2],
+        ["MY_TOKEN=t", "DATABASE_URL=postgres://me:pass@db/x"]
+    );
 }
 
 #[test]
 fn drop_beats_pass_and_set_beats_both() {
-    let vars = [("LANG", "C"), ("TERM", "xterm"), ("A", "1"), ("PATH", "/usr/bin")];
-    let asked = rules(&["A"], &["A", "LANG", "SHELL", "T*"], &[("TERM", "dumb"), ("TERM", "vt100"), ("PATH", "/x")]);
-    assert_eq!(text(&vars, &asked), ["SHELL=/bin/sh", "TERM=vt100", "PATH=/x"]);
+    let vars = [
+        ("LANG", "C"),
+        ("TERM", "xterm"),
+        ("A", "1"),
+        ("PATH", "/usr/bin"),
+    ];
+    let asked = rules(
+        &["A"],
+        &["A", "LANG", "SHELL", "T*"],
+        &[("TERM", "dumb"), ("TERM", "vt100"), ("PATH", "/x")],
+    );
+    assert_eq!(
+        text(&vars, &asked),
+        ["SHELL=/bin/sh", "TERM=vt100", "PATH=/x"]
+    );
     let dropped = text(&vars, &rules(&[], &["*"], &[]));
     assert_eq!(dropped, ["SHELL=/bin/sh", &format!("PATH={FALLBACK_PATH}")]);
 }
@@ -83,22 +116,45 @@ fn drop_beats_pass_and_set_beats_both() {
 #[test]
 fn without_walls_every_directory_is_visible() {
     let rules = EnvRules::default();
-    assert_eq!(text(&[("PATH", "/home/me/bin:/usr/bin:.")], &rules), ["SHELL=/bin/sh", "PATH=/home/me/bin:/usr/bin"]);
+    assert_eq!(
+        text(&[("PATH", "/home/me/bin:/usr/bin:.")], &rules),
+        ["SHELL=/bin/sh", "PATH=/home/me/bin:/usr/bin"]
+    );
 }
 
 #[test]
 fn stars_match_any_text() {
-    let yes = [("*", ""), ("*", "A"), ("A*", "A"), ("*A", "BA"), ("*A*B*", "xAyBz"), ("A*A", "AA"), ("AB", "AB")];
-    let no = [("A", "AB"), ("A*A", "A"), ("*AB*BC", "ABC"), ("", "A"), ("*_KEY", "_KEYS")];
-    assert!(yes.iter().all(|(glob, name)| matches(glob, OsStr::new(name))));
-    assert_eq!(no.map(|(glob, name)| matches(glob, OsStr::new(name))), [false; 5]);
+    let yes = [
+        ("*", ""),
+        ("*", "A"),
+        ("A*", "A"),
+        ("*A", "BA"),
+        ("*A*B*", "xAyBz"),
+        ("A*A", "AA"),
+        ("AB", "AB"),
+    ];
+    let no = [
+        ("A", "AB"),
+        ("A*A", "A"),
+        ("*AB*BC", "ABC"),
+        ("", "A"),
+        ("*_KEY", "_KEYS"),
+    ];
+    assert!(
+        yes.iter()
+            .all(|(glob, name)| matches(glob, OsStr::new(name)))
+    );
+    assert_eq!(
+        no.map(|(glob, name)| matches(glob, OsStr::new(name))),
+        [false; 5]
+    );
 }
 
 /// Names made of the pieces that matter.
 fn names() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
-        "A", "LC_", "TOKEN", "_KEY", "SECRET", "LANG", "PATH", "HOME", "GIT_", "LD_", "my", "_", "TMPDIR", "SSH_",
-        "ENV", "TERM", "CC",
+        "A", "LC_", "TOKEN", "_KEY", "SECRET", "LANG", "PATH", "HOME", "GIT_", "LD_", "my", "_",
+        "TMPDIR", "SSH_", "ENV", "TERM", "CC",
     ]);
     prop::collection::vec(piece, 0..3).prop_map(|pieces| pieces.concat())
 }
@@ -114,8 +170,19 @@ fn globs() -> impl Strategy<Value = Vec<String>> {
 }
 
 fn pairs() -> impl Strategy<Value = Vec<(OsString, OsString)>> {
-    let value = prop::sample::select(vec!["", "x", "/usr/bin:/etc", "http://a:b@c/d", "/src:/src", ":", "../x"]);
-    prop::collection::vec((names(), value).prop_map(|(name, value)| (name.into(), value.into())), 0..12)
+    let value = prop::sample::select(vec![
+        "",
+        "x",
+        "/usr/bin:/etc",
+        "http://a:b@c/d",
+        "/src:/src",
+        ":",
+        "../x",
+    ]);
+    prop::collection::vec(
+        (names(), value).prop_map(|(name, value)| (name.into(), value.into())),
+        0..12,
+    )
 }
 
 proptest! {
@@ -172,7 +239,10 @@ fn a_command_of_the_operators_own_gets_all_but_what_the_walls_say() {
         ("SET", "no"),
         ("PATH", "/home/me/bin:/usr/bin"),
     ];
-    let rules = EnvRules { whole: true, ..rules(&[], &["DROPPED"], &[("SET", "yes")]) };
+    let rules = EnvRules {
+        whole: true,
+        ..rules(&[], &["DROPPED"], &[("SET", "yes")])
+    };
     let kept = [
         "PGHOST=db",
         "DATABASE_URL=postgres://me:pass@db/shop",

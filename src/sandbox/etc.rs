@@ -1,9 +1,13 @@
 //! The system's configuration as commands see it.
 //!
-//! Anybody but root gets /etc itself, read-only: the rights on its files decide. Root may read them all, so root's
-//! commands get a copy of what everybody may read. Masks over the rest would not do: a file that is replaced outside, as
-//! passwd(1) does with /etc/shadow, takes the mask of its name away.
-#![expect(clippy::disallowed_methods, reason = "the system's own configuration, read before any command runs")]
+//! Anybody but root gets /etc itself, read-only: the rights on its files decide. Root may read them
+//! all, so root's commands get a copy of what everybody may read. Masks over the rest would not do:
+//! a file that is replaced outside, as passwd(1) does with /etc/shadow, takes the mask of its name
+//! away.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the system's own configuration, read before any command runs"
+)]
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -13,8 +17,8 @@ use std::path::{Path, PathBuf};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, readlinkat, sendfile, symlinkat,
-    unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, readlinkat,
+    sendfile, symlinkat, unlinkat,
 };
 use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 
@@ -38,13 +42,18 @@ impl Source {
     pub fn choose() -> Result<Self, Fault> {
         if rustix::process::geteuid().is_root() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            return openat(CWD, "/etc", flags, Mode::empty()).step("open /etc").map(Self::Copy);
+            return openat(CWD, "/etc", flags, Mode::empty())
+                .step("open /etc")
+                .map(Self::Copy);
         }
-        clone_tree(Path::new("/etc")).step("mount /etc").map(Self::Mount)
+        clone_tree(Path::new("/etc"))
+            .step("mount /etc")
+            .map(Self::Mount)
     }
 
-    /// Puts it below the new root, on which nothing is mounted yet, and then does what `changes` does to it. A copy is made
-    /// by a copy of this process, which is returned, while this one goes on; it has no powers that this one has not.
+    /// Puts it below the new root, on which nothing is mounted yet, and then does what `changes`
+    /// does to it. A copy is made by a copy of this process, which is returned, while this one goes
+    /// on; it has no powers that this one has not.
     pub fn put(
         &self,
         root: &OwnedFd,
@@ -54,14 +63,23 @@ impl Source {
         directory(root, Path::new("etc"))?;
         match self {
             Self::Mount(tree) => {
-                move_mount(tree, "", root, "etc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /etc")?;
+                move_mount(
+                    tree,
+                    "",
+                    root,
+                    "etc",
+                    MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+                )
+                .step("mount /etc")?;
                 set(tree, read_only(), true).step("mount /etc")?;
                 changes(root).map(|()| None)
             }
             Self::Copy(from) => {
-                // Without what this process mounts below it meanwhile, where a name could lead into an allowed directory.
-                let flags =
-                    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+                // Without what this process mounts below it meanwhile, where a name could lead into
+                // an allowed directory.
+                let flags = OpenTreeFlags::OPEN_TREE_CLONE
+                    | OpenTreeFlags::OPEN_TREE_CLOEXEC
+                    | OpenTreeFlags::AT_EMPTY_PATH;
                 let root = open_tree(root, "", flags).step("copy /etc")?;
                 let to = open_dir(&root, Path::new("etc")).step("open /etc")?;
                 let Some(copying) = sys::fork(alone).step("fork")? else {
@@ -79,17 +97,27 @@ impl Source {
 pub fn wait_for_copy(copying: Pid) -> Result<(), Fault> {
     match waitpid(copying, None) {
         Ok(WaitStatus::Exited(_, 0)) => Ok(()),
-        _ => Err(Fault::because("copy /etc", "what commands are told of the system could not be put in it")),
+        _ => Err(Fault::because(
+            "copy /etc",
+            "what commands are told of the system could not be put in it",
+        )),
     }
 }
 
 fn open_dir(at: &OwnedFd, name: &Path) -> rustix::io::Result<OwnedFd> {
-    openat(at, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+    openat(
+        at,
+        name,
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
 }
 
 /// Copies what everybody may read: what cannot be copied is not there, which is the safe side.
 fn copy(from: &OwnedFd, to: &OwnedFd, room: &mut u64, depth: usize) {
-    let Ok(entries) = Dir::read_from(from) else { return };
+    let Ok(entries) = Dir::read_from(from) else {
+        return;
+    };
     for entry in entries.flatten() {
         let name = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
@@ -103,8 +131,12 @@ fn copy(from: &OwnedFd, to: &OwnedFd, room: &mut u64, depth: usize) {
             }
             FileType::Directory if depth > 0 => {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let Ok(below) = openat(from, name, flags, Mode::empty()) else { continue };
-                if !is_public(&below, 0o005) || mkdirat(to, name, Mode::from_raw_mode(0o755)).is_err() {
+                let Ok(below) = openat(from, name, flags, Mode::empty()) else {
+                    continue;
+                };
+                if !is_public(&below, 0o005)
+                    || mkdirat(to, name, Mode::from_raw_mode(0o755)).is_err()
+                {
                     continue;
                 }
                 if let Ok(made) = openat(to, name, flags, Mode::empty()) {
@@ -113,7 +145,9 @@ fn copy(from: &OwnedFd, to: &OwnedFd, room: &mut u64, depth: usize) {
             }
             FileType::RegularFile => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let Ok(file) = openat(from, name, flags, Mode::empty()) else { continue };
+                let Ok(file) = openat(from, name, flags, Mode::empty()) else {
+                    continue;
+                };
                 if is_public(&file, 0o004) {
                     copy_file(&file, to, name, room);
                 }
@@ -130,12 +164,16 @@ fn is_public(file: &OwnedFd, bits: u32) -> bool {
 fn copy_file(file: &OwnedFd, to: &OwnedFd, name: &std::ffi::CStr, room: &mut u64) {
     let Ok(stat) = fstat(file) else { return };
     let bytes = stat.st_size.cast_unsigned();
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes > MAX_ETC_FILE_BYTES.min(*room) {
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
+        || bytes > MAX_ETC_FILE_BYTES.min(*room)
+    {
         return;
     }
     *room -= bytes;
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let Ok(copy) = openat(to, name, flags, Mode::from_raw_mode(0o644)) else { return };
+    let Ok(copy) = openat(to, name, flags, Mode::from_raw_mode(0o644)) else {
+        return;
+    };
     let mut left = bytes as usize;
     while left > 0 {
         match sendfile(&copy, file, None, left) {
@@ -150,8 +188,8 @@ fn copy_file(file: &OwnedFd, to: &OwnedFd, name: &std::ffi::CStr, room: &mut u64
     }
 }
 
-/// What the resolver is told on the system, if that lies outside /etc, and where: commands that have the system's
-/// network need it there.
+/// What the resolver is told on the system, if that lies outside /etc, and where: commands that
+/// have the system's network need it there.
 pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
     if network != Network::Host {
         return None;
@@ -163,7 +201,9 @@ pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
 
 /// Where the system keeps what its resolver is told, if that lies outside /etc.
 pub fn resolver_path() -> Option<PathBuf> {
-    std::fs::canonicalize(RESOLV_CONF).ok().filter(|place| !place.starts_with("/etc"))
+    std::fs::canonicalize(RESOLV_CONF)
+        .ok()
+        .filter(|place| !place.starts_with("/etc"))
 }
 
 /// Tells the resolver that there is nobody to ask, wherever it looks.
@@ -172,13 +212,18 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
     let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = openat(root, "run/resolv.conf", flags, Mode::from_raw_mode(0o644)).step(step)?;
     rustix::io::write(&file, text.as_bytes()).step(step)?;
-    let Ok(stat) = rustix::fs::statat(root, "etc/resolv.conf", AtFlags::SYMLINK_NOFOLLOW) else { return Ok(()) };
+    let Ok(stat) = rustix::fs::statat(root, "etc/resolv.conf", AtFlags::SYMLINK_NOFOLLOW) else {
+        return Ok(());
+    };
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => replace(root, "etc/resolv.conf", "run/resolv.conf", text.as_bytes()).step(step),
+        FileType::RegularFile => {
+            replace(root, "etc/resolv.conf", "run/resolv.conf", text.as_bytes()).step(step)
+        }
         // A link out of /etc leads to nothing here; where it leads, the text is put.
         FileType::Symlink => {
             let target = readlinkat(root, "etc/resolv.conf", Vec::new()).step(step)?;
-            let target = Path::new("/etc").join(std::ffi::OsStr::new(target.to_str().unwrap_or_default()));
+            let target =
+                Path::new("/etc").join(std::ffi::OsStr::new(target.to_str().unwrap_or_default()));
             let mut place = PathBuf::new();
             for part in target.components() {
                 match part {
@@ -192,7 +237,9 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
             }
             directory(root, place.parent().unwrap_or(Path::new("")))?;
             let file = openat(root, &place, flags, Mode::from_raw_mode(0o644)).step(step)?;
-            rustix::io::write(&file, text.as_bytes()).step(step).map(drop)
+            rustix::io::write(&file, text.as_bytes())
+                .step(step)
+                .map(drop)
         }
         _ => Ok(()),
     }
@@ -201,24 +248,43 @@ pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
 /// Tells programs the names of this machine, and of no other.
 pub fn own_names(root: &OwnedFd) -> Result<(), Fault> {
     let system = rustix::system::uname();
-    let text = format!("127.0.0.1 localhost {}\n::1 localhost\n", system.nodename().to_string_lossy());
+    let text = format!(
+        "127.0.0.1 localhost {}\n::1 localhost\n",
+        system.nodename().to_string_lossy()
+    );
     replace(root, "etc/hosts", "run/hosts", text.as_bytes()).step("put a hosts")
 }
 
-/// Tells programs that ask who they are, and not for HOME, that the user's home is `home`, and the shell one that is there.
+/// Tells programs that ask who they are, and not for HOME, that the user's home is `home`, and the
+/// shell one that is there.
 pub fn own_entry(root: &OwnedFd, home: &str) -> Result<(), Fault> {
     let step = "put a passwd";
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(file) = openat(root, "etc/passwd", flags, Mode::empty()) else { return Ok(()) };
+    let Ok(file) = openat(root, "etc/passwd", flags, Mode::empty()) else {
+        return Ok(());
+    };
     let stat = fstat(&file).step(step)?;
     let bytes = stat.st_size.cast_unsigned();
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes > MAX_ETC_FILE_BYTES {
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || bytes > MAX_ETC_FILE_BYTES
+    {
         return Ok(());
     }
     let mut passwd = Vec::new();
-    File::from(file).take(MAX_ETC_FILE_BYTES).read_to_end(&mut passwd).step(step)?;
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    replace(root, "etc/passwd", "run/passwd", &at_home(&passwd, user, group, home)).step(step)
+    File::from(file)
+        .take(MAX_ETC_FILE_BYTES)
+        .read_to_end(&mut passwd)
+        .step(step)?;
+    let (user, group) = (
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    );
+    replace(
+        root,
+        "etc/passwd",
+        "run/passwd",
+        &at_home(&passwd, user, group, home),
+    )
+    .step(step)
 }
 
 /// A passwd(5) in which this user lives in `home`. A user without a name gets one.
@@ -226,13 +292,27 @@ fn at_home(passwd: &[u8], user: u32, group: u32, home: &str) -> Vec<u8> {
     let own = user.to_string();
     let mut text = Vec::with_capacity(passwd.len() + 128);
     let mut is_known = false;
-    for line in passwd.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in passwd
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
         let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
         if let [name, password, number, group, about, _, _] = fields[..]
             && number == own.as_bytes()
         {
             is_known = true;
-            text.extend([name, password, number, group, about, home.as_bytes(), b"/bin/sh"].join(&b':'));
+            text.extend(
+                [
+                    name,
+                    password,
+                    number,
+                    group,
+                    about,
+                    home.as_bytes(),
+                    b"/bin/sh",
+                ]
+                .join(&b':'),
+            );
         } else {
             text.extend(line);
         }
@@ -244,17 +324,32 @@ fn at_home(passwd: &[u8], user: u32, group: u32, home: &str) -> Vec<u8> {
     text
 }
 
-/// Gives the file `name` below the new root another content. In a copy it is a file like any other; over one that is
-/// mounted goes a mount of `spare`, which is made.
+/// Gives the file `name` below the new root another content. In a copy it is a file like any other;
+/// over one that is mounted goes a mount of `spare`, which is made.
 fn replace(root: &OwnedFd, name: &str, spare: &str, text: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     if let Ok(own) = openat(root, name, flags, Mode::empty()) {
         return File::from(own).write_all(text);
     }
-    let made = openat(root, spare, flags | OFlags::CREATE, Mode::from_raw_mode(0o644))?;
+    let made = openat(
+        root,
+        spare,
+        flags | OFlags::CREATE,
+        Mode::from_raw_mode(0o644),
+    )?;
     File::from(made).write_all(text)?;
-    let tree = open_tree(root, spare, OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC)?;
-    move_mount(&tree, "", root, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    let tree = open_tree(
+        root,
+        spare,
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC,
+    )?;
+    move_mount(
+        &tree,
+        "",
+        root,
+        name,
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )?;
     set(&tree, MountAttributes::READ_ONLY, false)
 }
 

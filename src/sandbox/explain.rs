@@ -1,4 +1,5 @@
-//! The walls in words: the text of `replay sandbox explain`, and what a tier cannot do of a plan. Functions of plain data.
+//! The walls in words: the text of `replay sandbox explain`, and what a tier cannot do of a plan.
+//! Functions of plain data.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,8 @@ use super::toolchains::{Visible, is_export};
 use super::wire::MemoryHold;
 use crate::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 
-/// What the operator asked for in so many words: if a tier cannot hold it, commands are refused there. What is so by
-/// default is a gap instead, which [`gaps`] names.
+/// What the operator asked for in so many words: if a tier cannot hold it, commands are refused
+/// there. What is so by default is a gap instead, which [`gaps`] names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     /// Paths given with `--protect`, and files that other flags name.
@@ -37,8 +38,9 @@ pub enum Unenforceable {
         /// The read-write one that it lies in.
         inside: PathBuf,
     },
-    /// A read-write directory in another one: without a mount that holds it in its place a command could move it, and the tools,
-    /// later commands and the next start would take something else for it.
+    /// A read-write directory in another one: without a mount that holds it in its place a command
+    /// could move it, and the tools, later commands and the next start would take something else
+    /// for it.
     NestedRoot {
         path: PathBuf,
         /// The read-write one that it lies in.
@@ -48,7 +50,8 @@ pub enum Unenforceable {
     Hidden { path: PathBuf },
     /// A loopback: without a network namespace it would be everybody's.
     Loopback,
-    /// A bound on the number of processes: without a user namespace it would count all of the user's.
+    /// A bound on the number of processes: without a user namespace it would count all of the
+    /// user's.
     Processes,
 }
 
@@ -57,10 +60,17 @@ impl Unenforceable {
     pub fn describe(&self) -> String {
         match self {
             Self::Protected { path } => {
-                format!("`{}` cannot be kept read-only (--protect, or it configures the server)", path.display())
+                format!(
+                    "`{}` cannot be kept read-only (--protect, or it configures the server)",
+                    path.display()
+                )
             }
             Self::ReadOnlyRoot { path, inside } => {
-                format!("`{}` cannot be read-only inside `{}`, which is read-write", path.display(), inside.display())
+                format!(
+                    "`{}` cannot be read-only inside `{}`, which is read-write",
+                    path.display(),
+                    inside.display()
+                )
             }
             Self::NestedRoot { path, inside } => {
                 format!(
@@ -76,8 +86,12 @@ impl Unenforceable {
                     path.display()
                 )
             }
-            Self::Loopback => "without namespaces there is no loopback of their own (--network loopback)".into(),
-            Self::Processes => "without namespaces processes cannot be counted (--limit-processes)".into(),
+            Self::Loopback => {
+                "without namespaces there is no loopback of their own (--network loopback)".into()
+            }
+            Self::Processes => {
+                "without namespaces processes cannot be counted (--limit-processes)".into()
+            }
         }
     }
 }
@@ -87,36 +101,61 @@ pub fn unenforceable(plan: &Plan, asked: Asked<'_>) -> Vec<Unenforceable> {
     if plan.tier != Tier::Landlock {
         return Vec::new();
     }
-    let protected = asked.protected.iter().filter(|path| is_writable(plan, path));
-    let protected = protected.map(|path| Unenforceable::Protected { path: path.to_path_buf() });
+    let protected = asked
+        .protected
+        .iter()
+        .filter(|path| is_writable(plan, path));
+    let protected = protected.map(|path| Unenforceable::Protected {
+        path: path.to_path_buf(),
+    });
     let nested = plan.roots.iter().filter_map(|root| {
         let path = root.place.path.as_path().to_path_buf();
-        let inside = writable_above(plan, root)?.place.path.as_path().to_path_buf();
+        let inside = writable_above(plan, root)?
+            .place
+            .path
+            .as_path()
+            .to_path_buf();
         Some(if root.writable {
             Unenforceable::NestedRoot { path, inside }
         } else {
             Unenforceable::ReadOnlyRoot { path, inside }
         })
     });
-    let hidden = plan.hidden.iter().map(|place| Unenforceable::Hidden { path: place.path.as_path().to_path_buf() });
+    let hidden = plan.hidden.iter().map(|place| Unenforceable::Hidden {
+        path: place.path.as_path().to_path_buf(),
+    });
     let loopback = asked.loopback.then_some(Unenforceable::Loopback);
     let processes = asked.processes.then_some(Unenforceable::Processes);
-    protected.chain(nested).chain(hidden).chain(loopback).chain(processes).collect()
+    protected
+        .chain(nested)
+        .chain(hidden)
+        .chain(loopback)
+        .chain(processes)
+        .collect()
 }
 
-/// Why commands are refused in the plan's tier, with the way out; `None` if it holds all that the operator named.
+/// Why commands are refused in the plan's tier, with the way out; `None` if it holds all that the
+/// operator named.
 pub fn refusal(plan: &Plan, asked: Asked<'_>) -> Option<String> {
     let open = unenforceable(plan, asked);
     // Its rules add up, so what is below a read-write directory is read-write.
-    let about_paths = |open: &Unenforceable| !matches!(open, Unenforceable::Loopback | Unenforceable::Processes);
+    let about_paths =
+        |open: &Unenforceable| !matches!(open, Unenforceable::Loopback | Unenforceable::Processes);
     let (why, narrower) = if open.iter().any(about_paths) {
-        (", because rules of Landlock only add rights", " give a narrower read-write directory,")
+        (
+            ", because rules of Landlock only add rights",
+            " give a narrower read-write directory,",
+        )
     } else {
         ("", "")
     };
     let words: Vec<_> = open.iter().map(Unenforceable::describe).collect();
-    (!open.is_empty())
-        .then(|| format!("{}{why}; leave it out,{narrower} or run where user namespaces work", words.join(", and ")))
+    (!open.is_empty()).then(|| {
+        format!(
+            "{}{why}; leave it out,{narrower} or run where user namespaces work",
+            words.join(", and ")
+        )
+    })
 }
 
 /// A read-write directory that another one lies in.
@@ -130,14 +169,17 @@ fn writable_above<'a>(plan: &'a Plan, nested: &PlannedRoot) -> Option<&'a Planne
 
 /// A read-write directory over a path, whatever lies between.
 fn writable_over<'a>(plan: &'a Plan, path: &Path) -> Option<&'a PlannedRoot> {
-    plan.roots.iter().find(|root| root.writable && path.starts_with(root.place.path.as_path()))
+    plan.roots
+        .iter()
+        .find(|root| root.writable && path.starts_with(root.place.path.as_path()))
 }
 
 fn is_writable(plan: &Plan, path: &Path) -> bool {
     writable_over(plan, path).is_some()
 }
 
-/// What Landlock does not mediate, without namespaces: what is said of things, but never what is in them.
+/// What Landlock does not mediate, without namespaces: what is said of things, but never what is in
+/// them.
 const SEEN_OUTSIDE: [&str; 4] = [
     "commands can ask what a file outside is like whose name they know: its size, times and owner (stat, O_PATH), whether it \
      exists (access), where a link leads (readlink), how full its file system is (statfs)",
@@ -148,10 +190,13 @@ const SEEN_OUTSIDE: [&str; 4] = [
     "commands can list the System V objects of the system (/proc/sysvipc), but not use them",
 ];
 
-/// What a tier leaves open of this plan, a line each; what it leaves open on this system the launcher knows. A cgroup can
-/// hold more than memory.
+/// What a tier leaves open of this plan, a line each; what it leaves open on this system the
+/// launcher knows. A cgroup can hold more than memory.
 pub fn gaps(plan: &Plan, asked: Asked<'_>, memory: Option<&MemoryHold>) -> Vec<String> {
-    let mut gaps: Vec<String> = unenforceable(plan, asked).iter().map(Unenforceable::describe).collect();
+    let mut gaps: Vec<String> = unenforceable(plan, asked)
+        .iter()
+        .map(Unenforceable::describe)
+        .collect();
     match plan.tier {
         Tier::Namespaces => {}
         Tier::Landlock => {
@@ -168,7 +213,9 @@ pub fn gaps(plan: &Plan, asked: Asked<'_>, memory: Option<&MemoryHold>) -> Vec<S
                 gaps.push("the number of processes is not limited".into());
             }
             if plan.network == Network::Loopback && !asked.loopback {
-                gaps.push("there is no loopback of their own, so commands have no network at all".into());
+                gaps.push(
+                    "there is no loopback of their own, so commands have no network at all".into(),
+                );
             }
         }
         Tier::Off => gaps.push("commands can do whatever the server's user can".into()),
@@ -209,7 +256,11 @@ pub fn explain(plan: &Plan, standing: &WallStatus, why: &Why<'_>) -> String {
     limits(&mut text, plan, standing.memory.as_ref());
     text.push_str("\nnot held\n");
     let mut open = standing.gaps.clone();
-    open.extend(gaps(plan, why.asked, standing.memory.as_ref()).into_iter().filter(|gap| !standing.gaps.contains(gap)));
+    open.extend(
+        gaps(plan, why.asked, standing.memory.as_ref())
+            .into_iter()
+            .filter(|gap| !standing.gaps.contains(gap)),
+    );
     for gap in &open {
         line(&mut text, gap);
     }
@@ -234,8 +285,18 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
     match (&standing.refused, standing.tier) {
         (refused, None) => {
             let none = || standing.word().into_owned();
-            row(text, "commands", refused.as_ref().map_or_else(none, |reason| format!("refused: {reason}")));
-            row(text, "shown below", format!("the rules that `{}` would have", plan.tier.as_str()));
+            row(
+                text,
+                "commands",
+                refused
+                    .as_ref()
+                    .map_or_else(none, |reason| format!("refused: {reason}")),
+            );
+            row(
+                text,
+                "shown below",
+                format!("the rules that `{}` would have", plan.tier.as_str()),
+            );
         }
         (_, Some(Tier::Off)) => row(text, "tier", "off: commands run outside any kernel wall"),
         (_, Some(_)) => row(text, "tier", plan.tier.as_str()),
@@ -248,9 +309,15 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
         Some(abi) => row(text, "Landlock", format!("version {abi} of its interface")),
         None => row(text, "Landlock", "not in use"),
     }
-    let shown = WallStatus { tier: Some(plan.tier), network: plan.network, ..standing.clone() };
+    let shown = WallStatus {
+        tier: Some(plan.tier),
+        network: plan.network,
+        ..standing.clone()
+    };
     let network = match shown.effective_network() {
-        _ if standing.by_rule => "by rule: the hosts of --allow-net, each connection made by the server",
+        _ if standing.by_rule => {
+            "by rule: the hosts of --allow-net, each connection made by the server"
+        }
         Network::None => "none",
         Network::Loopback => "loopback: one of their own, which all commands of a server share",
         Network::Host => "host: the system's",
@@ -260,11 +327,20 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
 
 fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     text.push_str("\nallowed directories\n");
-    let is_of_git = |root: &&PlannedRoot| matches!(root.extent, Extent::OfGit | Extent::CommonOfGit);
-    let allowed: Vec<_> = plan.roots.iter().filter(|root| root.extent == Extent::Allowed).collect();
+    let is_of_git =
+        |root: &&PlannedRoot| matches!(root.extent, Extent::OfGit | Extent::CommonOfGit);
+    let allowed: Vec<_> = plan
+        .roots
+        .iter()
+        .filter(|root| root.extent == Extent::Allowed)
+        .collect();
     let of_git: Vec<_> = plan.roots.iter().filter(is_of_git).collect();
     for root in &allowed {
-        row(text, rights(root.writable), root.place.path.as_path().display());
+        row(
+            text,
+            rights(root.writable),
+            root.place.path.as_path().display(),
+        );
     }
     if allowed.is_empty() {
         line(text, "none");
@@ -275,26 +351,47 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     for root in of_git {
         let path = root.place.path.as_path().display();
         if root.writable && root.extent == Extent::CommonOfGit {
-            let (directories, files) = (common_git::SHARED.join(", "), common_git::SHARED_FILES.join(", "));
-            row(text, rights(true), format!("{path}: {directories}, {files}"));
+            let (directories, files) = (
+                common_git::SHARED.join(", "),
+                common_git::SHARED_FILES.join(", "),
+            );
+            row(
+                text,
+                rights(true),
+                format!("{path}: {directories}, {files}"),
+            );
             row(text, rights(false), format!("{path}: the rest"));
         } else {
             row(text, rights(root.writable), path);
         }
     }
-    for (root, cache) in plan.roots.iter().filter(|root| root.extent == Extent::Cache).zip(&plan.cache) {
+    for (root, cache) in plan
+        .roots
+        .iter()
+        .filter(|root| root.extent == Extent::Cache)
+        .zip(&plan.cache)
+    {
         text.push_str("\ncaches of package managers that outlive the server, for commands alone\n");
         let mib = cache.bytes / (1024 * 1024);
         row(
             text,
             rights(true),
-            format!("{}, of which {mib} MiB are kept (--cache-mib)", root.place.path.as_path().display()),
+            format!(
+                "{}, of which {mib} MiB are kept (--cache-mib)",
+                root.place.path.as_path().display()
+            ),
         );
     }
-    let held = if plan.tier == Tier::Namespaces { "" } else { " for the file tools" };
+    let held = if plan.tier == Tier::Namespaces {
+        ""
+    } else {
+        " for the file tools"
+    };
     let _ = writeln!(text, "\nread-only inside them{held}");
     for Protected { path, by, program } in why.protected {
-        let program = program.map(|program| format!(" ({program})")).unwrap_or_default();
+        let program = program
+            .map(|program| format!(" ({program})"))
+            .unwrap_or_default();
         row(text, by, format!("{}{program}", path.display()));
     }
     if why.protected.is_empty() {
@@ -302,18 +399,35 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     }
     if let Some(hide) = &plan.hide {
         text.push_str("\nhidden from tools and commands\n");
-        hide.patterns.iter().for_each(|pattern| row(text, "--hide", pattern));
+        hide.patterns
+            .iter()
+            .for_each(|pattern| row(text, "--hide", pattern));
     }
     if plan.tier == Tier::Off {
         return;
     }
     text.push_str("\nunix sockets\n");
     match plan.tier {
-        Tier::Namespaces => row(text, "connect", "to those that commands of this server listen with, and to no other"),
-        Tier::Landlock | Tier::Off => row(text, "connect", "none: commands make no unix sockets that have names"),
+        Tier::Namespaces => row(
+            text,
+            "connect",
+            "to those that commands of this server listen with, and to no other",
+        ),
+        Tier::Landlock | Tier::Off => row(
+            text,
+            "connect",
+            "none: commands make no unix sockets that have names",
+        ),
     }
     for socket in &plan.sockets {
-        row(text, "--allow-socket", format!("{}: also this one of a program outside", socket.path.as_path().display()));
+        row(
+            text,
+            "--allow-socket",
+            format!(
+                "{}: also this one of a program outside",
+                socket.path.as_path().display()
+            ),
+        );
     }
     text.push_str("\nprograms, read-only (as far as they exist)\n");
     for seen in why.system {
@@ -323,7 +437,11 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     row(text, "/etc", "read-only, what everybody may read");
     match plan.tier {
         Tier::Namespaces => {
-            row(text, "/tmp, /dev/shm", "read-write, their own, shared by the commands of a server");
+            row(
+                text,
+                "/tmp, /dev/shm",
+                "read-write, their own, shared by the commands of a server",
+            );
             if let Some(place) = &plan.cargo_home {
                 row(
                     text,
@@ -332,9 +450,17 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
                 );
             }
             row(text, "/proc", "their own processes alone");
-            row(text, "/dev", "null, zero, full, random, urandom, tty and their own terminals");
+            row(
+                text,
+                "/dev",
+                "null, zero, full, random, urandom, tty and their own terminals",
+            );
         }
-        Tier::Landlock | Tier::Off => row(text, "TMPDIR", "read-write, their own, shared by the commands of a server"),
+        Tier::Landlock | Tier::Off => row(
+            text,
+            "TMPDIR",
+            "read-write, their own, shared by the commands of a server",
+        ),
     }
 }
 
@@ -345,16 +471,36 @@ const fn rights(writable: bool) -> &'static str {
 fn environment(text: &mut String, plan: &Plan, standing: &WallStatus) {
     text.push_str("\nenvironment\n");
     if plan.private_home {
-        let place = standing.home.as_ref().map(|home| format!("{}: ", home.as_path().display())).unwrap_or_default();
-        row(text, "HOME", format!("{place}their own, empty at start, removed with the server"));
+        let place = standing
+            .home
+            .as_ref()
+            .map(|home| format!("{}: ", home.as_path().display()))
+            .unwrap_or_default();
+        row(
+            text,
+            "HOME",
+            format!("{place}their own, empty at start, removed with the server"),
+        );
     }
     if plan.tier != Tier::Off {
-        let place = standing.tmp.as_ref().map(|tmp| format!("{}: ", tmp.as_path().display())).unwrap_or_default();
-        row(text, "TMPDIR", format!("{place}their own, removed with the server"));
+        let place = standing
+            .tmp
+            .as_ref()
+            .map(|tmp| format!("{}: ", tmp.as_path().display()))
+            .unwrap_or_default();
+        row(
+            text,
+            "TMPDIR",
+            format!("{place}their own, removed with the server"),
+        );
     }
     for (name, value) in &plan.environment {
         let harmless = is_harmless(&name.0, &value.0) || is_export(&name.0);
-        let shown = if harmless { value.as_path().display().to_string() } else { "(set)".into() };
+        let shown = if harmless {
+            value.as_path().display().to_string()
+        } else {
+            "(set)".into()
+        };
         row(text, name.as_path().display(), shown);
     }
 }
@@ -371,18 +517,40 @@ fn limits(text: &mut String, plan: &Plan, memory: Option<&MemoryHold>) {
         Some(value) => row(text, name, format!("{value} {unit}")),
         None => row(text, name, "as the server itself"),
     };
-    limit("processes", limits.processes.filter(|_| held), "of all commands together");
+    limit(
+        "processes",
+        limits.processes.filter(|_| held),
+        "of all commands together",
+    );
     limit("largest file", limits.file_bytes, "bytes");
-    limit("processor time", limits.cpu_secs, "seconds for each process");
+    limit(
+        "processor time",
+        limits.cpu_secs,
+        "seconds for each process",
+    );
     let by = match memory {
         Some(MemoryHold::Cgroup { .. }) => ", held by a cgroup for each".to_owned(),
-        Some(MemoryHold::Watch { reason }) => format!(", looked at every {MEMORY_WATCH_MS} ms ({reason})"),
+        Some(MemoryHold::Watch { reason }) => {
+            format!(", looked at every {MEMORY_WATCH_MS} ms ({reason})")
+        }
         None => String::new(),
     };
-    limit("memory", limits.memory_bytes, &format!("bytes for all processes of a command{by}"));
-    limit("open files", Some(limits.open_files.unwrap_or(COMMAND_OPEN_FILES)), "for each process");
+    limit(
+        "memory",
+        limits.memory_bytes,
+        &format!("bytes for all processes of a command{by}"),
+    );
+    limit(
+        "open files",
+        Some(limits.open_files.unwrap_or(COMMAND_OPEN_FILES)),
+        "for each process",
+    );
     limit("core dumps", Some(0), "bytes");
-    limit("oom_score_adj", Some(limits.oom_score_adj.into()), "of 1000");
+    limit(
+        "oom_score_adj",
+        Some(limits.oom_score_adj.into()),
+        "of 1000",
+    );
 }
 
 #[cfg(test)]

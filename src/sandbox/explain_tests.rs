@@ -7,7 +7,15 @@ use crate::sandbox::attack::LANDLOCK_GAPS;
 use crate::sandbox::plan::{Extent, Limits, Place, PlannedCache};
 
 fn root(path: &str, writable: bool) -> PlannedRoot {
-    PlannedRoot { place: Place { path: path.into(), dev: 1, ino: 2 }, writable, extent: Extent::Allowed }
+    PlannedRoot {
+        place: Place {
+            path: path.into(),
+            dev: 1,
+            ino: 2,
+        },
+        writable,
+        extent: Extent::Allowed,
+    }
 }
 
 fn plan(tier: Tier) -> Plan {
@@ -18,10 +26,17 @@ fn plan(tier: Tier) -> Plan {
         tier,
         network: Network::Loopback,
         answers_names: false,
-        roots: vec![root("/src", true), root("/src/docs", false), root("/ro", false), root("/ro/rw", true)],
+        roots: vec![
+            root("/src", true),
+            root("/src/docs", false),
+            root("/ro", false),
+            root("/ro/rw", true),
+        ],
         hidden: Vec::new(),
         other_names: Vec::new(),
-        protected: ["/src/.git/hooks", "/src/keys", "/ro/keys", "/src/docs/x"].map(Into::into).to_vec(),
+        protected: ["/src/.git/hooks", "/src/keys", "/ro/keys", "/src/docs/x"]
+            .map(Into::into)
+            .to_vec(),
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
         sockets: Vec::new(),
         public: Vec::new(),
@@ -29,47 +44,104 @@ fn plan(tier: Tier) -> Plan {
         cache: None,
         cargo_home: None,
         private_home: true,
-        environment: [("LANG", "C"), ("MY_TOKEN", "hidden"), ("RUSTUP_HOME", "/home/me/.rustup")]
-            .map(|(name, value)| (name.into(), value.into()))
-            .to_vec(),
-        limits: Limits { processes: Some(4096), file_bytes: Some(1024), oom_score_adj: 500, ..Limits::default() },
+        environment: [
+            ("LANG", "C"),
+            ("MY_TOKEN", "hidden"),
+            ("RUSTUP_HOME", "/home/me/.rustup"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .to_vec(),
+        limits: Limits {
+            processes: Some(4096),
+            file_bytes: Some(1024),
+            oom_score_adj: 500,
+            ..Limits::default()
+        },
     }
 }
 
 fn asked() -> Asked<'static> {
     static PROTECTED: std::sync::OnceLock<[&Path; 2]> = std::sync::OnceLock::new();
     let protected = PROTECTED.get_or_init(|| ["/src/keys", "/ro/keys"].map(Path::new));
-    Asked { protected, ..Asked::default() }
+    Asked {
+        protected,
+        ..Asked::default()
+    }
 }
 
 #[test]
 fn landlock_holds_nothing_in_its_place_and_hides_nothing() {
     let roots = vec![root("/src", true), root("/src/in", true)];
-    let hidden = vec![Place { path: "/src/replay-0".into(), dev: 1, ino: 3 }];
-    let plan = Plan { roots, hidden, ..plan(Tier::Landlock) };
-    let nested = Unenforceable::NestedRoot { path: "/src/in".into(), inside: "/src".into() };
-    let hidden = Unenforceable::Hidden { path: "/src/replay-0".into() };
-    assert_eq!(unenforceable(&plan, Asked::default()), [nested.clone(), hidden.clone()]);
-    assert_eq!(nested.describe(), "`/src/in` cannot be held in its place inside `/src`: commands could move it");
+    let hidden = vec![Place {
+        path: "/src/replay-0".into(),
+        dev: 1,
+        ino: 3,
+    }];
+    let plan = Plan {
+        roots,
+        hidden,
+        ..plan(Tier::Landlock)
+    };
+    let nested = Unenforceable::NestedRoot {
+        path: "/src/in".into(),
+        inside: "/src".into(),
+    };
+    let hidden = Unenforceable::Hidden {
+        path: "/src/replay-0".into(),
+    };
+    assert_eq!(
+        unenforceable(&plan, Asked::default()),
+        [nested.clone(), hidden.clone()]
+    );
+    assert_eq!(
+        nested.describe(),
+        "`/src/in` cannot be held in its place inside `/src`: commands could move it"
+    );
     let said = "`/src/replay-0`, where undo or commands of other servers have their files, cannot be hidden from commands: allow a \
                 directory without it (TMPDIR moves the files of commands)";
     assert_eq!(hidden.describe(), said);
-    assert_eq!(unenforceable(&Plan { tier: Tier::Namespaces, ..plan }, Asked::default()), []);
+    assert_eq!(
+        unenforceable(
+            &Plan {
+                tier: Tier::Namespaces,
+                ..plan
+            },
+            Asked::default()
+        ),
+        []
+    );
 }
 
 #[test]
 fn landlock_cannot_take_away_below_what_it_gives() {
-    let protected = Unenforceable::Protected { path: "/src/keys".into() };
-    let nested = Unenforceable::ReadOnlyRoot { path: "/src/docs".into(), inside: "/src".into() };
-    assert_eq!(unenforceable(&plan(Tier::Landlock), asked()), [protected.clone(), nested.clone()]);
-    assert_eq!(protected.describe(), "`/src/keys` cannot be kept read-only (--protect, or it configures the server)");
-    assert_eq!(nested.describe(), "`/src/docs` cannot be read-only inside `/src`, which is read-write");
+    let protected = Unenforceable::Protected {
+        path: "/src/keys".into(),
+    };
+    let nested = Unenforceable::ReadOnlyRoot {
+        path: "/src/docs".into(),
+        inside: "/src".into(),
+    };
+    assert_eq!(
+        unenforceable(&plan(Tier::Landlock), asked()),
+        [protected.clone(), nested.clone()]
+    );
+    assert_eq!(
+        protected.describe(),
+        "`/src/keys` cannot be kept read-only (--protect, or it configures the server)"
+    );
+    assert_eq!(
+        nested.describe(),
+        "`/src/docs` cannot be read-only inside `/src`, which is read-write"
+    );
     assert_eq!(unenforceable(&plan(Tier::Namespaces), asked()), []);
     assert_eq!(refusal(&plan(Tier::Namespaces), asked()), None);
     let reason = "`/src/keys` cannot be kept read-only (--protect, or it configures the server), and `/src/docs` cannot be read-only inside `/src`, \
                   which is read-write, because rules of Landlock only add rights; leave it out, give a narrower read-write \
                   directory, or run where user namespaces work";
-    assert_eq!(refusal(&plan(Tier::Landlock), asked()).as_deref(), Some(reason));
+    assert_eq!(
+        refusal(&plan(Tier::Landlock), asked()).as_deref(),
+        Some(reason)
+    );
     let gaps = gaps(&plan(Tier::Landlock), asked(), None);
     assert_eq!(
         gaps[2],
@@ -81,11 +153,21 @@ fn landlock_cannot_take_away_below_what_it_gives() {
 
 #[test]
 fn what_is_quietly_less_is_refused_when_it_was_asked_for() {
-    let plan = Plan { protected: Vec::new(), roots: vec![root("/src", true)], ..plan(Tier::Landlock) };
+    let plan = Plan {
+        protected: Vec::new(),
+        roots: vec![root("/src", true)],
+        ..plan(Tier::Landlock)
+    };
     let count = |asked| gaps(&plan, asked, None).len();
     let all = count(Asked::default());
-    let loopback = Asked { loopback: true, ..Asked::default() };
-    let processes = Asked { processes: true, ..Asked::default() };
+    let loopback = Asked {
+        loopback: true,
+        ..Asked::default()
+    };
+    let processes = Asked {
+        processes: true,
+        ..Asked::default()
+    };
     assert_eq!(refusal(&plan, Asked::default()), None);
     let reason = "without namespaces there is no loopback of their own (--network loopback); leave it out, or run where user \
                   namespaces work";
@@ -95,8 +177,14 @@ fn what_is_quietly_less_is_refused_when_it_was_asked_for() {
     assert_eq!(refusal(&plan, processes).as_deref(), Some(reason));
     // Said once each.
     assert_eq!([loopback, processes].map(count), [all, all]);
-    let elsewhere = Plan { tier: Tier::Namespaces, ..plan.clone() };
-    assert_eq!([loopback, processes].map(|asked| refusal(&elsewhere, asked)), [None, None]);
+    let elsewhere = Plan {
+        tier: Tier::Namespaces,
+        ..plan.clone()
+    };
+    assert_eq!(
+        [loopback, processes].map(|asked| refusal(&elsewhere, asked)),
+        [None, None]
+    );
 }
 
 #[test]
@@ -122,11 +210,29 @@ fn every_gap_that_the_battery_knows_is_named() {
 }
 
 fn explained(plan: &Plan, standing: &WallStatus) -> String {
-    let visible = |path: &str, why| Visible { path: path.into(), why };
-    let system = [visible("/usr", "the system's programs"), visible("/home/me/.cargo/bin", "Rust (cargo)")];
-    let protected = [("/src/.git/hooks", "by default", Some("git")), ("/src/keys", "--protect", None)]
-        .map(|(path, by, program)| Protected { path: path.into(), by, program });
-    let why = Why { kernel: "Linux 6.18 (x86_64)", system: &system, protected: &protected, asked: asked() };
+    let visible = |path: &str, why| Visible {
+        path: path.into(),
+        why,
+    };
+    let system = [
+        visible("/usr", "the system's programs"),
+        visible("/home/me/.cargo/bin", "Rust (cargo)"),
+    ];
+    let protected = [
+        ("/src/.git/hooks", "by default", Some("git")),
+        ("/src/keys", "--protect", None),
+    ]
+    .map(|(path, by, program)| Protected {
+        path: path.into(),
+        by,
+        program,
+    });
+    let why = Why {
+        kernel: "Linux 6.18 (x86_64)",
+        system: &system,
+        protected: &protected,
+        asked: asked(),
+    };
     explain(plan, standing, &why)
 }
 
@@ -144,7 +250,10 @@ fn everything_is_explained() {
     insta::assert_snapshot!("namespaces", explained(&plan(Tier::Namespaces), &standing));
     let standing = WallStatus {
         tier: Some(Tier::Landlock),
-        tried: vec![(Tier::Namespaces, "user namespaces are forbidden here".to_owned())],
+        tried: vec![(
+            Tier::Namespaces,
+            "user namespaces are forbidden here".to_owned(),
+        )],
         home: Some("/tmp/scratch/home".into()),
         tmp: Some("/tmp/scratch/tmp".into()),
         gaps: vec!["the kernel does not say who opened a terminal".to_owned()],
@@ -156,9 +265,19 @@ fn everything_is_explained() {
 #[test]
 fn a_cache_is_explained() {
     let (shown, place) = (root("/c/caches", true), root("/c", true).place);
-    let cache = PlannedCache { place, bytes: 64 * 1024 * 1024 };
-    let roots = vec![PlannedRoot { extent: Extent::Cache, ..shown }];
-    let plan = Plan { roots, cache: Some(cache), ..plan(Tier::Landlock) };
+    let cache = PlannedCache {
+        place,
+        bytes: 64 * 1024 * 1024,
+    };
+    let roots = vec![PlannedRoot {
+        extent: Extent::Cache,
+        ..shown
+    }];
+    let plan = Plan {
+        roots,
+        cache: Some(cache),
+        ..plan(Tier::Landlock)
+    };
     let text = explained(&plan, &WallStatus::off());
     let expected = "allowed directories\n  none\n\ncaches of package managers that outlive the server, for commands alone\n  \
                     read-write               /c/caches, of which 64 MiB are kept (--cache-mib)\n\nread-only inside them";
@@ -168,10 +287,22 @@ fn a_cache_is_explained() {
 #[test]
 fn no_walls_are_explained_too() {
     let off = explained(&plan(Tier::Off), &WallStatus::off());
-    assert!(off.contains("off: commands run outside any kernel wall"), "{off}");
-    assert!(off.contains("commands can do whatever the server's user can"), "{off}");
-    let tried = vec![(Tier::Namespaces, "EPERM".to_owned()), (Tier::Landlock, "ENOSYS".to_owned())];
-    let refused = explained(&plan(Tier::Namespaces), &WallStatus::refused("no walls can be built", tried));
+    assert!(
+        off.contains("off: commands run outside any kernel wall"),
+        "{off}"
+    );
+    assert!(
+        off.contains("commands can do whatever the server's user can"),
+        "{off}"
+    );
+    let tried = vec![
+        (Tier::Namespaces, "EPERM".to_owned()),
+        (Tier::Landlock, "ENOSYS".to_owned()),
+    ];
+    let refused = explained(
+        &plan(Tier::Namespaces),
+        &WallStatus::refused("no walls can be built", tried),
+    );
     let head: Vec<&str> = refused.lines().take(7).collect();
     assert_eq!(
         head,

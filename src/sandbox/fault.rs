@@ -1,4 +1,5 @@
-//! What went wrong while walls were built or a program was started: the step, and what the kernel said.
+//! What went wrong while walls were built or a program was started: the step, and what the kernel
+//! said.
 
 use std::io;
 
@@ -16,14 +17,21 @@ pub struct Fault {
 impl Fault {
     /// A step that failed for a reason that is not the kernel's.
     pub fn because(step: impl Into<String>, reason: &str) -> Self {
-        Self { step: step.into(), cause: io::Error::other(reason.to_owned()) }
+        Self {
+            step: step.into(),
+            cause: io::Error::other(reason.to_owned()),
+        }
     }
 
-    /// Somebody supervises this process already. The kernel says so with EBUSY, another replay's filter in its own way.
+    /// Somebody supervises this process already. The kernel says so with EBUSY, another replay's
+    /// filter in its own way.
     pub fn supervised() -> Self {
         let step = "this program is supervised already, by another replay or the runtime of its container, and the kernel \
                     takes only one supervisor";
-        Self { step: step.to_owned(), cause: io::Error::from_raw_os_error(libc::EBUSY) }
+        Self {
+            step: step.to_owned(),
+            cause: io::Error::from_raw_os_error(libc::EBUSY),
+        }
     }
 
     /// The number of errno(3); EIO if there is none.
@@ -46,6 +54,9 @@ impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
     }
 
     fn step_with(self, step: impl FnOnce() -> String) -> Result<T, Fault> {
-        self.map_err(|error| Fault { step: step(), cause: error.into() })
+        self.map_err(|error| Fault {
+            step: step(),
+            cause: error.into(),
+        })
     }
 }

@@ -1,16 +1,20 @@
-//! What commands must not reach below allowed directories, such as the audit log: an empty file or directory that cannot be
-//! written is mounted over each, which programs that go through all files (`git add`, `cp -r`) get on with, and the directories
-//! above are mounted on themselves.
+//! What commands must not reach below allowed directories, such as the audit log: an empty file or
+//! directory that cannot be written is mounted over each, which programs that go through all files
+//! (`git add`, `cp -r`) get on with, and the directories above are mounted on themselves.
 //!
-//! Done once, in the view that every command gets a copy of, before any command runs. What something is mounted on cannot be
-//! moved, removed or replaced in that mount namespace, by whatever name of a directory above (`rename(2)`, EBUSY), and no
-//! command may unmount. That no second name leads there (a hard link, another mount of the same tree) is seen to by who makes
+//! Done once, in the view that every command gets a copy of, before any command runs. What
+//! something is mounted on cannot be moved, removed or replaced in that mount namespace, by
+//! whatever name of a directory above (`rename(2)`, EBUSY), and no command may unmount. That no
+//! second name leads there (a hard link, another mount of the same tree) is seen to by who makes
 //! the plan.
 //!
-//! The operator, who is outside, can do so: a file that takes the name of a hidden one by a rename takes the cover away
-//! (`rename(2)`: "other mount namespaces"). So each command looks again before it starts, and covers what it finds. One that
-//! runs at that moment sees the new file.
-#![expect(clippy::disallowed_methods, reason = "looks at the view of commands from inside it")]
+//! The operator, who is outside, can do so: a file that takes the name of a hidden one by a rename
+//! takes the cover away (`rename(2)`: "other mount namespaces"). So each command looks again before
+//! it starts, and covers what it finds. One that runs at that moment sees the new file.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks at the view of commands from inside it"
+)]
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -37,37 +41,65 @@ const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
 
 /// Returns the patterns of the plan, with what a survey found; `None` if it has none.
 pub fn by_patterns(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, Fault> {
-    let Some(planned) = &plan.hide else { return Ok(None) };
+    let Some(planned) = &plan.hide else {
+        return Ok(None);
+    };
     if plan.tier != Tier::Namespaces {
-        return Err(Fault::because("--hide", "only the tier of namespaces can hide from commands"));
+        return Err(Fault::because(
+            "--hide",
+            "only the tier of namespaces can hide from commands",
+        ));
     }
-    let allowed = plan.roots.iter().filter(|root| root.extent == Extent::Allowed);
-    let roots = allowed.map(|root| root.place.path.as_path().to_owned()).collect();
-    let mut hide = Hide::new(&planned.patterns, roots, globs_of).map_err(|reason| Fault::because("--hide", &reason))?;
+    let allowed = plan
+        .roots
+        .iter()
+        .filter(|root| root.extent == Extent::Allowed);
+    let roots = allowed
+        .map(|root| root.place.path.as_path().to_owned())
+        .collect();
+    let mut hide = Hide::new(&planned.patterns, roots, globs_of)
+        .map_err(|reason| Fault::because("--hide", &reason))?;
     let path = |path: &RawString| path.as_path().to_owned();
-    hide.found.aliases = planned.aliases.iter().map(|(one, other)| (path(one), path(other))).collect();
+    hide.found.aliases = planned
+        .aliases
+        .iter()
+        .map(|(one, other)| (path(one), path(other)))
+        .collect();
     hide.found.targets = planned.targets.iter().map(path).collect();
     hide.found.ids = planned.ids.iter().copied().collect();
     Ok(Some(Arc::new(hide)))
 }
 
-/// Covers everything that the plan hides, and filesystems of the kernel. This process lives in the view. Fails if something
-/// else is found there.
+/// Covers everything that the plan hides, and filesystems of the kernel. This process lives in the
+/// view. Fails if something else is found there.
 pub fn cover(plan: &Plan) -> Result<(), Fault> {
     let [file, directory] = EMPTY;
     let step = "make an empty file and an empty directory";
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     drop(open(file, flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
     mkdir(directory, EMPTY_DIRECTORY).step(step)?;
-    plan.hidden.iter().try_for_each(|hidden| one(plan, hidden))?;
-    kernel_filesystems::each(plan, |mount, there| blank(there, &format!("hide `{}`", mount.place.display())))?;
+    plan.hidden
+        .iter()
+        .try_for_each(|hidden| one(plan, hidden))?;
+    kernel_filesystems::each(plan, |mount, there| {
+        blank(there, &format!("hide `{}`", mount.place.display()))
+    })?;
     // What was mounted stays when the name goes.
-    unlink(file).and_then(|()| rmdir(directory)).step("remove their names")
+    unlink(file)
+        .and_then(|()| rmdir(directory))
+        .step("remove their names")
 }
 
 fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
-    let Some(at) = At::of(plan, hidden) else { return Ok(()) };
-    let other = || Fault::because(at.fault(), "something else took its name while the server started");
+    let Some(at) = At::of(plan, hidden) else {
+        return Ok(());
+    };
+    let other = || {
+        Fault::because(
+            at.fault(),
+            "something else took its name while the server started",
+        )
+    };
     let there = at.open()?.ok_or_else(other)?.1;
     let stat = fstat(&there).step_with(|| at.fault())?;
     if (stat.st_dev, stat.st_ino) != (hidden.dev, hidden.ino) {
@@ -79,7 +111,11 @@ fn one(plan: &Plan, hidden: &Place) -> Result<(), Fault> {
 /// Mounts something empty over a file or directory, while [`cover`] is at work.
 fn blank(there: &OwnedFd, step: &str) -> Result<(), Fault> {
     let kind = FileType::from_raw_mode(fstat(there).step(step)?.st_mode);
-    mount::cover(there, Path::new(EMPTY[usize::from(kind == FileType::Directory)])).step(step)
+    mount::cover(
+        there,
+        Path::new(EMPTY[usize::from(kind == FileType::Directory)]),
+    )
+    .step(step)
 }
 
 /// The place of something hidden.
@@ -92,33 +128,50 @@ pub struct At {
 impl At {
     /// All that the plan hides from commands.
     pub fn all(plan: &Plan) -> Vec<Self> {
-        plan.hidden.iter().filter_map(|hidden| Self::of(plan, hidden)).collect()
+        plan.hidden
+            .iter()
+            .filter_map(|hidden| Self::of(plan, hidden))
+            .collect()
     }
 
     fn of(plan: &Plan, hidden: &Place) -> Option<Self> {
         let path = hidden.path.as_path();
         let roots = plan.roots.iter().map(|root| root.place.path.as_path());
-        let root = roots.filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len())?;
-        Some(Self { path: path.to_owned(), root: root.to_owned() })
+        let root = roots
+            .filter(|root| path.starts_with(root))
+            .min_by_key(|root| root.as_os_str().len())?;
+        Some(Self {
+            path: path.to_owned(),
+            root: root.to_owned(),
+        })
     }
 
     fn fault(&self) -> String {
         format!("hide `{}`", self.path.display())
     }
 
-    /// Its directory, and what has its name now; the directories above are nailed to their places. `None` if nothing is there.
+    /// Its directory, and what has its name now; the directories above are nailed to their places.
+    /// `None` if nothing is there.
     fn open(&self) -> Result<Option<(OwnedFd, OwnedFd)>, Fault> {
         let fault = || self.fault();
         let handle = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Some(name) = self.path.file_name() else { return Ok(None) };
-        let mut dir = open(&self.root, handle | OFlags::DIRECTORY, Mode::empty()).step_with(fault)?;
-        let above = self.path.parent().and_then(|parent| parent.strip_prefix(&self.root).ok());
+        let Some(name) = self.path.file_name() else {
+            return Ok(None);
+        };
+        let mut dir =
+            open(&self.root, handle | OFlags::DIRECTORY, Mode::empty()).step_with(fault)?;
+        let above = self
+            .path
+            .parent()
+            .and_then(|parent| parent.strip_prefix(&self.root).ok());
         for part in above.unwrap_or(Path::new("")) {
             let below = match openat(&dir, part, handle | OFlags::DIRECTORY, Mode::empty()) {
                 Err(Errno::NOENT) => return Ok(None),
                 opened => opened.step_with(fault)?,
             };
-            let Some(nailed) = mount::nail(&dir, below)? else { return Ok(None) };
+            let Some(nailed) = mount::nail(&dir, below)? else {
+                return Ok(None);
+            };
             dir = nailed;
         }
         match openat(&dir, name, handle, Mode::empty()) {
@@ -127,10 +180,15 @@ impl At {
         }
     }
 
-    /// What has its name, if nothing is mounted over it, and what can cover it. Fails for a link and its like.
+    /// What has its name, if nothing is mounted over it, and what can cover it. Fails for a link
+    /// and its like.
     fn bare(&self) -> Result<Option<(OwnedFd, &'static str)>, Fault> {
-        let Some((dir, there)) = self.open()? else { return Ok(None) };
-        if mount::mount_of(&dir).step_with(|| self.fault())? != mount::mount_of(&there).step_with(|| self.fault())? {
+        let Some((dir, there)) = self.open()? else {
+            return Ok(None);
+        };
+        if mount::mount_of(&dir).step_with(|| self.fault())?
+            != mount::mount_of(&there).step_with(|| self.fault())?
+        {
             return Ok(None);
         }
         let [file, directory] = EMPTY_MEANWHILE;
@@ -139,16 +197,26 @@ impl At {
             FileType::Directory => Ok(Some((there, directory))),
             // The server hears the step and the number.
             _ => {
-                let step = format!("{}, which is neither a file nor a directory any more", self.fault());
-                Err(Fault { step, cause: Errno::NOTSUP.into() })
+                let step = format!(
+                    "{}, which is neither a file nor a directory any more",
+                    self.fault()
+                );
+                Err(Fault {
+                    step,
+                    cause: Errno::NOTSUP.into(),
+                })
             }
         }
     }
 }
 
-/// Covers what has taken one of these names since the last command started, in the mount namespace of this process.
+/// Covers what has taken one of these names since the last command started, in the mount namespace
+/// of this process.
 pub fn cover_again(all: &[At]) -> Result<(), Fault> {
-    let bare = all.iter().map(|at| Ok(at.bare()?.map(|there| (at, there)))).filter_map(Result::transpose);
+    let bare = all
+        .iter()
+        .map(|at| Ok(at.bare()?.map(|there| (at, there))))
+        .filter_map(Result::transpose);
     let bare = bare.collect::<Result<Vec<_>, Fault>>()?;
     if bare.is_empty() {
         return Ok(());
@@ -156,10 +224,25 @@ pub fn cover_again(all: &[At]) -> Result<(), Fault> {
     let step = "make an empty file and an empty directory";
     let memory = mount::file_system_in_memory()?;
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
-    drop(openat(&memory, "empty", flags, Mode::RUSR | Mode::RGRP | Mode::ROTH).step(step)?);
+    drop(
+        openat(
+            &memory,
+            "empty",
+            flags,
+            Mode::RUSR | Mode::RGRP | Mode::ROTH,
+        )
+        .step(step)?,
+    );
     mkdirat(&memory, "nothing", EMPTY_DIRECTORY).step(step)?;
     // A mount that is nowhere cannot be copied before Linux 6.15.
-    move_mount(&memory, "", CWD, MEANWHILE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step(step)?;
+    move_mount(
+        &memory,
+        "",
+        CWD,
+        MEANWHILE,
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .step(step)?;
     for (at, (there, with)) in bare {
         mount::cover(&there, Path::new(with)).step_with(|| at.fault())?;
     }

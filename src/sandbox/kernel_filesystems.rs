@@ -1,9 +1,13 @@
-//! Filesystems of the kernel below what commands see, such as the /proc of an image that is being built: whoever is root would
-//! steer the machine there, and everybody would see its processes.
+//! Filesystems of the kernel below what commands see, such as the /proc of an image that is being
+//! built: whoever is root would steer the machine there, and everybody would see its processes.
 //!
-//! In the view something empty lies over each; what is mounted later does not come into it, for its mounts are private. On the
-//! system's own root nothing can be put over them, so that no command is run there.
-#![expect(clippy::disallowed_methods, reason = "looks at what is mounted, in the view of commands or outside it")]
+//! In the view something empty lies over each; what is mounted later does not come into it, for its
+//! mounts are private. On the system's own root nothing can be put over them, so that no command is
+//! run there.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks at what is mounted, in the view of commands or outside it"
+)]
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -21,7 +25,10 @@ const STEP: &str = "look for filesystems of the kernel";
 /// The allowed directories and those of programs.
 fn shown(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan.roots.iter().map(|root| &root.place.path);
-    roots.chain(&plan.system).map(|path| path.as_path().to_owned()).collect()
+    roots
+        .chain(&plan.system)
+        .map(|path| path.as_path().to_owned())
+        .collect()
 }
 
 /// Looks for them outside the view, once for each change of what is mounted.
@@ -35,8 +42,17 @@ pub struct MountCheck {
 impl MountCheck {
     /// Has not looked yet.
     pub fn new(plan: &Plan) -> Result<Self, Fault> {
-        let table = open("/proc/self/mountinfo", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).step(STEP)?;
-        Ok(Self { shown: shown(plan), table, is_clear: false })
+        let table = open(
+            "/proc/self/mountinfo",
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .step(STEP)?;
+        Ok(Self {
+            shown: shown(plan),
+            table,
+            is_clear: false,
+        })
     }
 
     /// Fails where there is one.
@@ -59,19 +75,30 @@ impl MountCheck {
 }
 
 /// Visits each below what the plan shows to commands, as [`MountCheck`] does.
-pub fn each(plan: &Plan, visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>) -> Result<(), Fault> {
+pub fn each(
+    plan: &Plan,
+    visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     visit_each(&shown(plan), visit)
 }
 
-/// Visits each that can be reached by its name. Somebody may move a directory above one meanwhile: then all are looked at
-/// again.
-fn visit_each(shown: &[PathBuf], mut visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>) -> Result<(), Fault> {
+/// Visits each that can be reached by its name. Somebody may move a directory above one meanwhile:
+/// then all are looked at again.
+fn visit_each(
+    shown: &[PathBuf],
+    mut visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     for _ in 0..MAX_MOUNT_LOOKS {
         let table = mounts::table().step(STEP)?;
         let mut has_moved = false;
-        for mount in table.iter().filter(|mount| shown.iter().any(|above| mount.place.starts_with(above))) {
+        for mount in table
+            .iter()
+            .filter(|mount| shown.iter().any(|above| mount.place.starts_with(above)))
+        {
             match mount_at(&mount.place).filter(|(id, _)| *id == mount.id) {
-                Some((_, there)) if mount.is_of_devices() || mounts::is_kernels(&there).step(STEP)? => {
+                Some((_, there))
+                    if mount.is_of_devices() || mounts::is_kernels(&there).step(STEP)? =>
+                {
                     visit(mount, &there)?;
                     // What lies below is out of sight, of which the table knows nothing yet.
                     has_moved = true;
@@ -84,5 +111,8 @@ fn visit_each(shown: &[PathBuf], mut visit: impl FnMut(&Mount, &OwnedFd) -> Resu
             return Ok(());
         }
     }
-    Err(Fault::because(STEP, "what is mounted in an allowed directory is being moved about"))
+    Err(Fault::because(
+        STEP,
+        "what is mounted in an allowed directory is being moved about",
+    ))
 }

@@ -11,10 +11,11 @@ use nix::unistd::{Pid, getpid};
 pub enum KillScope {
     /// This process is number 1 of a pid namespace: `kill(-1)` means all others in it.
     PidNamespace(FirstProcess),
-    /// This process has entered a Landlock domain that keeps signals inside: `kill(-1)` means the processes of that
-    /// domain.
+    /// This process has entered a Landlock domain that keeps signals inside: `kill(-1)` means the
+    /// processes of that domain.
     Scope(SignalScope),
-    /// Nothing bounds them; they are found as the descendants of this process, which orphans come back to.
+    /// Nothing bounds them; they are found as the descendants of this process, which orphans come
+    /// back to.
     Descendants,
 }
 
@@ -34,7 +35,8 @@ impl FirstProcess {
 pub struct SignalScope(());
 
 impl SignalScope {
-    /// Tries it: once in the domain, this process may not even ask about its parent, which is outside.
+    /// Tries it: once in the domain, this process may not even ask about its parent, which is
+    /// outside.
     ///
     /// `None` if the parent can be signalled, and then `kill(-1)` would be a disaster.
     pub fn check() -> Option<Self> {
@@ -63,7 +65,8 @@ impl KillScope {
     }
 }
 
-/// The children of this process, their children, and so on, as they are found (proc(5): `task/TID/children`).
+/// The children of this process, their children, and so on, as they are found (proc(5):
+/// `task/TID/children`).
 pub fn descendants() -> Vec<Pid> {
     each_descendant().collect()
 }
@@ -75,7 +78,10 @@ pub fn each_descendant() -> impl Iterator<Item = Pid> {
 
 /// The children of this process that are none of these, with all that descends from them.
 pub fn strays(known: &HashSet<i32>) -> Vec<Pid> {
-    let mut found: Vec<Pid> = children(getpid()).into_iter().filter(|child| !known.contains(&child.as_raw())).collect();
+    let mut found: Vec<Pid> = children(getpid())
+        .into_iter()
+        .filter(|child| !known.contains(&child.as_raw()))
+        .collect();
     let below: Vec<Pid> = below(found.clone()).collect();
     found.extend(below);
     found
@@ -98,12 +104,23 @@ fn below(mut waiting: Vec<Pid>) -> impl Iterator<Item = Pid> {
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "the kernel's own list of processes")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel's own list of processes"
+)]
 fn children(parent: Pid) -> Vec<Pid> {
-    let Ok(tasks) = std::fs::read_dir(format!("/proc/{parent}/task")) else { return Vec::new() };
-    let lists = tasks.flatten().filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{parent}/task")) else {
+        return Vec::new();
+    };
+    let lists = tasks
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
     lists
-        .flat_map(|list| list.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>())
+        .flat_map(|list| {
+            list.split_whitespace()
+                .filter_map(|word| word.parse().ok())
+                .collect::<Vec<_>>()
+        })
         .map(Pid::from_raw)
         .collect()
 }

@@ -1,9 +1,10 @@
 //! The launcher: this program, started again by the server before it walls itself in.
 //!
-//! One thread and a few megabytes, so that a copy of it costs little whatever the size of the server. It builds what all
-//! commands share, tries it with a trivial command, unless only one comes, which is its own trial, and then has one
-//! supervisor for each request, made before that comes.
-//! When the server is gone it waits for the supervisors, which know it too, removes the private directory and ends.
+//! One thread and a few megabytes, so that a copy of it costs little whatever the size of the
+//! server. It builds what all commands share, tries it with a trivial command, unless only one
+//! comes, which is its own trial, and then has one supervisor for each request, made before that
+//! comes. When the server is gone it waits for the supervisors, which know it too, removes the
+//! private directory and ends.
 
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,7 +13,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
-use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
 
 use super::cache::Cache;
 use super::confinement::{Confinement, Handed};
@@ -37,26 +40,46 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     let alone = SingleThread::check().step("count threads")?;
     // A terminal's interrupt is for the server; this process ends when the server does.
     rustix::process::setsid().step("setsid")?;
-    let server = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("the server's socket")?;
+    let server =
+        rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).step("the server's socket")?;
     // The server gave /dev/null as standard output.
     rustix::stdio::dup2_stdin(rustix::stdio::stdout()).step("stdin")?;
-    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).step("limit Core")?;
-    // Descriptors go through this process and its copies; commands have less (`OPEN_FILES_KEPT_SHARE`).
+    setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        },
+    )
+    .step("limit Core")?;
+    // Descriptors go through this process and its copies; commands have less
+    // (`OPEN_FILES_KEPT_SHARE`).
     let maximum = getrlimit(Resource::Nofile).maximum;
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).step("limit Nofile")?;
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    )
+    .step("limit Nofile")?;
     // Commands ignore no signal that somebody else ignored; this process ignores SIGPIPE.
     sys::default_signals((1..=libc::SIGRTMAX()).filter(|signal| *signal != libc::SIGPIPE));
     let mut child = SigSet::empty();
     child.add(Signal::SIGCHLD);
     child.thread_block().step("block SIGCHLD")?;
-    let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
-    let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else { return Ok(()) };
+    let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+        .step("signalfd")?;
+    let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else {
+        return Ok(());
+    };
     let (ground, is_tried) = (ScratchHold::hold(&plan.scratch)?, plan.is_tried);
     let cache = plan.cache.as_ref().map(Cache::hold).transpose()?;
     if plan.tier != Tier::Namespaces {
-        // When a supervisor is killed, by whoever may, its command is not: it comes to this process, which ends it. In
-        // namespaces the kernel does so.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).step("PR_SET_CHILD_SUBREAPER")?;
+        // When a supervisor is killed, by whoever may, its command is not: it comes to this
+        // process, which ends it. In namespaces the kernel does so.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .step("PR_SET_CHILD_SUBREAPER")?;
     }
     let built = Confinement::build(plan, alone, skips_of, globs_of).and_then(|cells| {
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
@@ -70,13 +93,19 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
             supervisors: HashSet::new(),
         })
     });
-    let attempted =
-        built.and_then(|launcher| if is_tried && launcher.cells.hold() { launcher.attempt() } else { Ok(launcher) });
+    let attempted = built.and_then(|launcher| {
+        if is_tried && launcher.cells.hold() {
+            launcher.attempt()
+        } else {
+            Ok(launcher)
+        }
+    });
     match attempted {
         Ok(mut launcher) => {
             wire::send(&server, launcher.cells.hello(), &[]).step("answer the server")?;
             drop(server);
-            // No command comes before it; that it failed ends this process, and with it all commands.
+            // No command comes before it; that it failed ends this process, and with it all
+            // commands.
             launcher.cells.finish()?;
             sys::heap::give_back();
             launcher.serve();
@@ -104,11 +133,21 @@ struct Launcher {
 impl Launcher {
     /// Runs a trivial command the whole way: what cannot do that is not standing.
     fn attempt(mut self) -> Result<Self, Fault> {
-        let trial = || Fault::because("a trivial command inside the walls", "it did not come to an end in time");
+        let trial = || {
+            Fault::because(
+                "a trivial command inside the walls",
+                "it did not come to an end in time",
+            )
+        };
         let spare;
         (self, spare) = self.make_spare();
-        let (here, there) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
+        let (here, there) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .step("socketpair")?;
         let null = || rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).step("dup");
         let stdio = vec![null()?, null()?, null()?];
         let root = rustix::fs::stat("/").step("stat /")?;
@@ -117,7 +156,11 @@ impl Launcher {
             call: None,
             is_dry_run: false,
             run: Run::Script(":".into()),
-            dir: Place { path: "/".into(), dev: root.st_dev, ino: root.st_ino },
+            dir: Place {
+                path: "/".into(),
+                dev: root.st_dev,
+                ino: root.st_ino,
+            },
             environment: Vec::new(),
             stdin: true,
             terminal: None,
@@ -126,21 +169,46 @@ impl Launcher {
             intercept: None,
             guard: Guard::default(),
         };
-        let handed = Handed { command: there, channel: None, bundle: None, stdio };
+        let handed = Handed {
+            command: there,
+            channel: None,
+            bundle: None,
+            stdio,
+        };
         self.launch(spare, request, handed);
         let until = Instant::now() + Duration::from_millis(TRIAL_MS);
-        while !self.cells.wait_for([Some(here.as_fd())], Some(until.saturating_duration_since(Instant::now())))?[0] {
+        while !self.cells.wait_for(
+            [Some(here.as_fd())],
+            Some(until.saturating_duration_since(Instant::now())),
+        )?[0]
+        {
             if Instant::now() >= until {
                 return Err(trial());
             }
         }
         match receive_event(&here).step("hear the trivial command")? {
-            Some((Event::Ended { exit: Exit::Code(0), left: 0, .. }, _)) => Ok(self),
+            Some((
+                Event::Ended {
+                    exit: Exit::Code(0),
+                    left: 0,
+                    ..
+                },
+                _,
+            )) => Ok(self),
             Some((Event::Refused { step, cause } | Event::Broken { step, cause }, _)) => {
-                Err(Fault { step, cause: cause.into() })
+                Err(Fault {
+                    step,
+                    cause: cause.into(),
+                })
             }
-            Some((event, _)) => Err(Fault::because("a trivial command inside the walls", &format!("{event:?}"))),
-            None => Err(Fault::because("a trivial command inside the walls", "its supervisor ended")),
+            Some((event, _)) => Err(Fault::because(
+                "a trivial command inside the walls",
+                &format!("{event:?}"),
+            )),
+            None => Err(Fault::because(
+                "a trivial command inside the walls",
+                "its supervisor ended",
+            )),
         }
     }
 
@@ -148,12 +216,15 @@ impl Launcher {
     fn serve(mut self) {
         // That it fails is told with the first command.
         (self, _) = self.make_spare();
-        while let Ok([server, child]) =
-            self.cells.wait_for([Some(self.server.as_fd()), Some(self.children.as_fd())], None)
-        {
+        while let Ok([server, child]) = self.cells.wait_for(
+            [Some(self.server.as_fd()), Some(self.children.as_fd())],
+            None,
+        ) {
             let (has_room, mut spare) = (child && self.reap() && self.is_tried, Ok(()));
             // Nothing is made for a server that has gone.
-            if server && recv(&self.server, &mut [0; 1], RecvFlags::PEEK).is_ok_and(|(got, _)| got == 0) {
+            if server
+                && recv(&self.server, &mut [0; 1], RecvFlags::PEEK).is_ok_and(|(got, _)| got == 0)
+            {
                 break;
             }
             if has_room || server {
@@ -162,21 +233,33 @@ impl Launcher {
             if !server {
                 continue;
             }
-            // What comes here decides what is run: anything unexpected ends the server's trust in it, and ours in the server.
-            let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else { break };
-            let Some(handed) = Handed::sort(&request, fds) else { break };
+            // What comes here decides what is run: anything unexpected ends the server's trust in
+            // it, and ours in the server.
+            let Ok(Some((request, fds))) = wire::receive::<Request>(&self.server) else {
+                break;
+            };
+            let Some(handed) = Handed::sort(&request, fds) else {
+                break;
+            };
             self.launch(spare, request, handed);
         }
         self.farewell();
     }
 
-    /// Makes the supervisor of the next command, if there is none. To be called while nothing of a command is held open, as a
-    /// copy would hold it open, too.
+    /// Makes the supervisor of the next command, if there is none. To be called while nothing of a
+    /// command is held open, as a copy would hold it open, too.
     fn make_spare(mut self) -> (Self, Result<(), Fault>) {
         match self.cells.copy(&mut self.supervisors) {
             Ok(None) => (self, Ok(())),
             Ok(Some(copied)) => {
-                let Self { server, children, ground, cache, cells, .. } = self;
+                let Self {
+                    server,
+                    children,
+                    ground,
+                    cache,
+                    cells,
+                    ..
+                } = self;
                 // Nobody below may keep the server's socket, or a way out, open.
                 drop((server, children, ground, cache));
                 cells.live(copied)
@@ -195,7 +278,10 @@ impl Launcher {
         };
         // What the server tells once is kept whatever fails afterwards.
         let ready = self.cells.guard(&request.guard).and(spare).and(null);
-        if let Err(fault) = ready.and_then(|()| self.cells.hand_over(request, &handed, &mut self.supervisors)) {
+        if let Err(fault) = ready.and_then(|()| {
+            self.cells
+                .hand_over(request, &handed, &mut self.supervisors)
+        }) {
             // The spare one does not know what this process has learned with the command.
             self.cells.close();
             let _ = wire::send_event(&handed.command, &Event::refused(&fault), None);
@@ -204,15 +290,27 @@ impl Launcher {
 
     /// Whether a spare supervisor is to be made.
     fn reap(&mut self) -> bool {
-        while self.children.read_signal().is_ok_and(|signal| signal.is_some()) {}
+        while self
+            .children
+            .read_signal()
+            .is_ok_and(|signal| signal.is_some())
+        {}
         end_strays(&mut self.supervisors);
         self.cells.tidy(&self.supervisors)
     }
 
-    /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then nothing is left to
-    /// keep the private directory for.
+    /// The server is gone: its ends of all commands are closed, so the supervisors end them. Then
+    /// nothing is left to keep the private directory for.
     fn farewell(self) {
-        let Self { server, children, mut ground, cache, mut cells, mut supervisors, .. } = self;
+        let Self {
+            server,
+            children,
+            mut ground,
+            cache,
+            mut cells,
+            mut supervisors,
+            ..
+        } = self;
         cells.close();
         let until = Instant::now() + Duration::from_millis(LAUNCHER_FAREWELL_MS);
         loop {
@@ -229,7 +327,8 @@ impl Launcher {
         cells.tidy(&supervisors);
         cells.leave();
         ground.give_up();
-        // To remove much takes long. The server is told that it need not wait, and whoever reads what it says neither.
+        // To remove much takes long. The server is told that it need not wait, and whoever reads
+        // what it says neither.
         let _ = rustix::stdio::dup2_stderr(rustix::stdio::stdout());
         drop(server);
         // Not before: the kernel takes some ticks of its clock to let go of an inotify instance.
@@ -241,7 +340,8 @@ impl Launcher {
     }
 }
 
-/// Reaps all that have ended, and ends and reaps what has lost its supervisor. Whether there are no children any more.
+/// Reaps all that have ended, and ends and reaps what has lost its supervisor. Whether there are no
+/// children any more.
 fn end_strays(supervisors: &mut HashSet<i32>) -> bool {
     let until = Instant::now() + Duration::from_millis(LAST_PROCESSES_MS);
     loop {

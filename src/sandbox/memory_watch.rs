@@ -1,8 +1,9 @@
 //! Watches how much memory the processes of one command hold together, where no cgroup can.
 //!
-//! Private memory counts by what each process has its share of, so that a copy of a process counts only for what it has
-//! changed. Shared memory is what is mapped (`Shmem` of proc(5)) or what lies in nameless files in memory that are held
-//! open (`memfd_create(2)`) or of System V, whichever is more: much of it is both. Not seen is what lies in pipes and sockets.
+//! Private memory counts by what each process has its share of, so that a copy of a process counts
+//! only for what it has changed. Shared memory is what is mapped (`Shmem` of proc(5)) or what lies
+//! in nameless files in memory that are held open (`memfd_create(2)`) or of System V, whichever is
+//! more: much of it is both. Not seen is what lies in pipes and sockets.
 
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -33,13 +34,20 @@ struct Held {
 }
 
 impl MemoryWatch {
-    /// A watch that fires above `most_bytes`. `with_ipc`: the command has an ipc namespace for itself, and this process is in it.
+    /// A watch that fires above `most_bytes`. `with_ipc`: the command has an ipc namespace for
+    /// itself, and this process is in it.
     pub fn new(most_bytes: u64, with_ipc: bool) -> Self {
-        Self { most_bytes, with_ipc, next: Instant::now(), looks: 0 }
+        Self {
+            most_bytes,
+            with_ipc,
+            next: Instant::now(),
+            looks: 0,
+        }
     }
 
-    /// Whether the descendants of this process hold more than they may. Looks at most ten times a second, and less often
-    /// where there is so much to look at that it would take more than half of the time.
+    /// Whether the descendants of this process hold more than they may. Looks at most ten times a
+    /// second, and less often where there is so much to look at that it would take more than half
+    /// of the time.
     pub fn is_over(&mut self) -> bool {
         let begun = Instant::now();
         if begun < self.next {
@@ -53,7 +61,11 @@ impl MemoryWatch {
 
     fn look(&self, processes: &[Pid]) -> bool {
         let files = files_in_memory(processes, self.looks);
-        let files = if self.with_ipc { files.saturating_add(system_v()) } else { files };
+        let files = if self.with_ipc {
+            files.saturating_add(system_v())
+        } else {
+            files
+        };
         let over = |held: &dyn Fn(Pid) -> Held| {
             let all = processes.iter().map(|pid| held(*pid));
             let sum = all.fold(Held::default(), |sum, held| Held {
@@ -62,7 +74,8 @@ impl MemoryWatch {
             });
             sum.private.saturating_add(sum.shared.max(files)) > self.most_bytes
         };
-        // What it costs to find out who shares what grows with the memory, so it is asked only if it matters.
+        // What it costs to find out who shares what grows with the memory, so it is asked only if
+        // it matters.
         over(&resident) && over(&|pid| share(pid).unwrap_or_else(|| resident(pid)))
     }
 }
@@ -72,12 +85,14 @@ fn resident(pid: Pid) -> Held {
     sizes(pid, "status", ["RssAnon:", "RssShmem:"]).unwrap_or_default()
 }
 
-/// What is resident, divided by the number of those who have it. `None` for a process that does not let itself be looked at.
+/// What is resident, divided by the number of those who have it. `None` for a process that does not
+/// let itself be looked at.
 fn share(pid: Pid) -> Option<Held> {
     sizes(pid, "smaps_rollup", ["Pss_Anon:", "Pss_Shmem:"])
 }
 
-/// Two lines of a file of proc(5), in which numbers are in kilobytes. `None` if the file cannot be read.
+/// Two lines of a file of proc(5), in which numbers are in kilobytes. `None` if the file cannot be
+/// read.
 fn sizes(pid: Pid, file: &str, names: [&str; 2]) -> Option<Held> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let text = std::fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
@@ -86,11 +101,14 @@ fn sizes(pid: Pid, file: &str, names: [&str; 2]) -> Option<Held> {
         line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok())
     });
     // A process that has just ended has neither.
-    Some(Held { private: private?.saturating_mul(1024), shared: shared?.saturating_mul(1024) })
+    Some(Held {
+        private: private?.saturating_mul(1024),
+        shared: shared?.saturating_mul(1024),
+    })
 }
 
-/// Bytes in nameless files in memory that these processes hold open, each file once. Of very many descriptors it looks at
-/// some, and every time at others first.
+/// Bytes in nameless files in memory that these processes hold open, each file once. Of very many
+/// descriptors it looks at some, and every time at others first.
 fn files_in_memory(processes: &[Pid], looks: usize) -> u64 {
     if processes.is_empty() {
         return 0;
@@ -104,13 +122,21 @@ fn files_in_memory(processes: &[Pid], looks: usize) -> u64 {
     });
     for descriptor in directories.flatten().flatten().take(MEMORY_WATCH_FDS) {
         let path = descriptor.path();
-        if !std::fs::read_link(&path).is_ok_and(|to| to.as_os_str().as_bytes().starts_with(b"/memfd:")) {
+        if !std::fs::read_link(&path)
+            .is_ok_and(|to| to.as_os_str().as_bytes().starts_with(b"/memfd:"))
+        {
             continue;
         }
-        #[expect(clippy::disallowed_methods, reason = "what a descriptor of another process stands for")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "what a descriptor of another process stands for"
+        )]
         if let Ok(status) = std::fs::metadata(path) {
             // Blocks of stat(2) are of 512 bytes.
-            files.insert((status.dev(), status.ino()), status.blocks().saturating_mul(512));
+            files.insert(
+                (status.dev(), status.ino()),
+                status.blocks().saturating_mul(512),
+            );
         }
     }
     files.into_values().fold(0, u64::saturating_add)
@@ -121,31 +147,48 @@ fn system_v() -> u64 {
     let sum = |file: &str, bytes: fn(&[u64]) -> Option<u64>| {
         #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
         let text = std::fs::read_to_string(format!("/proc/sysvipc/{file}")).unwrap_or_default();
-        text.lines().skip(1).fold(0, |sum: u64, line| sum.saturating_add(of_system_v(line, bytes)))
+        text.lines().skip(1).fold(0, |sum: u64, line| {
+            sum.saturating_add(of_system_v(line, bytes))
+        })
     };
-    // Of memory what is resident and what is in swap, of messages their bytes and their number, of semaphores their number.
+    // Of memory what is resident and what is in swap, of messages their bytes and their number, of
+    // semaphores their number.
     sum("shm", |fields| Some(fields.get(14)? + fields.get(15)?))
-        .saturating_add(sum("msg", |fields| Some(fields.get(3)? + fields.get(4)? * SYSTEM_V_HEAD_BYTES)))
-        .saturating_add(sum("sem", |fields| Some(fields.get(3)? * SYSTEM_V_HEAD_BYTES)))
+        .saturating_add(sum("msg", |fields| {
+            Some(fields.get(3)? + fields.get(4)? * SYSTEM_V_HEAD_BYTES)
+        }))
+        .saturating_add(sum("sem", |fields| {
+            Some(fields.get(3)? * SYSTEM_V_HEAD_BYTES)
+        }))
 }
 
-/// About what the kernel keeps for each object, message and semaphore (`struct msg_msg`, `struct sem`).
+/// About what the kernel keeps for each object, message and semaphore (`struct msg_msg`, `struct
+/// sem`).
 const SYSTEM_V_HEAD_BYTES: u64 = 64;
 
 /// Bytes of the object that a line of a file of `/proc/sysvipc` (proc(5)) is about.
 fn of_system_v(line: &str, bytes: fn(&[u64]) -> Option<u64>) -> u64 {
-    let fields: Vec<u64> = line.split_ascii_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
+    let fields: Vec<u64> = line
+        .split_ascii_whitespace()
+        .map(|field| field.parse().unwrap_or(0))
+        .collect();
     bytes(&fields).map_or(0, |bytes| bytes + SYSTEM_V_HEAD_BYTES)
 }
 
-/// How many processes the kernel has ended for want of memory since it started, on the whole machine; `None` if it does not say.
+/// How many processes the kernel has ended for want of memory since it started, on the whole
+/// machine; `None` if it does not say.
 pub fn kernel_kills() -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let mut file = std::fs::File::open("/proc/vmstat").ok()?;
     // Each read counts everything anew, so there are as few as may be.
     let mut text = Vec::with_capacity(KERNEL_COUNTS_BYTES);
     file.read_to_end(&mut text).ok()?;
-    std::str::from_utf8(&text).ok()?.lines().find_map(|line| line.strip_prefix("oom_kill "))?.parse().ok()
+    std::str::from_utf8(&text)
+        .ok()?
+        .lines()
+        .find_map(|line| line.strip_prefix("oom_kill "))?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -172,7 +215,10 @@ mod tests {
         }
         let again = file.try_clone().unwrap();
         let held = files_in_memory(&[own(), own()], 1);
-        assert!(held - before >= 8 * MIB && held - before < 12 * MIB, "{before} {held}");
+        assert!(
+            held - before >= 8 * MIB && held - before < 12 * MIB,
+            "{before} {held}"
+        );
         assert!(MemoryWatch::new(before + 4 * MIB, false).look(&[own()]));
         drop((file, again));
         assert!(files_in_memory(&[own()], 2) < before + MIB);
@@ -181,8 +227,16 @@ mod tests {
     #[test]
     fn lines_of_the_kernel_about_system_v_are_read() {
         let shm = "         0          2   600       1048576  4100  4100      0  1000  1000  1000  1000 0 0 0        77824 4096";
-        assert_eq!(of_system_v(shm, |fields| Some(fields[14] + fields[15])), 77824 + 4096 + 64);
-        assert_eq!(of_system_v("        -1 1   600       32000", |fields| fields.get(3).copied()), 32064);
+        assert_eq!(
+            of_system_v(shm, |fields| Some(fields[14] + fields[15])),
+            77824 + 4096 + 64
+        );
+        assert_eq!(
+            of_system_v("        -1 1   600       32000", |fields| fields
+                .get(3)
+                .copied()),
+            32064
+        );
         assert_eq!(of_system_v("", |fields| fields.get(3).copied()), 0);
         assert!(kernel_kills().is_some());
     }
@@ -193,7 +247,13 @@ mod tests {
         assert!(all.private > 0 && part.private > 0, "{all:?} {part:?}");
         assert!(part.private <= all.private + MIB, "{all:?} {part:?}");
         // Nobody has this number (`PID_MAX_LIMIT` of `linux/threads.h`).
-        assert_eq!((resident(Pid::from_raw(1 << 22)), share(Pid::from_raw(1 << 22))), (Held::default(), None));
+        assert_eq!(
+            (
+                resident(Pid::from_raw(1 << 22)),
+                share(Pid::from_raw(1 << 22))
+            ),
+            (Held::default(), None)
+        );
         assert!(!MemoryWatch::new(u64::MAX, false).look(&[own()]));
         assert!(MemoryWatch::new(1, false).look(&[own()]));
         assert!(!MemoryWatch::new(0, false).look(&[]));

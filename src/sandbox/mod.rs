@@ -1,8 +1,9 @@
 //! The kernel walls around everything that runs for an agent.
 //!
-//! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the launcher (this program
-//! started again) builds the walls and starts commands inside them. `environment` and `toolchains` say what commands get
-//! of the server's surroundings, `status` and `explain` what came of it. ARCHITECTURE.md shows the processes.
+//! `plan` says what the walls shall be, `wire` how the server speaks with the launcher, and the
+//! launcher (this program started again) builds the walls and starts commands inside them.
+//! `environment` and `toolchains` say what commands get of the server's surroundings, `status` and
+//! `explain` what came of it. ARCHITECTURE.md shows the processes.
 
 pub mod attack;
 mod bpf;
@@ -64,7 +65,9 @@ pub use denied::{Blocked, Denied};
 pub use dry_run::{Content, DryRunReport, Told};
 pub use environment::EnvRules;
 pub use launcher::run as run_launcher;
-pub use plan::{Extent, Limits, Network, Place, Plan, PlannedHide, PlannedJournal, PlannedRoot, Tier};
+pub use plan::{
+    Extent, Limits, Network, Place, Plan, PlannedHide, PlannedJournal, PlannedRoot, Tier,
+};
 pub use raw_string::RawString;
 pub use scratch::{Scratch, ScratchHold, depot};
 pub use shared_directory::SharedDirectory;
@@ -77,7 +80,8 @@ pub use toolchains::Visible;
 pub use view::{home as private_home, is_below_link};
 pub use walls::{hold_server, is_inside};
 pub use wire::{
-    Cause, Changed, Dial, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request, Run, Vitals,
+    Cause, Changed, Dial, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request,
+    Run, Vitals,
 };
 
 /// The first argument that makes this program the launcher. Only the server uses it.

@@ -1,4 +1,5 @@
-//! What a supervisor does for its command while the command runs, in each of the three ways to hold it.
+//! What a supervisor does for its command while the command runs, in each of the three ways to hold
+//! it.
 
 use std::mem;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -50,7 +51,8 @@ pub trait Monitor {
         Vec::new()
     }
 
-    /// The command is over. Returns what the walls refused to it, as far as this process and the launcher know.
+    /// The command is over. Returns what the walls refused to it, as far as this process and the
+    /// launcher know.
     fn close(&mut self, _line: Option<&SupervisorLine>) -> Vec<Denied> {
         Vec::new()
     }
@@ -76,7 +78,12 @@ impl Monitor for Bare {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        self.0.begin(Broker::new(from_program, Vec::new(), Vec::new(), Vec::new()));
+        self.0.begin(Broker::new(
+            from_program,
+            Vec::new(),
+            Vec::new(),
+            Vec::new(),
+        ));
     }
 
     fn has_to_look(&self) -> bool {
@@ -103,7 +110,11 @@ struct Served<'a> {
 
 impl<'a> Served<'a> {
     fn new(interceptor: Option<Interceptor>, journal: Option<CommandJournal<'a>>) -> Self {
-        Self { broker: None, interceptor, journal }
+        Self {
+            broker: None,
+            interceptor,
+            journal,
+        }
     }
 
     fn begin(&mut self, broker: Broker) {
@@ -114,28 +125,51 @@ impl<'a> Served<'a> {
     }
 
     fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
-        self.broker.as_ref().filter(|broker| !broker.is_over()).map_or([None; 2], Broker::waits_for)
+        self.broker
+            .as_ref()
+            .filter(|broker| !broker.is_over())
+            .map_or([None; 2], Broker::waits_for)
     }
 
     fn serve(&mut self, states: [PollFlags; 2]) {
         // A listener that fails is closed: the calls that wait for it fail in their turn.
-        if self.broker.as_mut().is_some_and(|broker| broker.serve(states, &mut self.journal).is_err()) {
+        if self
+            .broker
+            .as_mut()
+            .is_some_and(|broker| broker.serve(states, &mut self.journal).is_err())
+        {
             self.broker = None;
         }
     }
 
     /// Takes the refusals that this process knows of.
     fn take_denied(&mut self) -> Vec<Denied> {
-        let mut denied = self.broker.as_mut().map(Broker::take_denied).unwrap_or_default();
-        let mut read_only = self.journal.as_mut().map(CommandJournal::take_read_only).unwrap_or_default();
-        let has_answered = |path: &Path| self.broker.as_ref().is_some_and(|broker| broker.has_answered(path));
-        read_only.retain(|denied| !matches!(denied, Denied::ReadOnly(path) if has_answered(path.as_path())));
+        let mut denied = self
+            .broker
+            .as_mut()
+            .map(Broker::take_denied)
+            .unwrap_or_default();
+        let mut read_only = self
+            .journal
+            .as_mut()
+            .map(CommandJournal::take_read_only)
+            .unwrap_or_default();
+        let has_answered = |path: &Path| {
+            self.broker
+                .as_ref()
+                .is_some_and(|broker| broker.has_answered(path))
+        };
+        read_only.retain(
+            |denied| !matches!(denied, Denied::ReadOnly(path) if has_answered(path.as_path())),
+        );
         denied.extend(read_only);
         denied
     }
 
     fn end_entry(&mut self, next: &str) -> Option<Changed> {
-        self.journal.as_mut().and_then(|journal| journal.end_entry(next))
+        self.journal
+            .as_mut()
+            .and_then(|journal| journal.end_entry(next))
     }
 
     fn has_to_look(&self) -> bool {
@@ -155,9 +189,11 @@ impl<'a> Served<'a> {
     }
 }
 
-/// A command in its own root: mounts hold what it may change, but for what a filter cannot tell by itself.
+/// A command in its own root: mounts hold what it may change, but for what a filter cannot tell by
+/// itself.
 pub struct InView<'a> {
-    /// The kernel's count of ways out that were not there, for all commands, and how far it was when this one began.
+    /// The kernel's count of ways out that were not there, for all commands, and how far it was
+    /// when this one began.
     refused: Option<(&'a RouteCounters, u64)>,
     broker: Served<'a>,
     hide: Option<Arc<Hide>>,
@@ -177,8 +213,16 @@ impl<'a> InView<'a> {
         (hide, places, line): (Option<Arc<Hide>>, Places, Option<Rc<SupervisorLine>>),
         socket_files: Option<(Arc<SocketFiles>, Owner)>,
     ) -> Self {
-        let refused = counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
-        Self { refused, broker: Served::new(interceptor, journal), hide, places, line, socket_files }
+        let refused =
+            counters.and_then(|counters| Some((counters, before.or_else(|| counters.refused())?)));
+        Self {
+            refused,
+            broker: Served::new(interceptor, journal),
+            hide,
+            places,
+            line,
+            socket_files,
+        }
     }
 }
 
@@ -194,7 +238,8 @@ impl Monitor for InView<'_> {
     fn take(&mut self, from_program: OwnedFd) {
         let places = mem::take(&mut self.places);
         let broker = Broker::in_view(from_program, self.hide.clone(), places, self.line.clone());
-        self.broker.begin(broker.with_unix_sockets(self.socket_files.clone().map(UnixSockets::new)));
+        self.broker
+            .begin(broker.with_unix_sockets(self.socket_files.clone().map(UnixSockets::new)));
     }
 
     fn has_to_look(&self) -> bool {
@@ -238,8 +283,8 @@ impl InView<'_> {
     }
 }
 
-/// A command on the system's own root: its changes of metadata are made for it, where they may be made, and attributes
-/// read for it where it may read.
+/// A command on the system's own root: its changes of metadata are made for it, where they may be
+/// made, and attributes read for it where it may read.
 pub struct OnSystem<'a> {
     broker: Served<'a>,
     writable: Vec<PathBuf>,
@@ -249,7 +294,8 @@ pub struct OnSystem<'a> {
 }
 
 impl<'a> OnSystem<'a> {
-    /// Metadata may be changed below `writable`, but not below `protected`, and attributes read below `readable`.
+    /// Metadata may be changed below `writable`, but not below `protected`, and attributes read
+    /// below `readable`.
     pub fn new(
         writable: Vec<PathBuf>,
         protected: Vec<PathBuf>,
@@ -258,7 +304,13 @@ impl<'a> OnSystem<'a> {
         interceptor: Option<Interceptor>,
         journal: Option<CommandJournal<'a>>,
     ) -> Self {
-        Self { broker: Served::new(interceptor, journal), writable, protected, readable, places }
+        Self {
+            broker: Served::new(interceptor, journal),
+            writable,
+            protected,
+            readable,
+            places,
+        }
     }
 }
 
@@ -272,9 +324,14 @@ impl Monitor for OnSystem<'_> {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        let (writable, protected, readable) = (self.writable.clone(), self.protected.clone(), self.readable.clone());
+        let (writable, protected, readable) = (
+            self.writable.clone(),
+            self.protected.clone(),
+            self.readable.clone(),
+        );
         let broker = Broker::new(from_program, writable, protected, readable);
-        self.broker.begin(broker.naming(mem::take(&mut self.places)));
+        self.broker
+            .begin(broker.naming(mem::take(&mut self.places)));
     }
 
     fn has_to_look(&self) -> bool {

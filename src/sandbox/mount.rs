@@ -1,5 +1,8 @@
 //! Mounts, made by handle (`open_tree(2)`, `fsopen(2)`, `move_mount(2)`).
-#![expect(clippy::disallowed_methods, reason = "what commands see is put together from the system's own directories")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what commands see is put together from the system's own directories"
+)]
 
 use std::ffi::OsStr;
 use std::io;
@@ -7,13 +10,13 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, fstat, fstatvfs, mkdirat, open, openat, openat2, statat,
-    statx,
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, fstat, fstatvfs, mkdirat, open, openat,
+    openat2, statat, statx,
 };
 use rustix::io::Errno;
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
-    fsconfig_set_string, fsmount, fsopen, mount_remount, move_mount, open_tree,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, OpenTreeFlags,
+    fsconfig_create, fsconfig_set_string, fsmount, fsopen, mount_remount, move_mount, open_tree,
 };
 
 use super::fault::{Fault, Step};
@@ -23,16 +26,20 @@ use crate::limits::CERTIFICATES_BYTES;
 use crate::mounts::{self, Mount};
 
 pub(super) fn read_only() -> MountAttributes {
-    MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID).and(MountAttributes::NO_DEVICES)
+    MountAttributes::READ_ONLY
+        .and(MountAttributes::NO_SET_UID)
+        .and(MountAttributes::NO_DEVICES)
 }
 
 /// Sets attributes on a mount that is at its place, and on those below it if `recursive`.
 ///
-/// Only there, and so only before anybody is let into this mount namespace, since kernels before Linux 5.12 have no
-/// `mount_setattr(2)`, and mount(2) takes no mount that is nowhere.
+/// Only there, and so only before anybody is let into this mount namespace, since kernels before
+/// Linux 5.12 have no `mount_setattr(2)`, and mount(2) takes no mount that is nowhere.
 pub(super) fn set(mount: &OwnedFd, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
     match sys::mount_setattr(mount.as_fd(), attributes, recursive) {
-        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => set_each(mount, attributes, recursive),
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
+            set_each(mount, attributes, recursive)
+        }
         done => done,
     }
 }
@@ -60,17 +67,24 @@ fn set_each(mount: &OwnedFd, attributes: MountAttributes, recursive: bool) -> io
 }
 
 fn unreached(mount: &Mount) -> io::Error {
-    io::Error::other(format!("`{}`, where something else is mounted, cannot be opened", mount.place.display()))
+    io::Error::other(format!(
+        "`{}`, where something else is mounted, cannot be opened",
+        mount.place.display()
+    ))
 }
 
-/// One mount keeps what it has: a user namespace may not take away what comes from outside it (`mount_namespaces(7)`). Times of
-/// access stay as they are when nothing is said of them.
+/// One mount keeps what it has: a user namespace may not take away what comes from outside it
+/// (`mount_namespaces(7)`). Times of access stay as they are when nothing is said of them.
 fn remount(mount: &OwnedFd, attributes: MountAttributes) -> io::Result<()> {
     // Of statvfs(3), mount(2) and mount_setattr(2) these have the same numbers.
     let kept = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let has = fstatvfs(mount)?.f_flag.bits() as u32;
     let flags = MountFlags::from_bits_truncate(has | attributes.bits()) & kept;
-    Ok(mount_remount(format!("/proc/self/fd/{}", mount.as_raw_fd()), flags | MountFlags::BIND, "")?)
+    Ok(mount_remount(
+        format!("/proc/self/fd/{}", mount.as_raw_fd()),
+        flags | MountFlags::BIND,
+        "",
+    )?)
 }
 
 /// What is mounted at a place, and the number of the mount.
@@ -85,16 +99,19 @@ pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
     Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 
-/// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link itself, not what it leads to.
+/// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link
+/// itself, not what it leads to.
 pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
     let fault = || format!("make `{}` read-only", name.display());
-    Unattached::of(dir, name).and_then(|found| found.map_or(Ok(()), Unattached::attach)).step_with(fault)
+    Unattached::of(dir, name)
+        .and_then(|found| found.map_or(Ok(()), Unattached::attach))
+        .step_with(fault)
 }
 
 /// What will be read-only as soon as it is mounted over itself.
 ///
-/// The kernel looks at all mounts of a directory tree when a part of it is copied (`copy_tree` of fs/namespace.c). So of many the copies
-/// are made before the first is mounted.
+/// The kernel looks at all mounts of a directory tree when a part of it is copied (`copy_tree` of
+/// fs/namespace.c). So of many the copies are made before the first is mounted.
 pub struct Unattached {
     there: OwnedFd,
     copy: OwnedFd,
@@ -103,20 +120,33 @@ pub struct Unattached {
 impl Unattached {
     /// What has this name in `dir`, if anything.
     pub fn of(dir: &OwnedFd, name: &OsStr) -> io::Result<Option<Self>> {
-        match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
-            Ok(there) => Ok(Some(Self { copy: copy(&there)?, there })),
+        match openat(
+            dir,
+            name,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        ) {
+            Ok(there) => Ok(Some(Self {
+                copy: copy(&there)?,
+                there,
+            })),
             Err(Errno::MFILE) => Err(Errno::MFILE.into()),
             Err(_) => Ok(None),
         }
     }
 
     pub fn attach(self) -> io::Result<()> {
-        if attach(&self.copy, &self.there)? { set(&self.copy, MountAttributes::READ_ONLY, true) } else { Ok(()) }
+        if attach(&self.copy, &self.there)? {
+            set(&self.copy, MountAttributes::READ_ONLY, true)
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// Mounts a directory, found in `above`, on itself, so that it cannot be moved in this mount namespace; it is as writable
-/// as before. The directory as it is from now on; `None` if it was removed meanwhile.
+/// Mounts a directory, found in `above`, on itself, so that it cannot be moved in this mount
+/// namespace; it is as writable as before. The directory as it is from now on; `None` if it was
+/// removed meanwhile.
 pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
     let step = "hold a directory in its place";
     // Something is mounted here already.
@@ -163,7 +193,11 @@ pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
 
 /// A small file system in memory, mounted nowhere yet.
 pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
-    file_system("tmpfs", &[("mode", "0755"), ("size", &CERTIFICATES_BYTES.to_string())], no_devices())
+    file_system(
+        "tmpfs",
+        &[("mode", "0755"), ("size", &CERTIFICATES_BYTES.to_string())],
+        no_devices(),
+    )
 }
 
 /// Whether the tree is the directory that policy opened when the server started.
@@ -173,7 +207,10 @@ pub fn same(tree: &OwnedFd, place: &Place) -> Result<(), Fault> {
         return Ok(());
     }
     let path = place.path.as_path().display();
-    Err(Fault::because(format!("mount `{path}`"), "another directory took its name while the server started"))
+    Err(Fault::because(
+        format!("mount `{path}`"),
+        "another directory took its name while the server started",
+    ))
 }
 
 /// Makes a directory below the new root, and those above it.
@@ -196,7 +233,11 @@ pub(super) fn no_devices() -> MountAttrFlags {
 }
 
 /// A file system of its own, mounted nowhere yet.
-pub(super) fn file_system(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> Result<OwnedFd, Fault> {
+pub(super) fn file_system(
+    kind: &str,
+    options: &[(&str, &str)],
+    attributes: MountAttrFlags,
+) -> Result<OwnedFd, Fault> {
     let fault = || format!("make a {kind}");
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC).step_with(fault)?;
     for (key, value) in options {
@@ -208,5 +249,6 @@ pub(super) fn file_system(kind: &str, options: &[(&str, &str)], attributes: Moun
 
 /// Handles of the places that commands may write to, in the view; for the rules of Landlock.
 pub fn open_path(path: &Path) -> Result<OwnedFd, Fault> {
-    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step_with(|| format!("open `{}`", path.display()))
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .step_with(|| format!("open `{}`", path.display()))
 }

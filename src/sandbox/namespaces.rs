@@ -30,7 +30,8 @@ pub fn enter(alone: &SingleThread, network: Network) -> Result<(), Fault> {
     } else {
         enter_with_own_id()?;
     }
-    // No wall: where the system's settings cannot be written, as in most containers, commands share what their user has.
+    // No wall: where the system's settings cannot be written, as in most containers, commands share
+    // what their user has.
     for (name, share) in watches {
         let _ = share.map(|share| set(name, &share.to_string()));
     }
@@ -53,18 +54,25 @@ pub fn enter_own_loopback() -> Result<(), Fault> {
 
 /// The same for who has no powers: in a user namespace of its own, whose maps nobody needs.
 pub fn enter_quiet() -> Result<(), Fault> {
-    let own =
-        sys::unshare(UnshareFlags::NEWNET).or_else(|_| sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET));
+    let own = sys::unshare(UnshareFlags::NEWNET)
+        .or_else(|_| sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET));
     own.step("unshare the network namespace")?;
     switch_loopback_on()
 }
 
 fn switch_loopback_on() -> Result<(), Fault> {
-    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None).step("socket")?;
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .step("socket")?;
     sys::loopback_up(&socket).step("switch the loopback device on")
 }
 
-/// A user namespace in which this user is the only one (`user_namespaces(7)`): what everybody may make.
+/// A user namespace in which this user is the only one (`user_namespaces(7)`): what everybody may
+/// make.
 fn enter_with_own_id() -> Result<(), Fault> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     sys::unshare(UnshareFlags::NEWUSER).step("unshare the user namespace")?;
@@ -73,16 +81,25 @@ fn enter_with_own_id() -> Result<(), Fault> {
     write("gid_map", &format!("{group} {group} 1"))
 }
 
-/// A user namespace in which everybody is who they are outside: root's commands meet files of others and may give files
-/// to others. The map has to be written from outside, by a copy of this process.
+/// A user namespace in which everybody is who they are outside: root's commands meet files of
+/// others and may give files to others. The map has to be written from outside, by a copy of this
+/// process.
 fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
     let maps = [("uid_map", read("uid_map")?), ("gid_map", read("gid_map")?)];
-    let (here, there) =
-        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
+    let (here, there) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .step("socketpair")?;
     let parent = rustix::process::getpid().as_raw_nonzero();
     let Some(copy) = sys::fork(alone).step("fork")? else {
         drop(here);
-        let written = await_turn(&there) && maps.iter().all(|(name, map)| write_of(parent.get(), name, map).is_ok());
+        let written = await_turn(&there)
+            && maps
+                .iter()
+                .all(|(name, map)| write_of(parent.get(), name, map).is_ok());
         sys::exit_now(i32::from(!written));
     };
     drop(there);
@@ -90,17 +107,26 @@ fn enter_with_all_ids(alone: &SingleThread) -> Result<(), Fault> {
     rustix::io::write(&here, b"x").step("user namespace")?;
     match waitpid(copy, None) {
         Ok(WaitStatus::Exited(_, 0)) => Ok(()),
-        _ => Err(Fault::because("write the maps of the user namespace", "the kernel did not take them")),
+        _ => Err(Fault::because(
+            "write the maps of the user namespace",
+            "the kernel did not take them",
+        )),
     }
 }
 
-/// A user namespace whose only user and group are numbers that nobody has: read through its maps, a file belongs to nobody.
+/// A user namespace whose only user and group are numbers that nobody has: read through its maps, a
+/// file belongs to nobody.
 pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
     /// The last number but that which means none.
     const NOBODYS: u32 = u32::MAX - 1;
     let step = "make a user namespace of nobody";
-    let (here, there) =
-        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
+    let (here, there) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .step("socketpair")?;
     let Some(copy) = sys::fork(alone).step("fork")? else {
         drop(here);
         let made = sys::unshare(UnshareFlags::NEWUSER).is_ok();
@@ -125,20 +151,25 @@ pub fn of_nobody(alone: &SingleThread) -> Result<OwnedFd, Fault> {
     namespace.step(step)
 }
 
-/// Whether the number of processes of root's commands can be bounded: the kernel holds root to no `RLIMIT_NPROC`, whatever
-/// user namespace it is in (`copy_process` in the kernel's fork.c), but since Linux 6.14 each pid namespace has a
-/// `pid_max` of its own. Before, it was the system's.
+/// Whether the number of processes of root's commands can be bounded: the kernel holds root to no
+/// `RLIMIT_NPROC`, whatever user namespace it is in (`copy_process` in the kernel's fork.c), but
+/// since Linux 6.14 each pid namespace has a `pid_max` of its own. Before, it was the system's.
 pub fn can_bound_root() -> bool {
-    rustix::system::uname().release().to_str().is_ok_and(has_own_pid_max)
+    rustix::system::uname()
+        .release()
+        .to_str()
+        .is_ok_and(has_own_pid_max)
 }
 
 fn has_own_pid_max(release: &str) -> bool {
-    let mut numbers = release.split(|byte: char| !byte.is_ascii_digit()).map(str::parse::<u32>);
+    let mut numbers = release
+        .split(|byte: char| !byte.is_ascii_digit())
+        .map(str::parse::<u32>);
     matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (6, 14))
 }
 
-/// Bounds the processes of this pid namespace, if this is root. To be called only where [`can_bound_root`]; its first
-/// process has a /proc of its own by then.
+/// Bounds the processes of this pid namespace, if this is root. To be called only where
+/// [`can_bound_root`]; its first process has a /proc of its own by then.
 pub fn bound_root(processes: u64) -> Result<(), Fault> {
     if !geteuid().is_root() {
         return Ok(());
@@ -148,10 +179,15 @@ pub fn bound_root(processes: u64) -> Result<(), Fault> {
     let mut most = processes.saturating_add(1);
     loop {
         #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-        let file = std::fs::File::options().write(true).open("/proc/sys/kernel/pid_max");
+        let file = std::fs::File::options()
+            .write(true)
+            .open("/proc/sys/kernel/pid_max");
         match file.step(step)?.write_all(most.to_string().as_bytes()) {
-            // The least that a kernel takes grows with its processors, 301 at least; a bound above the most is none.
-            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput && most < MOST_PIDS => most *= 2,
+            // The least that a kernel takes grows with its processors, 301 at least; a bound above
+            // the most is none.
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput && most < MOST_PIDS => {
+                most *= 2
+            }
             Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => return Ok(()),
             result => return result.step(step),
         }
@@ -162,13 +198,20 @@ pub fn bound_root(processes: u64) -> Result<(), Fault> {
 fn share(name: &str) -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let text = std::fs::read_to_string(Path::new(OF_USERS).join(name)).ok()?;
-    text.trim().parse::<u64>().ok().map(|most| (most / WATCHES_SHARE).max(1))
+    text.trim()
+        .parse::<u64>()
+        .ok()
+        .map(|most| (most / WATCHES_SHARE).max(1))
 }
 
-/// In this user namespace, for each user of it (`namespaces(7)`): what is taken here counts outside as well.
+/// In this user namespace, for each user of it (`namespaces(7)`): what is taken here counts outside
+/// as well.
 fn set(name: &str, text: &str) -> std::io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-    std::fs::File::options().write(true).open(Path::new(OF_USERS).join(name))?.write_all(text.as_bytes())
+    std::fs::File::options()
+        .write(true)
+        .open(Path::new(OF_USERS).join(name))?
+        .write_all(text.as_bytes())
 }
 
 fn await_turn(socket: &OwnedFd) -> bool {
@@ -178,7 +221,8 @@ fn await_turn(socket: &OwnedFd) -> bool {
 /// A map of the namespace that this process is in, as one that maps everybody in it to themselves.
 fn read(name: &str) -> Result<String, Fault> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-    let text = std::fs::read_to_string(format!("/proc/self/{name}")).step_with(|| format!("read {name}"))?;
+    let text = std::fs::read_to_string(format!("/proc/self/{name}"))
+        .step_with(|| format!("read {name}"))?;
     let lines = text.lines().filter_map(|line| {
         let mut fields = line.split_ascii_whitespace();
         let (first, count) = (fields.next()?, fields.nth(1)?);
@@ -188,13 +232,17 @@ fn read(name: &str) -> Result<String, Fault> {
 }
 
 fn write(name: &str, text: &str) -> Result<(), Fault> {
-    write_of(rustix::process::getpid().as_raw_nonzero().get(), name, text).step_with(|| format!("write {name}"))
+    write_of(rustix::process::getpid().as_raw_nonzero().get(), name, text)
+        .step_with(|| format!("write {name}"))
 }
 
 /// In one call, as the kernel wants it.
 fn write_of(process: i32, name: &str, text: &str) -> std::io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-    std::fs::File::options().write(true).open(format!("/proc/{process}/{name}"))?.write_all(text.as_bytes())
+    std::fs::File::options()
+        .write(true)
+        .open(format!("/proc/{process}/{name}"))?
+        .write_all(text.as_bytes())
 }
 
 #[cfg(test)]
@@ -203,7 +251,19 @@ mod tests {
 
     #[test]
     fn knows_since_when_pid_namespaces_have_a_bound() {
-        let known = ["6.14.0", "6.18.44-fc-v657", "7.0-rc1", "6.13.9", "5.15.167.4-microsoft", "6", "", "next-6.20"];
-        assert_eq!(known.map(has_own_pid_max), [true, true, true, false, false, false, false, false]);
+        let known = [
+            "6.14.0",
+            "6.18.44-fc-v657",
+            "7.0-rc1",
+            "6.13.9",
+            "5.15.167.4-microsoft",
+            "6",
+            "",
+            "next-6.20",
+        ];
+        assert_eq!(
+            known.map(has_own_pid_max),
+            [true, true, true, false, false, false, false, false]
+        );
     }
 }

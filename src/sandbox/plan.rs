@@ -10,7 +10,8 @@ use super::raw_string::RawString;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// A root of its own in user, mount, pid, ipc and network namespaces, with Landlock and seccomp inside.
+    /// A root of its own in user, mount, pid, ipc and network namespaces, with Landlock and seccomp
+    /// inside.
     Namespaces,
     /// Landlock, seccomp and the metadata broker on the system's own root.
     Landlock,
@@ -35,7 +36,8 @@ impl Tier {
 pub enum Network {
     /// No socket of any network family.
     None,
-    /// A loopback of its own, shared by the commands of one server; without namespaces the same as `None`.
+    /// A loopback of its own, shared by the commands of one server; without namespaces the same as
+    /// `None`.
     Loopback,
     /// The network of the system.
     Host,
@@ -52,7 +54,8 @@ impl Network {
     }
 }
 
-/// A directory or file by its true path, and which one it is, so that another one that took its name is noticed.
+/// A directory or file by its true path, and which one it is, so that another one that took its
+/// name is noticed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Absolute, without links.
@@ -79,8 +82,8 @@ pub enum Extent {
     Allowed,
     /// A part of a git repository that an allowed directory is linked to.
     OfGit,
-    /// What the worktrees of a git repository share: only what git writes there is writable (`common_git`). Only
-    /// [`Tier::Namespaces`] can hold that.
+    /// What the worktrees of a git repository share: only what git writes there is writable
+    /// (`common_git`). Only [`Tier::Namespaces`] can hold that.
     CommonOfGit,
     /// Caches of package managers that outlive the server (`cache`).
     Cache,
@@ -89,18 +92,22 @@ pub enum Extent {
 /// What one command is held to, beside time and output. `None`: as the server itself is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Processes and threads of all commands together (`RLIMIT_NPROC` in the commands' own user namespace). Without
-    /// namespaces it would count everything of the user, so it is not applied there.
+    /// Processes and threads of all commands together (`RLIMIT_NPROC` in the commands' own user
+    /// namespace). Without namespaces it would count everything of the user, so it is not applied
+    /// there.
     pub processes: Option<u64>,
     /// Largest file that may be written, in bytes (`RLIMIT_FSIZE`).
     pub file_bytes: Option<u64>,
     /// Processor time of each process, in seconds (`RLIMIT_CPU`).
     pub cpu_secs: Option<u64>,
-    /// Memory that the processes of one command may hold together, in bytes; watched, ended when passed.
+    /// Memory that the processes of one command may hold together, in bytes; watched, ended when
+    /// passed.
     pub memory_bytes: Option<u64>,
-    /// Open files of each process (`RLIMIT_NOFILE`, soft); `None`: [`crate::limits::COMMAND_OPEN_FILES`].
+    /// Open files of each process (`RLIMIT_NOFILE`, soft); `None`:
+    /// [`crate::limits::COMMAND_OPEN_FILES`].
     pub open_files: Option<u64>,
-    /// Added to the likelihood of being ended when the system is out of memory (`oom_score_adj`, proc(5)), 0 to 1000.
+    /// Added to the likelihood of being ended when the system is out of memory (`oom_score_adj`,
+    /// proc(5)), 0 to 1000.
     pub oom_score_adj: u16,
 }
 
@@ -109,11 +116,13 @@ pub struct Limits {
 pub struct Plan {
     /// How to hold commands; the launcher does this or refuses.
     pub tier: Tier,
-    /// Whether a trivial command is run before the server is told that the walls stand. Else its first command is the trial.
+    /// Whether a trivial command is run before the server is told that the walls stand. Else its
+    /// first command is the trial.
     pub is_tried: bool,
     /// The network of commands.
     pub network: Network,
-    /// Whether the server answers for every name: commands are not told the addresses that this machine has for some (hosts(5)).
+    /// Whether the server answers for every name: commands are not told the addresses that this
+    /// machine has for some (hosts(5)).
     pub answers_names: bool,
     /// The allowed directories, by true path.
     pub roots: Vec<PlannedRoot>,
@@ -121,21 +130,24 @@ pub struct Plan {
     pub other_names: Vec<(RawString, RawString)>,
     /// Paths below read-write roots that stay read-only; they need not exist.
     pub protected: Vec<RawString>,
-    /// Files below allowed directories that commands must not reach by any name: true path and which file. Only
-    /// [`Tier::Namespaces`] can hide them.
+    /// Files below allowed directories that commands must not reach by any name: true path and
+    /// which file. Only [`Tier::Namespaces`] can hide them.
     pub hidden: Vec<Place>,
     /// What is hidden from commands by patterns, if anything is. Only [`Tier::Namespaces`] can.
     pub hide: Option<PlannedHide>,
-    /// Directories (or single files) that hold programs: read-only and executable, none of them need exist.
+    /// Directories (or single files) that hold programs: read-only and executable, none of them
+    /// need exist.
     pub system: Vec<RawString>,
     /// Unix sockets of programs outside that commands may connect to.
     pub sockets: Vec<Place>,
-    /// What of /etc everybody may read ([`super::landlock::public_entries`]), for [`Tier::Landlock`]: looked up by the
-    /// server while the launcher starts.
+    /// What of /etc everybody may read ([`super::landlock::public_entries`]), for
+    /// [`Tier::Landlock`]: looked up by the server while the launcher starts.
     pub public: Vec<RawString>,
-    /// A private directory on the disk, mode 0700, with `home` and `tmp` in it; removed by the launcher at the end.
+    /// A private directory on the disk, mode 0700, with `home` and `tmp` in it; removed by the
+    /// launcher at the end.
     pub scratch: RawString,
-    /// Where their caches outlive the server, if they do; what commands see of it is one of `roots`.
+    /// Where their caches outlive the server, if they do; what commands see of it is one of
+    /// `roots`.
     pub cache: Option<PlannedCache>,
     /// Whether commands get `scratch/home` as HOME; otherwise `environment` says.
     pub private_home: bool,
@@ -145,14 +157,18 @@ pub struct Plan {
     pub environment: Vec<(RawString, RawString)>,
     /// What a command is held to.
     pub limits: Limits,
-    /// Where what commands change is noted, if it is. Not in [`Tier::Off`], where nobody is asked before a change.
+    /// Where what commands change is noted, if it is. Not in [`Tier::Off`], where nobody is asked
+    /// before a change.
     pub journal: Option<PlannedJournal>,
 }
 
 impl Plan {
     /// Paths of the directories that may be written to.
     pub fn writable(&self) -> impl Iterator<Item = &Path> {
-        self.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path())
+        self.roots
+            .iter()
+            .filter(|root| root.writable)
+            .map(|root| root.place.path.as_path())
     }
 }
 
@@ -179,7 +195,8 @@ pub struct PlannedHide {
 pub struct PlannedJournal {
     /// The directory of the store.
     pub store: Place,
-    /// Where changes are noted: directories that lie apart from each other, in the order of the server's own journal.
+    /// Where changes are noted: directories that lie apart from each other, in the order of the
+    /// server's own journal.
     pub roots: Vec<Place>,
     /// Globs over paths below the roots, of which nothing is noted.
     pub skip: Vec<String>,

@@ -12,7 +12,9 @@ use nix::errno::Errno as NixErrno;
 use nix::sys::signal::SigSet;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat2};
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::set_no_new_privs;
 
@@ -27,8 +29,8 @@ use super::walls::{Walls, intercept_only, seal};
 use super::wire::{Event, Request, Run, send_event, send_listener};
 use crate::limits::{COMMAND_OPEN_FILES, OPEN_FILES_KEPT_SHARE};
 
-/// Has a shell run the text of [`SCRIPT`], which nothing inherits that it starts. The line before the text is its first one,
-/// so that lines have their numbers.
+/// Has a shell run the text of [`SCRIPT`], which nothing inherits that it starts. The line before
+/// the text is its first one, so that lines have their numbers.
 const RUN_SCRIPT: &str = "eval \"unset REPLAY_COMMAND; $REPLAY_COMMAND\"";
 /// Variable of a text that no argument shows.
 const SCRIPT: &str = "REPLAY_COMMAND";
@@ -58,9 +60,9 @@ pub struct Start {
 }
 
 impl Start {
-    /// Becomes the program. On failure [`Event::Refused`] goes to `birth` and the process ends; otherwise `birth` is
-    /// closed by the execution of the program. The listener of supervised calls goes there before, with
-    /// [`Event::Started`] or [`Event::Listens`].
+    /// Becomes the program. On failure [`Event::Refused`] goes to `birth` and the process ends;
+    /// otherwise `birth` is closed by the execution of the program. The listener of supervised
+    /// calls goes there before, with [`Event::Started`] or [`Event::Listens`].
     pub fn become_program(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> ! {
         let Err(fault) = self.go(request, streams, birth);
         let refused = Event::refused(&fault);
@@ -68,11 +70,27 @@ impl Start {
         sys::exit_now(127)
     }
 
-    fn go(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> Result<Infallible, Fault> {
+    fn go(
+        &self,
+        request: &Request,
+        streams: &Streams,
+        birth: &OwnedFd,
+    ) -> Result<Infallible, Fault> {
         let (arguments, hidden) = self.invocation(&request.run);
-        let arguments = arguments.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
-        let program = arguments.first().ok_or_else(|| Fault::because("argv", "it is empty"))?;
-        let environment = self.variables(&request.environment.iter().chain(&hidden).collect::<Vec<_>>())?;
+        let arguments = arguments
+            .iter()
+            .map(argument)
+            .collect::<Result<Vec<_>, _>>()?;
+        let program = arguments
+            .first()
+            .ok_or_else(|| Fault::because("argv", "it is empty"))?;
+        let environment = self.variables(
+            &request
+                .environment
+                .iter()
+                .chain(&hidden)
+                .collect::<Vec<_>>(),
+        )?;
         attach(streams)?;
         // The only one that this process ignores; execve(2) sees to what it handles.
         sys::default_signals([libc::SIGPIPE]);
@@ -91,7 +109,8 @@ impl Start {
                 offer(&walls.enter_intercepted()?, birth)?;
             } else {
                 let listener = walls.enter()?;
-                send_event(birth, &Event::Started, Some(listener.as_fd())).step("hand the listener over")?;
+                send_event(birth, &Event::Started, Some(listener.as_fd()))
+                    .step("hand the listener over")?;
             }
         } else if request.intercepts_calls() {
             set_no_new_privs(true).step("PR_SET_NO_NEW_PRIVS")?;
@@ -107,21 +126,27 @@ impl Start {
         Err(error).step_with(|| format!("execute `{}`", program.to_string_lossy()))
     }
 
-    /// What is executed. A shell is told what to run by its last arguments, and by a variable where whoever shares /proc with it
-    /// can read those. That of another domain's process is not readable there (`environ` takes what ptrace(2) takes).
+    /// What is executed. A shell is told what to run by its last arguments, and by a variable where
+    /// whoever shares /proc with it can read those. That of another domain's process is not
+    /// readable there (`environ` takes what ptrace(2) takes).
     ///
-    /// A variable is the second choice: `eval` forks for the last program of a text where some shells would become it.
+    /// A variable is the second choice: `eval` forks for the last program of a text where some
+    /// shells would become it.
     fn invocation(&self, run: &Run) -> (Vec<RawString>, Option<(RawString, RawString)>) {
         let text = match run {
             Run::Program(arguments) => return (arguments.clone(), None),
-            // What cannot be executed may be a script without a first line, and else the shell says what is the matter.
+            // What cannot be executed may be a script without a first line, and else the shell says
+            // what is the matter.
             Run::Named(words) => return ([&BY_SHELL.map(Into::into)[..], words].concat(), None),
             Run::Script(text) => text,
         };
         let shell = self.environment.iter().find(|(name, _)| name.0 == SHELL);
         let shell = shell.map_or_else(|| FALLBACK_SHELL.into(), |(_, path)| path.clone());
         match self.tier {
-            Tier::Landlock => (vec![shell, "-c".into(), RUN_SCRIPT.into()], Some((SCRIPT.into(), text.clone()))),
+            Tier::Landlock => (
+                vec![shell, "-c".into(), RUN_SCRIPT.into()],
+                Some((SCRIPT.into(), text.clone())),
+            ),
             Tier::Namespaces | Tier::Off => (vec![shell, "-c".into(), text.clone()], None),
         }
     }
@@ -145,22 +170,34 @@ impl Start {
 /// Becomes the program of this name where it is found first. Returns if it cannot be executed.
 fn execute_named(words: &[RawString], environment: &[CString]) -> Result<(), Fault> {
     let words = words.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
-    let Some(name) = words.first().map(|name| OsStr::from_bytes(name.to_bytes())) else { return Ok(()) };
-    let path = environment.iter().find_map(|variable| variable.to_bytes().strip_prefix(PATH)).unwrap_or_default();
+    let Some(name) = words.first().map(|name| OsStr::from_bytes(name.to_bytes())) else {
+        return Ok(());
+    };
+    let path = environment
+        .iter()
+        .find_map(|variable| variable.to_bytes().strip_prefix(PATH))
+        .unwrap_or_default();
     // A name with a slash is a path.
-    let places = path.split(|byte| *byte == b':').filter(|_| !name.as_bytes().contains(&b'/'));
+    let places = path
+        .split(|byte| *byte == b':')
+        .filter(|_| !name.as_bytes().contains(&b'/'));
     let places = places.map(|place| Path::new(OsStr::from_bytes(place)).join(name));
     for place in places {
-        let Err(errno) = nix::unistd::execve(&argument(&place.as_path().into())?, &words, environment);
+        let Err(errno) =
+            nix::unistd::execve(&argument(&place.as_path().into())?, &words, environment);
         // It is not elsewhere (execvp(3)).
-        if !matches!(errno, NixErrno::ENOENT | NixErrno::ENOTDIR | NixErrno::EACCES) {
+        if !matches!(
+            errno,
+            NixErrno::ENOENT | NixErrno::ENOTDIR | NixErrno::EACCES
+        ) {
             break;
         }
     }
     Ok(())
 }
 
-/// Has the supervisor take the listener, which only one call is not asked about; after that none is.
+/// Has the supervisor take the listener, which only one call is not asked about; after that none
+/// is.
 fn offer(listener: &OwnedFd, birth: &OwnedFd) -> Result<(), Fault> {
     let step = "hand the listener over";
     send_listener(birth, listener.as_fd()).step(step)?;
@@ -172,10 +209,12 @@ fn offer(listener: &OwnedFd, birth: &OwnedFd) -> Result<(), Fault> {
 }
 
 fn argument(text: &RawString) -> Result<CString, Fault> {
-    CString::new(text.as_bytes()).map_err(|_| Fault::because("arguments", "a NUL byte cannot be part of one"))
+    CString::new(text.as_bytes())
+        .map_err(|_| Fault::because("arguments", "a NUL byte cannot be part of one"))
 }
 
-/// A session of its own, so that no terminal of the server is its controlling one, and the three streams.
+/// A session of its own, so that no terminal of the server is its controlling one, and the three
+/// streams.
 fn attach(streams: &Streams) -> Result<(), Fault> {
     rustix::process::setsid().step("setsid")?;
     let [stdin, stdout, stderr] = match streams {
@@ -191,11 +230,17 @@ fn attach(streams: &Streams) -> Result<(), Fault> {
 }
 
 fn limit(limits: &Limits, tier: Tier) -> Result<(), Fault> {
-    let hard = |value: u64| Rlimit { current: Some(value), maximum: Some(value) };
+    let hard = |value: u64| Rlimit {
+        current: Some(value),
+        maximum: Some(value),
+    };
     let mut wanted = vec![(Resource::Core, Some(hard(0)))];
     wanted.push((Resource::Fsize, limits.file_bytes.map(hard)));
     // SIGXCPU, which says why, comes first, and SIGKILL a second later.
-    let and_a_second = |value: u64| Rlimit { current: Some(value), maximum: Some(value.saturating_add(1)) };
+    let and_a_second = |value: u64| Rlimit {
+        current: Some(value),
+        maximum: Some(value.saturating_add(1)),
+    };
     wanted.push((Resource::Cpu, limits.cpu_secs.map(and_a_second)));
     if tier == Tier::Namespaces {
         wanted.push((Resource::Nproc, limits.processes.map(hard)));
@@ -225,31 +270,55 @@ fn limit_open_files(limits: &Limits) -> Result<(), Fault> {
     let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let most = most - most / OPEN_FILES_KEPT_SHARE;
     let soft = limits.open_files.unwrap_or(COMMAND_OPEN_FILES).min(most);
-    setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(most) }).step("limit Nofile")
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(soft),
+            maximum: Some(most),
+        },
+    )
+    .step("limit Nofile")
 }
 
-/// The working directory, by its path as this process sees it, and only if it still is the one that was checked.
+/// The working directory, by its path as this process sees it, and only if it still is the one that
+/// was checked.
 ///
-/// A descriptor from elsewhere would not do: it would lead into the mounts of the process that opened it, outside all walls.
+/// A descriptor from elsewhere would not do: it would lead into the mounts of the process that
+/// opened it, outside all walls.
 pub fn working_directory(place: &Place) -> Result<OwnedFd, Fault> {
     let (dir, now) = directory_at(&place.path)?;
-    if now == *place { Ok(dir) } else { Err(not_entered(Errno::STALE)) }
+    if now == *place {
+        Ok(dir)
+    } else {
+        Err(not_entered(Errno::STALE))
+    }
 }
 
 /// What is at this path now, as this process sees it.
 pub fn directory_at(path: &RawString) -> Result<(OwnedFd, Place), Fault> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    #[expect(clippy::disallowed_methods, reason = "the place was checked by policy, and is compared with it here")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the place was checked by policy, and is compared with it here"
+    )]
     let dir = openat2(CWD, path.as_path(), flags, Mode::empty(), resolve).map_err(not_entered)?;
     let stat = fstat(&dir).step("fstat")?;
-    Ok((dir, Place { path: path.clone(), dev: stat.st_dev, ino: stat.st_ino }))
+    Ok((
+        dir,
+        Place {
+            path: path.clone(),
+            dev: stat.st_dev,
+            ino: stat.st_ino,
+        },
+    ))
 }
 
 /// Why the working directory is not entered.
 ///
-/// Each kernel that has Landlock knows `openat2`, so `ENOSYS` is the word of a filter: systemd's, which cannot look at the mode
-/// of a new file there and refuses the call altogether (`RestrictSUIDSGID=` in systemd.exec(5), implied by `DynamicUser=`).
+/// Each kernel that has Landlock knows `openat2`, so `ENOSYS` is the word of a filter: systemd's,
+/// which cannot look at the mode of a new file there and refuses the call altogether
+/// (`RestrictSUIDSGID=` in systemd.exec(5), implied by `DynamicUser=`).
 fn not_entered(errno: Errno) -> Fault {
     let step = match errno {
         Errno::NOSYS => {
@@ -257,7 +326,10 @@ fn not_entered(errno: Errno) -> Fault {
         }
         _ => "the working directory was moved or replaced",
     };
-    Fault { step: step.into(), cause: errno.into() }
+    Fault {
+        step: step.into(),
+        cause: errno.into(),
+    }
 }
 
 #[cfg(test)]

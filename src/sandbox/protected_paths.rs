@@ -1,10 +1,14 @@
-//! Protected paths: what is there is mounted read-only over itself for each command, and what commands put there is moved
-//! aside.
+//! Protected paths: what is there is mounted read-only over itself for each command, and what
+//! commands put there is moved aside.
 //!
-//! The launcher alone knows what belongs there: it notes it while no command runs, and holds it open, so that nothing else
-//! is given its number. While any command runs that stays as it is. The kernel tells of each name that appears in a
-//! directory on the way (inotify(7)); what was not noted is moved away at once, whoever has put it there.
-#![expect(clippy::disallowed_methods, reason = "looks at the protected paths as commands see them")]
+//! The launcher alone knows what belongs there: it notes it while no command runs, and holds it
+//! open, so that nothing else is given its number. While any command runs that stays as it is. The
+//! kernel tells of each name that appears in a directory on the way (inotify(7)); what was not
+//! noted is moved away at once, whoever has put it there.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks at the protected paths as commands see them"
+)]
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{CString, OsStr, OsString};
@@ -16,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{
-    Access, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, accessat, fstat, open, openat, openat2, readlinkat,
-    unlinkat,
+    Access, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, accessat, fstat, open, openat,
+    openat2, readlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -27,7 +31,8 @@ use super::mount::Unattached;
 use super::raw_string::RawString;
 use crate::aside::{has_only_samples, set_aside};
 use crate::limits::{
-    MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS, WATCH_BUFFER_BYTES,
+    MAX_DENIED, MAX_DENIED_PATH_BYTES, MAX_LINKS_ON_THE_WAY, MAX_SET_ASIDE, SET_ASIDE_WINDOW_MS,
+    WATCH_BUFFER_BYTES,
 };
 use crate::removal;
 use crate::sinks::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
@@ -45,8 +50,13 @@ pub struct Guarded {
 impl Guarded {
     /// `None` if the path lies in none of these read-write directories.
     pub fn new<'a>(path: &Path, writable: impl Iterator<Item = &'a Path>) -> Option<Self> {
-        let root = writable.filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len())?;
-        Some(Self { path: path.into(), root: root.into() })
+        let root = writable
+            .filter(|root| path.starts_with(root))
+            .min_by_key(|root| root.as_os_str().len())?;
+        Some(Self {
+            path: path.into(),
+            root: root.into(),
+        })
     }
 
     /// Whether it is the read-write directory itself, which has nothing above it here.
@@ -62,14 +72,18 @@ impl Guarded {
         &self.root
     }
 
-    /// Makes what is at these paths read-only in the mount namespace of this process. Of neighbours the directory is looked for once.
+    /// Makes what is at these paths read-only in the mount namespace of this process. Of neighbours
+    /// the directory is looked for once.
     ///
-    /// The mount moves with the file or directory. The supervisor moves no directory above it (`opens`), so that the next command finds it
-    /// in its place.
+    /// The mount moves with the file or directory. The supervisor moves no directory above it
+    /// (`opens`), so that the next command finds it in its place.
     pub fn hold<'a>(all: impl Iterator<Item = &'a Self>) -> Result<(), Fault> {
         let (mut last, mut copies) = (None, Vec::new());
         let attach = |copies: &mut Vec<Unattached>| {
-            copies.drain(..).try_for_each(Unattached::attach).step("make protected paths read-only")
+            copies
+                .drain(..)
+                .try_for_each(Unattached::attach)
+                .step("make protected paths read-only")
         };
         for guarded in all {
             let above = (guarded.root(), guarded.path().parent());
@@ -77,7 +91,8 @@ impl Guarded {
                 let dir = descend(guarded).or_else(|_| {
                     // So many descriptors cannot be had at once.
                     attach(&mut copies)?;
-                    descend(guarded).step_with(|| format!("find the directory of `{}`", guarded.path.display()))
+                    descend(guarded)
+                        .step_with(|| format!("find the directory of `{}`", guarded.path.display()))
                 });
                 last = Some((above, dir?));
             }
@@ -85,8 +100,9 @@ impl Guarded {
                 let found = Unattached::of(dir, name).or_else(|error| {
                     // So many descriptors cannot be had at once.
                     attach(&mut copies)?;
-                    Unattached::of(dir, name)
-                        .step_with(|| format!("make `{}` read-only: {error}", guarded.path.display()))
+                    Unattached::of(dir, name).step_with(|| {
+                        format!("make `{}` read-only: {error}", guarded.path.display())
+                    })
                 });
                 copies.extend(found?);
             }
@@ -106,14 +122,23 @@ struct Held {
 impl Held {
     /// `None` if there is nothing.
     fn find(dir: &OwnedFd, name: &OsStr) -> Result<Option<Self>, Errno> {
-        let fd = match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+        let fd = match openat(
+            dir,
+            name,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        ) {
             Ok(fd) => fd,
             Err(Errno::NOENT | Errno::NAMETOOLONG) => return Ok(None),
             Err(Errno::ACCESS) if !may_change(dir) => return Ok(None),
             Err(errno) => return Err(errno),
         };
         let stat = fstat(&fd)?;
-        Ok(Some(Self { kind: FileType::from_raw_mode(stat.st_mode), id: (stat.st_dev, stat.st_ino), fd }))
+        Ok(Some(Self {
+            kind: FileType::from_raw_mode(stat.st_mode),
+            id: (stat.st_dev, stat.st_ino),
+            fd,
+        }))
     }
 }
 
@@ -130,7 +155,10 @@ struct Spot {
 impl Spot {
     fn set_aside(&self) {
         if !set_aside(&self.dir, &self.name) {
-            tracing::warn!("what was put in place of the protected `{}` is still there", self.place.display());
+            tracing::warn!(
+                "what was put in place of the protected `{}` is still there",
+                self.place.display()
+            );
         }
     }
 }
@@ -141,7 +169,8 @@ type Names = Vec<(i32, OsString)>;
 #[derive(Debug)]
 struct Watched {
     guarded: Guarded,
-    /// What was where the path led to when no command ran: more than one place if there is a link on the way.
+    /// What was where the path led to when no command ran: more than one place if there is a link
+    /// on the way.
     noted: Vec<(PathBuf, Option<Held>)>,
     /// Of the directories in which names concern it.
     watches: Vec<i32>,
@@ -171,26 +200,45 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Watches nothing yet, in these read-write directories. To be called before this process enters the user namespace of
-    /// commands: what they watch is counted there, and cannot use up what this one may.
+    /// Watches nothing yet, in these read-write directories. To be called before this process
+    /// enters the user namespace of commands: what they watch is counted there, and cannot use up
+    /// what this one may.
     pub fn new<'a>(writable: impl Iterator<Item = &'a Path>) -> Result<Self, Fault> {
-        let step =
-            "watch protected paths (inotify_init1; the system lets each user have fs.inotify.max_user_instances)";
+        let step = "watch protected paths (inotify_init1; the system lets each user have fs.inotify.max_user_instances)";
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).step(step)?;
-        let (writable, paths, names) = (writable.map(Into::into).collect(), Vec::new(), HashMap::new());
-        Ok(Self { events, writable, paths, names, appearances: 0, is_unsettled: false, burst: (Instant::now(), 0) })
+        let (writable, paths, names) = (
+            writable.map(Into::into).collect(),
+            Vec::new(),
+            HashMap::new(),
+        );
+        Ok(Self {
+            events,
+            writable,
+            paths,
+            names,
+            appearances: 0,
+            is_unsettled: false,
+            burst: (Instant::now(), 0),
+        })
     }
 
-    /// Protects these paths, too, as far as they lie in one of the read-write directories. What is there now is noted.
+    /// Protects these paths, too, as far as they lie in one of the read-write directories. What is
+    /// there now is noted.
     ///
-    /// If one cannot be looked at, all are known nevertheless, and no command begins before they were noted ([`Self::note_all`]).
+    /// If one cannot be looked at, all are known nevertheless, and no command begins before they
+    /// were noted ([`Self::note_all`]).
     pub fn guard<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> Result<(), Fault> {
         self.guard_all(paths, false)
     }
 
-    fn guard_all<'a>(&mut self, paths: impl Iterator<Item = &'a Path>, bears_directory: bool) -> Result<(), Fault> {
+    fn guard_all<'a>(
+        &mut self,
+        paths: impl Iterator<Item = &'a Path>,
+        bears_directory: bool,
+    ) -> Result<(), Fault> {
         let first = self.paths.len();
-        let mut known: HashSet<Guarded> = self.paths.iter().map(|path| path.guarded.clone()).collect();
+        let mut known: HashSet<Guarded> =
+            self.paths.iter().map(|path| path.guarded.clone()).collect();
         for path in paths {
             let guarded = self.guarded(path).filter(|new| known.insert(new.clone()));
             self.paths.extend(guarded.map(|guarded| Watched {
@@ -206,14 +254,26 @@ impl Watcher {
         (first..self.paths.len()).try_for_each(|index| self.note(index))
     }
 
-    /// Removes a directory of which a command has left nothing but protected paths of a repository. They stay protected.
+    /// Removes a directory of which a command has left nothing but protected paths of a repository.
+    /// They stay protected.
     pub fn remove(&mut self, path: &Path) -> Result<(), Errno> {
-        let guarded = self.guarded(path).filter(|guarded| !guarded.is_root()).ok_or(Errno::BUSY)?;
+        let guarded = self
+            .guarded(path)
+            .filter(|guarded| !guarded.is_root())
+            .ok_or(Errno::BUSY)?;
         let below = path.strip_prefix(guarded.root()).map_err(|_| Errno::BUSY)?;
-        let (Some(above), Some(name)) = (below.parent(), path.file_name()) else { return Err(Errno::BUSY) };
+        let (Some(above), Some(name)) = (below.parent(), path.file_name()) else {
+            return Err(Errno::BUSY);
+        };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
         let root = open(guarded.root(), DIRECTORY, Mode::empty())?;
-        let above = openat2(&root, Path::new(".").join(above), DIRECTORY, Mode::empty(), resolve)?;
+        let above = openat2(
+            &root,
+            Path::new(".").join(above),
+            DIRECTORY,
+            Mode::empty(),
+            resolve,
+        )?;
         let listed = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = openat(&above, name, listed, Mode::empty())?;
         let mut parts = Vec::new();
@@ -229,9 +289,11 @@ impl Watcher {
         }
         // Nothing takes their places: what is not watched yet is from here on.
         let paths: Vec<PathBuf> = parts.iter().map(|part| path.join(part)).collect();
-        self.guard(paths.iter().map(PathBuf::as_path)).map_err(|_| Errno::BUSY)?;
+        self.guard(paths.iter().map(PathBuf::as_path))
+            .map_err(|_| Errno::BUSY)?;
         // A file there could lead git to another repository.
-        self.guard_all([path].into_iter(), true).map_err(|_| Errno::BUSY)?;
+        self.guard_all([path].into_iter(), true)
+            .map_err(|_| Errno::BUSY)?;
         for part in &parts {
             match unlinkat(&dir, part, AtFlags::empty()) {
                 Err(Errno::ISDIR | Errno::PERM) => {
@@ -288,7 +350,9 @@ impl Watcher {
         let settled = self.settle_touched();
         self.is_unsettled |= settled.is_err();
         let unwatched = |fault: Fault| Denied::Unwatched(fault.to_string().into());
-        settled.map_err(unwatched).map_or_else(Some, |is_attack| is_attack.then_some(Denied::Repeated))
+        settled
+            .map_err(unwatched)
+            .map_or_else(Some, |is_attack| is_attack.then_some(Denied::Repeated))
     }
 
     /// The number of the last appearance.
@@ -298,17 +362,29 @@ impl Watcher {
 
     /// The paths at which something has appeared since this number, as far as can be told.
     pub fn appeared_since(&self, number: u64) -> Vec<RawString> {
-        let paths = self.paths.iter().filter(|path| path.appeared > number).take(MAX_DENIED);
+        let paths = self
+            .paths
+            .iter()
+            .filter(|path| path.appeared > number)
+            .take(MAX_DENIED);
         let shown = paths.map(|path| path.guarded.path.as_os_str().as_bytes());
-        shown.map(|shown| OsStr::from_bytes(&shown[..shown.len().min(MAX_DENIED_PATH_BYTES)]).into()).collect()
+        shown
+            .map(|shown| OsStr::from_bytes(&shown[..shown.len().min(MAX_DENIED_PATH_BYTES)]).into())
+            .collect()
     }
 
     /// What each command has to hold: nothing where no name of the path is there.
     pub fn places(&self) -> Vec<Guarded> {
-        let begun = self.paths.iter().filter(|path| path.is_begun && !path.bears_directory);
+        let begun = self
+            .paths
+            .iter()
+            .filter(|path| path.is_begun && !path.bears_directory);
         let mut places: Vec<Guarded> = begun.map(|path| path.guarded.clone()).collect();
         for path in self.paths.iter().filter(|path| !path.bears_directory) {
-            let elsewhere = path.noted.iter().filter(|(place, _)| place != path.guarded.path());
+            let elsewhere = path
+                .noted
+                .iter()
+                .filter(|(place, _)| place != path.guarded.path());
             for place in elsewhere.filter_map(|(place, _)| self.guarded(place)) {
                 if !places.contains(&place) {
                     places.push(place);
@@ -328,7 +404,10 @@ impl Watcher {
         self.register(index, names);
         let path = &mut self.paths[index];
         path.is_begun = is_begun;
-        path.noted = spots.into_iter().map(|spot| (spot.place, spot.there)).collect();
+        path.noted = spots
+            .into_iter()
+            .map(|spot| (spot.place, spot.there))
+            .collect();
         path.is_stale = false;
         Ok(())
     }
@@ -351,7 +430,10 @@ impl Watcher {
         path.is_stale = true;
         let mut is_new = false;
         for spot in spots {
-            let noted = path.noted.iter_mut().find(|(place, _)| *place == spot.place);
+            let noted = path
+                .noted
+                .iter_mut()
+                .find(|(place, _)| *place == spot.place);
             let Some(there) = &spot.there else {
                 // What has gone may be changed elsewhere, so it does not belong here any more.
                 if let Some((_, held)) = noted {
@@ -359,7 +441,8 @@ impl Watcher {
                 }
                 continue;
             };
-            if noted.is_some_and(|(_, held)| held.as_ref().is_some_and(|held| held.id == there.id)) {
+            if noted.is_some_and(|(_, held)| held.as_ref().is_some_and(|held| held.id == there.id))
+            {
                 continue;
             }
             if there.kind == FileType::Directory && path.bears_directory {
@@ -384,7 +467,11 @@ impl Watcher {
         self.paths[index].appeared = self.appearances;
         let (since, count) = self.burst;
         let is_old = since.elapsed() > Duration::from_millis(SET_ASIDE_WINDOW_MS);
-        self.burst = if is_old { (Instant::now(), 1) } else { (since, count + 1) };
+        self.burst = if is_old {
+            (Instant::now(), 1)
+        } else {
+            (since, count + 1)
+        };
         let is_attack = self.burst.1 > MAX_SET_ASIDE;
         if is_attack {
             // Commands that begin later have not done it.
@@ -393,8 +480,8 @@ impl Watcher {
         Ok(is_attack)
     }
 
-    /// Goes the way that the kernel would go, link by link, and has it tell of every name that is looked up on the way. Whether
-    /// there is a way, be it only its first name.
+    /// Goes the way that the kernel would go, link by link, and has it tell of every name that is
+    /// looked up on the way. Whether there is a way, be it only its first name.
     fn look_up(&self, guarded: &Guarded) -> Result<(Vec<Spot>, Names, bool), Fault> {
         let fault = || format!("look at the protected `{}`", guarded.path().display());
         let (mut spots, mut names, mut links) = (Vec::new(), Vec::new(), 0);
@@ -402,13 +489,27 @@ impl Watcher {
         let mut place = guarded.root().to_owned();
         let mut rest: Vec<OsString> = Vec::new();
         let go_on = |path: &Path, rest: &mut Vec<OsString>| {
-            rest.extend(path.components().rev().map(|part| part.as_os_str().to_owned()));
+            rest.extend(
+                path.components()
+                    .rev()
+                    .map(|part| part.as_os_str().to_owned()),
+            );
         };
-        go_on(guarded.path().strip_prefix(guarded.root()).unwrap_or(Path::new("")), &mut rest);
+        go_on(
+            guarded
+                .path()
+                .strip_prefix(guarded.root())
+                .unwrap_or(Path::new("")),
+            &mut rest,
+        );
         while let Some(name) = rest.pop() {
             if name == "/" || name == ".." {
                 dir = openat(&dir, &name, DIRECTORY, Mode::empty()).step_with(fault)?;
-                place = if name == "/" { name.into() } else { place.parent().unwrap_or(&place).into() };
+                place = if name == "/" {
+                    name.into()
+                } else {
+                    place.parent().unwrap_or(&place).into()
+                };
                 continue;
             }
             let is_open = self.writable.iter().any(|root| place.starts_with(root));
@@ -428,7 +529,12 @@ impl Watcher {
             // What a link on the way leads to may lie where no rule of the file tools looks.
             if is_open && (rest.is_empty() || kind == Some(FileType::Symlink)) {
                 let dir = dir.try_clone().step_with(fault)?;
-                spots.push(Spot { dir, place: place.join(&name), name: name.clone(), there: found });
+                spots.push(Spot {
+                    dir,
+                    place: place.join(&name),
+                    name: name.clone(),
+                    there: found,
+                });
             } else if kind == Some(FileType::Directory) {
                 dir = found.map_or(dir, |found| found.fd);
                 place.push(&name);
@@ -439,7 +545,8 @@ impl Watcher {
                 None => break,
             }
         }
-        let is_begun = links > 0 || place != guarded.root() || spots.iter().any(|spot| spot.there.is_some());
+        let is_begun =
+            links > 0 || place != guarded.root() || spots.iter().any(|spot| spot.there.is_some());
         Ok((spots, names, is_begun))
     }
 
@@ -464,21 +571,27 @@ impl Watcher {
         }
     }
 
-    /// Which paths the kernel has something to tell about: as many as one look brings, `None` if there is nothing.
+    /// Which paths the kernel has something to tell about: as many as one look brings, `None` if
+    /// there is nothing.
     fn told(&self) -> Result<Option<BTreeSet<usize>>, Fault> {
         let mut buffer = [MaybeUninit::uninit(); WATCH_BUFFER_BYTES];
         let mut reader = inotify::Reader::new(&self.events, &mut buffer);
         let mut touched = BTreeSet::new();
         loop {
             match reader.next() {
-                Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => touched.extend(0..self.paths.len()),
+                Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => {
+                    touched.extend(0..self.paths.len())
+                }
                 Ok(event) => {
                     let known = self.names.get(&event.wd()).zip(event.file_name());
-                    for (known, name) in
-                        known.into_iter().flat_map(|(known, name)| known.iter().map(move |k| (k, name)))
+                    for (known, name) in known
+                        .into_iter()
+                        .flat_map(|(known, name)| known.iter().map(move |k| (k, name)))
                     {
                         // There are file systems that look at no letter case.
-                        if known.0.is_empty() || known.0.as_bytes().eq_ignore_ascii_case(name.to_bytes()) {
+                        if known.0.is_empty()
+                            || known.0.as_bytes().eq_ignore_ascii_case(name.to_bytes())
+                        {
                             touched.insert(known.1);
                         }
                     }
@@ -501,9 +614,11 @@ impl AsFd for Watcher {
     }
 }
 
-/// Has the kernel tell of names that come and go in a directory. `None` for one in which no command can do anything.
+/// Has the kernel tell of names that come and go in a directory. `None` for one in which no command
+/// can do anything.
 fn watch(events: &OwnedFd, dir: &OwnedFd) -> Result<Option<i32>, Fault> {
-    let flags = WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
+    let flags =
+        WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVED_FROM | WatchFlags::MOVED_TO;
     match inotify::add_watch(events, format!("/proc/self/fd/{}", dir.as_raw_fd()), flags | WatchFlags::ONLYDIR) {
         Ok(watch) => Ok(Some(watch)),
         Err(Errno::ACCESS) if !may_change(dir) => Ok(None),
@@ -513,22 +628,28 @@ fn watch(events: &OwnedFd, dir: &OwnedFd) -> Result<Option<i32>, Fault> {
     }
 }
 
-/// Whether a command could change what is in the directory, if need be by giving itself the right to.
+/// Whether a command could change what is in the directory, if need be by giving itself the right
+/// to.
 fn may_change(dir: &OwnedFd) -> bool {
     let is_own = fstat(dir).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
     is_own || accessat(dir, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
 }
 
-/// Opens the directory of a path; `None` if there is no such directory, or if this user cannot enter it. A link on the way has a place of
-/// its own ([`Watcher::places`]).
+/// Opens the directory of a path; `None` if there is no such directory, or if this user cannot
+/// enter it. A link on the way has a place of its own ([`Watcher::places`]).
 fn descend(guarded: &Guarded) -> Result<Option<OwnedFd>, Errno> {
-    let above = guarded.path().parent().and_then(|parent| parent.strip_prefix(guarded.root()).ok());
+    let above = guarded
+        .path()
+        .parent()
+        .and_then(|parent| parent.strip_prefix(guarded.root()).ok());
     let mut dir = open(guarded.root(), DIRECTORY, Mode::empty());
     for part in above.unwrap_or(Path::new("")) {
         dir = dir.and_then(|dir| openat(&dir, part, DIRECTORY, Mode::empty()));
     }
     match dir {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::ACCESS) => Ok(None),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::ACCESS) => {
+            Ok(None)
+        }
         dir => dir.map(Some),
     }
 }
@@ -552,7 +673,11 @@ mod tests {
         fs::create_dir(&one).unwrap();
         fs::write(one.join("kept"), "").unwrap();
         watcher.note_all().unwrap();
-        let places: Vec<PathBuf> = watcher.places().iter().map(|guarded| guarded.path().to_owned()).collect();
+        let places: Vec<PathBuf> = watcher
+            .places()
+            .iter()
+            .map(|guarded| guarded.path().to_owned())
+            .collect();
         assert_eq!(places, paths);
     }
 }

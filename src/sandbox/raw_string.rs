@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes that are mostly text: paths, arguments, variables. In JSON a string where they are UTF-8, an array otherwise.
+/// Bytes that are mostly text: paths, arguments, variables. In JSON a string where they are UTF-8,
+/// an array otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RawString(pub OsString);
 

@@ -24,7 +24,8 @@ pub fn reap_one() -> Reaped {
                 (Some(code), _) => return Reaped::Ended(pid, Exit::Code(code)),
                 // Any number that the kernel knows, real-time signals included.
                 (None, Some(signal)) => return Reaped::Ended(pid, Exit::Signal(signal)),
-                // A child may ask to be traced by its parent (ptrace(2)), and then its stops are told as well.
+                // A child may ask to be traced by its parent (ptrace(2)), and then its stops are
+                // told as well.
                 (None, None) => {}
             },
             Ok(None) => return Reaped::NoneYet,

@@ -16,8 +16,15 @@ const STATUS: &str = "/proc/self/status";
 /// The fault, with what would mend it if that is known.
 pub fn with_remedy(fault: Fault) -> Fault {
     let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
-    match remedy(fault.errno(), |path| std::fs::read_to_string(path).unwrap_or_default(), &program) {
-        Some(remedy) => Fault { cause: io::Error::other(format!("{}; {remedy}", fault.cause)), ..fault },
+    match remedy(
+        fault.errno(),
+        |path| std::fs::read_to_string(path).unwrap_or_default(),
+        &program,
+    ) {
+        Some(remedy) => Fault {
+            cause: io::Error::other(format!("{}; {remedy}", fault.cause)),
+            ..fault
+        },
         None => fault,
     }
 }
@@ -52,11 +59,23 @@ mod tests {
     #[test]
     fn the_setting_that_refuses_is_named() {
         let told = |errno, path: &'static str, text: &'static str| {
-            let read = move |asked: &str| if asked == path { text.to_owned() } else { String::new() };
+            let read = move |asked: &str| {
+                if asked == path {
+                    text.to_owned()
+                } else {
+                    String::new()
+                }
+            };
             remedy(errno, read, Path::new("/opt/replay")).unwrap_or_default()
         };
-        assert_eq!(told(libc::ENOSPC, MOST, "0\n"), "`sysctl -w user.max_user_namespaces=15000` allows them");
-        assert_eq!(told(libc::EPERM, CLONE, "0\n"), "`sysctl -w kernel.unprivileged_userns_clone=1` allows them");
+        assert_eq!(
+            told(libc::ENOSPC, MOST, "0\n"),
+            "`sysctl -w user.max_user_namespaces=15000` allows them"
+        );
+        assert_eq!(
+            told(libc::EPERM, CLONE, "0\n"),
+            "`sysctl -w kernel.unprivileged_userns_clone=1` allows them"
+        );
         assert_eq!(
             told(libc::EACCES, APPARMOR, "1\n"),
             "AppArmor keeps them from programs without a profile: write `profile replay /opt/replay flags=(unconfined) \

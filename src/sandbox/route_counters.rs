@@ -1,4 +1,5 @@
-//! How often somebody in this network namespace looked for a way out that is not there, as the kernel counts it.
+//! How often somebody in this network namespace looked for a way out that is not there, as the
+//! kernel counts it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,8 +7,8 @@ use std::os::unix::fs::FileExt;
 /// More than the kernel writes into either file.
 const MOST_BYTES: usize = 16 * 1024;
 
-/// The kernel's counters (proc(5), `net/snmp` and `net/snmp6`) of the network namespace that they were opened in. Kept
-/// open: to find them takes longer than to read them.
+/// The kernel's counters (proc(5), `net/snmp` and `net/snmp6`) of the network namespace that they
+/// were opened in. Kept open: to find them takes longer than to read them.
 #[derive(Debug)]
 pub struct RouteCounters {
     version_4: File,
@@ -18,14 +19,20 @@ pub struct RouteCounters {
 impl RouteCounters {
     /// Of this process's network namespace; `None` if they cannot be opened.
     pub fn open() -> Option<Self> {
-        Some(Self { version_4: open("/proc/self/net/snmp")?, version_6: open("/proc/self/net/snmp6") })
+        Some(Self {
+            version_4: open("/proc/self/net/snmp")?,
+            version_6: open("/proc/self/net/snmp6"),
+        })
     }
 
     /// Packets and connections without a route, until now. `None` if they cannot be read.
     pub fn refused(&self) -> Option<u64> {
         let mut buffer = [0; MOST_BYTES];
         let version_4 = of_version_4(read(&self.version_4, &mut buffer)?)?;
-        let version_6 = self.version_6.as_ref().and_then(|file| read(file, &mut buffer));
+        let version_6 = self
+            .version_6
+            .as_ref()
+            .and_then(|file| read(file, &mut buffer));
         Some(version_4 + version_6.map_or(0, of_version_6))
     }
 }
@@ -50,13 +57,19 @@ fn read<'a>(file: &File, buffer: &'a mut [u8]) -> Option<&'a str> {
 fn of_version_4(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Ip:"));
     let (names, numbers) = (lines.next()?, lines.next()?);
-    let at = names.split_ascii_whitespace().position(|name| name == "OutNoRoutes")?;
+    let at = names
+        .split_ascii_whitespace()
+        .position(|name| name == "OutNoRoutes")?;
     numbers.split_ascii_whitespace().nth(at)?.parse().ok()
 }
 
 fn of_version_6(text: &str) -> u64 {
-    let number = text.lines().find_map(|line| line.strip_prefix("Ip6OutNoRoutes"));
-    number.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    let number = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Ip6OutNoRoutes"));
+    number
+        .and_then(|number| number.trim().parse().ok())
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -68,7 +81,10 @@ mod tests {
         let text = "Ip: Forwarding OutDiscards OutNoRoutes ReasmTimeout\nIp: 2 0 7 0\nIcmp: InMsgs\nIcmp: 9\n";
         assert_eq!(of_version_4(text), Some(7));
         assert_eq!(of_version_4("Ip: Forwarding\nIp: 2\n"), None);
-        assert_eq!(of_version_6("Ip6OutDiscards   \t3\nIp6OutNoRoutes                  \t12\n"), 12);
+        assert_eq!(
+            of_version_6("Ip6OutDiscards   \t3\nIp6OutNoRoutes                  \t12\n"),
+            12
+        );
         assert_eq!(of_version_6(""), 0);
     }
 }

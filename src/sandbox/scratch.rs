@@ -1,5 +1,8 @@
 //! The private directory of one server's commands: HOME and TMPDIR live in it.
-#![expect(clippy::disallowed_methods, reason = "the directory is the program's own, made and removed here")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the directory is the program's own, made and removed here"
+)]
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -8,7 +11,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, flock, mkdirat, openat, renameat, symlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, flock, mkdirat, openat, renameat, symlinkat,
+};
 use rustix::io::Errno;
 
 use super::fault::{Fault, Step};
@@ -17,11 +22,13 @@ use super::shared_directory::SharedDirectory;
 use crate::limits::SWEEP_MS;
 use crate::removal::{DIRECTORY, PRIVATE, remove};
 
-/// What the name of the directory begins with that holds all of one user; the user's number follows.
+/// What the name of the directory begins with that holds all of one user; the user's number
+/// follows.
 const DEPOT_PREFIX: &str = "replay-";
 /// What the name of every such directory begins with.
 const PREFIX: &str = "replay-scratch-";
-/// What the name of one ends with that is being removed: nobody is about to use it, whatever is still in it.
+/// What the name of one ends with that is being removed: nobody is about to use it, whatever is
+/// still in it.
 const GONE: &str = ".gone";
 
 /// A private directory while the server lives. The lock on it says so to others.
@@ -31,14 +38,15 @@ pub struct Scratch {
     handle: OwnedFd,
 }
 
-/// The directory below `parent` in which the private directories of all servers of this user lie, so that it alone has to be
-/// hidden from who is allowed `parent`. It is made if it is not there, and stays: what is mounted over it for commands of
-/// another server would go with it (`rmdir(2)` in another mount namespace).
+/// The directory below `parent` in which the private directories of all servers of this user lie,
+/// so that it alone has to be hidden from who is allowed `parent`. It is made if it is not there,
+/// and stays: what is mounted over it for commands of another server would go with it (`rmdir(2)`
+/// in another mount namespace).
 ///
 /// Fails with EPERM where it belongs to somebody else, or others may use it.
 pub fn depot(parent: &Path) -> Result<PathBuf, Fault> {
-    let parent =
-        std::fs::canonicalize(parent).step_with(|| format!("the temporary directory `{}`", parent.display()))?;
+    let parent = std::fs::canonicalize(parent)
+        .step_with(|| format!("the temporary directory `{}`", parent.display()))?;
     let user = rustix::process::geteuid().as_raw();
     let path = parent.join(format!("{DEPOT_PREFIX}{user}"));
     let made = || format!("make `{}`", path.display());
@@ -49,20 +57,28 @@ pub fn depot(parent: &Path) -> Result<PathBuf, Fault> {
     let stat = rustix::fs::lstat(&path).step_with(made)?;
     let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     if !is_directory || stat.st_uid != user || stat.st_mode & 0o077 != 0 {
-        let step = format!("use `{}`, which is no directory, another user's or open to others", path.display());
-        return Err(Fault { step, cause: Errno::PERM.into() });
+        let step = format!(
+            "use `{}`, which is no directory, another user's or open to others",
+            path.display()
+        );
+        return Err(Fault {
+            step,
+            cause: Errno::PERM.into(),
+        });
     }
     Ok(path)
 }
 
 impl Scratch {
-    /// Makes one below `parent`, with `home` and `tmp` in it, and removes those of servers that are gone.
+    /// Makes one below `parent`, with `home` and `tmp` in it, and removes those of servers that are
+    /// gone.
     pub fn create(parent: &Path) -> Result<Self, Fault> {
-        let parent =
-            std::fs::canonicalize(parent).step_with(|| format!("the temporary directory `{}`", parent.display()))?;
+        let parent = std::fs::canonicalize(parent)
+            .step_with(|| format!("the temporary directory `{}`", parent.display()))?;
         sweep(&parent);
         let mut random = [0; 8];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).step("getrandom")?;
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+            .step("getrandom")?;
         let path = parent.join(format!("{PREFIX}{:016x}", u64::from_ne_bytes(random)));
         let made = || format!("make `{}`", path.display());
         mkdirat(CWD, &path, PRIVATE).step_with(made)?;
@@ -99,7 +115,8 @@ impl Scratch {
         Ok(openat(&self.handle, &place, DIRECTORY, Mode::empty())?)
     }
 
-    /// A directory below their TMPDIR through which the server and a command exchange files. `kind` begins its name.
+    /// A directory below their TMPDIR through which the server and a command exchange files. `kind`
+    /// begins its name.
     pub fn lend(&self, kind: &str) -> io::Result<SharedDirectory> {
         SharedDirectory::make(&self.handle, kind)
     }
@@ -116,7 +133,8 @@ impl AsFd for Scratch {
     }
 }
 
-/// A hold on the directory: a way to remove it that does not depend on what this process, such as the launcher, sees by then.
+/// A hold on the directory: a way to remove it that does not depend on what this process, such as
+/// the launcher, sees by then.
 #[derive(Debug)]
 pub struct ScratchHold {
     parent: OwnedFd,
@@ -130,12 +148,14 @@ impl ScratchHold {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Fault::because("the private directory", "it has no parent"));
         };
-        let parent = openat(CWD, parent, DIRECTORY, Mode::empty()).step("open the private directory's parent")?;
+        let parent = openat(CWD, parent, DIRECTORY, Mode::empty())
+            .step("open the private directory's parent")?;
         let name = CString::new(name.as_bytes()).step("the private directory's name")?;
         Ok(Self { parent, name })
     }
 
-    /// From here on nobody uses the directory: if this process is interrupted, the next one removes it.
+    /// From here on nobody uses the directory: if this process is interrupted, the next one removes
+    /// it.
     pub fn give_up(&mut self) {
         self.name = marked(&self.parent, &self.name);
     }
@@ -147,19 +167,27 @@ impl ScratchHold {
     }
 }
 
-/// Removes the directories below `parent` that nobody holds a lock on: their servers were killed. Somebody waits for the
-/// server to start, so that what takes long is left to the next one.
+/// Removes the directories below `parent` that nobody holds a lock on: their servers were killed.
+/// Somebody waits for the server to start, so that what takes long is left to the next one.
 fn sweep(parent: &Path) {
     let until = Instant::now() + Duration::from_millis(SWEEP_MS);
-    let Ok(handle) = openat(CWD, parent, DIRECTORY, Mode::empty()) else { return };
-    let Ok(entries) = Dir::read_from(&handle) else { return };
+    let Ok(handle) = openat(CWD, parent, DIRECTORY, Mode::empty()) else {
+        return;
+    };
+    let Ok(entries) = Dir::read_from(&handle) else {
+        return;
+    };
     for entry in entries.flatten() {
         if !entry.file_name().to_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        let Ok(scratch) = openat(&handle, entry.file_name(), DIRECTORY, Mode::empty()) else { continue };
-        // A directory of another user cannot be locked or removed, and one that was just made is locked in a moment.
-        let own = rustix::fs::fstat(&scratch).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
+        let Ok(scratch) = openat(&handle, entry.file_name(), DIRECTORY, Mode::empty()) else {
+            continue;
+        };
+        // A directory of another user cannot be locked or removed, and one that was just made is
+        // locked in a moment.
+        let own = rustix::fs::fstat(&scratch)
+            .is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
         let made = entry.file_name().to_bytes().ends_with(GONE.as_bytes())
             || rustix::fs::statat(&scratch, "tmp", AtFlags::SYMLINK_NOFOLLOW).is_ok();
         if own && made && flock(&scratch, FlockOperation::NonBlockingLockExclusive).is_ok() {
@@ -168,12 +196,16 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Marks a directory as one that is being removed, so that the next one can go on where this one is interrupted. Its name
-/// from now on.
+/// Marks a directory as one that is being removed, so that the next one can go on where this one is
+/// interrupted. Its name from now on.
 fn marked(parent: &OwnedFd, name: &CStr) -> CString {
     let gone = CString::new([name.to_bytes(), GONE.as_bytes()].concat()).unwrap_or_default();
     let marked = name.to_bytes().ends_with(GONE.as_bytes());
-    if !marked && renameat(parent, name, parent, &gone).is_ok() { gone } else { name.to_owned() }
+    if !marked && renameat(parent, name, parent, &gone).is_ok() {
+        gone
+    } else {
+        name.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -200,7 +232,10 @@ mod tests {
         let other = Scratch::create(parent.path()).unwrap();
         assert!(!left.try_exists().unwrap() && !interrupted.try_exists().unwrap());
         assert!(used.path().join("home").is_dir() && other.path().join("tmp").is_dir());
-        assert_eq!(fs::read_to_string(outside.path().join("file")).unwrap(), "stays");
+        assert_eq!(
+            fs::read_to_string(outside.path().join("file")).unwrap(),
+            "stays"
+        );
         ScratchHold::hold(&used.path().into()).unwrap().remove();
         assert!(!used.path().try_exists().unwrap());
     }
@@ -209,7 +244,10 @@ mod tests {
     fn all_of_a_user_lie_in_one_directory_that_is_nobody_elses() {
         let parent = tempfile::tempdir().unwrap();
         let made = depot(parent.path()).unwrap();
-        assert_eq!(fs::metadata(&made).unwrap().permissions().mode() & 0o7777, 0o700);
+        assert_eq!(
+            fs::metadata(&made).unwrap().permissions().mode() & 0o7777,
+            0o700
+        );
         assert_eq!(depot(parent.path()).unwrap(), made);
         fs::set_permissions(&made, fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(depot(parent.path()).unwrap_err().errno(), libc::EPERM);

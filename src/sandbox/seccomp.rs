@@ -1,12 +1,14 @@
-//! The seccomp(2) filter of commands: default allow, and a table of refusals (`table.rs`) in which each line says why.
+//! The seccomp(2) filter of commands: default allow, and a table of refusals (`table.rs`) in which
+//! each line says why.
 //!
-//! Default allow, because this is one wall of several and not the one that keeps files: Landlock and, where there are any,
-//! the namespaces decide what can be reached at all, and a system call that is newer than this table reaches no more than
-//! they let it. A list of what is allowed would have to be right about every program that anybody runs, and would fail
-//! when their C library begins to use something new. What the table holds is what those walls do not mediate: calls on
-//! other processes and on the system as a whole, sockets, and parts of the kernel with a record of holes. Families and
-//! types of sockets are the exception: there the list says what is allowed, because families come by the dozen and are
-//! loaded on demand.
+//! Default allow, because this is one wall of several and not the one that keeps files: Landlock
+//! and, where there are any, the namespaces decide what can be reached at all, and a system call
+//! that is newer than this table reaches no more than they let it. A list of what is allowed would
+//! have to be right about every program that anybody runs, and would fail when their C library
+//! begins to use something new. What the table holds is what those walls do not mediate: calls on
+//! other processes and on the system as a whole, sockets, and parts of the kernel with a record of
+//! holes. Families and types of sockets are the exception: there the list says what is allowed,
+//! because families come by the dozen and are loaded on demand.
 
 mod table;
 
@@ -15,7 +17,9 @@ use std::collections::BTreeMap;
 use super::bpf::{Assembler, Label, Program, Test, Word};
 use table::{Answer, Clause, Line};
 pub use table::{MARK, Rules, Sockets};
-pub(super) use table::{SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
+pub(super) use table::{
+    SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
+};
 
 /// The calling convention that the filter knows; a call by any other is answered `ENOSYS`.
 #[cfg(target_arch = "x86_64")]
@@ -39,7 +43,8 @@ pub fn sealing() -> Program {
     assemble(&[table::NO_MARK])
 }
 
-/// The calls that work needs which only computes: memory, bytes from and to what is open, and its own end.
+/// The calls that work needs which only computes: memory, bytes from and to what is open, and its
+/// own end.
 const COMPUTING: [libc::c_long; 14] = [
     libc::SYS_read,
     libc::SYS_pread64,
@@ -57,8 +62,8 @@ const COMPUTING: [libc::c_long; 14] = [
     libc::SYS_exit_group,
 ];
 
-/// The filter for a process that only computes. Any other call ends it, and so does memory that could be executed, or that no limit
-/// counts because it could be shared.
+/// The filter for a process that only computes. Any other call ends it, and so does memory that
+/// could be executed, or that no limit counts because it could be shared.
 pub fn computing() -> Program {
     let mut code = Assembler::default();
     let (allowed, maps, refused) = (code.label(), code.label(), code.label());
@@ -85,8 +90,8 @@ pub fn filter(rules: Rules) -> Program {
     assemble(&table::lines(rules))
 }
 
-/// It finds the call by halving, and not line by line: the kernel tries every number once when it loads a filter, which
-/// took more time than all else that is done for a command.
+/// It finds the call by halving, and not line by line: the kernel tries every number once when it
+/// loads a filter, which took more time than all else that is done for a command.
 fn assemble(lines: &[Line]) -> Program {
     let mut code = Assembler::default();
     let foreign = code.label();
@@ -95,7 +100,10 @@ fn assemble(lines: &[Line]) -> Program {
     code.load(Word::Number);
     code.jump_if(Test::AtLeast(FIRST_FOREIGN), &foreign);
     let ranges = ranges(lines);
-    let cases: BTreeMap<&Case, Label> = ranges.iter().map(|(_, case)| (case, code.label())).collect();
+    let cases: BTreeMap<&Case, Label> = ranges
+        .iter()
+        .map(|(_, case)| (case, code.label()))
+        .collect();
     find(&mut code, &ranges, &cases);
     for (case, label) in cases {
         code.place(label);

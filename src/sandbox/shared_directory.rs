@@ -1,5 +1,8 @@
 //! A directory below the commands' TMPDIR through which the server and one command exchange files.
-#![expect(clippy::disallowed_methods, reason = "the directory is the program's own, made and removed here")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the directory is the program's own, made and removed here"
+)]
 
 use std::ffi::CString;
 use std::fs::File;
@@ -27,7 +30,10 @@ pub struct SharedDirectory {
 impl SharedDirectory {
     /// Makes a directory below `scratch`'s `tmp`, its name beginning with `kind`.
     pub(super) fn make(scratch: &OwnedFd, kind: &str) -> io::Result<Self> {
-        Self::beside(openat2(scratch, "tmp", DIRECTORY, Mode::empty(), INSIDE)?, kind)
+        Self::beside(
+            openat2(scratch, "tmp", DIRECTORY, Mode::empty(), INSIDE)?,
+            kind,
+        )
     }
 
     fn beside(tmp: OwnedFd, kind: &str) -> io::Result<Self> {
@@ -36,7 +42,11 @@ impl SharedDirectory {
         let name = format!("{kind}-{:016x}", u64::from_ne_bytes(random));
         mkdirat(&tmp, &name, PRIVATE)?;
         let directory = openat2(&tmp, &name, DIRECTORY, Mode::empty(), INSIDE)?;
-        Ok(Self { name, tmp, directory })
+        Ok(Self {
+            name,
+            tmp,
+            directory,
+        })
     }
 
     /// What the directory is called below the commands' TMPDIR.
@@ -51,15 +61,23 @@ impl SharedDirectory {
 
     /// Puts a new file there.
     pub fn put(&self, file: &str, bytes: &[u8]) -> io::Result<()> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat2(&self.directory, file, flags, Mode::RUSR | Mode::WUSR, INSIDE)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat2(
+            &self.directory,
+            file,
+            flags,
+            Mode::RUSR | Mode::WUSR,
+            INSIDE,
+        )?;
         File::from(file).write_all(bytes)
     }
 
-    /// What a command wrote to a file there, from `offset` on, at most `most` bytes; nothing if there is no such file, or
-    /// it is no regular one.
+    /// What a command wrote to a file there, from `offset` on, at most `most` bytes; nothing if
+    /// there is no such file, or it is no regular one.
     pub fn read(&self, file: &str, offset: u64, most: usize) -> io::Result<Vec<u8>> {
-        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match openat2(&self.directory, file, flags, Mode::empty(), INSIDE) {
             Ok(file) => file,
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::XDEV) => return Ok(Vec::new()),
@@ -69,7 +87,9 @@ impl SharedDirectory {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Ok(Vec::new());
         }
-        let length = u64::try_from(stat.st_size).unwrap_or(0).saturating_sub(offset);
+        let length = u64::try_from(stat.st_size)
+            .unwrap_or(0)
+            .saturating_sub(offset);
         let mut bytes = vec![0; most.min(usize::try_from(length).unwrap_or(usize::MAX))];
         let mut done = 0;
         while done < bytes.len() {
@@ -90,7 +110,11 @@ impl Drop for SharedDirectory {
     fn drop(&mut self) {
         // What is not gone in time goes with the whole private directory.
         if let Ok(name) = CString::new(self.name.as_str()) {
-            remove(&self.tmp, &name, Some(Instant::now() + Duration::from_millis(SWEEP_MS)));
+            remove(
+                &self.tmp,
+                &name,
+                Some(Instant::now() + Duration::from_millis(SWEEP_MS)),
+            );
         }
     }
 }
@@ -111,7 +135,10 @@ mod tests {
         lent.put("plugin.py", b"pass\n").unwrap();
         assert_eq!(lent.read("plugin.py", 1, 3).unwrap(), b"ass");
         assert_eq!(lent.read("plugin.py", 9, 3).unwrap(), b"");
-        assert_eq!(lent.put("plugin.py", b"again").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            lent.put("plugin.py", b"again").unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
         std::fs::write(parent.path().join("secret"), "no").unwrap();
         symlink(parent.path().join("secret"), place.join("link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, place.join("pipe"), PRIVATE).unwrap();
@@ -121,6 +148,9 @@ mod tests {
         }
         drop(lent);
         assert!(!place.try_exists().unwrap());
-        assert_eq!(std::fs::read_to_string(parent.path().join("secret")).unwrap(), "no");
+        assert_eq!(
+            std::fs::read_to_string(parent.path().join("secret")).unwrap(),
+            "no"
+        );
     }
 }

@@ -14,7 +14,8 @@ pub struct WallStatus {
     pub tier: Option<Tier>,
     /// Why commands are refused, in one line; `None` when they run, or the tools have none.
     pub refused: Option<String>,
-    /// The tiers that could not be built, each with the reason, in the order in which they were tried.
+    /// The tiers that could not be built, each with the reason, in the order in which they were
+    /// tried.
     pub tried: Vec<(Tier, String)>,
     /// The network of commands.
     pub network: Network,
@@ -53,12 +54,20 @@ impl WallStatus {
 
     /// The tools have no commands, so nothing holds any.
     pub fn none() -> Self {
-        Self { refused: None, ..Self::refused("", Vec::new()) }
+        Self {
+            refused: None,
+            ..Self::refused("", Vec::new())
+        }
     }
 
     /// Commands run with no wall around them.
     pub fn off() -> Self {
-        Self { tier: Some(Tier::Off), refused: None, network: Network::Host, ..Self::refused("", Vec::new()) }
+        Self {
+            tier: Some(Tier::Off),
+            refused: None,
+            network: Network::Host,
+            ..Self::refused("", Vec::new())
+        }
     }
 
     /// For the start-up line: the tier, or why there is none.
@@ -70,7 +79,8 @@ impl WallStatus {
         }
     }
 
-    /// The network as commands really have it: without namespaces there is no loopback of their own.
+    /// The network as commands really have it: without namespaces there is no loopback of their
+    /// own.
     pub fn effective_network(&self) -> Network {
         match (self.tier, self.network) {
             (Some(Tier::Landlock), Network::Loopback) => Network::None,
@@ -80,7 +90,11 @@ impl WallStatus {
 
     /// The word for flags, logs and replies.
     pub fn network_word(&self) -> &'static str {
-        if self.by_rule { "by rule" } else { self.effective_network().as_str() }
+        if self.by_rule {
+            "by rule"
+        } else {
+            self.effective_network().as_str()
+        }
     }
 
     /// Whether commands reach other machines.
@@ -91,12 +105,16 @@ impl WallStatus {
     /// What an agent is told about commands, in as few words as it takes.
     pub fn instruction(&self) -> String {
         let held = match self.tier {
-            None => return "execute_command is refused: no kernel wall stands around it.".to_owned(),
+            None => {
+                return "execute_command is refused: no kernel wall stands around it.".to_owned();
+            }
             Some(Tier::Off) => {
                 return "It runs OUTSIDE any kernel wall: the operator switched it off with --sandbox off.".to_owned();
             }
             Some(Tier::Namespaces) => "It sees only these directories and the system's programs",
-            Some(Tier::Landlock) => "The kernel keeps it inside these directories and the system's programs",
+            Some(Tier::Landlock) => {
+                "The kernel keeps it inside these directories and the system's programs"
+            }
         };
         let network = match self.effective_network() {
             _ if self.by_rule => "network to the hosts that the operator allows",
@@ -114,7 +132,8 @@ impl WallStatus {
     }
 }
 
-/// The same before it is known which walls can be built: true of each of them, and where there will be none.
+/// The same before it is known which walls can be built: true of each of them, and where there will
+/// be none.
 pub fn instruction_before(network: Network, by_rule: bool, private_home: bool) -> String {
     let network = match network {
         _ if by_rule => "network to the hosts that the operator allows",
@@ -122,7 +141,11 @@ pub fn instruction_before(network: Network, by_rule: bool, private_home: bool) -
         Network::Loopback => "no network but 127.0.0.1 at most",
         Network::Host => "network",
     };
-    let home = if private_home { "HOME and TMPDIR are its own" } else { "HOME is read-only, TMPDIR its own" };
+    let home = if private_home {
+        "HOME and TMPDIR are its own"
+    } else {
+        "HOME is read-only, TMPDIR its own"
+    };
     format!(
         "The kernel keeps it inside these directories and the system's programs, with {network}; {home}. Where the kernel cannot, \
          it is refused."
@@ -135,7 +158,12 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn standing(tier: Tier, network: Network, private_home: bool) -> WallStatus {
-        WallStatus { tier: Some(tier), network, private_home, ..WallStatus::off() }
+        WallStatus {
+            tier: Some(tier),
+            network,
+            private_home,
+            ..WallStatus::off()
+        }
     }
 
     #[test]
@@ -162,15 +190,30 @@ mod tests {
         );
         assert!(WallStatus::off().instruction().contains("OUTSIDE"));
         let refused = WallStatus::refused("the kernel is too old", Vec::new());
-        assert_eq!(refused.instruction(), "execute_command is refused: no kernel wall stands around it.");
-        assert_eq!(refused.word(), "commands are refused: the kernel is too old");
+        assert_eq!(
+            refused.instruction(),
+            "execute_command is refused: no kernel wall stands around it."
+        );
+        assert_eq!(
+            refused.word(),
+            "commands are refused: the kernel is too old"
+        );
         assert_eq!(WallStatus::none().word(), "the tools have no commands");
     }
 
     #[test]
     fn without_namespaces_there_is_no_loopback() {
-        assert_eq!(standing(Tier::Landlock, Network::Loopback, true).effective_network(), Network::None);
-        assert_eq!(standing(Tier::Landlock, Network::Host, true).effective_network(), Network::Host);
-        assert_eq!(standing(Tier::Namespaces, Network::Loopback, true).effective_network(), Network::Loopback);
+        assert_eq!(
+            standing(Tier::Landlock, Network::Loopback, true).effective_network(),
+            Network::None
+        );
+        assert_eq!(
+            standing(Tier::Landlock, Network::Host, true).effective_network(),
+            Network::Host
+        );
+        assert_eq!(
+            standing(Tier::Namespaces, Network::Loopback, true).effective_network(),
+            Network::Loopback
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! The process above one command: starts the program, listens to the server, and ends what the program leaves behind.
+//! The process above one command: starts the program, listens to the server, and ends what the
+//! program leaves behind.
 //!
-//! In namespaces it is number 1 of the command's pid namespace, otherwise a guard. It never says that a command is over
-//! before it has reaped the last process of it.
+//! In namespaces it is number 1 of the command's pid namespace, otherwise a guard. It never says
+//! that a command is over before it has reaped the last process of it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,7 +16,9 @@ use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
-use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
 
 use super::caller_memory::CallerMemory;
 use super::capabilities;
@@ -36,8 +39,12 @@ use super::sys::{self, SingleThread};
 use super::terminal;
 use super::vitals::Reporter;
 use super::walls::Walls;
-use super::wire::{ACCOUNT, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event};
-use crate::limits::{INTERCEPTED_LOOK_MS, JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS};
+use super::wire::{
+    ACCOUNT, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event,
+};
+use crate::limits::{
+    INTERCEPTED_LOOK_MS, JOURNAL_TITLE_BYTES, LAST_PROCESSES_MS, MAX_DENIED, MEMORY_WATCH_MS,
+};
 
 const HUNG_UP: Exit = Exit::Signal(Signal::SIGHUP as i32);
 
@@ -49,7 +56,8 @@ pub struct Supervisor<'a> {
     pub server: OwnedFd,
     /// How programs are started.
     pub start: &'a Start,
-    /// This process may be copied, until its program runs: then opens that wait may have threads (`opens/waiting`).
+    /// This process may be copied, until its program runs: then opens that wait may have threads
+    /// (`opens/waiting`).
     pub alone: &'a SingleThread,
     /// What its walls need.
     pub monitor: Box<dyn Monitor + 'a>,
@@ -81,7 +89,8 @@ impl Supervisor<'_> {
         let mut child = SigSet::empty();
         child.add(Signal::SIGCHLD);
         child.thread_block().step("block SIGCHLD")?;
-        let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).step("signalfd")?;
+        let children = SignalFd::with_flags(&child, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+            .step("signalfd")?;
         let (streams, master) = match request.terminal {
             Some((rows, columns)) => {
                 let (program, server) = terminal::open(rows, columns)?;
@@ -89,21 +98,33 @@ impl Supervisor<'_> {
             }
             None => (separate(stdio)?, None),
         };
-        let (birth, program_birth) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step("socketpair")?;
-        let opens = self.start.walls.as_ref().map_or(Ok(false), Walls::hold_supervisor)?;
+        let (birth, program_birth) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .step("socketpair")?;
+        let opens = self
+            .start
+            .walls
+            .as_ref()
+            .map_or(Ok(false), Walls::hold_supervisor)?;
         let copy = match &self.group {
             Some(group) => sys::fork_into_group(self.alone, group.as_fd()),
             None => sys::fork(self.alone),
         };
-        let Some(program) = copy.step("fork")? else { self.start.become_program(request, &streams, &program_birth) };
+        let Some(program) = copy.step("fork")? else {
+            self.start.become_program(request, &streams, &program_birth)
+        };
         // With calls that are intercepted it waits until this process has taken its listener.
         self.may_have_begun = !request.intercepts_calls();
         drop((streams, program_birth));
         // Only now: the program's side has work below /proc/self before it executes.
         set_dumpable_behavior(DumpableBehavior::NotDumpable).step("PR_SET_DUMPABLE")?;
         if self.start.walls.is_some() {
-            // What it does for the program from here on, it does with no more power than the program has.
+            // What it does for the program from here on, it does with no more power than the
+            // program has.
             let drop = match self.start.tier {
                 Tier::Namespaces => capabilities::drop_but_tracing,
                 Tier::Landlock | Tier::Off => capabilities::drop_most,
@@ -129,12 +150,25 @@ impl Supervisor<'_> {
         if self.group.as_ref().is_some_and(Group::was_ended) {
             life.over = Some(Denied::Memory);
         }
-        let met = if life.over.is_some() { Vec::new() } else { self.limits_met(exit, &mut life) };
+        let met = if life.over.is_some() {
+            Vec::new()
+        } else {
+            self.limits_met(exit, &mut life)
+        };
         let left = self.end_rest(&children, &mut life.hung_up);
         // The kernel hangs up what a program leaves behind on its terminal.
-        let left = if request.terminal.is_some() { left + life.hung_up } else { left };
+        let left = if request.terminal.is_some() {
+            left + life.hung_up
+        } else {
+            left
+        };
         if let Some(dry_run) = self.dry_run.take() {
-            send_event(&self.server, &Event::WouldChange, Some(dry_run.report()?.as_fd())).step("tell the server")?;
+            send_event(
+                &self.server,
+                &Event::WouldChange,
+                Some(dry_run.report()?.as_fd()),
+            )
+            .step("tell the server")?;
         }
         // What the launcher moves aside until it has answered belongs to the entry.
         let denied = self.monitor.close(self.line.as_deref());
@@ -142,15 +176,39 @@ impl Supervisor<'_> {
         // Who was ended has not left anybody behind on purpose.
         let left = if life.over.is_some() { 0 } else { left };
         // One packet holds them.
-        let denied = life.over.into_iter().chain(met).chain(denied).take(MAX_DENIED).collect();
-        let _ = send_event(&self.server, &Event::Ended { exit, left, denied, changed }, None);
+        let denied = life
+            .over
+            .into_iter()
+            .chain(met)
+            .chain(denied)
+            .take(MAX_DENIED)
+            .collect();
+        let _ = send_event(
+            &self.server,
+            &Event::Ended {
+                exit,
+                left,
+                denied,
+                changed,
+            },
+            None,
+        );
         Ok(())
     }
 
     /// Waits until the program has ended (`life.exit`) or the server is gone.
-    fn follow(&mut self, request: &Request, life: &mut Life, children: &SignalFd) -> Result<(), Fault> {
+    fn follow(
+        &mut self,
+        request: &Request,
+        life: &mut Life,
+        children: &SignalFd,
+    ) -> Result<(), Fault> {
         let with_ipc = self.start.tier == Tier::Namespaces;
-        let most = self.start.limits.memory_bytes.filter(|_| self.group.is_none());
+        let most = self
+            .start
+            .limits
+            .memory_bytes
+            .filter(|_| self.group.is_none());
         let mut watch = most.map(|most| MemoryWatch::new(most, with_ipc));
         let mut reporter = Reporter::new();
         let mut next_look = Instant::now() + Duration::from_millis(INTERCEPTED_LOOK_MS);
@@ -164,14 +222,18 @@ impl Supervisor<'_> {
                     rest,
                     life.birth.as_ref().map(AsFd::as_fd),
                     self.proxy_socket.as_ref().map(AsFd::as_fd),
-                    self.line.as_deref().filter(|_| life.over.is_none()).map(AsFd::as_fd),
+                    self.line
+                        .as_deref()
+                        .filter(|_| life.over.is_none())
+                        .map(AsFd::as_fd),
                 ];
                 let pause = watch.as_ref().map(|_| MEMORY_WATCH_MS);
                 let look = self.monitor.has_to_look().then_some(INTERCEPTED_LOOK_MS);
                 let pauses = pause.into_iter().chain(look).map(Duration::from_millis);
                 wait_for_more(fds, &[], pauses.chain(reporter.pause()).min())?.0
             };
-            let [child, server, called, more, birth, ushered, ordered] = states.map(|state| !state.is_empty());
+            let [child, server, called, more, birth, ushered, ordered] =
+                states.map(|state| !state.is_empty());
             let duty = called || more;
             if self.monitor.has_to_look() && next_look <= Instant::now() {
                 self.monitor.look();
@@ -187,12 +249,20 @@ impl Supervisor<'_> {
                 while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
                 reap(life);
             }
-            // Asked to end, the program is often gone before what it has started, which keeps its grace: SIGKILL is next.
-            if life.exit.is_some() && life.birth.is_none() && (!life.terminated || is_childless(&mut life.hung_up)) {
+            // Asked to end, the program is often gone before what it has started, which keeps its
+            // grace: SIGKILL is next.
+            if life.exit.is_some()
+                && life.birth.is_none()
+                && (!life.terminated || is_childless(&mut life.hung_up))
+            {
                 return Ok(());
             }
             // What was ordered before a call was made is done before the call is answered.
-            match if server || duty && request.stays { self.obey() } else { Order::Nothing } {
+            match if server || duty && request.stays {
+                self.obey()
+            } else {
+                Order::Nothing
+            } {
                 Order::Nothing => {}
                 Order::Terminate(signal) => {
                     life.terminated = true;
@@ -216,8 +286,20 @@ impl Supervisor<'_> {
                     let mut denied = self.monitor.take_denied(self.line.as_deref());
                     let changed = self.monitor.end_entry(&next);
                     denied.truncate(MAX_DENIED);
-                    let _ = send_event(&self.server, &Event::Accounted { number, changed, denied }, None);
-                    if let Some(why) = self.line.as_deref().and_then(SupervisorLine::take_order_to_end) {
+                    let _ = send_event(
+                        &self.server,
+                        &Event::Accounted {
+                            number,
+                            changed,
+                            denied,
+                        },
+                        None,
+                    );
+                    if let Some(why) = self
+                        .line
+                        .as_deref()
+                        .and_then(SupervisorLine::take_order_to_end)
+                    {
                         life.over = Some(why);
                         self.kill_scope.signal(Signal::SIGKILL);
                     }
@@ -232,7 +314,10 @@ impl Supervisor<'_> {
             if duty {
                 self.monitor.serve([states[2], states[3]]);
             }
-            reporter.answer(self.server.as_fd(), life.exit.is_none().then_some(life.program));
+            reporter.answer(
+                self.server.as_fd(),
+                life.exit.is_none().then_some(life.program),
+            );
             if life.over.is_none()
                 && let Some(line) = &self.line
                 && (ordered || line.has_to_end())
@@ -250,7 +335,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Which limits the command has met, from how its program ended and from what the kernel refuses now.
+    /// Which limits the command has met, from how its program ended and from what the kernel
+    /// refuses now.
     fn limits_met(&self, exit: Exit, life: &mut Life) -> Vec<Denied> {
         let limits = &self.start.limits;
         // A shell tells the signal that ended its program as an exit code.
@@ -266,34 +352,44 @@ impl Supervisor<'_> {
         if by(Signal::SIGXFSZ) && limits.file_bytes.is_some() {
             met.push(Denied::FileSize);
         }
-        if by(Signal::SIGKILL) && !life.killed && self.kernel_kills.is_some() && kernel_kills() > self.kernel_kills {
+        if by(Signal::SIGKILL)
+            && !life.killed
+            && self.kernel_kills.is_some()
+            && kernel_kills() > self.kernel_kills
+        {
             met.push(Denied::MachineMemory);
         }
-        let bounded = limits.processes.filter(|_| self.start.tier == Tier::Namespaces);
+        let bounded = limits
+            .processes
+            .filter(|_| self.start.tier == Tier::Namespaces);
         if bounded.is_some_and(|most| !is_childless(&mut life.hung_up) && has_no_room(most)) {
             met.push(Denied::Processes);
         }
         met
     }
 
-    /// Hears from the program's side before it executes: a descriptor of its walls, a failure, or the end, which means
-    /// that the program runs.
+    /// Hears from the program's side before it executes: a descriptor of its walls, a failure, or
+    /// the end, which means that the program runs.
     fn born(&mut self, request: &Request, life: &mut Life) -> Result<(), Fault> {
-        let Some(birth) = &life.birth else { return Ok(()) };
+        let Some(birth) = &life.birth else {
+            return Ok(());
+        };
         match receive_event(birth).step("start the program")? {
             Some((Event::Refused { step, cause }, _)) => {
                 self.may_have_begun = false;
-                Err(Fault { step, cause: cause.into() })
+                Err(Fault {
+                    step,
+                    cause: cause.into(),
+                })
             }
             Some((Event::Listens, Some(listener))) => {
                 let program = life.program.as_raw().cast_unsigned();
-                // The same call as for addresses later: where it is refused, nothing could be led anywhere. There is
-                // nothing at 0.
+                // The same call as for addresses later: where it is refused, nothing could be led
+                // anywhere. There is nothing at 0.
                 if let Err(errno) = CallerMemory::of(program).bytes(0, 1)
                     && errno != Errno::FAULT
                 {
-                    let step =
-                        "read the memory of the command (process_vm_readv), without which no calls are intercepted";
+                    let step = "read the memory of the command (process_vm_readv), without which no calls are intercepted";
                     return Err(errno).step(step);
                 }
                 can_answer(&listener, true)?;
@@ -307,12 +403,19 @@ impl Supervisor<'_> {
                 self.monitor.take(descriptor);
                 Ok(())
             }
-            Some((_, None)) => Err(Fault::because("start the program", "it said something unexpected")),
+            Some((_, None)) => Err(Fault::because(
+                "start the program",
+                "it said something unexpected",
+            )),
             None => {
                 life.birth = None;
                 let master = life.master.take();
                 if request.announce || master.is_some() {
-                    let _ = send_event(&self.server, &Event::Started, master.as_ref().map(AsFd::as_fd));
+                    let _ = send_event(
+                        &self.server,
+                        &Event::Started,
+                        master.as_ref().map(AsFd::as_fd),
+                    );
                 }
                 Ok(())
             }
@@ -328,16 +431,17 @@ impl Supervisor<'_> {
             Ok(_) if order[0] == KILL => Order::Kill,
             Ok(_) if order[0] == INTERRUPT => Order::Interrupt,
             Ok(_) if order[0] == STATUS => Order::Tell(number(&order)),
-            Ok(got @ 9..) if order[0] == ACCOUNT => {
-                Order::Account(number(&order), String::from_utf8_lossy(&order[9..got]).into_owned())
-            }
+            Ok(got @ 9..) if order[0] == ACCOUNT => Order::Account(
+                number(&order),
+                String::from_utf8_lossy(&order[9..got]).into_owned(),
+            ),
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Order::Nothing,
             Err(_) => Order::Gone,
         }
     }
 
-    /// Ends what the program left behind, and returns how many processes that were. A process that the kernel does not
-    /// let go of is waited for only so long; it can do nothing any more.
+    /// Ends what the program left behind, and returns how many processes that were. A process that
+    /// the kernel does not let go of is waited for only so long; it can do nothing any more.
     fn end_rest(&mut self, children: &SignalFd, hung_up: &mut u32) -> u32 {
         // What has ended by itself meanwhile is not counted. Mostly nobody is left at all.
         if is_childless(hung_up) {
@@ -359,7 +463,11 @@ impl Supervisor<'_> {
                 return left;
             }
             // Without bounds somebody may have been born unseen, so look again soon.
-            let pause = Duration::from_millis(if self.kill_scope.is_atomic() { LAST_PROCESSES_MS } else { 1 });
+            let pause = Duration::from_millis(if self.kill_scope.is_atomic() {
+                LAST_PROCESSES_MS
+            } else {
+                1
+            });
             let _ = wait_for([Some(children.as_fd())], Some(pause));
             while children.read_signal().is_ok_and(|signal| signal.is_some()) {}
         }
@@ -370,12 +478,21 @@ impl Supervisor<'_> {
 fn has_no_room(most: u64) -> bool {
     let hard = getrlimit(Resource::Nproc).maximum;
     let most = hard.map_or(most, |hard| hard.min(most));
-    let _ = setrlimit(Resource::Nproc, Rlimit { current: Some(most), maximum: hard });
+    let _ = setrlimit(
+        Resource::Nproc,
+        Rlimit {
+            current: Some(most),
+            maximum: hard,
+        },
+    );
     let copies = [(); 2].map(|()| sys::fork_to_end());
     copies.iter().flatten().for_each(|copy| {
         let _ = waitpid(*copy, None);
     });
-    copies.iter().any(|copy| copy.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock))
+    copies.iter().any(|copy| {
+        copy.as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    })
 }
 
 /// Fails where calls that need it cannot be answered with descriptors.
@@ -384,7 +501,10 @@ fn can_answer(listener: &OwnedFd, is_needed: bool) -> Result<(), Fault> {
         return Ok(());
     }
     let step = "answer a call with a descriptor (SECCOMP_ADDFD_FLAG_SEND)";
-    Err(Fault::because(step, "the kernel does not have it; Linux 5.14 or newer has"))
+    Err(Fault::because(
+        step,
+        "the kernel does not have it; Linux 5.14 or newer has",
+    ))
 }
 
 /// What the server wants of a command.
@@ -404,16 +524,24 @@ enum Order {
 
 /// The number that stands behind the first byte of an order.
 fn number(order: &[u8]) -> u64 {
-    order.get(1..9).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes).unwrap_or_default()
+    order
+        .get(1..9)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(u64::from_le_bytes)
+        .unwrap_or_default()
 }
 
 /// The signal of this number, if it is one that asks to end.
 fn asking(number: u8) -> Signal {
     let asking = [Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
-    asking.into_iter().find(|signal| *signal as i32 == i32::from(number)).unwrap_or(Signal::SIGTERM)
+    asking
+        .into_iter()
+        .find(|signal| *signal as i32 == i32::from(number))
+        .unwrap_or(Signal::SIGTERM)
 }
 
-/// Whether nobody is left; reaps who has ended. Everything that a command starts comes back to this process when its parent ends.
+/// Whether nobody is left; reaps who has ended. Everything that a command starts comes back to this
+/// process when its parent ends.
 ///
 /// Counts those that ended by SIGHUP.
 fn is_childless(hung_up: &mut u32) -> bool {
@@ -458,10 +586,15 @@ fn reap(life: &mut Life) {
     }
 }
 
-/// The three streams out of what came with the request: one for standard input only if it was announced.
+/// The three streams out of what came with the request: one for standard input only if it was
+/// announced.
 fn separate(stdio: Vec<OwnedFd>) -> Result<Streams, Fault> {
-    let streams: [OwnedFd; 3] =
-        stdio.try_into().map_err(|_| Fault::because("streams", "the request has not the descriptors it speaks of"))?;
+    let streams: [OwnedFd; 3] = stdio.try_into().map_err(|_| {
+        Fault::because(
+            "streams",
+            "the request has not the descriptors it speaks of",
+        )
+    })?;
     Ok(Streams::Separate(streams))
 }
 
@@ -473,15 +606,23 @@ pub fn wait_for<const N: usize>(
     wait_for_more(fds, &[], timeout).map(|(states, _)| states.map(|state| !state.is_empty()))
 }
 
-/// The same with more descriptors, and what each of the first is ready for; the places in `more` of those that are ready come second.
+/// The same with more descriptors, and what each of the first is ready for; the places in `more` of
+/// those that are ready come second.
 pub fn wait_for_more<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     more: &[BorrowedFd<'_>],
     timeout: Option<Duration>,
 ) -> Result<([PollFlags; N], Vec<usize>), Fault> {
     let all = fds.iter().flatten().chain(more);
-    let mut polled: Vec<PollFd<'_>> = all.map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-    let timeout = timeout.map(|timeout| Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
+    let mut polled: Vec<PollFd<'_>> = all
+        .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+        .collect();
+    let timeout = timeout.map(|timeout| {
+        Timespec::try_from(timeout).unwrap_or(Timespec {
+            tv_sec: 1,
+            tv_nsec: 0,
+        })
+    });
     match poll(&mut polled, timeout.as_ref()) {
         Ok(_) => {}
         Err(Errno::INTR) => return Ok(([PollFlags::empty(); N], Vec::new())),
@@ -489,5 +630,11 @@ pub fn wait_for_more<const N: usize>(
     }
     let mut states = polled.iter().map(PollFd::revents);
     let first = fds.map(|fd| fd.and_then(|_| states.next()).unwrap_or(PollFlags::empty()));
-    Ok((first, states.enumerate().filter_map(|(index, state)| (!state.is_empty()).then_some(index)).collect()))
+    Ok((
+        first,
+        states
+            .enumerate()
+            .filter_map(|(index, state)| (!state.is_empty()).then_some(index))
+            .collect(),
+    ))
 }

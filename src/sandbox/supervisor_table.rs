@@ -1,5 +1,5 @@
-//! Which commands run, and the line that each of their supervisors has to the launcher: where it is told its command, says
-//! that this is over, hears what was seen meanwhile, and is told to end it.
+//! Which commands run, and the line that each of their supervisors has to the launcher: where it is
+//! told its command, says that this is over, hears what was seen meanwhile, and is told to end it.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -43,15 +43,15 @@ enum Word {
 /// Account of a command that is over, or since the last question about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// No other ran at any time, but for those that stay. Only then does what the kernel counts for all of them say something
-    /// about it.
+    /// No other ran at any time, but for those that stay. Only then does what the kernel counts for
+    /// all of them say something about it.
     pub was_alone: bool,
     /// Protected paths at which something appeared while it ran.
     pub appeared: Vec<RawString>,
 }
 
-/// First byte of what a supervisor says. It asks for an [`Account`] of a command that goes on, or of one that is over. Or a path follows
-/// that is to be removed.
+/// First byte of what a supervisor says. It asks for an [`Account`] of a command that goes on, or
+/// of one that is over. Or a path follows that is to be removed.
 const GOES_ON: u8 = b'a';
 const IS_OVER: u8 = b'x';
 const REMOVE: u8 = b'r';
@@ -67,12 +67,23 @@ pub struct SupervisorLine {
 impl SupervisorLine {
     /// Both ends; the second one is the launcher's.
     pub fn new() -> Result<(Self, OwnedFd), Fault> {
-        let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+        let pair = socketpair(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        );
         let (here, there) = pair.step("socketpair")?;
         // Somebody may have stopped the supervisor, and the launcher has others to see to.
         let most = Some(Duration::from_millis(SUPERVISOR_SEND_MS));
         set_socket_timeout(&there, Timeout::Send, most).step("SO_SNDTIMEO")?;
-        Ok((Self { socket: here, end: RefCell::new(None) }, there))
+        Ok((
+            Self {
+                socket: here,
+                end: RefCell::new(None),
+            },
+            there,
+        ))
     }
 
     /// Waits for the command, and what comes with it. `None` if there will be none.
@@ -125,7 +136,8 @@ impl SupervisorLine {
         self.end.borrow().is_some()
     }
 
-    /// Has the launcher remove a directory in which nothing but protected paths of a repository is left.
+    /// Has the launcher remove a directory in which nothing but protected paths of a repository is
+    /// left.
     pub fn remove(&self, path: &Path) -> Result<(), Errno> {
         rustix::net::send(&self.socket, &[REMOVE], SendFlags::NOSIGNAL)?;
         let lost = |_| Errno::IO;
@@ -133,7 +145,9 @@ impl SupervisorLine {
         loop {
             match receive(&self.socket).map_err(lost)? {
                 Some((Word::Removed(None), _)) => return Ok(()),
-                Some((Word::Removed(Some(number)), _)) => return Err(Errno::from_raw_os_error(number)),
+                Some((Word::Removed(Some(number)), _)) => {
+                    return Err(Errno::from_raw_os_error(number));
+                }
                 Some((Word::End(why), _)) => _ = self.end.replace(Some(why)),
                 Some((Word::Account(_), _)) => {}
                 None => return Err(Errno::IO),
@@ -177,7 +191,16 @@ impl SupervisorTable {
         let began_alone = self.running.values().all(|entry| entry.stays);
         self.begun += u64::from(!stays);
         let begun = self.begun;
-        self.running.insert(supervisor, Entry { line: Some(line), stays, began_alone, begun, appearances });
+        self.running.insert(
+            supervisor,
+            Entry {
+                line: Some(line),
+                stays,
+                began_alone,
+                begun,
+                appearances,
+            },
+        );
     }
 
     /// Whether no command runs.
@@ -187,11 +210,15 @@ impl SupervisorTable {
 
     /// What to wait for, with whose it is.
     pub fn lines(&self) -> (Vec<i32>, Vec<BorrowedFd<'_>>) {
-        self.running.iter().filter_map(|(supervisor, entry)| Some((*supervisor, entry.line.as_ref()?.as_fd()))).unzip()
+        self.running
+            .iter()
+            .filter_map(|(supervisor, entry)| Some((*supervisor, entry.line.as_ref()?.as_fd())))
+            .unzip()
     }
 
-    /// Hears a supervisor. If it asks for an account it is told what was seen. If it wants a directory removed, that is returned, and it
-    /// waits for [`SupervisorTable::removed`]. Else it has gone, and its command may not be at its end yet.
+    /// Hears a supervisor. If it asks for an account it is told what was seen. If it wants a
+    /// directory removed, that is returned, and it waits for [`SupervisorTable::removed`]. Else it
+    /// has gone, and its command may not be at its end yet.
     pub fn hear(
         &mut self,
         supervisor: i32,
@@ -202,7 +229,9 @@ impl SupervisorTable {
         let entry = self.running.get_mut(&supervisor)?;
         let line = entry.line.take()?;
         let mut word = [0];
-        let Ok(1) = rustix::io::read(&line, &mut word) else { return None };
+        let Ok(1) = rustix::io::read(&line, &mut word) else {
+            return None;
+        };
         if word == [REMOVE] {
             // The rest comes at once.
             rustix::io::ioctl_fionbio(&line, false).ok()?;
@@ -211,12 +240,21 @@ impl SupervisorTable {
             return Some(path);
         }
         let was_alone = entry.began_alone && entry.begun == self.begun;
-        let account = Account { was_alone, appeared: appeared_since(entry.appearances) };
+        let account = Account {
+            was_alone,
+            appeared: appeared_since(entry.appearances),
+        };
         // It fails only where nobody hears it.
         let _ = send(&line, &Word::Account(account), &[]);
         if word == [GOES_ON] {
             let (stays, line, begun) = (entry.stays, Some(line), self.begun);
-            *entry = Entry { line, stays, began_alone: runs_alone, begun, appearances };
+            *entry = Entry {
+                line,
+                stays,
+                began_alone: runs_alone,
+                begun,
+                appearances,
+            };
         } else {
             self.running.remove(&supervisor);
         }
@@ -225,23 +263,37 @@ impl SupervisorTable {
 
     /// Tells a supervisor how a removal went.
     pub fn removed(&self, supervisor: i32, result: Result<(), Errno>) {
-        if let Some(line) = self.running.get(&supervisor).and_then(|entry| entry.line.as_ref()) {
+        if let Some(line) = self
+            .running
+            .get(&supervisor)
+            .and_then(|entry| entry.line.as_ref())
+        {
             // It fails only where nobody hears it.
-            let _ = send(line, &Word::Removed(result.err().map(Errno::raw_os_error)), &[]);
+            let _ = send(
+                line,
+                &Word::Removed(result.err().map(Errno::raw_os_error)),
+                &[],
+            );
         }
     }
 
     /// Has all commands ended.
     pub fn end_all(&self, why: &Denied) {
-        for line in self.running.values().filter_map(|entry| entry.line.as_ref()) {
+        for line in self
+            .running
+            .values()
+            .filter_map(|entry| entry.line.as_ref())
+        {
             // It fails where nobody hears it, or where it was said before and not yet heard.
-            let _ = rustix::io::ioctl_fionbio(line, true).map(|()| send(line, &Word::End(why.clone()), &[]));
+            let _ = rustix::io::ioctl_fionbio(line, true)
+                .map(|()| send(line, &Word::End(why.clone()), &[]));
         }
     }
 
     /// Forgets commands whose supervisors are not among these any more.
     pub fn retain(&mut self, supervisors: &HashSet<i32>) {
-        self.running.retain(|supervisor, _| supervisors.contains(supervisor));
+        self.running
+            .retain(|supervisor, _| supervisors.contains(supervisor));
     }
 }
 
@@ -252,20 +304,28 @@ mod tests {
 
     fn begin(supervisors: &mut SupervisorTable, supervisor: i32, stays: bool) -> SupervisorLine {
         let (line, launcher) = SupervisorLine::new().unwrap();
-        supervisors.begin(supervisor, launcher, stays, u64::from(supervisor.cast_unsigned()));
+        supervisors.begin(
+            supervisor,
+            launcher,
+            stays,
+            u64::from(supervisor.cast_unsigned()),
+        );
         line
     }
 
     /// Whether it was alone.
     fn end(supervisors: &mut SupervisorTable, supervisor: i32, line: &SupervisorLine) -> bool {
         rustix::io::write(&line.socket, &[IS_OVER]).unwrap();
-        supervisors.hear(supervisor, 0, |since| vec![since.to_string().as_str().into()]);
+        supervisors.hear(supervisor, 0, |since| {
+            vec![since.to_string().as_str().into()]
+        });
         let account = line.over();
         assert_eq!(account.appeared, [supervisor.to_string().as_str().into()]);
         account.was_alone
     }
 
-    /// Asks about one that goes on, when so much has appeared: whether it was alone, and since which appearance it was told.
+    /// Asks about one that goes on, when so much has appeared: whether it was alone, and since
+    /// which appearance it was told.
     fn ask(
         supervisors: &mut SupervisorTable,
         supervisor: i32,
@@ -273,26 +333,51 @@ mod tests {
         appearances: u64,
     ) -> (bool, String) {
         rustix::io::write(&line.socket, &[GOES_ON]).unwrap();
-        supervisors.hear(supervisor, appearances, |since| vec![since.to_string().as_str().into()]);
-        let Ok(Some((Word::Account(account), _))) = receive(&line.socket) else { panic!("no account") };
-        (account.was_alone, account.appeared[0].as_path().display().to_string())
+        supervisors.hear(supervisor, appearances, |since| {
+            vec![since.to_string().as_str().into()]
+        });
+        let Ok(Some((Word::Account(account), _))) = receive(&line.socket) else {
+            panic!("no account")
+        };
+        (
+            account.was_alone,
+            account.appeared[0].as_path().display().to_string(),
+        )
     }
 
     #[test]
     fn account_of_resident_covers_time_since_last_one() {
         let mut supervisors = SupervisorTable::default();
         let resident = begin(&mut supervisors, 9, true);
-        assert_eq!(ask(&mut supervisors, 9, &resident, 20), (true, "9".to_owned()));
+        assert_eq!(
+            ask(&mut supervisors, 9, &resident, 20),
+            (true, "9".to_owned())
+        );
         let command = begin(&mut supervisors, 10, false);
-        assert_eq!(ask(&mut supervisors, 9, &resident, 21), (false, "20".to_owned()));
+        assert_eq!(
+            ask(&mut supervisors, 9, &resident, 21),
+            (false, "20".to_owned())
+        );
         end(&mut supervisors, 10, &command);
         // It began while a command ran.
-        assert_eq!(ask(&mut supervisors, 9, &resident, 22), (false, "21".to_owned()));
-        assert_eq!(ask(&mut supervisors, 9, &resident, 23), (true, "22".to_owned()));
+        assert_eq!(
+            ask(&mut supervisors, 9, &resident, 22),
+            (false, "21".to_owned())
+        );
+        assert_eq!(
+            ask(&mut supervisors, 9, &resident, 23),
+            (true, "22".to_owned())
+        );
         supervisors.end_all(&Denied::Repeated);
         rustix::io::write(&resident.socket, &[GOES_ON]).unwrap();
         supervisors.hear(9, 23, |_| Vec::new());
-        assert_eq!(resident.account(), Account { was_alone: true, appeared: Vec::new() });
+        assert_eq!(
+            resident.account(),
+            Account {
+                was_alone: true,
+                appeared: Vec::new()
+            }
+        );
         assert_eq!(resident.take_order_to_end(), Some(Denied::Repeated));
     }
 
@@ -302,13 +387,35 @@ mod tests {
         let resident = begin(&mut supervisors, 9, true);
         let first = begin(&mut supervisors, 10, false);
         assert!(end(&mut supervisors, 10, &first));
-        let (second, third) = (begin(&mut supervisors, 11, false), begin(&mut supervisors, 12, false));
-        assert_eq!([end(&mut supervisors, 11, &second), end(&mut supervisors, 12, &third)], [false, false]);
+        let (second, third) = (
+            begin(&mut supervisors, 11, false),
+            begin(&mut supervisors, 12, false),
+        );
+        assert_eq!(
+            [
+                end(&mut supervisors, 11, &second),
+                end(&mut supervisors, 12, &third)
+            ],
+            [false, false]
+        );
         // Its number was given away again.
-        let (fourth, fifth) = (begin(&mut supervisors, 10, false), begin(&mut supervisors, 11, false));
-        assert_eq!([end(&mut supervisors, 11, &fifth), end(&mut supervisors, 10, &fourth)], [false, false]);
+        let (fourth, fifth) = (
+            begin(&mut supervisors, 10, false),
+            begin(&mut supervisors, 11, false),
+        );
+        assert_eq!(
+            [
+                end(&mut supervisors, 11, &fifth),
+                end(&mut supervisors, 10, &fourth)
+            ],
+            [false, false]
+        );
         let sixth = begin(&mut supervisors, 13, false);
-        assert!(end(&mut supervisors, 13, &sixth) && !end(&mut supervisors, 9, &resident) && supervisors.is_empty());
+        assert!(
+            end(&mut supervisors, 13, &sixth)
+                && !end(&mut supervisors, 9, &resident)
+                && supervisors.is_empty()
+        );
     }
 
     #[test]
@@ -318,10 +425,19 @@ mod tests {
         supervisors.end_all(&Denied::Repeated);
         let asks = std::thread::spawn(move || (line.remove(Path::new("/w/lib/.git")), line));
         let socket = supervisors.lines().1[0].try_clone_to_owned().unwrap();
-        let wait = rustix::event::Timespec { tv_sec: 30, tv_nsec: 0 };
-        let mut readable = [rustix::event::PollFd::new(&socket, rustix::event::PollFlags::IN)];
+        let wait = rustix::event::Timespec {
+            tv_sec: 30,
+            tv_nsec: 0,
+        };
+        let mut readable = [rustix::event::PollFd::new(
+            &socket,
+            rustix::event::PollFlags::IN,
+        )];
         assert_eq!(rustix::event::poll(&mut readable, Some(&wait)), Ok(1));
-        assert_eq!(supervisors.hear(10, 0, |_| Vec::new()), Some("/w/lib/.git".into()));
+        assert_eq!(
+            supervisors.hear(10, 0, |_| Vec::new()),
+            Some("/w/lib/.git".into())
+        );
         supervisors.removed(10, Err(Errno::NOTEMPTY));
         let (removed, line) = asks.join().unwrap();
         assert_eq!((removed, line.has_to_end()), (Err(Errno::NOTEMPTY), true));
@@ -332,7 +448,10 @@ mod tests {
     #[test]
     fn who_has_to_end_is_told_and_who_has_gone_is_kept_until_it_was_reaped() {
         let mut supervisors = SupervisorTable::default();
-        let (first, second) = (begin(&mut supervisors, 10, false), begin(&mut supervisors, 11, false));
+        let (first, second) = (
+            begin(&mut supervisors, 10, false),
+            begin(&mut supervisors, 11, false),
+        );
         supervisors.end_all(&Denied::Repeated);
         assert_eq!(first.hear(), Denied::Repeated);
         // Said again, to who is at its end by now.
@@ -340,12 +459,18 @@ mod tests {
         assert!(!end(&mut supervisors, 10, &first));
         drop(second);
         supervisors.hear(11, 0, |_| Vec::new());
-        assert_eq!((supervisors.lines().0, supervisors.is_empty()), (vec![], false));
+        assert_eq!(
+            (supervisors.lines().0, supervisors.is_empty()),
+            (vec![], false)
+        );
         supervisors.retain(&HashSet::new());
         assert!(supervisors.is_empty());
         let third = begin(&mut supervisors, 12, false);
         drop(supervisors);
-        assert_eq!(third.hear(), Denied::Unwatched("the launcher of commands has ended".into()));
+        assert_eq!(
+            third.hear(),
+            Denied::Unwatched("the launcher of commands has ended".into())
+        );
         assert_eq!(third.over(), Account::default());
     }
 }

@@ -1,5 +1,9 @@
-//! The system calls that no safe crate offers. All `unsafe` of the sandbox is here and in the files below `sys/`.
-#![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
+//! The system calls that no safe crate offers. All `unsafe` of the sandbox is here and in the files
+//! below `sys/`.
+#![expect(
+    unsafe_code,
+    reason = "raw system calls; each block says why it is sound"
+)]
 
 pub mod attack;
 pub mod heap;
@@ -49,19 +53,25 @@ pub struct SingleThread(());
 impl SingleThread {
     /// Counts the threads of this process; fails if it has more than one.
     pub fn check() -> io::Result<Self> {
-        #[expect(clippy::disallowed_methods, reason = "the kernel's own list of this process's threads")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the kernel's own list of this process's threads"
+        )]
         let threads = std::fs::read_dir("/proc/self/task")?.count();
         if threads == 1 {
             return Ok(Self(()));
         }
-        Err(io::Error::new(io::ErrorKind::Unsupported, "a process with several threads cannot be copied"))
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "a process with several threads cannot be copied",
+        ))
     }
 }
 
 /// Makes a copy of this process. `None` in the copy.
 pub fn fork(_alone: &SingleThread) -> io::Result<Option<Pid>> {
-    // SAFETY: this thread is the only one, so the copy is a whole program: no lock is held by a thread that it lacks, and
-    // it may allocate and lock as it likes.
+    // SAFETY: this thread is the only one, so the copy is a whole program: no lock is held by a
+    // thread that it lacks, and it may allocate and lock as it likes.
     match unsafe { nix::unistd::fork() }? {
         ForkResult::Parent { child } => Ok(Some(child)),
         ForkResult::Child => Ok(None),
@@ -70,7 +80,8 @@ pub fn fork(_alone: &SingleThread) -> io::Result<Option<Pid>> {
 
 /// Makes a copy of this process that ends at once, whatever threads it has.
 pub fn fork_to_end() -> io::Result<Pid> {
-    // SAFETY: as for `fork_into_namespaces`, but for the threads: the copy does nothing but end, which needs no lock.
+    // SAFETY: as for `fork_into_namespaces`, but for the threads: the copy does nothing but end,
+    // which needs no lock.
     let result = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
     if result == 0 {
         exit_now(0);
@@ -79,24 +90,28 @@ pub fn fork_to_end() -> io::Result<Pid> {
     Ok(Pid::from_raw(result as i32))
 }
 
-/// Makes a copy of this process that is number 1 of a new pid namespace and has a mount and an ipc namespace of its own.
-/// `None` in the copy.
+/// Makes a copy of this process that is number 1 of a new pid namespace and has a mount and an ipc
+/// namespace of its own. `None` in the copy.
 ///
-/// unshare(2) could do it only once: a process whose children already go to another pid namespace may not ask again.
+/// unshare(2) could do it only once: a process whose children already go to another pid namespace
+/// may not ask again.
 pub fn fork_into_namespaces(_alone: &SingleThread) -> io::Result<Option<Pid>> {
     let flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::SIGCHLD;
-    // SAFETY: without CLONE_VM and with no stack given this is fork(2), and as there this thread is the only one. The C
-    // library is not told, so its record of this thread's number is the parent's in the copy; only raising a signal to
-    // oneself reads it, and nothing here does. Arguments 2 to 5 are pointers that these flags do not use; their order
-    // differs between architectures, and all are zero.
+    // SAFETY: without CLONE_VM and with no stack given this is fork(2), and as there this thread is
+    // the only one. The C library is not told, so its record of this thread's number is the
+    // parent's in the copy; only raising a signal to oneself reads it, and nothing here does.
+    // Arguments 2 to 5 are pointers that these flags do not use; their order differs between
+    // architectures, and all are zero.
     let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     check(result)?;
     Ok((result != 0).then(|| Pid::from_raw(result as i32)))
 }
 
-/// Makes a copy of this process in the cgroup of version 2 whose directory `group` is. `None` in the copy.
+/// Makes a copy of this process in the cgroup of version 2 whose directory `group` is. `None` in
+/// the copy.
 ///
-/// A process that is moved there later has everybody wait for all processors, and may have started others meanwhile.
+/// A process that is moved there later has everybody wait for all processors, and may have started
+/// others meanwhile.
 pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Result<Option<Pid>> {
     // `CLONE_INTO_CGROUP` of `linux/sched.h`: more than the libc crate has room for.
     const INTO_CGROUP: u64 = 0x2_0000_0000;
@@ -105,23 +120,31 @@ pub fn fork_into_group(_alone: &SingleThread, group: BorrowedFd<'_>) -> io::Resu
     arguments.flags = INTO_CGROUP;
     arguments.exit_signal = libc::SIGCHLD as u64;
     arguments.cgroup = u64::from(group.as_raw_fd().cast_unsigned());
-    // SAFETY: as for `fork_into_namespaces`; `arguments` lives through the call and its size goes with it.
-    let result = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of_val(&arguments)) };
+    // SAFETY: as for `fork_into_namespaces`; `arguments` lives through the call and its size goes
+    // with it.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_clone3,
+            &raw const arguments,
+            size_of_val(&arguments),
+        )
+    };
     check(result)?;
     Ok((result != 0).then(|| Pid::from_raw(result as i32)))
 }
 
-/// Gives this process namespaces of its own (unshare(2)). It has one thread and shares nothing with it, so only
-/// namespace flags make sense.
+/// Gives this process namespaces of its own (unshare(2)). It has one thread and shares nothing with
+/// it, so only namespace flags make sense.
 pub fn unshare(flags: UnshareFlags) -> io::Result<()> {
     let namespaces = UnshareFlags::NEWUSER | UnshareFlags::NEWNS | UnshareFlags::NEWNET;
     debug_assert!(namespaces.contains(flags));
-    // SAFETY: unsafe because CLONE_FILES would split the table of descriptors under other threads; it is not among the
-    // flags that are let through.
+    // SAFETY: unsafe because CLONE_FILES would split the table of descriptors under other threads;
+    // it is not among the flags that are let through.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags & namespaces) }?)
 }
 
-/// Ends this process at once: no destructors, no handlers. For a copy that must not go on as its parent.
+/// Ends this process at once: no destructors, no handlers. For a copy that must not go on as its
+/// parent.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: _exit(2) is always possible, and nothing runs after it.
     unsafe { libc::_exit(code) }
@@ -129,8 +152,8 @@ pub fn exit_now(code: i32) -> ! {
 
 /// Closes every descriptor from `first` on.
 ///
-/// For a process that has just been started or copied and knows that nobody uses them; an `OwnedFd` among them must
-/// never be dropped afterwards.
+/// For a process that has just been started or copied and knows that nobody uses them; an `OwnedFd`
+/// among them must never be dropped afterwards.
 pub fn close_from(first: u32) -> io::Result<()> {
     close_range(first, 0)
 }
@@ -145,9 +168,15 @@ pub fn close_on_exec_from(first: u32) -> io::Result<()> {
 }
 
 fn each_close_on_exec_from(first: u32) -> io::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "the kernel's own list of this process's descriptors")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the kernel's own list of this process's descriptors"
+    )]
     for entry in std::fs::read_dir("/proc/self/fd")? {
-        let number = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        let number = entry?
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<u32>().ok());
         if let Some(number) = number.filter(|number| *number >= first) {
             // SAFETY: nobody closes it meanwhile, for the list is read by the only thread.
             let fd = unsafe { BorrowedFd::borrow_raw(number.cast_signed()) };
@@ -166,30 +195,50 @@ fn close_range(first: u32, flags: u32) -> io::Result<()> {
 /// These signals do again what they do by default.
 pub fn default_signals(signals: impl IntoIterator<Item = libc::c_int>) {
     for signal in signals {
-        // SAFETY: SIG_DFL runs no code of this process. The failures are the two that cannot be changed, and the C
-        // library's own.
+        // SAFETY: SIG_DFL runs no code of this process. The failures are the two that cannot be
+        // changed, and the C library's own.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
 
 /// Sets attributes on the mount behind `mount`, and on those below it if `recursive`.
-pub fn mount_setattr(mount: BorrowedFd<'_>, attributes: MountAttributes, recursive: bool) -> io::Result<()> {
+pub fn mount_setattr(
+    mount: BorrowedFd<'_>,
+    attributes: MountAttributes,
+    recursive: bool,
+) -> io::Result<()> {
     change_mount(mount, [attributes.0, 0, 0, 0], recursive)
 }
 
-/// Sets attributes on a mount that is in no mount namespace yet and on those below it, cuts them off from changes elsewhere,
-/// and reads the owners of their files through the maps of a user namespace (`MOUNT_ATTR_IDMAP`).
+/// Sets attributes on a mount that is in no mount namespace yet and on those below it, cuts them
+/// off from changes elsewhere, and reads the owners of their files through the maps of a user
+/// namespace (`MOUNT_ATTR_IDMAP`).
 ///
-/// `EINVAL` from a file system that cannot be read so; only who has powers over the file system itself may.
-pub fn map_owners(mount: BorrowedFd<'_>, attributes: MountAttributes, owners: BorrowedFd<'_>) -> io::Result<()> {
+/// `EINVAL` from a file system that cannot be read so; only who has powers over the file system
+/// itself may.
+pub fn map_owners(
+    mount: BorrowedFd<'_>,
+    attributes: MountAttributes,
+    owners: BorrowedFd<'_>,
+) -> io::Result<()> {
     let namespace = u64::from(owners.as_raw_fd().cast_unsigned());
-    change_mount(mount, [attributes.0 | libc::MOUNT_ATTR_IDMAP, 0, libc::MS_PRIVATE, namespace], true)
+    change_mount(
+        mount,
+        [
+            attributes.0 | libc::MOUNT_ATTR_IDMAP,
+            0,
+            libc::MS_PRIVATE,
+            namespace,
+        ],
+        true,
+    )
 }
 
 /// `change`, a struct `mount_attr`: what to set, what to clear, propagation, a user namespace.
 fn change_mount(mount: BorrowedFd<'_>, change: [u64; 4], recursive: bool) -> io::Result<()> {
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: `change` lives through the call and its size goes with it; the empty path is a C string.
+    // SAFETY: `change` lives through the call and its size goes with it; the empty path is a C
+    // string.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -203,7 +252,8 @@ fn change_mount(mount: BorrowedFd<'_>, change: [u64; 4], recursive: bool) -> io:
     check(result)
 }
 
-/// Switches the loopback device of this network namespace on. `socket` is any socket of a network family.
+/// Switches the loopback device of this network namespace on. `socket` is any socket of a network
+/// family.
 pub fn loopback_up(socket: impl AsFd) -> io::Result<()> {
     // SAFETY: all fields are numbers or bytes, for which zero is a value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -212,10 +262,20 @@ pub fn loopback_up(socket: impl AsFd) -> io::Result<()> {
     }
     request.ifr_ifru.ifru_flags = libc::IFF_UP as i16;
     // SAFETY: netdevice(7): reads one ifreq, whose name ends with a zero.
-    let result = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCSIFFLAGS, ptr::from_mut(&mut request)) };
+    let result = unsafe {
+        libc::ioctl(
+            socket.as_fd().as_raw_fd(),
+            libc::SIOCSIFFLAGS,
+            ptr::from_mut(&mut request),
+        )
+    };
     check(result.into())
 }
 
 fn check(result: libc::c_long) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }

@@ -6,7 +6,12 @@ use super::plan::{Plan, Tier};
 use super::walls::Walls;
 
 /// A line each. What is by the operator's choice is in [`super::explain`].
-pub fn gaps(plan: &Plan, walls: Option<&Walls>, counts_processes: bool, not_public: Option<Fault>) -> Vec<String> {
+pub fn gaps(
+    plan: &Plan,
+    walls: Option<&Walls>,
+    counts_processes: bool,
+    not_public: Option<Fault>,
+) -> Vec<String> {
     let pipes = walls.filter(|walls| walls.abi().is_none()).map(|_| {
         "commands can write into named pipes of read-only directories, and those of root see which files their supervisor has \
          open, as far as the kernel lets them (/proc/1/fdinfo): it has no Landlock, or an older one than Linux 5.19"
@@ -17,8 +22,9 @@ pub fn gaps(plan: &Plan, walls: Option<&Walls>, counts_processes: bool, not_publ
         && plan.limits.processes.is_some()
         && rustix::process::geteuid().is_root()
         && !namespaces::can_bound_root();
-    let unbound =
-        unbound.then(|| "the number of processes is not limited: this kernel holds root to no limit".to_owned());
+    let unbound = unbound.then(|| {
+        "the number of processes is not limited: this kernel holds root to no limit".to_owned()
+    });
     // In namespaces something lies over each.
     let of_root = plan.tier == Tier::Landlock && rustix::process::geteuid().is_root();
     let of_root = of_root.then(|| {
@@ -27,11 +33,18 @@ pub fn gaps(plan: &Plan, walls: Option<&Walls>, counts_processes: bool, not_publ
             .to_owned()
     });
     let private = match (plan.tier, not_public) {
-        (Tier::Landlock, _) => of_root.as_ref().map(|_| "this tier cannot keep them back".to_owned()),
+        (Tier::Landlock, _) => of_root
+            .as_ref()
+            .map(|_| "this tier cannot keep them back".to_owned()),
         (_, fault) => fault.map(|fault| fault.to_string()),
     };
     let private = private.map(|reason| {
         format!("commands can read files below /usr and /opt that root keeps from everybody else: {reason}")
     });
-    pipes.into_iter().chain(unbound).chain(of_root).chain(private).collect()
+    pipes
+        .into_iter()
+        .chain(unbound)
+        .chain(of_root)
+        .chain(private)
+        .collect()
 }

@@ -7,13 +7,26 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::fault::{Fault, Step};
 
-/// Opens a terminal of this size: the program's side, then the server's. Neither becomes this process's own.
+/// Opens a terminal of this size: the program's side, then the server's. Neither becomes this
+/// process's own.
 pub fn open(rows: u16, columns: u16) -> Result<(OwnedFd, OwnedFd), Fault> {
-    let server = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).step("open /dev/ptmx")?;
+    let server = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+        .step("open /dev/ptmx")?;
     unlockpt(&server).step("unlock the terminal")?;
-    tcsetwinsize(&server, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })
-        .step("size of the terminal")?;
-    let program = ioctl_tiocgptpeer(&server, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
-        .step("open the terminal")?;
+    tcsetwinsize(
+        &server,
+        Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        },
+    )
+    .step("size of the terminal")?;
+    let program = ioctl_tiocgptpeer(
+        &server,
+        OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
+    )
+    .step("open the terminal")?;
     Ok((program, server))
 }

@@ -16,30 +16,61 @@ impl Machine<'_> {
     /// Everything exists but what `missing` names.
     fn find(&self, missing: &[&str]) -> Toolchains {
         let path: Vec<PathBuf> = std::env::split_paths(self.path).collect();
-        let surroundings = Surroundings { home: Path::new("/home/me"), path: &path, downloads: self.downloads };
-        let variable = |name: &str| self.variables.iter().find(|(known, _)| *known == name).map(|(_, v)| v.into());
-        find(surroundings, variable, |path| !missing.iter().any(|gone| path.ends_with(gone)))
+        let surroundings = Surroundings {
+            home: Path::new("/home/me"),
+            path: &path,
+            downloads: self.downloads,
+        };
+        let variable = |name: &str| {
+            self.variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, v)| v.into())
+        };
+        find(surroundings, variable, |path| {
+            !missing.iter().any(|gone| path.ends_with(gone))
+        })
     }
 }
 
 fn paths(found: &Toolchains) -> Vec<&str> {
-    found.system.iter().map(|seen| seen.path.to_str().unwrap()).collect()
+    found
+        .system
+        .iter()
+        .map(|seen| seen.path.to_str().unwrap())
+        .collect()
 }
 
 fn variables(found: &Toolchains) -> Vec<(&str, &str)> {
-    found.variables.iter().map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap())).collect()
+    found
+        .variables
+        .iter()
+        .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()))
+        .collect()
 }
 
 #[test]
 fn nothing_in_path_is_nothing_found() {
-    let machine = Machine { path: "/usr/bin:/bin:/home/me/bin", variables: &[], downloads: true };
+    let machine = Machine {
+        path: "/usr/bin:/bin:/home/me/bin",
+        variables: &[],
+        downloads: true,
+    };
     assert_eq!(machine.find(&["go/pkg/mod"]), Toolchains::default());
 }
 
 #[test]
 fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
-    let machine = Machine { path: "/home/me/.cargo/bin:/usr/bin", variables: &[], downloads: true };
-    let gone = ["index.crates.io-6f17d22bba15001f", "github.com-1ecc6299db9ec823", "github.com-25cdd57fae9f0462"];
+    let machine = Machine {
+        path: "/home/me/.cargo/bin:/usr/bin",
+        variables: &[],
+        downloads: true,
+    };
+    let gone = [
+        "index.crates.io-6f17d22bba15001f",
+        "github.com-1ecc6299db9ec823",
+        "github.com-25cdd57fae9f0462",
+    ];
     let found = machine.find(&gone);
     let index = "/home/me/.cargo/registry/index/index.crates.io-1949cf8c6b5b557f";
     let cache = "/home/me/.cargo/registry/cache/index.crates.io-1949cf8c6b5b557f";
@@ -57,55 +88,106 @@ fn rust_needs_its_proxies_and_its_toolchains_and_builds_from_what_is_there() {
     );
     assert_eq!(
         variables(&found),
-        [("RUSTUP_HOME", "/home/me/.rustup"), ("CARGO_NET_OFFLINE", "true"), ("GOMODCACHE", "/home/me/go/pkg/mod")]
+        [
+            ("RUSTUP_HOME", "/home/me/.rustup"),
+            ("CARGO_NET_OFFLINE", "true"),
+            ("GOMODCACHE", "/home/me/go/pkg/mod")
+        ]
     );
-    let link = |target: &str| (Path::new(target).strip_prefix("/home/me").unwrap().to_owned(), target.into());
+    let link = |target: &str| {
+        (
+            Path::new(target)
+                .strip_prefix("/home/me")
+                .unwrap()
+                .to_owned(),
+            target.into(),
+        )
+    };
     assert_eq!(found.home_links, [link(index), link(cache)]);
 
-    let online = Machine { downloads: false, ..machine }.find(&gone);
+    let online = Machine {
+        downloads: false,
+        ..machine
+    }
+    .find(&gone);
     assert_eq!((paths(&online).len(), online.home_links.len()), (4, 0));
     assert_eq!(
         [found.cargo_home, online.cargo_home.clone()],
-        [Some("/home/me/.cargo".into()), Some("/home/me/.cargo".into())]
+        [
+            Some("/home/me/.cargo".into()),
+            Some("/home/me/.cargo".into())
+        ]
     );
     assert_eq!(variables(&online), [("RUSTUP_HOME", "/home/me/.rustup")]);
 }
 
 #[test]
 fn a_variable_says_where_it_is() {
-    let elsewhere = [("CARGO_HOME", "/data/cargo"), ("RUSTUP_HOME", "/data/rustup")];
-    let machine = Machine { path: "/data/cargo/bin", variables: &elsewhere, downloads: true };
+    let elsewhere = [
+        ("CARGO_HOME", "/data/cargo"),
+        ("RUSTUP_HOME", "/data/rustup"),
+    ];
+    let machine = Machine {
+        path: "/data/cargo/bin",
+        variables: &elsewhere,
+        downloads: true,
+    };
     let found = machine.find(&[]);
-    assert_eq!(paths(&found)[..3], ["/data/cargo/bin", "/data/rustup/toolchains", "/data/rustup/settings.toml"]);
-    assert!(
-        found.home_links.iter().all(|(name, target)| {
-            name.starts_with(".cargo/registry") && target.starts_with("/data/cargo/registry")
-        })
+    assert_eq!(
+        paths(&found)[..3],
+        [
+            "/data/cargo/bin",
+            "/data/rustup/toolchains",
+            "/data/rustup/settings.toml"
+        ]
     );
+    assert!(found.home_links.iter().all(|(name, target)| {
+        name.starts_with(".cargo/registry") && target.starts_with("/data/cargo/registry")
+    }));
     assert_eq!(found.cargo_home, Some("/data/cargo".into()));
-    for (variable, value, modules) in
-        [("GOMODCACHE", "/data/mod", "/data/mod"), ("GOPATH", "/data/go:/more", "/data/go/pkg/mod")]
-    {
+    for (variable, value, modules) in [
+        ("GOMODCACHE", "/data/mod", "/data/mod"),
+        ("GOPATH", "/data/go:/more", "/data/go/pkg/mod"),
+    ] {
         let variables = [(variable, value)];
-        let machine = Machine { path: "/usr/bin", variables: &variables, downloads: true };
+        let machine = Machine {
+            path: "/usr/bin",
+            variables: &variables,
+            downloads: true,
+        };
         let found = machine.find(&["bin"]);
         assert_eq!(paths(&found), [modules]);
         assert_eq!(super::tests::variables(&found), [("GOMODCACHE", modules)]);
     }
     for nonsense in ["", "/", "cargo", "/data/../etc"] {
         let variables = [("VIRTUAL_ENV", nonsense)];
-        let machine = Machine { path: "/usr/bin", variables: &variables, downloads: false };
+        let machine = Machine {
+            path: "/usr/bin",
+            variables: &variables,
+            downloads: false,
+        };
         assert_eq!(machine.find(&[]), Toolchains::default(), "{nonsense}");
     }
 }
 
 #[test]
 fn single_programs_of_a_directory_of_scripts() {
-    let machine = Machine { path: "/home/me/.local/bin", variables: &[], downloads: false };
+    let machine = Machine {
+        path: "/home/me/.local/bin",
+        variables: &[],
+        downloads: false,
+    };
     let found = machine.find(&["share/mise", "uvx"]);
-    let local = ["/home/me/.local/bin/uv", "/home/me/.local/share/uv/python", "/home/me/.local/share/uv/tools"];
+    let local = [
+        "/home/me/.local/bin/uv",
+        "/home/me/.local/share/uv/python",
+        "/home/me/.local/share/uv/tools",
+    ];
     assert_eq!(paths(&found), local);
-    assert_eq!(variables(&found), [("UV_PYTHON_INSTALL_DIR", "/home/me/.local/share/uv/python")]);
+    assert_eq!(
+        variables(&found),
+        [("UV_PYTHON_INSTALL_DIR", "/home/me/.local/share/uv/python")]
+    );
     // What is not installed is not spoken of.
     let none = machine.find(&["uv", "uvx", "python", "tools"]);
     assert_eq!(none, Toolchains::default());
@@ -133,11 +215,34 @@ fn no_line_shows_what_may_hold_a_secret() {
     let mut names = HashSet::new();
     for kind in &KINDS {
         assert!(names.insert(kind.why), "{} is there twice", kind.why);
-        assert!(!kind.places.is_empty() || !kind.variable.is_empty(), "{} cannot be found", kind.why);
-        assert!(!kind.parts.iter().any(|part| part.is_empty() || Path::new(part).is_absolute()), "{}", kind.why);
-        for shown in kind.places.iter().flat_map(|place| kind.parts.iter().map(|part| Path::new(place).join(part))) {
-            let held: Vec<_> = secrets.iter().filter(|secret| Path::new(secret).starts_with(&shown)).collect();
-            assert!(held.is_empty(), "{}: {} shows {held:?}", kind.why, shown.display());
+        assert!(
+            !kind.places.is_empty() || !kind.variable.is_empty(),
+            "{} cannot be found",
+            kind.why
+        );
+        assert!(
+            !kind
+                .parts
+                .iter()
+                .any(|part| part.is_empty() || Path::new(part).is_absolute()),
+            "{}",
+            kind.why
+        );
+        for shown in kind
+            .places
+            .iter()
+            .flat_map(|place| kind.parts.iter().map(|part| Path::new(place).join(part)))
+        {
+            let held: Vec<_> = secrets
+                .iter()
+                .filter(|secret| Path::new(secret).starts_with(&shown))
+                .collect();
+            assert!(
+                held.is_empty(),
+                "{}: {} shows {held:?}",
+                kind.why,
+                shown.display()
+            );
         }
     }
 }

@@ -1,22 +1,32 @@
-//! The root of its own: what commands see in place of the system's root. Only what is put here exists for them.
+//! The root of its own: what commands see in place of the system's root. Only what is put here
+//! exists for them.
 //!
-//! Built once, in the launcher's mount namespace, from copies of mounts (`open_tree(2)`); then the launcher goes to live in
-//! it, and the system's root is gone from its sight. Each command gets a copy of it with a /proc of its own.
-#![expect(clippy::disallowed_methods, reason = "the view is put together from the system's own directories")]
+//! Built once, in the launcher's mount namespace, from copies of mounts (`open_tree(2)`); then the
+//! launcher goes to live in it, and the system's root is gone from its sight. Each command gets a
+//! copy of it with a /proc of its own.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the view is put together from the system's own directories"
+)]
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Pid;
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, open, openat, readlinkat, symlinkat};
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, fstat, mkdirat, open, openat, readlinkat, symlinkat,
+};
 use rustix::io::Errno;
 use rustix::mount::{
-    MountAttrFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags, mount_change, move_mount, unmount,
+    MountAttrFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags, mount_change, move_mount,
+    unmount,
 };
 
 use super::fault::{Fault, Step};
-use super::mount::{clone_tree, directory, file_system, no_devices, open_path, read_only, same, set};
+use super::mount::{
+    clone_tree, directory, file_system, no_devices, open_path, read_only, same, set,
+};
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
 use super::sys::{self, MountAttributes, SingleThread};
@@ -29,7 +39,14 @@ pub const TMP: &str = "/tmp";
 pub const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Device files that programs cannot do without, none of which leads to a device.
-pub const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+pub const DEVICES: [&str; 6] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+];
 /// Links below /dev, as every system has them.
 const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd", "dev/fd"),
@@ -43,10 +60,10 @@ const SKELETON: [&str; 8] = ["proc", "sys", "run", "var", "home", "root", "dev",
 const SKELETON_LINKS: [(&str, &str); 2] = [("/tmp", "var/tmp"), ("/run", "var/run")];
 /// Processor topology, by which runtimes choose their number of threads.
 pub const SHOWN_OF_SYS: &str = "/sys/devices/system/cpu";
-/// Where the resolver of commands without a network is told to ask: an address that is nobody's (RFC 5737), so the
-/// question fails at once and the kernel counts it as a way out that was not there.
-const NO_RESOLVER: &str =
-    "# commands have no network beyond their own loopback\nnameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
+/// Where the resolver of commands without a network is told to ask: an address that is nobody's
+/// (RFC 5737), so the question fails at once and the kernel counts it as a way out that was not
+/// there.
+const NO_RESOLVER: &str = "# commands have no network beyond their own loopback\nnameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
 
 /// A mount waiting for its place.
 struct Piece {
@@ -61,33 +78,73 @@ struct Piece {
 /// ([`etc::wait_for_copy`]).
 ///
 /// `public` are the [`public_copies`], if there are any.
-pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>) -> Result<Option<Pid>, Fault> {
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).step("make mounts private")?;
+pub fn enter(
+    plan: &Plan,
+    alone: &SingleThread,
+    public: Vec<(PathBuf, OwnedFd)>,
+) -> Result<Option<Pid>, Fault> {
+    mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .step("make mounts private")?;
     let ways = ways(plan);
     let mut pieces = pieces(plan, public)?;
     for way in &ways {
-        let tree = file_system("tmpfs", &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())], no_devices())?;
-        pieces.push(Piece { place: way.clone(), tree, is_dir: true, attributes: None });
+        let tree = file_system(
+            "tmpfs",
+            &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())],
+            no_devices(),
+        )?;
+        pieces.push(Piece {
+            place: way.clone(),
+            tree,
+            is_dir: true,
+            attributes: None,
+        });
     }
     pieces.sort_by_key(|piece| piece.place.components().count());
     let links = system_links(plan);
     let etc = etc::Source::choose()?;
     let resolver = etc::resolver(plan.network);
-    // The private directory is the one place that surely exists and that nobody needs to see by its path.
-    let root = file_system("tmpfs", &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())], no_devices())?;
-    move_mount(&root, "", CWD, plan.scratch.as_path(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-        .step("mount the new root")?;
-    let root = open(plan.scratch.as_path(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .step("open the new root")?;
+    // The private directory is the one place that surely exists and that nobody needs to see by its
+    // path.
+    let root = file_system(
+        "tmpfs",
+        &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())],
+        no_devices(),
+    )?;
+    move_mount(
+        &root,
+        "",
+        CWD,
+        plan.scratch.as_path(),
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .step("mount the new root")?;
+    let root = open(
+        plan.scratch.as_path(),
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .step("open the new root")?;
     // An allowed directory may have the name of one of them, or lie below it.
     let is_free = |at: &str| !names(plan).any(|name| below_root(name).starts_with(at));
     for name in SKELETON {
         // One that is a name of its own is a link.
-        if plan.other_names.iter().all(|(other, _)| below_root(other.as_path()) != name) {
+        if plan
+            .other_names
+            .iter()
+            .all(|(other, _)| below_root(other.as_path()) != name)
+        {
             directory(&root, Path::new(name))?;
         }
     }
-    for (to, at) in SKELETON_LINKS.iter().filter(|(_, at)| is_free(at)).chain(&DEVICE_LINKS) {
+    for (to, at) in SKELETON_LINKS
+        .iter()
+        .filter(|(_, at)| is_free(at))
+        .chain(&DEVICE_LINKS)
+    {
         symlinkat(*to, &root, *at).step_with(|| format!("link /{at}"))?;
     }
     for (to, at) in links {
@@ -96,16 +153,29 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
     // What is written by name goes first: after it, a name can lead into an allowed directory.
     let copying = etc.put(&root, alone, &|root| {
         if plan.answers_names {
-            // Names have addresses of IPv4 alone (resolv.conf(5)); others are not asked for then, by glibc from 2.36 on.
+            // Names have addresses of IPv4 alone (resolv.conf(5)); others are not asked for then,
+            // by glibc from 2.36 on.
             etc::no_resolver(root, "nameserver 192.0.2.1\noptions no-aaaa\n")?;
             etc::own_names(root)?;
         } else if plan.network != Network::Host {
             etc::no_resolver(root, NO_RESOLVER)?;
         }
-        if plan.private_home { etc::own_entry(root, home(plan)) } else { Ok(()) }
+        if plan.private_home {
+            etc::own_entry(root, home(plan))
+        } else {
+            Ok(())
+        }
     })?;
     if let Some((place, tree)) = resolver {
-        put(&root, &Piece { place, tree, is_dir: false, attributes: Some(MountAttributes::READ_ONLY) })?;
+        put(
+            &root,
+            &Piece {
+                place,
+                tree,
+                is_dir: false,
+                attributes: Some(MountAttributes::READ_ONLY),
+            },
+        )?;
     }
     shared_memory(&root, plan)?;
     directory(&root, Path::new("dev/pts"))?;
@@ -118,10 +188,16 @@ pub fn enter(plan: &Plan, alone: &SingleThread, public: Vec<(PathBuf, OwnedFd)>)
     rustix::process::chdir("/").step("chdir /")?;
     other_names(plan)?;
     for way in ways {
-        set(&open_path(&way)?, MountAttributes::READ_ONLY, false).step("make the way to a directory read-only")?;
+        set(&open_path(&way)?, MountAttributes::READ_ONLY, false)
+            .step("make the way to a directory read-only")?;
     }
     hidden_paths::cover(plan)?;
-    let root = open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("open /")?;
+    let root = open(
+        "/",
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .step("open /")?;
     set(&root, MountAttributes::READ_ONLY, false).step("make the new root read-only")?;
     Ok(copying)
 }
@@ -132,8 +208,9 @@ fn names(plan: &Plan) -> impl Iterator<Item = &Path> {
     true_ones.chain(plan.other_names.iter().map(|(name, _)| name.as_path()))
 }
 
-/// Links to allowed directories, where the operator's paths for them lead through links of the system. Those that the view
-/// has are left alone, and none is followed: below an allowed directory all is as it is.
+/// Links to allowed directories, where the operator's paths for them lead through links of the
+/// system. Those that the view has are left alone, and none is followed: below an allowed directory
+/// all is as it is.
 fn other_names(plan: &Plan) -> Result<(), Fault> {
     for (name, path) in &plan.other_names {
         let name = name.as_path();
@@ -164,35 +241,49 @@ fn other_name(name: &Path, path: &Path) -> Result<(), Errno> {
     }
 }
 
-/// Copies of the system's own directories in which all files belong to nobody, so that root may read what everybody may and
-/// nothing else, as in /etc. To be made with root's powers over the system.
+/// Copies of the system's own directories in which all files belong to nobody, so that root may
+/// read what everybody may and nothing else, as in /etc. To be made with root's powers over the
+/// system.
 pub fn public_copies(plan: &Plan, alone: &SingleThread) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
     let nobody = namespaces::of_nobody(alone)?;
-    let shown = shown_of_system(plan).filter(|path| toolchains::SYSTEM.iter().any(|own| Path::new(own) == *path));
+    let shown = shown_of_system(plan)
+        .filter(|path| toolchains::SYSTEM.iter().any(|own| Path::new(own) == *path));
     let copy = |path: &Path| match clone_tree(path) {
-        Ok(tree) => sys::map_owners(tree.as_fd(), read_only(), nobody.as_fd()).map(|()| Some((path.into(), tree))),
+        Ok(tree) => sys::map_owners(tree.as_fd(), read_only(), nobody.as_fd())
+            .map(|()| Some((path.into(), tree))),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(errno) => Err(errno.into()),
     };
     shown
-        .filter_map(|path| copy(path).step_with(|| format!("copy `{}` for everybody", path.display())).transpose())
+        .filter_map(|path| {
+            copy(path)
+                .step_with(|| format!("copy `{}` for everybody", path.display()))
+                .transpose()
+        })
         .collect()
 }
 
-/// What of the system commands see by itself: no link, and nothing that lies in an allowed directory.
+/// What of the system commands see by itself: no link, and nothing that lies in an allowed
+/// directory.
 fn shown_of_system(plan: &Plan) -> impl Iterator<Item = &Path> {
     let inside = |path: &Path| names(plan).any(|name| path.starts_with(name));
-    plan.system.iter().map(RawString::as_path).filter(move |path| !is_link(path) && !inside(path))
+    plan.system
+        .iter()
+        .map(RawString::as_path)
+        .filter(move |path| !is_link(path) && !inside(path))
 }
 
-/// HOME of commands: a place that has nothing to do with an allowed directory, in which it would have to be made.
+/// HOME of commands: a place that has nothing to do with an allowed directory, in which it would
+/// have to be made.
 pub fn home(plan: &Plan) -> &'static str {
-    let apart = |home: &&str| names(plan).all(|name| !name.starts_with(home) && !Path::new(home).starts_with(name));
+    let apart = |home: &&str| {
+        names(plan).all(|name| !name.starts_with(home) && !Path::new(home).starts_with(name))
+    };
     HOMES.into_iter().find(apart).unwrap_or(HOMES[0])
 }
 
-/// Directories right below /tmp and HOME that lead to an allowed one. As plain directories of the commands they could be
-/// moved away, and no later command would find its working directory.
+/// Directories right below /tmp and HOME that lead to an allowed one. As plain directories of the
+/// commands they could be moved away, and no later command would find its working directory.
 fn ways(plan: &Plan) -> Vec<PathBuf> {
     let roots = || plan.roots.iter().map(|root| root.place.path.as_path());
     let first = |root: &Path, above: &str| {
@@ -200,8 +291,10 @@ fn ways(plan: &Plan) -> Vec<PathBuf> {
         let way = Path::new(above).join(below.components().next()?);
         roots().all(|root| root != way).then_some(way)
     };
-    let mut ways: Vec<PathBuf> =
-        roots().flat_map(|root| [TMP, home(plan)].map(|above| first(root, above))).flatten().collect();
+    let mut ways: Vec<PathBuf> = roots()
+        .flat_map(|root| [TMP, home(plan)].map(|above| first(root, above)))
+        .flatten()
+        .collect();
     ways.sort();
     ways.dedup();
     ways
@@ -210,25 +303,43 @@ fn ways(plan: &Plan) -> Vec<PathBuf> {
 /// Takes the private directory out of the view: what something is mounted on cannot be removed.
 pub fn leave(plan: &Plan) {
     let own = [Path::new(TMP), Path::new(home(plan))];
-    for place in own.into_iter().chain(plan.cargo_home.as_ref().map(RawString::as_path)) {
+    for place in own
+        .into_iter()
+        .chain(plan.cargo_home.as_ref().map(RawString::as_path))
+    {
         // An allowed directory may lie over it.
         while unmount(place, UnmountFlags::DETACH).is_ok() {}
     }
 }
 
-/// Gives the calling process, number 1 of its pid namespace and in a mount namespace of its own, a /proc of that
-/// namespace over the launcher's. To unmount that one would wait for all processors (`namespace_unlock` in the kernel's
-/// fs/namespace.c), and nobody inside unmounts what covers it, as with the files below.
+/// Gives the calling process, number 1 of its pid namespace and in a mount namespace of its own, a
+/// /proc of that namespace over the launcher's. To unmount that one would wait for all processors
+/// (`namespace_unlock` in the kernel's fs/namespace.c), and nobody inside unmounts what covers it,
+/// as with the files below.
 pub fn own_proc() -> Result<(), Fault> {
-    let flags =
-        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let flags = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let proc = file_system("proc", &[], flags)?;
-    move_mount(&proc, "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /proc")?;
+    move_mount(
+        &proc,
+        "",
+        CWD,
+        "/proc",
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .step("mount /proc")?;
     if rustix::process::geteuid().is_root() {
         for name in OF_ROOT {
             let path = Path::new("/proc").join(name);
             let nothing = clone_tree(Path::new("/dev/null")).step("mask a file of /proc")?;
-            match move_mount(&nothing, "", CWD, &path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH) {
+            match move_mount(
+                &nothing,
+                "",
+                CWD,
+                &path,
+                MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+            ) {
                 // Not in this kernel.
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno).step_with(|| format!("mask `{}`", path.display())),
@@ -242,17 +353,34 @@ pub fn own_proc() -> Result<(), Fault> {
 pub fn own_terminals() -> Result<(), Fault> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let most = MAX_TERMINALS.to_string();
-    let terminals = file_system("devpts", &[("ptmxmode", "0666"), ("mode", "0620"), ("max", &most)], attributes)?;
-    move_mount(&terminals, "", CWD, "/dev/pts", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /dev/pts")
+    let terminals = file_system(
+        "devpts",
+        &[("ptmxmode", "0666"), ("mode", "0620"), ("max", &most)],
+        attributes,
+    )?;
+    move_mount(
+        &terminals,
+        "",
+        CWD,
+        "/dev/pts",
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .step("mount /dev/pts")
 }
 
-/// Makes /proc read-only for good. Landlock lets nothing be written to it, but root's commands could still change modes and
-/// owners there, some of which are the system's.
+/// Makes /proc read-only for good. Landlock lets nothing be written to it, but root's commands
+/// could still change modes and owners there, some of which are the system's.
 pub fn seal_proc() -> Result<(), Fault> {
-    set(&open_path(Path::new("/proc"))?, MountAttributes::READ_ONLY, false).step("make /proc read-only")
+    set(
+        &open_path(Path::new("/proc"))?,
+        MountAttributes::READ_ONLY,
+        false,
+    )
+    .step("make /proc read-only")
 }
 
-/// Files of /proc about the whole machine that the system's root may read, and root inside is the same user.
+/// Files of /proc about the whole machine that the system's root may read, and root inside is the
+/// same user.
 const OF_ROOT: [&str; 9] = [
     "kcore",
     "kmsg",
@@ -265,28 +393,49 @@ const OF_ROOT: [&str; 9] = [
     "vmallocinfo",
 ];
 
-/// Everything that is mounted, outer places first, allowed directories over anything of the same path.
+/// Everything that is mounted, outer places first, allowed directories over anything of the same
+/// path.
 fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fault> {
     let read_only = read_only();
     let writable = MountAttributes::NO_SET_UID.and(MountAttributes::NO_DEVICES);
     let mut pieces = Vec::new();
-    for path in shown_of_system(plan).filter(|path| public.iter().all(|(copied, _)| copied != path)) {
+    for path in shown_of_system(plan).filter(|path| public.iter().all(|(copied, _)| copied != path))
+    {
         pieces.extend(piece(path, path, read_only)?);
     }
     for (place, tree) in public {
         let kind = FileType::from_raw_mode(fstat(&tree).step("fstat")?.st_mode);
-        pieces.push(Piece { place, tree, is_dir: kind == FileType::Directory, attributes: None });
+        pieces.push(Piece {
+            place,
+            tree,
+            is_dir: kind == FileType::Directory,
+            attributes: None,
+        });
     }
-    pieces.extend(piece(Path::new(SHOWN_OF_SYS), Path::new(SHOWN_OF_SYS), read_only)?);
+    pieces.extend(piece(
+        Path::new(SHOWN_OF_SYS),
+        Path::new(SHOWN_OF_SYS),
+        read_only,
+    )?);
     for device in DEVICES.map(Path::new) {
-        // Whom they belong to and who may use them is the system's; what is written to them goes to no file system, and
-        // can be written.
-        pieces.extend(piece(device, device, MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID))?);
+        // Whom they belong to and who may use them is the system's; what is written to them goes to
+        // no file system, and can be written.
+        pieces.extend(piece(
+            device,
+            device,
+            MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID),
+        )?);
     }
     pieces.extend(piece(Path::new("/proc"), Path::new("/proc"), writable)?);
     let scratch = plan.scratch.as_path();
-    let cargo_home = plan.cargo_home.as_ref().map(|place| ("home/.cargo", place.as_path()));
-    for (name, place) in [("tmp", Path::new(TMP)), ("home", Path::new(home(plan)))].into_iter().chain(cargo_home) {
+    let cargo_home = plan
+        .cargo_home
+        .as_ref()
+        .map(|place| ("home/.cargo", place.as_path()));
+    for (name, place) in [("tmp", Path::new(TMP)), ("home", Path::new(home(plan)))]
+        .into_iter()
+        .chain(cargo_home)
+    {
         let from = scratch.join(name);
         let piece = piece(&from, place, writable)?;
         pieces.push(piece.ok_or_else(|| missing(&from))?);
@@ -307,7 +456,10 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<Piece>, Fa
 }
 
 fn missing(path: &Path) -> Fault {
-    Fault { step: format!("mount `{}`", path.display()), cause: Errno::NOENT.into() }
+    Fault {
+        step: format!("mount `{}`", path.display()),
+        cause: Errno::NOENT.into(),
+    }
 }
 
 /// A copy of what is mounted at and below `from`; `None` if nothing is there.
@@ -320,16 +472,26 @@ fn piece(from: &Path, place: &Path, attributes: MountAttributes) -> Result<Optio
     };
     let kind = FileType::from_raw_mode(fstat(&tree).step_with(fault)?.st_mode);
     let is_dir = kind == FileType::Directory;
-    Ok(Some(Piece { place: place.into(), tree, is_dir, attributes: Some(attributes) }))
+    Ok(Some(Piece {
+        place: place.into(),
+        tree,
+        is_dir,
+        attributes: Some(attributes),
+    }))
 }
 
 fn is_link(path: &Path) -> bool {
-    rustix::fs::lstat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+    rustix::fs::lstat(path)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
 /// `/bin -> usr/bin` and its like.
 fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
-    let links = plan.system.iter().map(RawString::as_path).filter(|path| is_link(path));
+    let links = plan
+        .system
+        .iter()
+        .map(RawString::as_path)
+        .filter(|path| is_link(path));
     links
         .filter_map(|path| {
             let to = readlinkat(CWD, path, Vec::new()).ok()?;
@@ -340,7 +502,9 @@ fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
 
 /// Whether a link that commands have leads to somewhere else than this path does here.
 pub fn is_below_link(path: &Path) -> bool {
-    SKELETON_LINKS.iter().any(|(_, at)| below_root(path).starts_with(at))
+    SKELETON_LINKS
+        .iter()
+        .any(|(_, at)| below_root(path).starts_with(at))
 }
 
 /// A path relative to the new root.
@@ -358,21 +522,52 @@ fn put(root: &OwnedFd, piece: &Piece) -> Result<(), Fault> {
         if let Some(parent) = at.parent() {
             directory(root, parent)?;
         }
-        match openat(root, at, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR) {
+        match openat(
+            root,
+            at,
+            OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC,
+            Mode::RUSR,
+        ) {
             Ok(_) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno).step_with(fault),
         }
     }
-    move_mount(&piece.tree, "", root, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step_with(fault)?;
-    piece.attributes.map_or(Ok(()), |attributes| set(&piece.tree, attributes, true)).step_with(fault)
+    move_mount(
+        &piece.tree,
+        "",
+        root,
+        at,
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .step_with(fault)?;
+    piece
+        .attributes
+        .map_or(Ok(()), |attributes| set(&piece.tree, attributes, true))
+        .step_with(fault)
 }
 
 /// Shared memory that only the commands of this server have.
 fn shared_memory(root: &OwnedFd, plan: &Plan) -> Result<(), Fault> {
-    // It belongs to all commands, so no count of the memory of one sees what nobody has mapped. A size of 0 would mean
-    // that there is no bound.
-    let memory = plan.limits.memory_bytes.unwrap_or(u64::MAX).clamp(1, SHARED_MEMORY_BYTES).to_string();
-    let shm = file_system("tmpfs", &[("mode", "1777"), ("size", &memory), ("nr_inodes", "65536")], no_devices())?;
+    // It belongs to all commands, so no count of the memory of one sees what nobody has mapped. A
+    // size of 0 would mean that there is no bound.
+    let memory = plan
+        .limits
+        .memory_bytes
+        .unwrap_or(u64::MAX)
+        .clamp(1, SHARED_MEMORY_BYTES)
+        .to_string();
+    let shm = file_system(
+        "tmpfs",
+        &[("mode", "1777"), ("size", &memory), ("nr_inodes", "65536")],
+        no_devices(),
+    )?;
     directory(root, Path::new("dev/shm"))?;
-    move_mount(&shm, "", root, "dev/shm", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).step("mount /dev/shm")
+    move_mount(
+        &shm,
+        "",
+        root,
+        "dev/shm",
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
+    )
+    .step("mount /dev/shm")
 }

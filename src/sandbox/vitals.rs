@@ -1,4 +1,5 @@
-//! What a supervisor tells of its program while it runs: numbers of proc(5), read where the program cannot hide them.
+//! What a supervisor tells of its program while it runs: numbers of proc(5), read where the program
+//! cannot hide them.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -11,24 +12,39 @@ use super::wire::{Event, Vitals};
 use crate::limits::{COUNTING_MS, MAX_COUNTED_PROCESSES};
 
 impl Vitals {
-    /// Of the program with this number, a child of this process, or of one that was waited for. `None`
-    /// if /proc does not tell.
+    /// Of the program with this number, a child of this process, or of one that was waited for.
+    /// `None` if /proc does not tell.
     fn look(program: Option<Pid>) -> Option<Self> {
         let (begun, most) = (Instant::now(), Duration::from_millis(COUNTING_MS));
-        let processes =
-            each_descendant().take(MAX_COUNTED_PROCESSES).take_while(|_| begun.elapsed() < most).count() as u32;
-        let ended = Self { state: 'Z', rss_bytes: 0, cpu_ms: 0, children_cpu_ms: 0, threads: 0, processes };
-        let Some(program) = program else { return Some(ended) };
+        let processes = each_descendant()
+            .take(MAX_COUNTED_PROCESSES)
+            .take_while(|_| begun.elapsed() < most)
+            .count() as u32;
+        let ended = Self {
+            state: 'Z',
+            rss_bytes: 0,
+            cpu_ms: 0,
+            children_cpu_ms: 0,
+            threads: 0,
+            processes,
+        };
+        let Some(program) = program else {
+            return Some(ended);
+        };
         #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
         let stat = std::fs::read_to_string(format!("/proc/{program}/stat")).ok()?;
         let stat = Stat::parse(&stat)?;
         if stat.state == 'Z' {
             return Some(ended);
         }
-        let ms = |ticks: u64| ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second().max(1);
+        let ms = |ticks: u64| {
+            ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second().max(1)
+        };
         Some(Self {
             state: stat.state,
-            rss_bytes: stat.rss_pages.saturating_mul(rustix::param::page_size() as u64),
+            rss_bytes: stat
+                .rss_pages
+                .saturating_mul(rustix::param::page_size() as u64),
             cpu_ms: ms(stat.ticks),
             children_cpu_ms: ms(stat.children_ticks),
             threads: stat.threads,
@@ -69,14 +85,18 @@ impl Stat {
 /// Answers the server's questions, and no faster than takes half of the time.
 #[derive(Debug)]
 pub struct Reporter {
-    /// The highest question that has no answer. It stands for those before, which may come after it.
+    /// The highest question that has no answer. It stands for those before, which may come after
+    /// it.
     asked: Option<u64>,
     next: Instant,
 }
 
 impl Reporter {
     pub fn new() -> Self {
-        Self { asked: None, next: Instant::now() }
+        Self {
+            asked: None,
+            next: Instant::now(),
+        }
     }
 
     /// The server has asked, under this number.
@@ -86,17 +106,24 @@ impl Reporter {
 
     /// Time until [`Reporter::answer`] has something to do; `None` if nobody has asked.
     pub fn pause(&self) -> Option<Duration> {
-        self.asked.map(|_| self.next.saturating_duration_since(Instant::now()))
+        self.asked
+            .map(|_| self.next.saturating_duration_since(Instant::now()))
     }
 
-    /// Answers if it is asked and it is time to. Of a program that was waited for the number is gone (`None`).
+    /// Answers if it is asked and it is time to. Of a program that was waited for the number is
+    /// gone (`None`).
     pub fn answer(&mut self, server: BorrowedFd<'_>, program: Option<Pid>) {
         let begun = Instant::now();
         if begun < self.next {
             return;
         }
-        let Some(number) = self.asked.take() else { return };
-        let event = Event::Status { number, vitals: Vitals::look(program) };
+        let Some(number) = self.asked.take() else {
+            return;
+        };
+        let event = Event::Status {
+            number,
+            vitals: Vitals::look(program),
+        };
         if let Ok(packet) = serde_json::to_vec(&event) {
             // To a server that does not listen nothing is said; it would be waited for in vain.
             let _ = send(server, &packet, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
@@ -119,9 +146,22 @@ mod tests {
     #[test]
     fn a_name_may_look_like_fields() {
         let line = "12 (a) R 1 (b) S 1 12 12 0 -1 4194304 100 200 0 0 5 6 7 8 20 0 3 0 4567 1000000 42 18446744073709551615 1\n";
-        let expected = Stat { state: 'S', ticks: 11, children_ticks: 15, threads: 3, rss_pages: 42 };
+        let expected = Stat {
+            state: 'S',
+            ticks: 11,
+            children_ticks: 15,
+            threads: 3,
+            rss_pages: 42,
+        };
         assert_eq!(Stat::parse(line), Some(expected));
-        assert_eq!([Stat::parse(""), Stat::parse("12 (a"), Stat::parse("12 (a) S 1 2")], [None, None, None]);
+        assert_eq!(
+            [
+                Stat::parse(""),
+                Stat::parse("12 (a"),
+                Stat::parse("12 (a) S 1 2")
+            ],
+            [None, None, None]
+        );
     }
 
     #[test]
@@ -137,7 +177,10 @@ mod tests {
     fn numbers(socket: &OwnedFd) -> Vec<u64> {
         std::iter::from_fn(|| receive_event(socket).ok().flatten())
             .map(|(event, _)| match event {
-                Event::Status { number, vitals: Some(_) } => number,
+                Event::Status {
+                    number,
+                    vitals: Some(_),
+                } => number,
                 other => panic!("{other:?}"),
             })
             .collect()
@@ -163,7 +206,11 @@ mod tests {
         reporter.next = Instant::now() + Duration::from_mins(1);
         reporter.ask(4);
         reporter.answer(there.as_fd(), None);
-        assert!(reporter.pause().is_some_and(|pause| pause > Duration::from_secs(50)));
+        assert!(
+            reporter
+                .pause()
+                .is_some_and(|pause| pause > Duration::from_secs(50))
+        );
         assert_eq!(numbers(&here), Vec::<u64>::new());
     }
 

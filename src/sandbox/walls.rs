@@ -25,7 +25,8 @@ pub struct Walls {
     ruleset: Option<Ruleset>,
     /// For the supervisor, where it is bounded too.
     outer: Option<Ruleset>,
-    /// For one that links and renames in its command's place, in the view: the command's own, and the store of the journal.
+    /// For one that links and renames in its command's place, in the view: the command's own, and
+    /// the store of the journal.
     rules_of_supervisor: Vec<Rule>,
     /// `true` if the supervisor opens in the command's place.
     opens: bool,
@@ -39,13 +40,19 @@ pub struct Walls {
 }
 
 impl Walls {
-    /// For programs in the view. The launcher already lives there, so paths are as commands see them.
+    /// For programs in the view. The launcher already lives there, so paths are as commands see
+    /// them.
     ///
-    /// Landlock is a second lock there, behind the mounts, so it is used as far as the kernel has it. Where it would be the only
-    /// one, nothing is built without it.
+    /// Landlock is a second lock there, behind the mounts, so it is used as far as the kernel has
+    /// it. Where it would be the only one, nothing is built without it.
     ///
-    /// Descriptors that a dry run got from other commands, through sockets, would lead past its overlays.
-    pub fn in_view(plan: &Plan, store: Option<BorrowedFd<'_>>, is_dry_run: bool) -> Result<Self, Fault> {
+    /// Descriptors that a dry run got from other commands, through sockets, would lead past its
+    /// overlays.
+    pub fn in_view(
+        plan: &Plan,
+        store: Option<BorrowedFd<'_>>,
+        is_dry_run: bool,
+    ) -> Result<Self, Fault> {
         let (abi, journaled) = (landlock::abi_in_view(), plan.journal.is_some());
         if abi.is_none() && needs_landlock(plan) {
             let reason = "it alone holds --hide and parts of git repositories for commands, and this kernel does not have \
@@ -54,7 +61,10 @@ impl Walls {
         }
         let mut rules = vec![open("/", Right::ReadExecute)?];
         let own = [view::TMP, view::home(plan), view::SHARED_MEMORY].map(Path::new);
-        for place in own.into_iter().chain(plan.cargo_home.as_ref().map(RawString::as_path)) {
+        for place in own
+            .into_iter()
+            .chain(plan.cargo_home.as_ref().map(RawString::as_path))
+        {
             rules.push(open(place, Right::Write)?);
         }
         rules.extend(devices());
@@ -67,7 +77,9 @@ impl Walls {
             }
             let common = mount::open_path(root.place.path.as_path())?;
             common_git::make_logs(&common);
-            let shared = common_git::SHARED.iter().filter_map(|name| common_git::shared(&common, name));
+            let shared = common_git::SHARED
+                .iter()
+                .filter_map(|name| common_git::shared(&common, name));
             rules.extend(shared.map(|shared| (shared, Right::Write)));
             rules.push((common, Right::WriteFiles));
         }
@@ -82,7 +94,9 @@ impl Walls {
             abi: abi.unwrap_or(0),
         };
         let entered = abi.map(|_| ruleset(&rules, options)).transpose()?;
-        let store = store.map(|store| store.try_clone_to_owned().step("dup")).transpose()?;
+        let store = store
+            .map(|store| store.try_clone_to_owned().step("dup"))
+            .transpose()?;
         rules.extend(store.map(|store| (store, Right::Write)));
         let rules_of_supervisor = if entered.is_some() { rules } else { Vec::new() };
         let unix = (scopes || !host) && !is_dry_run && can_fetch();
@@ -92,15 +106,45 @@ impl Walls {
             return Err(Fault::because("--allow-socket or --ssh-sign", cause));
         }
         let opened = plan.hide.is_some();
-        let rules = Rules { sockets: Sockets::Inet, unix, supervised: false, intercepted: false, journaled, opened };
+        let rules = Rules {
+            sockets: Sockets::Inet,
+            unix,
+            supervised: false,
+            intercepted: false,
+            journaled,
+            opened,
+        };
         // On a network of its own none leads elsewhere, whoever makes it.
-        let sockets = if host || !can_fetch() { Sockets::Asked } else { Sockets::Inet };
-        let intercepting = seccomp::filter(Rules { intercepted: true, sockets, ..rules });
+        let sockets = if host || !can_fetch() {
+            Sockets::Asked
+        } else {
+            Sockets::Inet
+        };
+        let intercepting = seccomp::filter(Rules {
+            intercepted: true,
+            sockets,
+            ..rules
+        });
         let (ruleset, filter) = (entered, seccomp::filter(rules));
-        let scope = Options { scope_signals: false, ..options };
-        let outer = (unix && scope.scope_abstract_sockets).then(|| self::outer(scope)).transpose()?;
+        let scope = Options {
+            scope_signals: false,
+            ..options
+        };
+        let outer = (unix && scope.scope_abstract_sockets)
+            .then(|| self::outer(scope))
+            .transpose()?;
         let readable = Vec::new();
-        Ok(Self { ruleset, outer, rules_of_supervisor, opens: opened, filter, intercepting, options, unix, readable })
+        Ok(Self {
+            ruleset,
+            outer,
+            rules_of_supervisor,
+            opens: opened,
+            filter,
+            intercepting,
+            options,
+            unix,
+            readable,
+        })
     }
 
     /// For programs on the system's own root.
@@ -125,22 +169,46 @@ impl Walls {
             rules.push(open(plan.scratch.as_path().join(name), Right::Write)?);
         }
         for root in &plan.roots {
-            let right = if root.writable { Right::Write } else { Right::ReadExecute };
+            let right = if root.writable {
+                Right::Write
+            } else {
+                Right::ReadExecute
+            };
             let rule = open(root.place.path.as_path(), right)?;
             mount::same(&rule.0, &root.place)?;
             rules.push(rule);
         }
         let host = plan.network == Network::Host;
-        let options =
-            Options { scope_signals: true, scope_abstract_sockets: true, reading: true, refuse_tcp: !host, abi };
+        let options = Options {
+            scope_signals: true,
+            scope_abstract_sockets: true,
+            reading: true,
+            refuse_tcp: !host,
+            abi,
+        };
         let sockets = if host { Sockets::Inet } else { Sockets::None };
         let outer = Some(outer(options)?);
         // The allowed directories, which are asked about most, come first.
-        let readable = rules.iter().rev().map(|(object, _)| true_path(object)).collect::<Result<_, _>>()?;
+        let readable = rules
+            .iter()
+            .rev()
+            .map(|(object, _)| true_path(object))
+            .collect::<Result<_, _>>()?;
         let ruleset = Some(ruleset(&rules, options)?);
-        let rules = Rules { sockets, unix: false, supervised: true, intercepted: false, journaled, opened: false };
+        let rules = Rules {
+            sockets,
+            unix: false,
+            supervised: true,
+            intercepted: false,
+            journaled,
+            opened: false,
+        };
         let asked = if host { Sockets::Asked } else { sockets };
-        let intercepting = seccomp::filter(Rules { intercepted: true, sockets: asked, ..rules });
+        let intercepting = seccomp::filter(Rules {
+            intercepted: true,
+            sockets: asked,
+            ..rules
+        });
         let (filter, rules_of_supervisor) = (seccomp::filter(rules), Vec::new());
         Ok(Self {
             ruleset,
@@ -155,7 +223,8 @@ impl Walls {
         })
     }
 
-    /// The true paths of what programs may read on the system's own root, itself or below it; for the broker.
+    /// The true paths of what programs may read on the system's own root, itself or below it; for
+    /// the broker.
     pub fn readable(&self) -> &[PathBuf] {
         &self.readable
     }
@@ -170,35 +239,54 @@ impl Walls {
         self.unix
     }
 
-    /// Puts a supervisor that acts in its command's place into a domain of the command's rules, and of what it needs itself: the store of
-    /// the journal, and what a program sets of its own in /proc before it executes. The command's domain will lie in it, so that it
-    /// may look at the command. Whether its command's opens are made by it.
+    /// Puts a supervisor that acts in its command's place into a domain of the command's rules, and
+    /// of what it needs itself: the store of the journal, and what a program sets of its own in
+    /// /proc before it executes. The command's domain will lie in it, so that it may look at the
+    /// command. Whether its command's opens are made by it.
     pub fn hold_supervisor(&self) -> Result<bool, Fault> {
         if self.rules_of_supervisor.is_empty() {
-            // One that connects in its command's place reaches no abstract socket that the command does not.
+            // One that connects in its command's place reaches no abstract socket that the command
+            // does not.
             let outer = self.outer.as_ref().filter(|_| self.unix);
-            outer.map_or(Ok(()), |outer| outer.restrict().step("enter the Landlock domain"))?;
+            outer.map_or(Ok(()), |outer| {
+                outer.restrict().step("enter the Landlock domain")
+            })?;
             return Ok(self.opens);
         }
         let own = (mount::open_path(Path::new("/proc"))?, Right::WriteFiles);
-        let rules = self.rules_of_supervisor.iter().chain([&own]).map(|(object, right)| (object.as_fd(), *right));
+        let rules = self
+            .rules_of_supervisor
+            .iter()
+            .chain([&own])
+            .map(|(object, right)| (object.as_fd(), *right));
         let ruleset = landlock::ruleset(&rules.collect::<Vec<_>>(), self.options);
         let ruleset = ruleset.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
-        ruleset.restrict().step("enter the Landlock domain").map(|()| self.opens)
+        ruleset
+            .restrict()
+            .step("enter the Landlock domain")
+            .map(|()| self.opens)
     }
 
-    /// Puts a supervisor into a domain that its command's will lie in: signals of neither leave it. One that intercepts
-    /// calls connects in the command's place.
+    /// Puts a supervisor into a domain that its command's will lie in: signals of neither leave it.
+    /// One that intercepts calls connects in the command's place.
     pub fn bound_supervisor(&self, intercepts: bool) -> Result<(), Fault> {
-        let Some(usual) = &self.outer else { return Ok(()) };
+        let Some(usual) = &self.outer else {
+            return Ok(());
+        };
         let step = "enter the Landlock domain";
         if intercepts {
-            return outer(Options { refuse_tcp: false, ..self.options })?.restrict().step(step);
+            return outer(Options {
+                refuse_tcp: false,
+                ..self.options
+            })?
+            .restrict()
+            .step(step);
         }
         usual.restrict().step(step)
     }
 
-    /// Puts this process behind the walls for good. The listener of the calls that its supervisor decides.
+    /// Puts this process behind the walls for good. The listener of the calls that its supervisor
+    /// decides.
     pub fn enter(&self) -> Result<OwnedFd, Fault> {
         self.enter_domain()?;
         install(&self.filter)
@@ -213,7 +301,9 @@ impl Walls {
     }
 
     fn enter_domain(&self) -> Result<(), Fault> {
-        self.ruleset.as_ref().map_or(Ok(()), |ruleset| ruleset.restrict().step("enter the Landlock domain"))
+        self.ruleset.as_ref().map_or(Ok(()), |ruleset| {
+            ruleset.restrict().step("enter the Landlock domain")
+        })
     }
 }
 
@@ -226,11 +316,13 @@ pub fn intercept_only() -> Result<OwnedFd, Fault> {
 fn refuse_connections(everywhere: Option<BorrowedFd<'_>>, abi: u32) -> Result<(), Fault> {
     let ruleset = landlock::no_connections(everywhere, abi);
     let ruleset = ruleset.map_err(|error| Fault::because("Landlock", &error.to_string()))?;
-    ruleset.map_or(Ok(()), |ruleset| ruleset.restrict().step("enter the Landlock domain"))
+    ruleset.map_or(Ok(()), |ruleset| {
+        ruleset.restrict().step("enter the Landlock domain")
+    })
 }
 
-/// Whether this process is behind walls of this program already, or its calls are intercepted by it: the kernel takes only one
-/// supervisor, so nothing can be built in there.
+/// Whether this process is behind walls of this program already, or its calls are intercepted by
+/// it: the kernel takes only one supervisor, so nothing can be built in there.
 pub fn is_inside() -> bool {
     sys::seccomp::refuses_listeners()
 }
@@ -243,12 +335,15 @@ pub fn seal() -> Result<(), Fault> {
 fn install(filter: &Program) -> Result<OwnedFd, Fault> {
     sys::seccomp::install_with_listener(filter).map_err(|cause| match cause.raw_os_error() {
         Some(libc::EBUSY) => Fault::supervised(),
-        _ => Fault { step: "install the filter".to_owned(), cause },
+        _ => Fault {
+            step: "install the filter".to_owned(),
+            cause,
+        },
     })
 }
 
-/// Of files it holds nobody to anything: what lies in it could be allowed no more than it allows itself, and entering a
-/// domain costs time for each rule.
+/// Of files it holds nobody to anything: what lies in it could be allowed no more than it allows
+/// itself, and entering a domain costs time for each rule.
 fn outer(options: Options) -> Result<Ruleset, Fault> {
     landlock::scope_only(mount::open_path(Path::new("/"))?.as_fd(), options)
         .map_err(|error| Fault::because("Landlock", &error.to_string()))
@@ -269,53 +364,100 @@ fn true_path(object: &OwnedFd) -> Result<PathBuf, Fault> {
 
 /// Devices that exist, each with what programs need of it.
 fn devices() -> Vec<Rule> {
-    let right = |path: &str| if path == "/dev/tty" { Right::Terminal } else { Right::Device };
-    view::DEVICES.iter().filter_map(|path| open(path, right(path)).ok()).collect()
+    let right = |path: &str| {
+        if path == "/dev/tty" {
+            Right::Terminal
+        } else {
+            Right::Device
+        }
+    };
+    view::DEVICES
+        .iter()
+        .filter_map(|path| open(path, right(path)).ok())
+        .collect()
 }
 
 /// Whether mounts alone cannot hold a part of the plan.
 fn needs_landlock(plan: &Plan) -> bool {
-    plan.hide.is_some() || plan.roots.iter().any(|root| root.writable && root.extent == Extent::CommonOfGit)
+    plan.hide.is_some()
+        || plan
+            .roots
+            .iter()
+            .any(|root| root.writable && root.extent == Extent::CommonOfGit)
 }
 
 fn version() -> Result<u32, Fault> {
-    abi().ok_or_else(|| Fault::because("Landlock", "this kernel does not have it, or it is switched off"))
+    abi().ok_or_else(|| {
+        Fault::because(
+            "Landlock",
+            "this kernel does not have it, or it is switched off",
+        )
+    })
 }
 
 fn ruleset(rules: &[Rule], options: Options) -> Result<Ruleset, Fault> {
-    let rules: Vec<(BorrowedFd<'_>, Right)> = rules.iter().map(|(fd, right)| (fd.as_fd(), *right)).collect();
-    landlock::ruleset(&rules, options).map_err(|error| Fault::because("Landlock", &error.to_string()))
+    let rules: Vec<(BorrowedFd<'_>, Right)> = rules
+        .iter()
+        .map(|(fd, right)| (fd.as_fd(), *right))
+        .collect();
+    landlock::ruleset(&rules, options)
+        .map_err(|error| Fault::because("Landlock", &error.to_string()))
 }
 
 /// The directories that commands may write to on the system's own root, for the broker.
 pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
-    let roots = plan.roots.iter().filter(|root| root.writable).map(|root| root.place.path.as_path().to_path_buf());
-    roots.chain(["home", "tmp"].map(|name| plan.scratch.as_path().join(name))).collect()
+    let roots = plan
+        .roots
+        .iter()
+        .filter(|root| root.writable)
+        .map(|root| root.place.path.as_path().to_path_buf());
+    roots
+        .chain(["home", "tmp"].map(|name| plan.scratch.as_path().join(name)))
+        .collect()
 }
 
-/// What this program is made of, as it is mapped now: it starts itself again to read what others made.
-#[expect(clippy::disallowed_methods, reason = "the kernel's own list of this process's files")]
+/// What this program is made of, as it is mapped now: it starts itself again to read what others
+/// made.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel's own list of this process's files"
+)]
 fn own_files() -> Vec<OwnedFd> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let mapped: BTreeSet<_> = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).collect();
+    let mapped: BTreeSet<_> = maps
+        .lines()
+        .filter_map(|line| line.find('/').map(|at| &line[at..]))
+        .collect();
     // Its libraries are found by this list, if there is one.
-    let mapped = mapped.into_iter().chain(["/etc/ld.so.cache"]).filter_map(|path| mount::open_path(path.as_ref()).ok());
+    let mapped = mapped
+        .into_iter()
+        .chain(["/etc/ld.so.cache"])
+        .filter_map(|path| mount::open_path(path.as_ref()).ok());
     // The program itself has another name, or none, when it was replaced.
-    let program = rustix::fs::open("/proc/self/exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let program = rustix::fs::open(
+        "/proc/self/exe",
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+    );
     program.into_iter().chain(mapped).collect()
 }
 
-/// The domain of the server itself: what its tools may touch by policy, it may touch by the kernel's leave alone. A second
-/// lock, behind the handles of the allowed directories: for a fault in how paths are resolved.
+/// The domain of the server itself: what its tools may touch by policy, it may touch by the
+/// kernel's leave alone. A second lock, behind the handles of the allowed directories: for a fault
+/// in how paths are resolved.
 ///
-/// Holds the calling thread and all that it starts from now on to these places, which may be written to where it says so.
-/// The version of Landlock, or why there is no domain.
+/// Holds the calling thread and all that it starts from now on to these places, which may be
+/// written to where it says so. The version of Landlock, or why there is no domain.
 pub fn hold_server(places: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
     let abi = version()?;
     let right = |writable: bool| if writable { Right::Write } else { Right::Read };
     let own = own_files();
     let own = own.iter().map(|file| (file.as_fd(), Right::ReadExecute));
-    let rules: Vec<_> = places.iter().map(|(place, writable)| (*place, right(*writable))).chain(own).collect();
+    let rules: Vec<_> = places
+        .iter()
+        .map(|(place, writable)| (*place, right(*writable)))
+        .chain(own)
+        .collect();
     // The launcher, which this process may have to end, is outside.
     let options = Options {
         scope_signals: false,
@@ -324,7 +466,8 @@ pub fn hold_server(places: &[(BorrowedFd<'_>, bool)]) -> Result<u32, Fault> {
         refuse_tcp: true,
         abi,
     };
-    let ruleset = landlock::ruleset(&rules, options).map_err(|error| Fault::because("Landlock", &error.to_string()))?;
+    let ruleset = landlock::ruleset(&rules, options)
+        .map_err(|error| Fault::because("Landlock", &error.to_string()))?;
     ruleset.restrict().step("enter the Landlock domain")?;
     Ok(abi)
 }

@@ -1,11 +1,13 @@
 //! How the server, the launcher and the supervisor of one command speak with each other.
 //!
-//! Server and launcher share a stream socket: frames of a length (four bytes, little endian) and JSON, descriptors with
-//! the first byte. The server sends a [`Plan`](super::Plan), the launcher answers with one [`Hello`], then the server
-//! sends a [`Request`] for each command and hears nothing more there: its end means that the server is gone.
+//! Server and launcher share a stream socket: frames of a length (four bytes, little endian) and
+//! JSON, descriptors with the first byte. The server sends a [`Plan`](super::Plan), the launcher
+//! answers with one [`Hello`], then the server sends a [`Request`] for each command and hears
+//! nothing more there: its end means that the server is gone.
 //!
-//! With a request goes one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor: the words
-//! below go one way, each packet the other way is one [`Event`] as JSON. When the server's end closes, the command is ended.
+//! With a request goes one end of a socket (`SOCK_SEQPACKET`) to the command's supervisor: the
+//! words below go one way, each packet the other way is one [`Event`] as JSON. When the server's
+//! end closes, the command is ended.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -13,8 +15,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -27,18 +29,19 @@ use super::sys::seccomp::send_marked;
 use crate::journal::Settled;
 use crate::limits::{MAX_FRAME_BYTES, MAX_ORDER_BYTES, MAX_PACKET_BYTES, MAX_SHORT_PACKET_BYTES};
 
-/// Server to supervisor: a signal that asks everything of the command to end. Its number follows, one byte: SIGTERM, SIGINT,
-/// SIGHUP or SIGQUIT.
+/// Server to supervisor: a signal that asks everything of the command to end. Its number follows,
+/// one byte: SIGTERM, SIGINT, SIGHUP or SIGQUIT.
 pub const TERMINATE: u8 = b'T';
 /// Server to supervisor: SIGKILL to everything of the command.
 pub const KILL: u8 = b'K';
-/// Server to supervisor: SIGINT to everything of the command, which is all; it may live on. Said before the program runs
-/// it means nothing.
+/// Server to supervisor: SIGINT to everything of the command, which is all; it may live on. Said
+/// before the program runs it means nothing.
 pub const INTERRUPT: u8 = b'I';
-/// Server to supervisor: how is the program? Eight bytes follow, a number (little endian) that comes back with
-/// [`Event::Status`]. Of questions close together only the highest may be answered.
+/// Server to supervisor: how is the program? Eight bytes follow, a number (little endian) that
+/// comes back with [`Event::Status`]. Of questions close together only the highest may be answered.
 pub const STATUS: u8 = b'S';
-/// Ends the entry of the journal. With it come a number, as with [`STATUS`], and what the next entry is called, in UTF-8.
+/// Ends the entry of the journal. With it come a number, as with [`STATUS`], and what the next
+/// entry is called, in UTF-8.
 pub const ACCOUNT: u8 = b'A';
 /// Most descriptors in one message.
 const MAX_FDS: usize = 7;
@@ -91,13 +94,14 @@ pub enum Run {
     Program(Vec<RawString>),
     /// The same by a name that is looked for on the PATH of commands.
     Named(Vec<RawString>),
-    /// A text for the shell that SHELL of the plan's environment names. Where commands of others can read arguments, it is not
-    /// among them.
+    /// A text for the shell that SHELL of the plan's environment names. Where commands of others
+    /// can read arguments, it is not among them.
     Script(RawString),
 }
 
-/// One command. With it go the supervisor's end of the command's socket, what its [`Intercept`] speaks of, and then, unless
-/// it gets a terminal, its standard input (if `stdin`), output and error.
+/// One command. With it go the supervisor's end of the command's socket, what its [`Intercept`]
+/// speaks of, and then, unless it gets a terminal, its standard input (if `stdin`), output and
+/// error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Request {
@@ -108,8 +112,8 @@ pub struct Request {
     pub environment: Vec<(RawString, RawString)>,
     /// Whether a descriptor for standard input comes with it; otherwise it is `/dev/null`.
     pub stdin: bool,
-    /// Rows and columns of the terminal that all three streams shall be. Its other side comes back with
-    /// [`Event::Started`].
+    /// Rows and columns of the terminal that all three streams shall be. Its other side comes back
+    /// with [`Event::Started`].
     pub terminal: Option<(u16, u16)>,
     /// Whether the server wants to hear [`Event::Started`].
     pub announce: bool,
@@ -123,7 +127,8 @@ pub struct Request {
     pub title: String,
     /// The entry that its call has made before, with which it goes on.
     pub call: Option<u64>,
-    /// Whether it only runs dry: it changes nothing, and [`Event::WouldChange`] says what it would have changed.
+    /// Whether it only runs dry: it changes nothing, and [`Event::WouldChange`] says what it would
+    /// have changed.
     pub is_dry_run: bool,
 }
 
@@ -132,15 +137,16 @@ pub struct Request {
 pub struct Guard {
     /// As those of the plan.
     pub protected: Vec<RawString>,
-    /// Read-only as far as they are there when a command starts. Programs outside replace them, so that another file there
-    /// later is no sign of a command.
+    /// Read-only as far as they are there when a command starts. Programs outside replace them, so
+    /// that another file there later is no sign of a command.
     pub pinned: Vec<RawString>,
 }
 
 /// What stands for a port that is known only where the command is.
 pub const PROXY_PORT: &str = "{proxy port}";
 
-/// Which connections are made for the server from where a command is, as far as its network reaches.
+/// Which connections are made for the server from where a command is, as far as its network
+/// reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dial {
@@ -152,18 +158,19 @@ pub enum Dial {
     Ahead,
 }
 
-/// How the calls of a command over the network are intercepted. With it go the supervisor's end of a socket
-/// ([`super::intercept`]), and then, if `bundle`, an open file.
+/// How the calls of a command over the network are intercepted. With it go the supervisor's end of
+/// a socket ([`super::intercept`]), and then, if `bundle`, an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intercept {
     pub dial: Dial,
-    /// Whether servers that the command starts can be reached from other machines, if its network is that of the system.
-    /// Otherwise none of its sockets knows anything but the loopback device.
+    /// Whether servers that the command starts can be reached from other machines, if its network
+    /// is that of the system. Otherwise none of its sockets knows anything but the loopback device.
     pub open: bool,
-    /// Whether certificates come with it that take the place of the system's, where a command has a root of its own.
+    /// Whether certificates come with it that take the place of the system's, where a command has a
+    /// root of its own.
     pub bundle: bool,
-    /// Nothing is turned: the command is only told of the socket for TCP. In the values of the request's variables
-    /// [`PROXY_PORT`] stands for its port.
+    /// Nothing is turned: the command is only told of the socket for TCP. In the values of the
+    /// request's variables [`PROXY_PORT`] stands for its port.
     pub proxy_only: bool,
 }
 
@@ -180,30 +187,34 @@ pub enum Exit {
 /// A program and what it has started, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vitals {
-    /// The state of the program's first thread, as a letter of proc(5) (`/proc/PID/stat`): `R` runs, `S` and `D` wait, `T`
-    /// is stopped, `Z` has ended. With `Z` all else but the processes is 0.
+    /// The state of the program's first thread, as a letter of proc(5) (`/proc/PID/stat`): `R`
+    /// runs, `S` and `D` wait, `T` is stopped, `Z` has ended. With `Z` all else but the processes
+    /// is 0.
     pub state: char,
     /// Memory of the program that is resident, in bytes.
     pub rss_bytes: u64,
-    /// Processor time of all its threads, for itself and in the kernel for it, in milliseconds. It counts in ticks, of
-    /// which mostly 100 make a second.
+    /// Processor time of all its threads, for itself and in the kernel for it, in milliseconds. It
+    /// counts in ticks, of which mostly 100 make a second.
     pub cpu_ms: u64,
     /// The same of its children that have ended and were waited for, and theirs, in milliseconds.
     pub children_cpu_ms: u64,
     /// Threads of the program.
     pub threads: u32,
-    /// The program and everything that it has started and that is there, no more than [`crate::limits::MAX_COUNTED_PROCESSES`], and fewer
-    /// if it takes longer than [`crate::limits::COUNTING_MS`] to find them.
+    /// The program and everything that it has started and that is there, no more than
+    /// [`crate::limits::MAX_COUNTED_PROCESSES`], and fewer if it takes longer than
+    /// [`crate::limits::COUNTING_MS`] to find them.
     pub processes: u32,
 }
 
-/// What a supervisor says. Its last word is [`Event::Refused`], [`Event::Broken`] or [`Event::Ended`].
+/// What a supervisor says. Its last word is [`Event::Refused`], [`Event::Broken`] or
+/// [`Event::Ended`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The program runs. The terminal's other side comes with it, if there is one.
     Started,
-    /// To the supervisor alone: the listener of the program's calls comes with it, and a byte is to come back.
+    /// To the supervisor alone: the listener of the program's calls comes with it, and a byte is to
+    /// come back.
     Listens,
     /// How the program is.
     Status {
@@ -239,7 +250,8 @@ pub enum Event {
 /// That a command changed something in the allowed directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// The number of the entry in the journal; `None` if nothing could be noted, or all is again as it was before the call.
+    /// The number of the entry in the journal; `None` if nothing could be noted, or all is again as
+    /// it was before the call.
     pub call: Option<u64>,
     /// Why something could not be noted.
     pub fault: Option<String>,
@@ -273,16 +285,24 @@ impl Event {
 
     /// The same, or, if it may have begun, that it was ended for this reason.
     pub fn failed(fault: &Fault, may_have_begun: bool) -> Self {
-        let cause = fault.cause.raw_os_error().map_or_else(|| Cause::Reason(fault.cause.to_string()), Cause::Errno);
+        let cause = fault
+            .cause
+            .raw_os_error()
+            .map_or_else(|| Cause::Reason(fault.cause.to_string()), Cause::Errno);
         let step = fault.step.clone();
-        if may_have_begun { Self::Broken { step, cause } } else { Self::Refused { step, cause } }
+        if may_have_begun {
+            Self::Broken { step, cause }
+        } else {
+            Self::Refused { step, cause }
+        }
     }
 }
 
 impl Request {
     /// Whether the command's system calls are looked at for what they call over the network.
     pub fn intercepts_calls(&self) -> bool {
-        self.intercept.is_some_and(|intercept| !intercept.proxy_only)
+        self.intercept
+            .is_some_and(|intercept| !intercept.proxy_only)
     }
 
     /// The same request with a port in the place of [`PROXY_PORT`].
@@ -299,17 +319,29 @@ impl Request {
 }
 
 /// Sends one frame; `fds` go with its first byte.
-pub fn send<T: Serialize>(socket: impl AsFd, message: &T, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+pub fn send<T: Serialize>(
+    socket: impl AsFd,
+    message: &T,
+    fds: &[BorrowedFd<'_>],
+) -> io::Result<()> {
     send_up_to(socket, message, fds, MAX_FRAME_BYTES)
 }
 
 /// The same, of at most so many bytes.
-pub fn send_up_to<T: Serialize>(socket: impl AsFd, message: &T, fds: &[BorrowedFd<'_>], most: usize) -> io::Result<()> {
+pub fn send_up_to<T: Serialize>(
+    socket: impl AsFd,
+    message: &T,
+    fds: &[BorrowedFd<'_>],
+    most: usize,
+) -> io::Result<()> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
     let length = frame.len() - 4;
     if length > most {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a frame of {length} bytes is too long")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("a frame of {length} bytes is too long"),
+        ));
     }
     frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
     let mut sent = send_some(&socket, &frame, fds)?;
@@ -331,7 +363,10 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
     }
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_ORDER_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes is too long")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a frame of {length} bytes is too long"),
+        ));
     }
     let mut body = vec![0; length];
     let mut got = 0;
@@ -348,13 +383,21 @@ pub fn send_event(socket: impl AsFd, event: &Event, fd: Option<BorrowedFd<'_>>) 
 
 /// Sends [`Event::Listens`] with the listener, past the filter that the listener is asked by.
 pub fn send_listener(socket: impl AsFd, listener: BorrowedFd<'_>) -> io::Result<()> {
-    send_marked(socket.as_fd(), &serde_json::to_vec(&Event::Listens)?, listener)
+    send_marked(
+        socket.as_fd(),
+        &serde_json::to_vec(&Event::Listens)?,
+        listener,
+    )
 }
 
 /// Sends one packet of anything.
 ///
 /// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is no room.
-pub fn send_packet<T: Serialize>(socket: impl AsFd, message: &T, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+pub fn send_packet<T: Serialize>(
+    socket: impl AsFd,
+    message: &T,
+    fds: &[BorrowedFd<'_>],
+) -> io::Result<()> {
     let packet = serde_json::to_vec(message)?;
     if !fds.is_empty() {
         return send_some(&socket, &packet, fds).map(drop);
@@ -372,15 +415,21 @@ pub fn send_packet<T: Serialize>(socket: impl AsFd, message: &T, fds: &[Borrowed
 ///
 /// On a socket that does not block, [`io::ErrorKind::WouldBlock`] when there is none.
 pub fn receive_event(socket: impl AsFd) -> io::Result<Option<(Event, Option<OwnedFd>)>> {
-    Ok(receive_into(socket, &mut vec![0; MAX_PACKET_BYTES])?.map(|(event, mut fds)| (event, fds.pop())))
+    Ok(receive_into(socket, &mut vec![0; MAX_PACKET_BYTES])?
+        .map(|(event, mut fds)| (event, fds.pop())))
 }
 
 /// Receives one packet of anything short, as [`receive_event`] does.
-pub fn receive_packet<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+pub fn receive_packet<T: DeserializeOwned>(
+    socket: impl AsFd,
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     receive_into(socket, &mut [0; MAX_SHORT_PACKET_BYTES])
 }
 
-fn receive_into<T: DeserializeOwned>(socket: impl AsFd, packet: &mut [u8]) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+fn receive_into<T: DeserializeOwned>(
+    socket: impl AsFd,
+    packet: &mut [u8],
+) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let (got, fds) = receive_some(&socket, packet)?;
     if got == 0 {
         return Ok(None);
@@ -395,7 +444,12 @@ fn send_some(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Res
         return Err(Errno::NOBUFS.into());
     }
     loop {
-        match sendmsg(&socket, &[io::IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL) {
+        match sendmsg(
+            &socket,
+            &[io::IoSlice::new(bytes)],
+            &mut ancillary,
+            SendFlags::NOSIGNAL,
+        ) {
             Err(Errno::INTR) => {}
             result => return Ok(result?),
         }
@@ -448,14 +502,26 @@ mod tests {
         let line = RawString(OsString::from_vec(b"caf\xe9 \x01".to_vec()));
         let request = Request {
             run: Run::Script(line),
-            dir: Place { path: "/src".into(), dev: 1, ino: u64::MAX },
+            dir: Place {
+                path: "/src".into(),
+                dev: 1,
+                ino: u64::MAX,
+            },
             environment: vec![("A".into(), "b".into())],
             stdin: false,
             terminal: Some((24, 80)),
             announce: true,
             stays: false,
-            intercept: Some(Intercept { dial: Dial::Ahead, open: false, bundle: true, proxy_only: false }),
-            guard: Guard { protected: vec!["/src/.git/hooks".into()], pinned: vec!["/src/.git/config".into()] },
+            intercept: Some(Intercept {
+                dial: Dial::Ahead,
+                open: false,
+                bundle: true,
+                proxy_only: false,
+            }),
+            guard: Guard {
+                protected: vec!["/src/.git/hooks".into()],
+                pinned: vec!["/src/.git/config".into()],
+            },
             title: "execute_command: true".into(),
             call: Some(7),
             is_dry_run: false,
@@ -464,8 +530,14 @@ mod tests {
         send(&here, &Event::Started, &[]).unwrap();
         let (got, fds) = receive::<Request>(&there).unwrap().unwrap();
         assert_eq!((&got, fds.len()), (&request, 1));
-        let told = Request { environment: vec![("A".into(), "http://h:{proxy port}/".into())], ..request };
-        assert_eq!(told.with_proxy_port(80).environment, [("A".into(), "http://h:80/".into())]);
+        let told = Request {
+            environment: vec![("A".into(), "http://h:{proxy port}/".into())],
+            ..request
+        };
+        assert_eq!(
+            told.with_proxy_port(80).environment,
+            [("A".into(), "http://h:80/".into())]
+        );
         rustix::io::write(&fds[0], b"x").unwrap();
         assert_eq!(rustix::io::read(&read, &mut [0; 8]).unwrap(), 1);
         assert_eq!(receive::<Event>(&there).unwrap().unwrap().0, Event::Started);
@@ -477,7 +549,12 @@ mod tests {
     fn packets_carry_one_event_each() {
         let (here, there) = pair(SocketType::SEQPACKET);
         let denied = vec![Denied::Metadata("/etc".into())];
-        let ended = Event::Ended { exit: Exit::Code(3), left: 2, denied, changed: Some(Changed::default()) };
+        let ended = Event::Ended {
+            exit: Exit::Code(3),
+            left: 2,
+            denied,
+            changed: Some(Changed::default()),
+        };
         send_event(&there, &Event::Started, Some(there.as_fd())).unwrap();
         send_event(&there, &ended, None).unwrap();
         let (first, fd) = receive_event(&here).unwrap().unwrap();

@@ -29,9 +29,18 @@ const SCHEMAS: [&str; 16] = [
 ];
 
 /// Keywords whose value has a schema for each of its members.
-const MAPS: [&str; 6] = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
+const MAPS: [&str; 6] = [
+    "$defs",
+    "definitions",
+    "dependencies",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];
 
-const TYPES: [&str; 7] = ["null", "boolean", "string", "array", "object", "number", "integer"];
+const TYPES: [&str; 7] = [
+    "null", "boolean", "string", "array", "object", "number", "integer",
+];
 
 /// What is known of a schema while it is read.
 #[derive(Default)]
@@ -47,7 +56,11 @@ impl Validator {
     pub fn new(schema: &Value) -> Result<Self, String> {
         let mut reading = Reading::default();
         reading.schema(schema, "", 0)?;
-        let Reading { patterns, named, references } = reading;
+        let Reading {
+            patterns,
+            named,
+            references,
+        } = reading;
         let mut led = HashMap::new();
         for (reference, at) in references {
             let pointer = lead(schema, &named, &reference).ok_or_else(|| {
@@ -55,7 +68,11 @@ impl Validator {
             })?;
             led.insert(reference, pointer);
         }
-        Ok(Self { root: schema.clone(), patterns, references: led })
+        Ok(Self {
+            root: schema.clone(),
+            patterns,
+            references: led,
+        })
     }
 }
 
@@ -65,7 +82,11 @@ fn lead(schema: &Value, named: &HashMap<String, String>, reference: &str) -> Opt
         return Some(pointer.clone());
     }
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-    let start = if document.is_empty() { "" } else { named.get(document)? };
+    let start = if document.is_empty() {
+        ""
+    } else {
+        named.get(document)?
+    };
     let pointer = format!("{start}{}", unquoted(fragment)?);
     schema.pointer(&pointer).is_some().then_some(pointer)
 }
@@ -87,12 +108,18 @@ impl Reading {
     fn schema(&mut self, schema: &Value, at: &str, depth: usize) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("at `{at}`: {what}"));
         if depth > MAX_SCHEMA_DEPTH {
-            return wrong(&format!("schemas lie within each other more than {MAX_SCHEMA_DEPTH} deep"));
+            return wrong(&format!(
+                "schemas lie within each other more than {MAX_SCHEMA_DEPTH} deep"
+            ));
         }
         let members = match schema {
             Value::Bool(_) => return Ok(()),
             Value::Object(members) => members,
-            other => return wrong(&format!("{other} is no schema; one is an object, true or false")),
+            other => {
+                return wrong(&format!(
+                    "{other} is no schema; one is an object, true or false"
+                ));
+            }
         };
         for (keyword, value) in members {
             let at = format!("{at}/{}", escape(keyword));
@@ -111,7 +138,9 @@ impl Reading {
                         self.schema(schema, &format!("{at}/{index}"), depth + 1)?;
                     }
                 }
-                schema if SCHEMAS.contains(&keyword.as_str()) => self.schema(schema, &at, depth + 1)?,
+                schema if SCHEMAS.contains(&keyword.as_str()) => {
+                    self.schema(schema, &at, depth + 1)?
+                }
                 _ => {}
             }
         }
@@ -131,20 +160,24 @@ impl Reading {
             }
             ("pattern", Value::String(pattern)) => self.pattern(pattern, at)?,
             ("patternProperties", Value::Object(patterns)) => {
-                patterns.keys().try_for_each(|pattern| self.pattern(pattern, at))?;
+                patterns
+                    .keys()
+                    .try_for_each(|pattern| self.pattern(pattern, at))?;
             }
             ("enum" | "required" | "allOf" | "anyOf" | "oneOf", other) if !other.is_array() => {
                 return wrong(format!("{other} is no list"));
             }
-            ("properties" | "patternProperties" | "$defs" | "definitions", other) if !other.is_object() => {
+            ("properties" | "patternProperties" | "$defs" | "definitions", other)
+                if !other.is_object() =>
+            {
                 return wrong(format!("{other} is no object"));
             }
             ("minimum" | "maximum" | "multipleOf", other) if !other.is_number() => {
                 return wrong(format!("{other} is no number"));
             }
             (
-                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
-                | "maxContains",
+                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
+                | "maxProperties" | "minContains" | "maxContains",
                 other,
             ) if super::count_of(other).is_none() => return wrong(format!("{other} is no count")),
             ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
@@ -162,7 +195,8 @@ impl Reading {
     }
 
     fn pattern(&mut self, pattern: &str, at: &str) -> Result<(), String> {
-        let compiled = Regex::new(pattern).map_err(|error| format!("at `{at}`: `{pattern}` is no pattern: {error}"))?;
+        let compiled = Regex::new(pattern)
+            .map_err(|error| format!("at `{at}`: `{pattern}` is no pattern: {error}"))?;
         self.patterns.insert(pattern.to_owned(), compiled);
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! JSON Schema (draft 2020-12): values checked, each fault with its place and its kind.
 //!
-//! What drafts 4 to 7 write otherwise is read as well (a list of `items`, `dependencies`, `exclusiveMinimum: true`). `format` and
-//! `content*` are annotations, as 2020-12 has it by default. Nothing is fetched: a reference must lead into the schema itself.
-//! Patterns are those of the crate `fancy-regex`, which has JavaScript's lookaround and back-references; one that costs too much
-//! matches nothing.
+//! What drafts 4 to 7 write otherwise is read as well (a list of `items`, `dependencies`,
+//! `exclusiveMinimum: true`). `format` and `content*` are annotations, as 2020-12 has it by
+//! default. Nothing is fetched: a reference must lead into the schema itself. Patterns are those of
+//! the crate `fancy-regex`, which has JavaScript's lookaround and back-references; one that costs
+//! too much matches nothing.
 
 mod compile;
 mod number;
@@ -98,7 +99,12 @@ struct Pair<'p, 'v> {
 impl<'p> Pair<'p, '_> {
     /// The same value beside another schema.
     fn beside(self, schema: &'p Value, keyword: &'p Place<'p>) -> Self {
-        Self { schema, keyword, depth: self.depth + 1, ..self }
+        Self {
+            schema,
+            keyword,
+            depth: self.depth + 1,
+            ..self
+        }
     }
 }
 
@@ -115,8 +121,16 @@ impl<'v> Faults<'v> {
 
     fn add(&mut self, pair: Pair<'_, 'v>, keyword: &str, kind: Kind) {
         if !self.are_enough() {
-            let (place, keyword) = (pair.place.to_string(), Place::Member(pair.keyword, keyword).to_string());
-            self.found.push(Fault { value: pair.value, place, keyword, kind });
+            let (place, keyword) = (
+                pair.place.to_string(),
+                Place::Member(pair.keyword, keyword).to_string(),
+            );
+            self.found.push(Fault {
+                value: pair.value,
+                place,
+                keyword,
+                kind,
+            });
         }
     }
 
@@ -133,16 +147,29 @@ impl Validator {
 
     /// What is wrong with a value, at most so many things.
     pub fn faults<'v>(&self, value: &'v Value, most: usize) -> Vec<Fault<'v>> {
-        let mut faults = Faults { found: Vec::new(), most };
+        let mut faults = Faults {
+            found: Vec::new(),
+            most,
+        };
         let start = Place::Start("");
         let steps = Cell::new(0);
-        let pair = Pair { value, place: &start, schema: &self.root, keyword: &start, depth: 0, steps: &steps };
+        let pair = Pair {
+            value,
+            place: &start,
+            schema: &self.root,
+            keyword: &start,
+            depth: 0,
+            steps: &steps,
+        };
         self.check(pair, &mut faults);
         faults.found
     }
 
     fn fits(&self, pair: Pair<'_, '_>) -> bool {
-        let mut faults = Faults { found: Vec::new(), most: 1 };
+        let mut faults = Faults {
+            found: Vec::new(),
+            most: 1,
+        };
         self.check(pair, &mut faults);
         faults.found.is_empty()
     }
@@ -155,7 +182,11 @@ impl Validator {
         };
         pair.steps.set(pair.steps.get() + 1);
         if pair.depth > MAX_SCHEMA_DEPTH || pair.steps.get() > MAX_SCHEMA_STEPS {
-            return faults.say(pair, "$ref", "be checked with fewer schemas: these never end, or take too long");
+            return faults.say(
+                pair,
+                "$ref",
+                "be checked with fewer schemas: these never end, or take too long",
+            );
         }
         for (keyword, schema) in members {
             if faults.are_enough() {
@@ -175,7 +206,10 @@ impl Validator {
     ) {
         let at = Place::Member(pair.keyword, keyword);
         let beside = pair.beside(schema, &at);
-        let mut say = |must: Option<String>| must.into_iter().for_each(|must| faults.say(pair, keyword, must));
+        let mut say = |must: Option<String>| {
+            must.into_iter()
+                .for_each(|must| faults.say(pair, keyword, must))
+        };
         match (keyword, pair.value) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", _) => {
                 if let Some((pointer, schema)) = self.referred(schema) {
@@ -185,19 +219,33 @@ impl Validator {
             ("type", value) => {
                 let kinds: Vec<&str> = one_or_more(schema).filter_map(Value::as_str).collect();
                 if !kinds.iter().any(|kind| is_of(value, kind)) {
-                    faults.add(pair, keyword, Kind::Type(kinds.into_iter().map(str::to_owned).collect()));
+                    faults.add(
+                        pair,
+                        keyword,
+                        Kind::Type(kinds.into_iter().map(str::to_owned).collect()),
+                    );
                 }
             }
-            ("enum", value) if !schema.as_array().into_iter().flatten().any(|known| same(known, value)) => {
+            ("enum", value)
+                if !schema
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .any(|known| same(known, value)) =>
+            {
                 faults.add(pair, keyword, Kind::Enum(schema.clone()));
             }
-            ("const", value) if !same(schema, value) => faults.add(pair, keyword, Kind::Const(schema.clone())),
+            ("const", value) if !same(schema, value) => {
+                faults.add(pair, keyword, Kind::Const(schema.clone()))
+            }
             ("allOf", _) => {
                 for (index, schema) in schema.as_array().into_iter().flatten().enumerate() {
                     self.check(pair.beside(schema, &Place::Item(&at, index)), faults);
                 }
             }
-            ("anyOf", _) if self.fitting(beside, 1) == 0 => faults.say(pair, keyword, "fit one of `anyOf`"),
+            ("anyOf", _) if self.fitting(beside, 1) == 0 => {
+                faults.say(pair, keyword, "fit one of `anyOf`")
+            }
             ("oneOf", _) => match self.fitting(beside, 2) {
                 0 => faults.say(pair, keyword, "fit one of `oneOf`"),
                 1 => {}
@@ -207,7 +255,10 @@ impl Validator {
             ("if", _) => {
                 let branch = if self.fits(beside) { "then" } else { "else" };
                 if let Some(schema) = members.get(branch) {
-                    self.check(pair.beside(schema, &Place::Member(pair.keyword, branch)), faults);
+                    self.check(
+                        pair.beside(schema, &Place::Member(pair.keyword, branch)),
+                        faults,
+                    );
                 }
             }
             (_, Value::Number(number)) => say(number::broken(keyword, schema, members, number)),
@@ -219,16 +270,33 @@ impl Validator {
                 }
             }
             ("minLength" | "maxLength", Value::String(text)) => {
-                say(number::miscounted(keyword, schema, text.chars().count(), ["character", "characters"]));
+                say(number::miscounted(
+                    keyword,
+                    schema,
+                    text.chars().count(),
+                    ["character", "characters"],
+                ));
             }
             ("minItems" | "maxItems", Value::Array(items)) => {
-                say(number::miscounted(keyword, schema, items.len(), ["item", "items"]));
+                say(number::miscounted(
+                    keyword,
+                    schema,
+                    items.len(),
+                    ["item", "items"],
+                ));
             }
             ("minProperties" | "maxProperties", Value::Object(properties)) => {
-                say(number::miscounted(keyword, schema, properties.len(), ["property", "properties"]));
+                say(number::miscounted(
+                    keyword,
+                    schema,
+                    properties.len(),
+                    ["property", "properties"],
+                ));
             }
             (_, Value::Array(items)) => self.array(pair, members, keyword, items, faults),
-            (_, Value::Object(properties)) => self.object(pair, members, keyword, properties, faults),
+            (_, Value::Object(properties)) => {
+                self.object(pair, members, keyword, properties, faults)
+            }
             _ => {}
         }
     }
@@ -246,17 +314,38 @@ impl Validator {
         let each = |from: usize, faults: &mut Faults<'v>| {
             for (index, value) in items.iter().enumerate().skip(from) {
                 let place = Place::Item(pair.place, index);
-                self.check(Pair { value, place: &place, ..pair.beside(schema, &at) }, faults);
+                self.check(
+                    Pair {
+                        value,
+                        place: &place,
+                        ..pair.beside(schema, &at)
+                    },
+                    faults,
+                );
             }
         };
         match (keyword, schema) {
             ("prefixItems" | "items", Value::Array(schemas)) => {
                 for (index, (value, schema)) in items.iter().zip(schemas).enumerate() {
-                    let (place, keyword) = (Place::Item(pair.place, index), Place::Item(&at, index));
-                    self.check(Pair { value, place: &place, ..pair.beside(schema, &keyword) }, faults);
+                    let (place, keyword) =
+                        (Place::Item(pair.place, index), Place::Item(&at, index));
+                    self.check(
+                        Pair {
+                            value,
+                            place: &place,
+                            ..pair.beside(schema, &keyword)
+                        },
+                        faults,
+                    );
                 }
             }
-            ("items", _) => each(members.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len), faults),
+            ("items", _) => each(
+                members
+                    .get("prefixItems")
+                    .and_then(Value::as_array)
+                    .map_or(0, Vec::len),
+                faults,
+            ),
             ("additionalItems", _) => {
                 if let Some(Value::Array(before)) = members.get("items") {
                     each(before.len(), faults);
@@ -269,21 +358,50 @@ impl Validator {
                 }
             }
             ("contains", _) => {
-                let fitting =
-                    items.iter().filter(|value| self.fits(Pair { value, ..pair.beside(schema, &at) })).count();
+                let fitting = items
+                    .iter()
+                    .filter(|value| {
+                        self.fits(Pair {
+                            value,
+                            ..pair.beside(schema, &at)
+                        })
+                    })
+                    .count();
                 let least = members.get("minContains").and_then(count_of).unwrap_or(1);
-                let most = members.get("maxContains").and_then(count_of).unwrap_or(usize::MAX);
+                let most = members
+                    .get("maxContains")
+                    .and_then(count_of)
+                    .unwrap_or(usize::MAX);
                 if fitting < least {
-                    faults.say(pair, keyword, format!("have at least {least} items that fit `contains`"));
+                    faults.say(
+                        pair,
+                        keyword,
+                        format!("have at least {least} items that fit `contains`"),
+                    );
                 } else if fitting > most {
-                    faults.say(pair, keyword, format!("have at most {most} items that fit `contains`"));
+                    faults.say(
+                        pair,
+                        keyword,
+                        format!("have at most {most} items that fit `contains`"),
+                    );
                 }
             }
             ("unevaluatedItems", _) => {
                 let evaluated = self.evaluated(pair, members).items;
-                for (index, value) in items.iter().enumerate().filter(|(index, _)| !evaluated.contains(index)) {
+                for (index, value) in items
+                    .iter()
+                    .enumerate()
+                    .filter(|(index, _)| !evaluated.contains(index))
+                {
                     let place = Place::Item(pair.place, index);
-                    self.check(Pair { value, place: &place, ..pair.beside(schema, &at) }, faults);
+                    self.check(
+                        Pair {
+                            value,
+                            place: &place,
+                            ..pair.beside(schema, &at)
+                        },
+                        faults,
+                    );
                 }
             }
             _ => {}
@@ -304,49 +422,88 @@ impl Validator {
             ("properties", Value::Object(known)) => {
                 for (name, schema) in known {
                     if let Some(value) = properties.get(name) {
-                        let (place, keyword) = (Place::Member(pair.place, name), Place::Member(&at, name));
-                        self.check(Pair { value, place: &place, ..pair.beside(schema, &keyword) }, faults);
+                        let (place, keyword) =
+                            (Place::Member(pair.place, name), Place::Member(&at, name));
+                        self.check(
+                            Pair {
+                                value,
+                                place: &place,
+                                ..pair.beside(schema, &keyword)
+                            },
+                            faults,
+                        );
                     }
                 }
             }
             ("patternProperties", Value::Object(known)) => {
                 for (pattern, schema) in known {
                     let keyword = Place::Member(&at, pattern);
-                    for (name, value) in properties.iter().filter(|(name, _)| self.matches(pattern, name)) {
+                    for (name, value) in properties
+                        .iter()
+                        .filter(|(name, _)| self.matches(pattern, name))
+                    {
                         let place = Place::Member(pair.place, name);
-                        self.check(Pair { value, place: &place, ..pair.beside(schema, &keyword) }, faults);
+                        self.check(
+                            Pair {
+                                value,
+                                place: &place,
+                                ..pair.beside(schema, &keyword)
+                            },
+                            faults,
+                        );
                     }
                 }
             }
             ("additionalProperties", _) => {
-                let others = properties.iter().filter(|(name, _)| !self.is_declared(members, name));
+                let others = properties
+                    .iter()
+                    .filter(|(name, _)| !self.is_declared(members, name));
                 self.others(pair.beside(schema, &at), others, faults, pair, keyword);
             }
             ("unevaluatedProperties", _) => {
                 let evaluated = self.evaluated(pair, members).properties;
-                let others = properties.iter().filter(|(name, _)| !evaluated.contains(name.as_str()));
+                let others = properties
+                    .iter()
+                    .filter(|(name, _)| !evaluated.contains(name.as_str()));
                 self.others(pair.beside(schema, &at), others, faults, pair, keyword);
             }
             ("propertyNames", _) => {
                 for name in properties.keys() {
                     let value = &Value::String(name.clone());
-                    if !self.fits(Pair { value, ..pair.beside(schema, &at) }) {
+                    if !self.fits(Pair {
+                        value,
+                        ..pair.beside(schema, &at)
+                    }) {
                         faults.say(pair, keyword, format!("have no property named `{name}`"));
                     }
                 }
             }
             ("required", Value::Array(names)) => {
-                for name in names.iter().filter_map(Value::as_str).filter(|name| !properties.contains_key(*name)) {
+                for name in names
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .filter(|name| !properties.contains_key(*name))
+                {
                     faults.add(pair, keyword, Kind::Required(name.to_owned()));
                 }
             }
-            ("dependentRequired" | "dependentSchemas" | "dependencies", Value::Object(dependent)) => {
-                for (name, schema) in dependent.iter().filter(|(name, _)| properties.contains_key(*name)) {
+            (
+                "dependentRequired" | "dependentSchemas" | "dependencies",
+                Value::Object(dependent),
+            ) => {
+                for (name, schema) in dependent
+                    .iter()
+                    .filter(|(name, _)| properties.contains_key(*name))
+                {
                     let Value::Array(names) = schema else {
                         self.check(pair.beside(schema, &Place::Member(&at, name)), faults);
                         continue;
                     };
-                    for name in names.iter().filter_map(Value::as_str).filter(|name| !properties.contains_key(*name)) {
+                    for name in names
+                        .iter()
+                        .filter_map(Value::as_str)
+                        .filter(|name| !properties.contains_key(*name))
+                    {
                         faults.add(pair, keyword, Kind::Required(name.to_owned()));
                     }
                 }
@@ -355,7 +512,8 @@ impl Validator {
         }
     }
 
-    /// Properties that are left for `additionalProperties` and `unevaluatedProperties`; those that must not be there are told at once.
+    /// Properties that are left for `additionalProperties` and `unevaluatedProperties`; those that
+    /// must not be there are told at once.
     fn others<'v>(
         &self,
         beside: Pair<'_, 'v>,
@@ -373,7 +531,14 @@ impl Validator {
         }
         for (name, value) in others {
             let place = Place::Member(pair.place, name);
-            self.check(Pair { value, place: &place, ..beside }, faults);
+            self.check(
+                Pair {
+                    value,
+                    place: &place,
+                    ..beside
+                },
+                faults,
+            );
         }
     }
 
@@ -381,17 +546,23 @@ impl Validator {
     fn is_declared(&self, members: &Map<String, Value>, name: &str) -> bool {
         let known = |keyword: &str| members.get(keyword).and_then(Value::as_object);
         known("properties").is_some_and(|known| known.contains_key(name))
-            || known("patternProperties").is_some_and(|known| known.keys().any(|pattern| self.matches(pattern, name)))
+            || known("patternProperties")
+                .is_some_and(|known| known.keys().any(|pattern| self.matches(pattern, name)))
     }
 
     /// How many schemas of a list fit, counted up to `enough`.
     fn fitting(&self, list: Pair<'_, '_>, enough: usize) -> usize {
         let schemas = list.schema.as_array().into_iter().flatten();
-        schemas.filter(|schema| self.fits(Pair { schema, ..list })).take(enough).count()
+        schemas
+            .filter(|schema| self.fits(Pair { schema, ..list }))
+            .take(enough)
+            .count()
     }
 
     fn matches(&self, pattern: &str, text: &str) -> bool {
-        self.patterns.get(pattern).is_some_and(|pattern| pattern.is_match(text).unwrap_or(false))
+        self.patterns
+            .get(pattern)
+            .is_some_and(|pattern| pattern.is_match(text).unwrap_or(false))
     }
 
     /// What a reference leads to, with its pointer.
@@ -402,7 +573,10 @@ impl Validator {
 }
 
 fn one_or_more(schema: &Value) -> impl Iterator<Item = &Value> {
-    schema.as_array().map_or(std::slice::from_ref(schema), Vec::as_slice).iter()
+    schema
+        .as_array()
+        .map_or(std::slice::from_ref(schema), Vec::as_slice)
+        .iter()
 }
 
 /// Whether a value is of a type; `1.0` is an integer.
@@ -421,11 +595,14 @@ fn is_of(value: &Value, kind: &str) -> bool {
 
 fn count_of(schema: &Value) -> Option<usize> {
     // `2.0` is a count; written without its point it is read as one.
-    let whole = schema.as_u64().or_else(|| schema.as_f64()?.to_string().parse().ok());
+    let whole = schema
+        .as_u64()
+        .or_else(|| schema.as_f64()?.to_string().parse().ok());
     whole.map(|count| count as usize)
 }
 
-/// Whether two values are equal as JSON Schema has it: `1` is `1.0`, and the order of members does not matter.
+/// Whether two values are equal as JSON Schema has it: `1` is `1.0`, and the order of members does
+/// not matter.
 fn same(one: &Value, other: &Value) -> bool {
     one == other || canonical(one) == canonical(other)
 }
@@ -434,10 +611,15 @@ fn same(one: &Value, other: &Value) -> bool {
 fn canonical(value: &Value) -> String {
     match value {
         Value::Number(number) => number::canonical(number),
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(canonical).collect::<Vec<_>>().join(",")
+        ),
         Value::Object(members) => {
-            let mut members: Vec<String> =
-                members.iter().map(|(name, value)| format!("{name:?}:{}", canonical(value))).collect();
+            let mut members: Vec<String> = members
+                .iter()
+                .map(|(name, value)| format!("{name:?}:{}", canonical(value)))
+                .collect();
             members.sort_unstable();
             format!("{{{}}}", members.join(","))
         }

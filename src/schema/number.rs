@@ -7,15 +7,26 @@ use serde_json::{Map, Number, Value};
 use crate::text::count::counted;
 
 /// What a number must do to keep a keyword, if it does not.
-pub(super) fn broken(keyword: &str, schema: &Value, members: &Map<String, Value>, number: &Number) -> Option<String> {
-    let Value::Number(bound) = schema else { return None };
+pub(super) fn broken(
+    keyword: &str,
+    schema: &Value,
+    members: &Map<String, Value>,
+    number: &Number,
+) -> Option<String> {
+    let Value::Number(bound) = schema else {
+        return None;
+    };
     let order = compare(number, bound);
     // Draft 4 says it with a word beside the bound.
     let exclusive = |keyword: &str| members.get(keyword) == Some(&Value::Bool(true));
     match keyword {
-        "minimum" if exclusive("exclusiveMinimum") && order.is_le() => Some(format!("be more than {bound}")),
+        "minimum" if exclusive("exclusiveMinimum") && order.is_le() => {
+            Some(format!("be more than {bound}"))
+        }
         "minimum" if order.is_lt() => Some(format!("be at least {bound}")),
-        "maximum" if exclusive("exclusiveMaximum") && order.is_ge() => Some(format!("be less than {bound}")),
+        "maximum" if exclusive("exclusiveMaximum") && order.is_ge() => {
+            Some(format!("be less than {bound}"))
+        }
         "maximum" if order.is_gt() => Some(format!("be at most {bound}")),
         "exclusiveMinimum" if order.is_le() => Some(format!("be more than {bound}")),
         "exclusiveMaximum" if order.is_ge() => Some(format!("be less than {bound}")),
@@ -24,8 +35,14 @@ pub(super) fn broken(keyword: &str, schema: &Value, members: &Map<String, Value>
     }
 }
 
-/// What must be changed for as many characters, items or properties as a keyword says, if there are others.
-pub(super) fn miscounted(keyword: &str, schema: &Value, count: usize, [one, several]: [&str; 2]) -> Option<String> {
+/// What must be changed for as many characters, items or properties as a keyword says, if there are
+/// others.
+pub(super) fn miscounted(
+    keyword: &str,
+    schema: &Value,
+    count: usize,
+    [one, several]: [&str; 2],
+) -> Option<String> {
     let bound = super::count_of(schema)?;
     let bounded = counted(bound as u64, one, several);
     match &keyword[..3] {
@@ -36,7 +53,10 @@ pub(super) fn miscounted(keyword: &str, schema: &Value, count: usize, [one, seve
 }
 
 fn whole(number: &Number) -> Option<i128> {
-    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
+    number
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| number.as_u64().map(i128::from))
 }
 
 fn float(number: &Number) -> f64 {

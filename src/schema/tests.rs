@@ -17,8 +17,7 @@ fn a_fault_has_its_place_its_keyword_and_its_kind() {
         "required": ["word", "other"],
         "patternProperties": {"^x(?!y)": {"pattern": "^[0-9]+$"}},
     });
-    let value =
-        json!({"list": [{"n": 1}, {"n": 0.5}, {"n": 2.0, "m": 3}], "word": "b", "same": 1, "xa": "b", "xy": "b"});
+    let value = json!({"list": [{"n": 1}, {"n": 0.5}, {"n": 2.0, "m": 3}], "word": "b", "same": 1, "xa": "b", "xy": "b"});
     let fault = |place: &str, keyword: &str, kind| (place.to_owned(), keyword.to_owned(), kind);
     let faults: Vec<_> = validator(&schema)
         .faults(&value, 10)
@@ -28,29 +27,54 @@ fn a_fault_has_its_place_its_keyword_and_its_kind() {
     assert_eq!(
         faults,
         [
-            fault("/list/0/n", "/$defs/a~1b/properties/n/minimum", Kind::Other("be at least 2".to_owned())),
+            fault(
+                "/list/0/n",
+                "/$defs/a~1b/properties/n/minimum",
+                Kind::Other("be at least 2".to_owned())
+            ),
             fault(
                 "/list/1/n",
                 "/$defs/a~1b/properties/n/type",
                 Kind::Type(vec!["integer".to_owned(), "null".to_owned()])
             ),
-            fault("/list/1/n", "/$defs/a~1b/properties/n/minimum", Kind::Other("be at least 2".to_owned())),
-            fault("/list/2", "/$defs/a~1b/additionalProperties", Kind::Unexpected(vec!["m".to_owned()])),
+            fault(
+                "/list/1/n",
+                "/$defs/a~1b/properties/n/minimum",
+                Kind::Other("be at least 2".to_owned())
+            ),
+            fault(
+                "/list/2",
+                "/$defs/a~1b/additionalProperties",
+                Kind::Unexpected(vec!["m".to_owned()])
+            ),
             fault("/word", "/properties/word/enum", Kind::Enum(json!(["a"]))),
             fault("", "/required", Kind::Required("other".to_owned())),
-            fault("/xa", "/patternProperties/^x(?!y)/pattern", Kind::Pattern("^[0-9]+$".to_owned())),
+            fault(
+                "/xa",
+                "/patternProperties/^x(?!y)/pattern",
+                Kind::Pattern("^[0-9]+$".to_owned())
+            ),
         ]
     );
     let all = validator(&schema);
     let first = all.faults(&value, 1);
-    assert_eq!(first[0], Fault { value: &value["list"][0]["n"], ..all.faults(&value, 10)[0].clone() });
+    assert_eq!(
+        first[0],
+        Fault {
+            value: &value["list"][0]["n"],
+            ..all.faults(&value, 10)[0].clone()
+        }
+    );
     assert_eq!(first.len(), 1);
 }
 
 #[test]
 fn what_is_no_schema_is_refused_with_its_place() {
     let refused = [
-        (json!(5), "at ``: 5 is no schema; one is an object, true or false"),
+        (
+            json!(5),
+            "at ``: 5 is no schema; one is an object, true or false",
+        ),
         (
             json!({"properties": {"a": {"type": "text"}}}),
             "at `/properties/a/type`: \"text\" is no type; types are null, boolean, string, array, object, number, integer",
@@ -64,16 +88,26 @@ fn what_is_no_schema_is_refused_with_its_place() {
             "at `/$ref`: `#/$defs/none` is not in this schema, and nothing is fetched from elsewhere",
         ),
         (json!({"anyOf": {}}), "at `/anyOf`: {} is no list"),
-        (json!({"not": 1}), "at `/not`: 1 is no schema; one is an object, true or false"),
+        (
+            json!({"not": 1}),
+            "at `/not`: 1 is no schema; one is an object, true or false",
+        ),
         (json!({"minLength": -1}), "at `/minLength`: -1 is no count"),
     ];
     for (schema, message) in refused {
         assert_eq!(Validator::new(&schema).unwrap_err(), message);
     }
     let pattern = Validator::new(&json!({"pattern": "("})).unwrap_err();
-    assert!(pattern.starts_with("at `/pattern`: `(` is no pattern: "), "{pattern}");
+    assert!(
+        pattern.starts_with("at `/pattern`: `(` is no pattern: "),
+        "{pattern}"
+    );
     let deep = (0..200).fold(json!(true), |schema, _| json!({"not": schema}));
-    assert!(Validator::new(&deep).unwrap_err().ends_with("schemas lie within each other more than 128 deep"));
+    assert!(
+        Validator::new(&deep)
+            .unwrap_err()
+            .ends_with("schemas lie within each other more than 128 deep")
+    );
 }
 
 #[test]
@@ -102,11 +136,19 @@ fn references_lead_by_pointer_name_and_anchor() {
         },
     });
     let validator = validator(&schema);
-    let good = json!({"self": {"part": "s"}, "whole": "s", "part": "s", "here": null, "quoted": []});
+    let good =
+        json!({"self": {"part": "s"}, "whole": "s", "part": "s", "here": null, "quoted": []});
     assert_eq!(validator.faults(&good, 9), []);
     let bad = json!({"self": {"part": 1}, "whole": 1, "part": 1, "here": 1, "quoted": 1});
-    let places: Vec<String> = validator.faults(&bad, 9).into_iter().map(|fault| fault.place).collect();
-    assert_eq!(places, ["/self/part", "/whole", "/part", "/here", "/quoted"]);
+    let places: Vec<String> = validator
+        .faults(&bad, 9)
+        .into_iter()
+        .map(|fault| fault.place)
+        .collect();
+    assert_eq!(
+        places,
+        ["/self/part", "/whole", "/part", "/here", "/quoted"]
+    );
 }
 
 #[test]
@@ -115,9 +157,14 @@ fn earlier_drafts_are_read_as_they_are_meant() {
     let tuple = json!({"items": [{"type": "integer"}], "additionalItems": {"type": "string"}});
     assert!(holds(&tuple, json!([1, "a"])) && !holds(&tuple, json!([1, 2])));
     let dependencies = json!({"dependencies": {"a": ["b"], "c": {"required": ["d"]}}});
-    assert!(holds(&dependencies, json!({"a": 1, "b": 1})) && !holds(&dependencies, json!({"a": 1})));
-    assert!(holds(&dependencies, json!({"c": 1, "d": 1})) && !holds(&dependencies, json!({"c": 1})));
-    let more = json!({"minimum": 1, "exclusiveMinimum": true, "maximum": 3, "exclusiveMaximum": true});
+    assert!(
+        holds(&dependencies, json!({"a": 1, "b": 1})) && !holds(&dependencies, json!({"a": 1}))
+    );
+    assert!(
+        holds(&dependencies, json!({"c": 1, "d": 1})) && !holds(&dependencies, json!({"c": 1}))
+    );
+    let more =
+        json!({"minimum": 1, "exclusiveMinimum": true, "maximum": 3, "exclusiveMaximum": true});
     assert!(holds(&more, json!(2)) && !holds(&more, json!(1)) && !holds(&more, json!(3)));
 }
 
@@ -138,21 +185,36 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 fn schemas() -> impl Strategy<Value = Value> {
-    let kind = || prop::sample::select(vec!["null", "boolean", "string", "array", "object", "number", "integer"]);
+    let kind = || {
+        prop::sample::select(vec![
+            "null", "boolean", "string", "array", "object", "number", "integer",
+        ])
+    };
     let count = || 0..4_u64;
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
         kind().prop_map(|kind| json!({"type": kind})),
         vec(kind(), 1..3)
-            .prop_filter("no type twice", |kinds| kinds.len() == 1 || kinds[0] != kinds[1])
+            .prop_filter("no type twice", |kinds| kinds.len() == 1
+                || kinds[0] != kinds[1])
             .prop_map(|kinds| json!({"type": kinds})),
         vec(values(), 1..3)
-            .prop_filter("no value twice", |values| values.len() == 1 || !super::same(&values[0], &values[1]))
+            .prop_filter("no value twice", |values| values.len() == 1
+                || !super::same(&values[0], &values[1]))
             .prop_map(|values| json!({"enum": values})),
         values().prop_map(|value| json!({"const": value})),
-        (-2..4_i64, prop::sample::select(vec!["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]))
+        (
+            -2..4_i64,
+            prop::sample::select(vec![
+                "minimum",
+                "maximum",
+                "exclusiveMinimum",
+                "exclusiveMaximum"
+            ])
+        )
             .prop_map(|(bound, keyword)| json!({keyword: bound})),
-        prop::sample::select(vec![json!(1), json!(2), json!(0.5), json!(1.5)]).prop_map(|of| json!({"multipleOf": of})),
+        prop::sample::select(vec![json!(1), json!(2), json!(0.5), json!(1.5)])
+            .prop_map(|of| json!({"multipleOf": of})),
         (
             count(),
             prop::sample::select(vec![

@@ -16,9 +16,16 @@ pub(super) struct Evaluated<'v> {
 
 impl Validator {
     /// What the keywords beside `unevaluatedProperties` and `unevaluatedItems` have looked at.
-    pub(super) fn evaluated<'v>(&self, pair: Pair<'_, 'v>, members: &Map<String, Value>) -> Evaluated<'v> {
+    pub(super) fn evaluated<'v>(
+        &self,
+        pair: Pair<'_, 'v>,
+        members: &Map<String, Value>,
+    ) -> Evaluated<'v> {
         let mut evaluated = Evaluated::default();
-        for (keyword, schema) in members.iter().filter(|(keyword, _)| !keyword.starts_with("unevaluated")) {
+        for (keyword, schema) in members
+            .iter()
+            .filter(|(keyword, _)| !keyword.starts_with("unevaluated"))
+        {
             self.look(pair, members, keyword, schema, &mut evaluated);
         }
         evaluated
@@ -63,17 +70,28 @@ impl Validator {
                     self.within(pair.beside(schema, pair.keyword), evaluated);
                 }
             }
-            ("dependentSchemas" | "dependencies", Value::Object(dependent), Value::Object(properties)) => {
-                for (_, schema) in dependent.iter().filter(|(name, _)| properties.contains_key(*name)) {
+            (
+                "dependentSchemas" | "dependencies",
+                Value::Object(dependent),
+                Value::Object(properties),
+            ) => {
+                for (_, schema) in dependent
+                    .iter()
+                    .filter(|(name, _)| properties.contains_key(*name))
+                {
                     self.within(pair.beside(schema, pair.keyword), evaluated);
                 }
             }
             ("properties" | "patternProperties", _, Value::Object(properties)) => {
-                let known = properties.keys().filter(|name| self.is_declared(members, name));
+                let known = properties
+                    .keys()
+                    .filter(|name| self.is_declared(members, name));
                 evaluated.properties.extend(known.map(String::as_str));
             }
             ("additionalProperties" | "unevaluatedProperties", _, Value::Object(properties)) => {
-                evaluated.properties.extend(properties.keys().map(String::as_str));
+                evaluated
+                    .properties
+                    .extend(properties.keys().map(String::as_str));
             }
             ("prefixItems" | "items", Value::Array(schemas), Value::Array(_)) => {
                 evaluated.items.extend(0..schemas.len());
@@ -82,7 +100,10 @@ impl Validator {
                 evaluated.items.extend(0..items.len());
             }
             ("contains", _, Value::Array(items)) => {
-                let fitting = items.iter().enumerate().filter(|(_, value)| self.fits(Pair { value, ..beside }));
+                let fitting = items
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, value)| self.fits(Pair { value, ..beside }));
                 evaluated.items.extend(fitting.map(|(index, _)| index));
             }
             _ => {}

@@ -72,8 +72,16 @@ pub struct Hits {
 }
 
 /// Searches every file of a scope.
-pub fn grep(call: Call<'_>, scope: Scope, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
-    let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
+pub fn grep(
+    call: Call<'_>,
+    scope: Scope,
+    pattern: &Pattern,
+    wanted: Wanted,
+) -> Result<Hits, SearchError> {
+    let budget = Budget::new(Bound {
+        deadline: None,
+        cancel: Some(call.cancel),
+    });
     let mut gathered = Gathered::new(wanted, call.room());
     let seen = AtomicU64::new(0);
     let recall = recall(call.memory, pattern, wanted);
@@ -84,37 +92,75 @@ pub fn grep(call: Call<'_>, scope: Scope, pattern: &Pattern, wanted: Wanted) -> 
         } else if gathered.is_full() {
             break;
         }
-        let progress = Settled { units: AtomicU64::new(gathered.units), bytes: AtomicUsize::new(gathered.bytes) };
+        let progress = Settled {
+            units: AtomicU64::new(gathered.units),
+            bytes: AtomicUsize::new(gathered.bytes),
+        };
         let (settled, seen, budget) = (&progress, &seen, &budget);
-        let how = How { binary: scope.names_files(), ..how_of(wanted) };
-        let visit = Search { call, scope: &scope, start, pattern, budget, wanted, how, settled, seen, recall };
-        let ended = fs::walk(&start.dir, &scope.walk_options(start, call), &visit, |stretch| {
-            let flow = gathered.add(stretch);
-            progress.units.store(gathered.units, Ordering::Relaxed);
-            progress.bytes.store(gathered.bytes, Ordering::Relaxed);
-            flow
-        })?;
+        let how = How {
+            binary: scope.names_files(),
+            ..how_of(wanted)
+        };
+        let visit = Search {
+            call,
+            scope: &scope,
+            start,
+            pattern,
+            budget,
+            wanted,
+            how,
+            settled,
+            seen,
+            recall,
+        };
+        let ended = fs::walk(
+            &start.dir,
+            &scope.walk_options(start, call),
+            &visit,
+            |stretch| {
+                let flow = gathered.add(stretch);
+                progress.units.store(gathered.units, Ordering::Relaxed);
+                progress.bytes.store(gathered.bytes, Ordering::Relaxed);
+                flow
+            },
+        )?;
         if ended == Ended::Stopped && call.cancel.is_cancelled() {
             return Err(SearchError::Cancelled);
         }
     }
     let overlaps = scope.overlaps();
     if recall.is_some_and(Recall::has_news) {
-        scope.into_directories().for_each(|dir| call.memory.learn_below(dir));
+        scope
+            .into_directories()
+            .for_each(|dir| call.memory.learn_below(dir));
     }
     gathered.searched = seen.into_inner();
     gathered.finish(overlaps)
 }
 
-pub fn grep_one(call: Call<'_>, file: &Checked<Read>, pattern: &Pattern, wanted: Wanted) -> Result<Hits, SearchError> {
-    let budget = Budget::new(Bound { deadline: None, cancel: Some(call.cancel) });
-    let mut gathered = Gathered { searched: 1, ..Gathered::new(wanted, call.room()) };
+pub fn grep_one(
+    call: Call<'_>,
+    file: &Checked<Read>,
+    pattern: &Pattern,
+    wanted: Wanted,
+) -> Result<Hits, SearchError> {
+    let budget = Budget::new(Bound {
+        deadline: None,
+        cancel: Some(call.cancel),
+    });
+    let mut gathered = Gathered {
+        searched: 1,
+        ..Gathered::new(wanted, call.room())
+    };
     let mut stretch = Stretch::default();
     let limits = limits_of(wanted, 0, 0);
     let path = file.shown().to_path_buf();
     let searched = match OpenFile::of(file) {
         Ok(file) => {
-            let how = How { binary: true, ..how_of(wanted) };
+            let how = How {
+                binary: true,
+                ..how_of(wanted)
+            };
             FileSearcher::new(pattern, &budget, how, call.room()).search(&file, limits)
         }
         Err(_) => Err(Stopped::Unreadable),
@@ -129,21 +175,38 @@ pub fn grep_one(call: Call<'_>, file: &Checked<Read>, pattern: &Pattern, wanted:
 
 /// What decides whether a file matches: the pattern, and whether it goes over lines.
 fn recall(memory: &Memory, pattern: &Pattern, wanted: Wanted) -> Option<Recall> {
-    let key = format!("{}{}", if wanted.multiline { "multiline/" } else { "" }, pattern.key());
-    memory.recall(key.as_bytes(), || pattern.over_approximation(wanted.multiline))
+    let key = format!(
+        "{}{}",
+        if wanted.multiline { "multiline/" } else { "" },
+        pattern.key()
+    );
+    memory.recall(key.as_bytes(), || {
+        pattern.over_approximation(wanted.multiline)
+    })
 }
 
 fn how_of(wanted: Wanted) -> How {
     let (count_only, multiline) = (wanted.mode != Mode::Lines, wanted.multiline);
-    How { context: wanted.context, count_only, multiline, binary: false }
+    How {
+        context: wanted.context,
+        count_only,
+        multiline,
+        binary: false,
+    }
 }
 
 /// What one more file may give when so much is settled.
 fn limits_of(wanted: Wanted, units: u64, bytes: usize) -> Limits {
     match wanted.mode {
-        Mode::Lines => Limits { most: wanted.most.saturating_sub(units), bytes: wanted.bytes.saturating_sub(bytes) },
+        Mode::Lines => Limits {
+            most: wanted.most.saturating_sub(units),
+            bytes: wanted.bytes.saturating_sub(bytes),
+        },
         Mode::Files => Limits { most: 0, bytes: 0 },
-        Mode::Count => Limits { most: u64::MAX, bytes: 0 },
+        Mode::Count => Limits {
+            most: u64::MAX,
+            bytes: 0,
+        },
     }
 }
 
@@ -164,12 +227,21 @@ struct Stretch {
 }
 
 enum Failure {
-    Pattern { path: PathBuf, line: u64, source: PatternError },
+    Pattern {
+        path: PathBuf,
+        line: u64,
+        source: PatternError,
+    },
     Memory(Exhausted),
 }
 
 impl Stretch {
-    fn add(&mut self, searched: Result<FileMatches, Stopped>, path: impl FnOnce() -> PathBuf, mode: Mode) {
+    fn add(
+        &mut self,
+        searched: Result<FileMatches, Stopped>,
+        path: impl FnOnce() -> PathBuf,
+        mode: Mode,
+    ) {
         let result = match searched {
             Ok(mut found) => {
                 if mode == Mode::Files && found.cut {
@@ -182,12 +254,20 @@ impl Stretch {
             }
             Err(Stopped::Unreadable) => return self.skip(path()),
             Err(Stopped::Binary) => return self.left_out.binary_files += 1,
-            Err(Stopped::Pattern(source, line)) => Err(Failure::Pattern { path: path(), line, source }),
+            Err(Stopped::Pattern(source, line)) => Err(Failure::Pattern {
+                path: path(),
+                line,
+                source,
+            }),
             Err(Stopped::Memory(short)) => Err(Failure::Memory(short)),
         };
         self.weight += size_of_val(&result);
         if let Ok((path, found)) = &result {
-            let text: usize = found.hits.iter().map(|hit| hit.text.len() + size_of::<Hit>()).sum();
+            let text: usize = found
+                .hits
+                .iter()
+                .map(|hit| hit.text.len() + size_of::<Hit>())
+                .sum();
             self.weight += path.as_os_str().len() + text;
         }
         self.results.push(result);
@@ -233,14 +313,22 @@ impl<'a> Visitor for Search<'a> {
         memory::entries(self.recall, dir)
     }
 
-    fn visit(&self, local: &mut Self::Local, out: &mut Stretch, found: &fs::WalkEntry<'_>, notes: &Notes) {
+    fn visit(
+        &self,
+        local: &mut Self::Local,
+        out: &mut Stretch,
+        found: &fs::WalkEntry<'_>,
+        notes: &Notes,
+    ) {
         let kind = found.kind();
-        if !matches!(kind, Kind::File | Kind::Symlink) || !self.scope.holds(self.start, found.rel()) {
+        if !matches!(kind, Kind::File | Kind::Symlink) || !self.scope.holds(self.start, found.rel())
+        {
             return;
         }
         let path = || self.start.path(found.rel());
         if kind == Kind::Symlink {
-            // A link is not followed: what it leads to inside is searched where it lies, and what is outside is none of ours.
+            // A link is not followed: what it leads to inside is searched where it lies, and what
+            // is outside is none of ours.
             if self.call.policy.leads_to(path()).is_none() {
                 out.skipped += 1;
                 out.weight += 1;
@@ -265,9 +353,17 @@ impl<'a> Visitor for Search<'a> {
             Err(_) => return out.skip(path()),
         };
         // Before it is read: what changes from now on has another version.
-        let settled = recall.and_then(|recall| recall.settled(&file, notes).map(|version| (recall, version)));
+        let settled = recall.and_then(|recall| {
+            recall
+                .settled(&file, notes)
+                .map(|version| (recall, version))
+        });
         let (units, bytes) = (&self.settled.units, &self.settled.bytes);
-        let limits = limits_of(self.wanted, units.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
+        let limits = limits_of(
+            self.wanted,
+            units.load(Ordering::Relaxed),
+            bytes.load(Ordering::Relaxed),
+        );
         let searched = local.search(&file, limits);
         let found_at = found.place();
         let finding = match &searched {
@@ -307,7 +403,14 @@ impl<'a> Visitor for Search<'a> {
 /// Whether a name that was listed no longer stands for a regular file.
 pub(super) fn is_gone(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
-    let gone = [Errno::NOENT, Errno::NXIO, Errno::NODEV, Errno::ISDIR, Errno::LOOP, Errno::NOTDIR];
+    let gone = [
+        Errno::NOENT,
+        Errno::NXIO,
+        Errno::NODEV,
+        Errno::ISDIR,
+        Errno::LOOP,
+        Errno::NOTDIR,
+    ];
     Errno::from_io_error(error).is_some_and(|errno| gone.contains(&errno))
 }
 
@@ -358,18 +461,27 @@ impl<'a> Gathered<'a> {
         self.skipped += stretch.skipped;
         self.left_out += stretch.left_out;
         let room = MAX_NAMED_UNREADABLE.saturating_sub(self.unreadable.len());
-        self.unreadable.extend(stretch.unreadable.into_iter().take(room));
+        self.unreadable
+            .extend(stretch.unreadable.into_iter().take(room));
         for result in stretch.results {
             match result {
                 Ok((path, mut found)) => {
                     if self.bytes >= self.wanted.bytes {
                         found.hits = Vec::new();
                     }
-                    self.units +=
-                        if self.wanted.mode == Mode::Lines { found.matches + u64::from(found.cut) } else { 1 };
-                    self.bytes += found.hits.iter().map(|hit| hit.text.len() + 1).sum::<usize>();
+                    self.units += if self.wanted.mode == Mode::Lines {
+                        found.matches + u64::from(found.cut)
+                    } else {
+                        1
+                    };
+                    self.bytes += found
+                        .hits
+                        .iter()
+                        .map(|hit| hit.text.len() + 1)
+                        .sum::<usize>();
                     self.files.push((path, found));
-                    if let Err(short) = self.room.cover(&mut self.share, self.bytes * FOUND_COPIES) {
+                    if let Err(short) = self.room.cover(&mut self.share, self.bytes * FOUND_COPIES)
+                    {
                         self.failed = Some(Failure::Memory(short));
                     }
                 }
@@ -385,7 +497,9 @@ impl<'a> Gathered<'a> {
 
     fn finish(mut self, overlapping: bool) -> Result<Hits, SearchError> {
         match self.failed {
-            Some(Failure::Pattern { path, line, source }) => return Err(SearchError::PatternAt { path, line, source }),
+            Some(Failure::Pattern { path, line, source }) => {
+                return Err(SearchError::PatternAt { path, line, source });
+            }
             Some(Failure::Memory(short)) => return Err(SearchError::Memory(short)),
             None => {}
         }
@@ -417,14 +531,18 @@ impl<'a> Gathered<'a> {
             } else {
                 left -= 1;
             }
-            hits.files.push(FileHits { path, hits: found.hits, matches: found.matches });
+            hits.files.push(FileHits {
+                path,
+                hits: found.hits,
+                matches: found.matches,
+            });
         }
         Ok(hits)
     }
 }
 
-/// Leaves the first `most` matches, and no context of those that are left out: a search that ends at a match has already
-/// brought the lines before it.
+/// Leaves the first `most` matches, and no context of those that are left out: a search that ends
+/// at a match has already brought the lines before it.
 fn cut(found: &mut FileMatches, most: u64, context: usize) {
     found.matches = found.matches.min(most);
     let mut matches = 0;
@@ -434,8 +552,14 @@ fn cut(found: &mut FileMatches, most: u64, context: usize) {
     });
     let kept = kept.count();
     found.hits.truncate(kept);
-    let last = found.hits.iter().rposition(|hit| hit.is_match).map_or(0, |at| found.hits[at].line);
-    found.hits.retain(|hit| hit.line <= last.saturating_add(context as u64));
+    let last = found
+        .hits
+        .iter()
+        .rposition(|hit| hit.is_match)
+        .map_or(0, |at| found.hits[at].line);
+    found
+        .hits
+        .retain(|hit| hit.line <= last.saturating_add(context as u64));
 }
 
 /// The path of an entry below a start.

@@ -16,7 +16,11 @@ pub struct LeftOut {
 
 impl LeftOut {
     pub(super) fn add_ignored(&mut self, kind: Kind) {
-        let count = if kind == Kind::Directory { &mut self.ignored_directories } else { &mut self.ignored_files };
+        let count = if kind == Kind::Directory {
+            &mut self.ignored_directories
+        } else {
+            &mut self.ignored_files
+        };
         *count += 1;
     }
 

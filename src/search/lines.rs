@@ -11,7 +11,8 @@ use super::window::shown;
 use crate::budget::{Exhausted, Room, Share};
 use crate::fs::OpenFile;
 use crate::limits::{
-    BINARY_SNIFF_BYTES, DECODING_COPIES, LINE_BUFFER_BYTES, MAX_LINE_BUFFER_BYTES, MAX_WHOLE_SEARCH_BYTES,
+    BINARY_SNIFF_BYTES, DECODING_COPIES, LINE_BUFFER_BYTES, MAX_LINE_BUFFER_BYTES,
+    MAX_WHOLE_SEARCH_BYTES,
 };
 use crate::pattern::{Budget, Pattern, PatternError};
 use crate::text::encoding::{UTF8_BOM, is_utf16};
@@ -33,7 +34,8 @@ pub struct Hit {
 /// What a search of one file came to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FileMatches {
-    /// In the order of the file; empty when only the number was asked for, or the bytes were used up.
+    /// In the order of the file; empty when only the number was asked for, or the bytes were used
+    /// up.
     pub hits: Vec<Hit>,
     /// Lines that match, those without a hit included.
     pub matches: u64,
@@ -46,8 +48,8 @@ pub struct FileMatches {
 pub struct Limits {
     /// The search ends when there are more matches than this.
     pub most: u64,
-    /// Bytes of text that are kept, more or less; what comes after is only counted. At 0 the first match ends nothing, but
-    /// no line is kept at all.
+    /// Bytes of text that are kept, more or less; what comes after is only counted. At 0 the first
+    /// match ends nothing, but no line is kept at all.
     pub bytes: usize,
 }
 
@@ -80,8 +82,11 @@ impl Reading {
     pub(super) fn of(head: &[u8]) -> Self {
         let head = &head[..head.len().min(BINARY_SNIFF_BYTES)];
         let is_wide = is_utf16(head);
-        let is_binary =
-            if is_wide { head.as_chunks::<2>().0.contains(&[0, 0]) } else { memchr::memchr(0, head).is_some() };
+        let is_binary = if is_wide {
+            head.as_chunks::<2>().0.contains(&[0, 0])
+        } else {
+            memchr::memchr(0, head).is_some()
+        };
         match (is_binary, is_wide) {
             (true, _) => Self::Binary,
             (_, true) => Self::Decoded,
@@ -137,7 +142,17 @@ impl<'a> FileSearcher<'a> {
         };
         let (plain, wide) = (build(false), build(true));
         let share = room.share();
-        Self { pattern, budget, how, plain, wide, buffer: Vec::new(), room, share, head: Vec::new() }
+        Self {
+            pattern,
+            budget,
+            how,
+            plain,
+            wide,
+            buffer: Vec::new(),
+            room,
+            share,
+            head: Vec::new(),
+        }
     }
 
     /// Searches an open file. One with a NUL near its beginning is binary.
@@ -147,22 +162,45 @@ impl<'a> FileSearcher<'a> {
         }
         let finder = &self.pattern.finder(self.budget);
         let (bytes, most) = if file.size() <= MAX_WHOLE_SEARCH_BYTES {
-            self.room.cover(&mut self.share, file.size() as usize).map_err(Stopped::Memory)?;
+            self.room
+                .cover(&mut self.share, file.size() as usize)
+                .map_err(Stopped::Memory)?;
             (&mut self.buffer, MAX_WHOLE_SEARCH_BYTES)
         } else {
             (&mut self.head, BINARY_SNIFF_BYTES as u64)
         };
-        let is_whole = file.read_start(bytes, most).map_err(|_| Stopped::Unreadable)?;
+        let is_whole = file
+            .read_start(bytes, most)
+            .map_err(|_| Stopped::Unreadable)?;
         let reading = Reading::of(bytes);
         if reading == Reading::Binary && !self.how.binary {
             return Err(Stopped::Binary);
         }
         // No part of the first line for whoever reads the file, so none for `^` either.
-        let bom = if bytes.starts_with(UTF8_BOM) { UTF8_BOM.len() } else { 0 };
-        let mut collector = Collector { finder, found: FileMatches::default(), limits, kept: 0, gap: false };
-        let searcher = if reading == Reading::Decoded { &mut self.wide } else { &mut self.plain };
+        let bom = if bytes.starts_with(UTF8_BOM) {
+            UTF8_BOM.len()
+        } else {
+            0
+        };
+        let mut collector = Collector {
+            finder,
+            found: FileMatches::default(),
+            limits,
+            kept: 0,
+            gap: false,
+        };
+        let searcher = if reading == Reading::Decoded {
+            &mut self.wide
+        } else {
+            &mut self.plain
+        };
         let (room, share) = (self.room, self.room.share());
-        let mut source = Source { inner: file.reader(bom as u64), room, share, short: None };
+        let mut source = Source {
+            inner: file.reader(bom as u64),
+            room,
+            share,
+            short: None,
+        };
         let searched = if is_whole {
             searcher.search_slice(finder, &bytes[bom..], &mut collector)
         } else {
@@ -177,7 +215,10 @@ impl<'a> FileSearcher<'a> {
             } else if is_whole {
                 line_at(bytes, bytes.len().saturating_sub(failure.rest)) as u64
             } else {
-                line_in(file, source.inner.offset().saturating_sub(failure.rest as u64))
+                line_in(
+                    file,
+                    source.inner.offset().saturating_sub(failure.rest as u64),
+                )
             };
             return Err(Stopped::Pattern(failure.error.clone(), line));
         }
@@ -185,27 +226,53 @@ impl<'a> FileSearcher<'a> {
         Ok(collector.found)
     }
 
-    /// A match may begin and end anywhere, so the file is in memory as a whole; a larger one is not searched.
-    fn search_over_lines(&mut self, file: &OpenFile, limits: Limits) -> Result<FileMatches, Stopped> {
+    /// A match may begin and end anywhere, so the file is in memory as a whole; a larger one is not
+    /// searched.
+    fn search_over_lines(
+        &mut self,
+        file: &OpenFile,
+        limits: Limits,
+    ) -> Result<FileMatches, Stopped> {
         let bytes = &mut self.buffer;
         let size = file.size().min(MAX_LINE_BUFFER_BYTES as u64);
-        self.room.cover(&mut self.share, size as usize).map_err(Stopped::Memory)?;
+        self.room
+            .cover(&mut self.share, size as usize)
+            .map_err(Stopped::Memory)?;
         // It may have grown a little since.
         let most = (size + MAX_WHOLE_SEARCH_BYTES).min(MAX_LINE_BUFFER_BYTES as u64);
-        if !file.read_start(bytes, most).map_err(|_| Stopped::Unreadable)? {
+        if !file
+            .read_start(bytes, most)
+            .map_err(|_| Stopped::Unreadable)?
+        {
             return Err(Stopped::Unreadable);
         }
         let text = match Reading::of(bytes) {
             Reading::Binary if !self.how.binary => return Err(Stopped::Binary),
             Reading::Decoded => {
                 let (encoding, bom) = Encoding::for_bom(bytes).ok_or(Stopped::Unreadable)?;
-                self.room.cover(&mut self.share, bytes.len() * DECODING_COPIES).map_err(Stopped::Memory)?;
-                Cow::Owned(encoding.decode_without_bom_handling(&bytes[bom..]).0.into_owned().into_bytes())
+                self.room
+                    .cover(&mut self.share, bytes.len() * DECODING_COPIES)
+                    .map_err(Stopped::Memory)?;
+                Cow::Owned(
+                    encoding
+                        .decode_without_bom_handling(&bytes[bom..])
+                        .0
+                        .into_owned()
+                        .into_bytes(),
+                )
             }
-            Reading::Binary | Reading::Bytes => Cow::Borrowed(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes)),
+            Reading::Binary | Reading::Bytes => {
+                Cow::Borrowed(bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes))
+            }
         };
         let finder = &self.pattern.text_finder(&text, self.budget);
-        let mut collector = Collector { finder, found: FileMatches::default(), limits, kept: 0, gap: false };
+        let mut collector = Collector {
+            finder,
+            found: FileMatches::default(),
+            limits,
+            kept: 0,
+            gap: false,
+        };
         let searched = self.plain.search_slice(finder, &text, &mut collector);
         if let Some(failure) = finder.failure() {
             let line = line_at(&text, text.len().saturating_sub(failure.rest)) as u64;
@@ -216,7 +283,8 @@ impl<'a> FileSearcher<'a> {
     }
 }
 
-/// The line of a byte of a large file, counted from 1; the last one known if it cannot be read any more.
+/// The line of a byte of a large file, counted from 1; the last one known if it cannot be read any
+/// more.
 fn line_in(file: &OpenFile, offset: u64) -> u64 {
     let mut lines = io::BufReader::with_capacity(256 * 1024, file.reader(0).take(offset));
     let mut line = 1;
@@ -230,7 +298,8 @@ fn line_in(file: &OpenFile, offset: u64) -> u64 {
     line
 }
 
-/// One file may be larger than anybody wants to wait for, and one line of it larger than there is memory.
+/// One file may be larger than anybody wants to wait for, and one line of it larger than there is
+/// memory.
 struct Source<'a, R> {
     inner: R,
     room: Room<'a>,
@@ -239,8 +308,9 @@ struct Source<'a, R> {
     short: Option<Exhausted>,
 }
 
-/// A buffer that is full becomes three times as long (`grep_searcher::line_buffer`), and what it gives to be read into is then
-/// two thirds of it. So the next buffer is at most so many times as long as what was given last.
+/// A buffer that is full becomes three times as long (`grep_searcher::line_buffer`), and what it
+/// gives to be read into is then two thirds of it. So the next buffer is at most so many times as
+/// long as what was given last.
 const NEXT_BUFFER: usize = 5;
 
 impl<R: Read> Read for Source<'_, R> {
@@ -274,10 +344,21 @@ impl<M: Matcher> Collector<'_, M> {
             return;
         }
         let after_gap = std::mem::take(&mut self.gap);
-        let span = |line: &[u8]| self.finder.find(line).ok().flatten().map(|found| found.start()..found.end());
+        let span = |line: &[u8]| {
+            self.finder
+                .find(line)
+                .ok()
+                .flatten()
+                .map(|found| found.start()..found.end())
+        };
         let text = shown(bytes, |line| is_match.then(|| span(line)).flatten());
         self.kept += text.len() + 1;
-        self.found.hits.push(Hit { line: line.unwrap_or_default(), text, is_match, after_gap });
+        self.found.hits.push(Hit {
+            line: line.unwrap_or_default(),
+            text,
+            is_match,
+            after_gap,
+        });
     }
 }
 

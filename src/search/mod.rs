@@ -1,8 +1,9 @@
-//! Searches of trees: for lines of files and for names, in path order, without a list of the whole tree first.
+//! Searches of trees: for lines of files and for names, in path order, without a list of the whole
+//! tree first.
 //!
-//! [`Scope`] is where and what; [`grep()`] searches contents, [`names()`] searches paths. A walk's threads search what they
-//! come upon through the directory they hold open, and results leave in order as soon as everything before them is known,
-//! so a search that has enough ends early.
+//! [`Scope`] is where and what; [`grep()`] searches contents, [`names()`] searches paths. A walk's
+//! threads search what they come upon through the directory they hold open, and results leave in
+//! order as soon as everything before them is known, so a search that has enough ends early.
 
 pub mod error;
 pub mod grep;
@@ -44,7 +45,10 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// Where memory is taken from.
     pub fn room(&self) -> Room<'a> {
-        Room { account: self.account, cancel: self.cancel }
+        Room {
+            account: self.account,
+            cancel: self.cancel,
+        }
     }
 }
 

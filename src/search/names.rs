@@ -14,7 +14,10 @@ use super::scope::{Scope, Start, name_of};
 use crate::budget::Share;
 use crate::cancel::CancelToken;
 use crate::fs::{self, Ended, Entries, OpenDir, Visitor, WalkEntry};
-use crate::limits::{FOUND_COPIES, GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES, SEARCH_PROGRESS_STEP};
+use crate::limits::{
+    FOUND_COPIES, GLOB_COUNT_ON_ENTRIES, MAX_NAMED_UNREADABLE, MAX_NAMES_BYTES,
+    SEARCH_PROGRESS_STEP,
+};
 use crate::policy::Kind;
 
 /// Absolute paths in one buffer.
@@ -38,7 +41,9 @@ impl Paths {
 
     /// Each path, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.bytes.split_inclusive(|&byte| byte == 0).map(|path| &path[..path.len() - 1])
+        self.bytes
+            .split_inclusive(|&byte| byte == 0)
+            .map(|path| &path[..path.len() - 1])
     }
 
     fn push(&mut self, start: &[u8], rel: &[u8]) {
@@ -56,7 +61,9 @@ impl Paths {
         } else if most == 0 {
             0
         } else {
-            memchr::memchr_iter(0, &more.bytes).nth(most - 1).map_or(0, |at| at + 1)
+            memchr::memchr_iter(0, &more.bytes)
+                .nth(most - 1)
+                .map_or(0, |at| at + 1)
         };
         self.bytes.extend_from_slice(&more.bytes[..end]);
         self.count += more.count.min(most);
@@ -99,35 +106,57 @@ pub fn names(
     max: usize,
     keep: &(dyn Fn(&OsStr, Kind) -> bool + Sync),
 ) -> Result<Named, SearchError> {
-    let mut named = Named { held: call.room().share(), ..Named::default() };
+    let mut named = Named {
+        held: call.room().share(),
+        ..Named::default()
+    };
     let mut short = None;
     let seen = AtomicU64::new(0);
     let limit = if scope.overlaps() { usize::MAX } else { max };
     let mut full_at = None;
     let recall = call.memory.recall_entries();
     for start in scope.starts() {
-        let visit = Look { call, scope, start, keep, seen: &seen, recall: recall.as_ref() };
-        let ended = fs::walk(&start.dir, &scope.walk_options(start, call), &visit, |stretch: Stretch| {
-            named.skipped += stretch.skipped;
-            named.left_out += stretch.left_out;
-            let room = MAX_NAMED_UNREADABLE.saturating_sub(named.unreadable.len());
-            named.unreadable.extend(stretch.unreadable.into_iter().take(room));
-            named.paths.append(&stretch.paths, limit - named.paths.len().min(limit));
-            named.total += stretch.paths.len();
-            if let Err(error) = call.room().cover(&mut named.held, named.paths.bytes.len() * FOUND_COPIES) {
-                short = Some(error);
-                return ControlFlow::Break(());
-            }
-            let is_full = named.total > limit || named.paths.bytes.len() > MAX_NAMES_BYTES;
-            let now = seen.load(Ordering::Relaxed);
-            if is_full && now - *full_at.get_or_insert(now) > GLOB_COUNT_ON_ENTRIES
-                || named.paths.bytes.len() > MAX_NAMES_BYTES
-            {
-                named.more = true;
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        })?;
+        let visit = Look {
+            call,
+            scope,
+            start,
+            keep,
+            seen: &seen,
+            recall: recall.as_ref(),
+        };
+        let ended = fs::walk(
+            &start.dir,
+            &scope.walk_options(start, call),
+            &visit,
+            |stretch: Stretch| {
+                named.skipped += stretch.skipped;
+                named.left_out += stretch.left_out;
+                let room = MAX_NAMED_UNREADABLE.saturating_sub(named.unreadable.len());
+                named
+                    .unreadable
+                    .extend(stretch.unreadable.into_iter().take(room));
+                named
+                    .paths
+                    .append(&stretch.paths, limit - named.paths.len().min(limit));
+                named.total += stretch.paths.len();
+                if let Err(error) = call
+                    .room()
+                    .cover(&mut named.held, named.paths.bytes.len() * FOUND_COPIES)
+                {
+                    short = Some(error);
+                    return ControlFlow::Break(());
+                }
+                let is_full = named.total > limit || named.paths.bytes.len() > MAX_NAMES_BYTES;
+                let now = seen.load(Ordering::Relaxed);
+                if is_full && now - *full_at.get_or_insert(now) > GLOB_COUNT_ON_ENTRIES
+                    || named.paths.bytes.len() > MAX_NAMES_BYTES
+                {
+                    named.more = true;
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            },
+        )?;
         if let Some(short) = short {
             return Err(short.into());
         }
@@ -159,7 +188,12 @@ pub enum First {
 }
 
 /// Looks for the first entry for which `keep` says so, at no more than about `most` entries.
-pub fn first(call: Call<'_>, scope: &Scope, most: u64, keep: &(dyn Fn(Kind) -> bool + Sync)) -> First {
+pub fn first(
+    call: Call<'_>,
+    scope: &Scope,
+    most: u64,
+    keep: &(dyn Fn(Kind) -> bool + Sync),
+) -> First {
     let (seen, enough) = (AtomicU64::new(0), CancelToken::new());
     let count = |_: &OsStr, kind: Kind| {
         if seen.fetch_add(1, Ordering::Relaxed) >= most || call.cancel.is_cancelled() {
@@ -167,16 +201,35 @@ pub fn first(call: Call<'_>, scope: &Scope, most: u64, keep: &(dyn Fn(Kind) -> b
         }
         keep(kind)
     };
-    let bounded = Call { cancel: &enough, ..call };
+    let bounded = Call {
+        cancel: &enough,
+        ..call
+    };
     let recall = call.memory.recall_entries();
     for start in scope.starts() {
         let mut found = None;
         let progress = AtomicU64::new(0);
-        let visit = Look { call: bounded, scope, start, keep: &count, seen: &progress, recall: recall.as_ref() };
-        let ended = fs::walk(&start.dir, &scope.walk_options(start, bounded), &visit, |stretch: Stretch| {
-            found = stretch.paths.iter().next().map(<[u8]>::to_vec);
-            if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+        let visit = Look {
+            call: bounded,
+            scope,
+            start,
+            keep: &count,
+            seen: &progress,
+            recall: recall.as_ref(),
+        };
+        let ended = fs::walk(
+            &start.dir,
+            &scope.walk_options(start, bounded),
+            &visit,
+            |stretch: Stretch| {
+                found = stretch.paths.iter().next().map(<[u8]>::to_vec);
+                if found.is_some() {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            },
+        );
         match (found, ended) {
             (Some(path), _) => return First::Found(path),
             (None, Ok(Ended::Complete)) => {}
@@ -235,7 +288,11 @@ impl Visitor for Look<'_> {
 
     fn ignored(&self, out: &mut Stretch, rel: &[u8], kind: Kind) {
         let is_found = (self.keep)(name_of(rel), kind) && self.scope.holds(self.start, rel);
-        if is_found || kind == Kind::Directory && self.start.is_above(rel) && self.scope.enters(self.start, rel) {
+        if is_found
+            || kind == Kind::Directory
+                && self.start.is_above(rel)
+                && self.scope.enters(self.start, rel)
+        {
             out.left_out.add_ignored(kind);
         }
     }
@@ -266,8 +323,14 @@ mod tests {
         first.append(&paths, 0);
         assert!(first.is_empty());
         first.append(&paths, 2);
-        assert_eq!((first.iter().collect::<Vec<_>>(), first.len()), (vec![&b"/r/b"[..], b"/r/a/x"], 2));
+        assert_eq!(
+            (first.iter().collect::<Vec<_>>(), first.len()),
+            (vec![&b"/r/b"[..], b"/r/a/x"], 2)
+        );
         paths.sort();
-        assert_eq!(paths.iter().collect::<Vec<_>>(), [&b"/r/a-b"[..], b"/r/a/x", b"/r/b"]);
+        assert_eq!(
+            paths.iter().collect::<Vec<_>>(),
+            [&b"/r/a-b"[..], b"/r/a/x", b"/r/b"]
+        );
     }
 }

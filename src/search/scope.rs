@@ -19,8 +19,8 @@ use crate::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
 /// What to look for, as an agent says it.
 #[derive(Debug, Default)]
 pub struct Asked<'a> {
-    /// Where relative globs begin, and where everything is taken without globs. Relative globs begin at the project
-    /// directory when it is left out.
+    /// Where relative globs begin, and where everything is taken without globs. Relative globs
+    /// begin at the project directory when it is left out.
     pub directory: Option<Checked<Read>>,
     /// `None` takes everything below the directory.
     pub globs: Option<&'a [String]>,
@@ -30,7 +30,8 @@ pub struct Asked<'a> {
     pub types: &'a [String],
     /// Leave out what `.gitignore` files name.
     pub respect_gitignore: bool,
-    /// Where the memory of the globs is taken from, and what says that nobody wants the answer any more.
+    /// Where the memory of the globs is taken from, and what says that nobody wants the answer any
+    /// more.
     pub room: Option<Room<'a>>,
 }
 
@@ -54,7 +55,8 @@ pub struct Start {
     pub(super) dir: Checked<Read>,
     /// What stands before the path of an entry: the directory as it was asked for, and a slash.
     pub(super) prefix: Vec<u8>,
-    /// Path from the directory of the search to this one, and a slash; empty where they are the same or lie apart.
+    /// Path from the directory of the search to this one, and a slash; empty where they are the
+    /// same or lie apart.
     way: Vec<u8>,
     /// What is taken there; `None` takes everything.
     globs: Option<GlobMatcher>,
@@ -65,14 +67,19 @@ pub struct Start {
 }
 
 impl Scope {
-    /// Compiles the globs and opens the directories where they begin; what is not there matches nothing.
+    /// Compiles the globs and opens the directories where they begin; what is not there matches
+    /// nothing.
     pub fn new(policy: &Policy, mut asked: Asked<'_>) -> Result<Self, SearchError> {
         let base = match &asked.directory {
             Some(dir) => dir.shown().to_owned(),
             None => policy.absolute(".").unwrap_or_default(),
         };
         let exclude = Exclude::new(policy, &base, asked.exclude, asked.room)?;
-        let types = if asked.types.is_empty() { None } else { Some(FileTypes::new(asked.types)?) };
+        let types = if asked.types.is_empty() {
+            None
+        } else {
+            Some(FileTypes::new(asked.types)?)
+        };
         let globs: Arc<[_]> = read(policy, &asked)?.into();
         let bytes = |glob: &Arc<UsedGlob>| glob.rest.len() * (1 + usize::from(glob.is_watched()));
         let share = cover(globs.iter().map(bytes).sum(), asked.room)?;
@@ -90,9 +97,20 @@ impl Scope {
         for start in &mut starts {
             start.way = way(&base, start.dir.shown());
         }
-        let overlaps = starts.windows(2).any(|pair| pair[1].prefix.starts_with(&pair[0].prefix));
+        let overlaps = starts
+            .windows(2)
+            .any(|pair| pair[1].prefix.starts_with(&pair[0].prefix));
         let respect_gitignore = asked.respect_gitignore;
-        Ok(Self { starts, globs, overlaps, names_files, exclude, types, respect_gitignore, _share: share })
+        Ok(Self {
+            starts,
+            globs,
+            overlaps,
+            names_files,
+            exclude,
+            types,
+            respect_gitignore,
+            _share: share,
+        })
     }
 
     /// The globs in the order given; none if there are none.
@@ -118,7 +136,8 @@ impl Scope {
         self.starts.into_iter().map(|start| start.dir)
     }
 
-    /// Whether one start lies below another, so that what is found is neither in order nor found once.
+    /// Whether one start lies below another, so that what is found is neither in order nor found
+    /// once.
     pub(super) fn overlaps(&self) -> bool {
         self.overlaps
     }
@@ -143,11 +162,16 @@ impl Scope {
     /// Whether an entry below a start belongs to the scope.
     pub(super) fn holds(&self, start: &Start, rel: &[u8]) -> bool {
         let holds = start.globs.as_ref().is_none_or(|globs| globs.is_match(rel))
-            && self.types.as_ref().is_none_or(|types| types.holds(name_of(rel)))
+            && self
+                .types
+                .as_ref()
+                .is_none_or(|types| types.holds(name_of(rel)))
             && !self.exclude.matches(&start.prefix, &start.way, rel);
         if holds {
             let missed = start.watched.iter().filter(|(glob, _)| !glob.has_matched());
-            missed.filter(|(_, matcher)| matcher.is_match(rel)).for_each(|(glob, _)| glob.note_match());
+            missed
+                .filter(|(_, matcher)| matcher.is_match(rel))
+                .for_each(|(glob, _)| glob.note_match());
         }
         holds
     }
@@ -166,7 +190,14 @@ impl Start {
 
     fn new(dir: Checked<Read>, globs: Option<GlobMatcher>, max_depth: usize) -> Self {
         let prefix = with_slash(dir.shown());
-        Self { dir, prefix, way: Vec::new(), globs, watched: Vec::new(), max_depth }
+        Self {
+            dir,
+            prefix,
+            way: Vec::new(),
+            globs,
+            watched: Vec::new(),
+            max_depth,
+        }
     }
 }
 
@@ -179,16 +210,23 @@ pub fn with_slash(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The path from the directory of a search down to another one, with a slash; empty if that lies elsewhere.
+/// The path from the directory of a search down to another one, with a slash; empty if that lies
+/// elsewhere.
 fn way(base: &Path, start: &Path) -> Vec<u8> {
-    let below = start.strip_prefix(base).ok().filter(|below| !below.as_os_str().is_empty());
+    let below = start
+        .strip_prefix(base)
+        .ok()
+        .filter(|below| !below.as_os_str().is_empty());
     below.map(with_slash).unwrap_or_default()
 }
 
 /// Reads the globs: where they begin, and what is a name in them.
 fn read(policy: &Policy, asked: &Asked<'_>) -> Result<Vec<Arc<UsedGlob>>, SearchError> {
     let globs = asked.globs.unwrap_or_default();
-    few_enough(globs).map_err(|source| SearchError::Globs { parameter: "globs", source })?;
+    few_enough(globs).map_err(|source| SearchError::Globs {
+        parameter: "globs",
+        source,
+    })?;
     let place = |path: &str| match &asked.directory {
         Some(base) => Ok(base.shown().join(path)),
         None => policy.absolute(if path.is_empty() { "." } else { path }),
@@ -196,8 +234,13 @@ fn read(policy: &Policy, asked: &Asked<'_>) -> Result<Vec<Arc<UsedGlob>>, Search
     let exists = |path: &str| place(path).is_ok_and(|path| policy.is_there(path));
     let used = |(index, glob): (usize, &String)| {
         wanted(asked.room)?;
-        let reading = Reading::new(glob, exists).map_err(|source| bad_glob("globs", index, source))?;
-        Ok(Arc::new(UsedGlob::new(glob, &reading, place(reading.directory)?)))
+        let reading =
+            Reading::new(glob, exists).map_err(|source| bad_glob("globs", index, source))?;
+        Ok(Arc::new(UsedGlob::new(
+            glob,
+            &reading,
+            place(reading.directory)?,
+        )))
     };
     globs.iter().enumerate().map(used).collect()
 }
@@ -209,7 +252,8 @@ fn wanted(room: Option<Room<'_>>) -> Result<(), SearchError> {
     }
 }
 
-/// Where to walk, and what to take there: one walk for all globs that begin at the same place, or below it.
+/// Where to walk, and what to take there: one walk for all globs that begin at the same place, or
+/// below it.
 fn starts(
     policy: &Policy,
     globs: &[Arc<UsedGlob>],
@@ -219,7 +263,10 @@ fn starts(
     let (base, room) = (&mut asked.directory, asked.room);
     let mut rests: BTreeMap<&Path, Vec<Placed>> = BTreeMap::new();
     for glob in globs {
-        let placed = Placed { rest: glob.rest.clone(), glob: Arc::clone(glob) };
+        let placed = Placed {
+            rest: glob.rest.clone(),
+            glob: Arc::clone(glob),
+        };
         rests.entry(&glob.start).or_default().push(placed);
     }
     let mut found: Vec<(Checked<Read>, Vec<Placed>)> = Vec::new();
@@ -234,33 +281,46 @@ fn starts(
         if dir.kind() != Kind::Directory {
             continue;
         }
-        // An exclusion with a slash is a path below the start, so it would mean something else there.
-        let above = found.iter_mut().filter(|_| exclude.paths.is_empty()).find_map(|(above, globs)| {
-            let way = plain_way(above, start)?;
-            Some((globs, way))
-        });
+        // An exclusion with a slash is a path below the start, so it would mean something else
+        // there.
+        let above = found
+            .iter_mut()
+            .filter(|_| exclude.paths.is_empty())
+            .find_map(|(above, globs)| {
+                let way = plain_way(above, start)?;
+                Some((globs, way))
+            });
         match above {
             Some((globs, way)) => {
                 let way = escape(&way);
-                globs.extend(
-                    rests.into_iter().map(|placed| Placed { rest: format!("{way}/{}", placed.rest), ..placed }),
-                );
+                globs.extend(rests.into_iter().map(|placed| Placed {
+                    rest: format!("{way}/{}", placed.rest),
+                    ..placed
+                }));
             }
             None => found.push((dir, rests)),
         }
     }
     let start = |(dir, globs): (Checked<Read>, Vec<Placed>)| {
         wanted(room)?;
-        let compile = |rests: &[&str]| GlobMatcher::new(rests, false).map_err(|source| bad_glob("globs", 0, source));
+        let compile = |rests: &[&str]| {
+            GlobMatcher::new(rests, false).map_err(|source| bad_glob("globs", 0, source))
+        };
         let rests: Vec<&str> = globs.iter().map(|placed| placed.rest.as_str()).collect();
         // Only `**` matches a slash that is not written.
         let levels = |glob: &&str| {
-            if glob.contains("**") { MAX_WALK_DEPTH } else { glob.matches('/').count() + 1 }
+            if glob.contains("**") {
+                MAX_WALK_DEPTH
+            } else {
+                glob.matches('/').count() + 1
+            }
         };
         let max_depth = rests.iter().map(levels).max().unwrap_or(MAX_WALK_DEPTH);
         let mut start = Start::new(dir, Some(compile(&rests)?), max_depth);
         for placed in globs.iter().filter(|placed| placed.glob.is_watched()) {
-            start.watched.push((Arc::clone(&placed.glob), compile(&[&placed.rest])?));
+            start
+                .watched
+                .push((Arc::clone(&placed.glob), compile(&[&placed.rest])?));
         }
         Ok(start)
     };
@@ -273,23 +333,32 @@ struct Placed {
     glob: Arc<UsedGlob>,
 }
 
-/// The way from an open directory down to `path`, if a walk from there goes it: no link and no `..` lies on it.
+/// The way from an open directory down to `path`, if a walk from there goes it: no link and no `..`
+/// lies on it.
 fn plain_way(above: &Checked<Read>, path: &Path) -> Option<String> {
     let way = path.strip_prefix(above.shown()).ok()?;
-    let plain = way.components().all(|part| matches!(part, Component::Normal(_)));
-    (plain && fs::is_plain_way(above, way.as_os_str().as_bytes())).then(|| way.to_str().map(str::to_owned))?
+    let plain = way
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    (plain && fs::is_plain_way(above, way.as_os_str().as_bytes()))
+        .then(|| way.to_str().map(str::to_owned))?
 }
 
 /// Share of the budget that globs of so many bytes take once they are compiled.
 fn cover(bytes: usize, room: Option<Room<'_>>) -> Result<Share, SearchError> {
-    let Some(room) = room else { return Ok(Share::default()) };
+    let Some(room) = room else {
+        return Ok(Share::default());
+    };
     let mut share = room.share();
     room.cover(&mut share, bytes * GLOB_BYTES_PER_BYTE)?;
     Ok(share)
 }
 
 fn bad_glob(parameter: &str, index: usize, source: GlobError) -> SearchError {
-    SearchError::Glob { parameter: format!("{parameter}[{index}]"), source }
+    SearchError::Glob {
+        parameter: format!("{parameter}[{index}]"),
+        source,
+    }
 }
 
 /// The last name of a path.
@@ -301,8 +370,9 @@ pub(super) fn to_path(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// Globs of what to leave out. A glob without a slash is a name at any depth, as in `.gitignore`; one with a slash is a path below the directory of
-/// the search or below the start of the walk, or an absolute path.
+/// Globs of what to leave out. A glob without a slash is a name at any depth, as in `.gitignore`;
+/// one with a slash is a path below the directory of the search or below the start of the walk, or
+/// an absolute path.
 #[derive(Debug)]
 pub struct Exclude {
     names: GlobMatcher,
@@ -314,15 +384,25 @@ pub struct Exclude {
 }
 
 impl Exclude {
-    /// Compiles globs of a search in `base`; an error names the one that is none, as a part of `excludeGlobs`.
-    pub fn new(policy: &Policy, base: &Path, globs: &[String], room: Option<Room<'_>>) -> Result<Self, SearchError> {
-        few_enough(globs).map_err(|source| SearchError::Globs { parameter: "excludeGlobs", source })?;
+    /// Compiles globs of a search in `base`; an error names the one that is none, as a part of
+    /// `excludeGlobs`.
+    pub fn new(
+        policy: &Policy,
+        base: &Path,
+        globs: &[String],
+        room: Option<Room<'_>>,
+    ) -> Result<Self, SearchError> {
+        few_enough(globs).map_err(|source| SearchError::Globs {
+            parameter: "excludeGlobs",
+            source,
+        })?;
         let exists = |path: &str| policy.is_there(base.join(path));
         let (mut names, mut paths, mut absolute) = (Vec::new(), Vec::new(), Vec::new());
         for (index, glob) in globs.iter().enumerate() {
             wanted(room)?;
             let text = glob.trim_start_matches("./").trim_end_matches('/');
-            let reading = Reading::new(text, exists).map_err(|source| bad_glob("excludeGlobs", index, source))?;
+            let reading = Reading::new(text, exists)
+                .map_err(|source| bad_glob("excludeGlobs", index, source))?;
             if text.starts_with('/') {
                 absolute.push(reading.to_glob());
             } else if text.contains('/') {
@@ -331,8 +411,18 @@ impl Exclude {
                 names.push(reading.rest.into_owned());
             }
         }
-        let share = cover([&names, &paths, &absolute].into_iter().flatten().map(String::len).sum(), room)?;
-        let whole: Vec<&str> = paths.iter().filter_map(|glob| glob.strip_suffix("/**")).collect();
+        let share = cover(
+            [&names, &paths, &absolute]
+                .into_iter()
+                .flatten()
+                .map(String::len)
+                .sum(),
+            room,
+        )?;
+        let whole: Vec<&str> = paths
+            .iter()
+            .filter_map(|glob| glob.strip_suffix("/**"))
+            .collect();
         let whole = compiled(&whole)?;
         Ok(Self {
             names: compiled(&names)?,
@@ -343,8 +433,9 @@ impl Exclude {
         })
     }
 
-    /// Returns true if an entry is left out. `start` is where the walk starts, `way` how that lies below the directory of the search, each
-    /// with a slash behind it; `rel` is the path of the entry below the start.
+    /// Returns true if an entry is left out. `start` is where the walk starts, `way` how that lies
+    /// below the directory of the search, each with a slash behind it; `rel` is the path of the
+    /// entry below the start.
     pub fn matches(&self, start: &[u8], way: &[u8], rel: &[u8]) -> bool {
         (!self.names.is_empty() && self.names.is_match(name_of(rel).as_bytes()))
             || is_below(&self.paths, way, rel)
@@ -357,7 +448,8 @@ impl Exclude {
 }
 
 fn is_below(globs: &GlobMatcher, way: &[u8], rel: &[u8]) -> bool {
-    !globs.is_empty() && (globs.is_match(rel) || !way.is_empty() && globs.is_match(&[way, rel].concat()))
+    !globs.is_empty()
+        && (globs.is_match(rel) || !way.is_empty() && globs.is_match(&[way, rel].concat()))
 }
 
 fn compiled<S: AsRef<str>>(globs: &[S]) -> Result<GlobMatcher, SearchError> {

@@ -8,7 +8,13 @@ use crate::policy::Kind;
 use crate::policy::tests::Tree;
 use pretty_assertions::assert_eq;
 
-const LINES: Wanted = Wanted { mode: Mode::Lines, context: 0, multiline: false, most: 1000, bytes: 1 << 20 };
+const LINES: Wanted = Wanted {
+    mode: Mode::Lines,
+    context: 0,
+    multiline: false,
+    most: 1000,
+    bytes: 1 << 20,
+};
 
 fn file(tree: &Tree, path: &str, text: &str) {
     let path = tree.at(path);
@@ -21,7 +27,13 @@ fn strings(words: &[&str]) -> Vec<String> {
 }
 
 /// What a call over `A/sub` finds, as `path:lines` below it.
-fn found(tree: &Tree, pattern: &str, wanted: Wanted, globs: &[&str], types: &[&str]) -> (Vec<String>, Hits) {
+fn found(
+    tree: &Tree,
+    pattern: &str,
+    wanted: Wanted,
+    globs: &[&str],
+    types: &[&str],
+) -> (Vec<String>, Hits) {
     let globs = strings(globs);
     let asked = Asked {
         directory: Some(tree.policy.read(tree.at("A/sub")).unwrap()),
@@ -37,11 +49,21 @@ fn found(tree: &Tree, pattern: &str, wanted: Wanted, globs: &[&str], types: &[&s
         account: None,
         progress: &|_| {},
     };
-    let hits = grep(call, scope, &Pattern::new(pattern, Options::default()).unwrap(), wanted).unwrap();
+    let hits = grep(
+        call,
+        scope,
+        &Pattern::new(pattern, Options::default()).unwrap(),
+        wanted,
+    )
+    .unwrap();
     let base = tree.at("A/sub");
     let show = |file: &FileHits| {
         let lines: Vec<String> = file.hits.iter().map(|hit| hit.line.to_string()).collect();
-        format!("{}:{}", file.path.strip_prefix(&base).unwrap().display(), lines.join(","))
+        format!(
+            "{}:{}",
+            file.path.strip_prefix(&base).unwrap().display(),
+            lines.join(",")
+        )
     };
     (hits.files.iter().map(show).collect(), hits)
 }
@@ -52,7 +74,13 @@ fn files_come_in_the_order_of_the_bytes_of_their_paths_and_only_as_many_as_wante
     for name in ["a/x", "a-b/x", "a.x", "a/y/z", "b"] {
         file(&tree, &format!("A/sub/w/{name}"), "hit\nno\nhit\n");
     }
-    let all = ["w/a-b/x:1,3", "w/a.x:1,3", "w/a/x:1,3", "w/a/y/z:1,3", "w/b:1,3"];
+    let all = [
+        "w/a-b/x:1,3",
+        "w/a.x:1,3",
+        "w/a/x:1,3",
+        "w/a/y/z:1,3",
+        "w/b:1,3",
+    ];
     let (files, hits) = found(&tree, "hit", LINES, &[], &[]);
     assert_eq!((files, hits.more), (strings(&all), false));
     for most in 1..=10 {
@@ -71,8 +99,24 @@ fn files_come_in_the_order_of_the_bytes_of_their_paths_and_only_as_many_as_wante
 fn the_context_of_a_match_that_is_left_out_is_left_out_too() {
     let tree = Tree::new();
     file(&tree, "A/sub/x", "1 hit\n2\n3\n4 hit\n5 hit\n6\n");
-    let with = |most| found(&tree, "hit", Wanted { most, context: 1, ..LINES }, &["x"], &[]).0;
-    assert_eq!([with(1), with(2), with(3)], [["x:1,2"], ["x:1,2,3,4"], ["x:1,2,3,4,5,6"]].map(|lines| strings(&lines)));
+    let with = |most| {
+        found(
+            &tree,
+            "hit",
+            Wanted {
+                most,
+                context: 1,
+                ..LINES
+            },
+            &["x"],
+            &[],
+        )
+        .0
+    };
+    assert_eq!(
+        [with(1), with(2), with(3)],
+        [["x:1,2"], ["x:1,2,3,4"], ["x:1,2,3,4,5,6"]].map(|lines| strings(&lines))
+    );
 }
 
 #[test]
@@ -81,7 +125,11 @@ fn many_files_on_many_threads_give_what_one_would() {
     let mut expected = Vec::new();
     for dir in 0..20 {
         for name in 0..40 {
-            let text = if (dir + name) % 3 == 0 { "x\nhit\n" } else { "x\n" };
+            let text = if (dir + name) % 3 == 0 {
+                "x\nhit\n"
+            } else {
+                "x\n"
+            };
             file(&tree, &format!("A/sub/w/{dir:02}/{name:02}"), text);
             if (dir + name) % 3 == 0 {
                 expected.push(format!("w/{dir:02}/{name:02}:2"));
@@ -102,11 +150,24 @@ fn globs_that_overlap_find_a_file_once() {
     }
     tree.link("A/sub/w/ln", "in");
     let expected = ["w/a.c:1", "w/in/b.c:1", "w/in/c.h:1", "z.c:1"];
-    assert_eq!(found(&tree, "hit", LINES, &["**/*.c", "w/in/*", "w/in/b.c"], &[]).0, strings(&expected));
-    // A walk follows no link, a glob that names one does: then there are two walks, one inside the other.
+    assert_eq!(
+        found(&tree, "hit", LINES, &["**/*.c", "w/in/*", "w/in/b.c"], &[]).0,
+        strings(&expected)
+    );
+    // A walk follows no link, a glob that names one does: then there are two walks, one inside the
+    // other.
     let expected = ["w/a.c:1", "w/in/b.c:1", "w/ln/b.c:1", "w/ln/c.h:1", "z.c:1"];
-    assert_eq!(found(&tree, "hit", LINES, &["**/*.c", "w/ln/*"], &[]).0, strings(&expected));
-    let (files, hits) = found(&tree, "hit", Wanted { most: 3, ..LINES }, &["**/*.c", "w/ln/*"], &[]);
+    assert_eq!(
+        found(&tree, "hit", LINES, &["**/*.c", "w/ln/*"], &[]).0,
+        strings(&expected)
+    );
+    let (files, hits) = found(
+        &tree,
+        "hit",
+        Wanted { most: 3, ..LINES },
+        &["**/*.c", "w/ln/*"],
+        &[],
+    );
     assert_eq!((files, hits.more), (strings(&expected[..3]), true));
 }
 
@@ -117,15 +178,49 @@ fn files_and_counts_instead_of_lines() {
     file(&tree, "A/sub/b.py", "hit\n");
     file(&tree, "A/sub/c.c", "hit hit\n");
     let counts = |mode, most, types: &[&str]| {
-        let (_, hits) = found(&tree, "hit", Wanted { mode, most, bytes: 0, ..LINES }, &["*"], types);
+        let (_, hits) = found(
+            &tree,
+            "hit",
+            Wanted {
+                mode,
+                most,
+                bytes: 0,
+                ..LINES
+            },
+            &["*"],
+            types,
+        );
         let name = |file: &FileHits| file.path.file_name().unwrap().to_str().unwrap().to_owned();
-        (hits.files.iter().map(|file| (name(file), file.matches)).collect::<Vec<_>>(), hits.more)
+        (
+            hits.files
+                .iter()
+                .map(|file| (name(file), file.matches))
+                .collect::<Vec<_>>(),
+            hits.more,
+        )
     };
-    let files = |files: &[(&str, u64)]| files.iter().map(|&(name, count)| (name.to_owned(), count)).collect::<Vec<_>>();
-    assert_eq!(counts(Mode::Count, 9, &[]), (files(&[("a.rs", 2), ("b.py", 1), ("c.c", 1)]), false));
-    assert_eq!(counts(Mode::Count, 2, &[]), (files(&[("a.rs", 2), ("b.py", 1)]), true));
-    assert_eq!(counts(Mode::Files, 9, &[]), (files(&[("a.rs", 1), ("b.py", 1), ("c.c", 1)]), false));
-    assert_eq!(counts(Mode::Count, 9, &["py", "rust"]), (files(&[("a.rs", 2), ("b.py", 1)]), false));
+    let files = |files: &[(&str, u64)]| {
+        files
+            .iter()
+            .map(|&(name, count)| (name.to_owned(), count))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        counts(Mode::Count, 9, &[]),
+        (files(&[("a.rs", 2), ("b.py", 1), ("c.c", 1)]), false)
+    );
+    assert_eq!(
+        counts(Mode::Count, 2, &[]),
+        (files(&[("a.rs", 2), ("b.py", 1)]), true)
+    );
+    assert_eq!(
+        counts(Mode::Files, 9, &[]),
+        (files(&[("a.rs", 1), ("b.py", 1), ("c.c", 1)]), false)
+    );
+    assert_eq!(
+        counts(Mode::Count, 9, &["py", "rust"]),
+        (files(&[("a.rs", 2), ("b.py", 1)]), false)
+    );
 }
 
 #[test]
@@ -144,14 +239,29 @@ fn what_does_not_fit_is_counted() {
 #[test]
 fn a_cancelled_search_says_so() {
     let tree = Tree::new();
-    let asked = Asked { directory: Some(tree.policy.read(tree.at("A")).unwrap()), ..Asked::default() };
+    let asked = Asked {
+        directory: Some(tree.policy.read(tree.at("A")).unwrap()),
+        ..Asked::default()
+    };
     let scope = Scope::new(&tree.policy, asked).unwrap();
     let cancel = CancelToken::new();
     cancel.cancel();
-    let call = Call { policy: &tree.policy, memory: &Memory::off(), cancel: &cancel, account: None, progress: &|_| {} };
+    let call = Call {
+        policy: &tree.policy,
+        memory: &Memory::off(),
+        cancel: &cancel,
+        account: None,
+        progress: &|_| {},
+    };
     let pattern = Pattern::new("a", Options::default()).unwrap();
-    assert!(matches!(names(call, &scope, 9, &|_, _| true), Err(SearchError::Cancelled)));
-    assert!(matches!(grep(call, scope, &pattern, LINES), Err(SearchError::Cancelled)));
+    assert!(matches!(
+        names(call, &scope, 9, &|_, _| true),
+        Err(SearchError::Cancelled)
+    ));
+    assert!(matches!(
+        grep(call, scope, &pattern, LINES),
+        Err(SearchError::Cancelled)
+    ));
 }
 
 #[test]
@@ -161,8 +271,11 @@ fn names_are_found_in_order_and_counted_beyond_the_cap() {
         file(&tree, &format!("A/sub/w/{name}"), "");
     }
     let globs = strings(&["w/**/*.c", "**/*.h"]);
-    let asked =
-        Asked { directory: Some(tree.policy.read(tree.at("A/sub")).unwrap()), globs: Some(&globs), ..Asked::default() };
+    let asked = Asked {
+        directory: Some(tree.policy.read(tree.at("A/sub")).unwrap()),
+        globs: Some(&globs),
+        ..Asked::default()
+    };
     let scope = Scope::new(&tree.policy, asked).unwrap();
     let call = Call {
         policy: &tree.policy,
@@ -174,9 +287,15 @@ fn names_are_found_in_order_and_counted_beyond_the_cap() {
     let base = format!("{}/", tree.at("A/sub/w").display());
     let named = |max| {
         let named = names(call, &scope, max, &|_, kind| kind == Kind::File).unwrap();
-        let paths = named.paths.iter().map(|path| String::from_utf8(path.to_vec()).unwrap().replace(&base, ""));
+        let paths = named
+            .paths
+            .iter()
+            .map(|path| String::from_utf8(path.to_vec()).unwrap().replace(&base, ""));
         (paths.collect::<Vec<_>>(), named.total, named.more)
     };
-    assert_eq!(named(9), (strings(&["a-b/x.c", "a.c", "a/x.c", "d.h"]), 4, false));
+    assert_eq!(
+        named(9),
+        (strings(&["a-b/x.c", "a.c", "a/x.c", "d.h"]), 4, false)
+    );
     assert_eq!(named(2), (strings(&["a-b/x.c", "a.c"]), 4, false));
 }

@@ -1,4 +1,5 @@
-//! File types by ripgrep's names (`rust`, `py`, `make`): globs over names that the `ignore` crate keeps.
+//! File types by ripgrep's names (`rust`, `py`, `make`): globs over names that the `ignore` crate
+//! keeps.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,7 +19,10 @@ impl FileTypes {
     pub(super) fn new(names: &[String]) -> Result<Self, SearchError> {
         let mut builder = TypesBuilder::new();
         builder.add_defaults();
-        let unknown = |name: &str| SearchError::UnknownType { name: name.chars().take(40).collect(), near: near(name) };
+        let unknown = |name: &str| SearchError::UnknownType {
+            name: name.chars().take(40).collect(),
+            near: near(name),
+        };
         let known = builder.definitions();
         for name in &names.iter().collect::<BTreeSet<_>>() {
             // `all` means any known type to ripgrep; the rest are names of the list.
@@ -27,7 +31,9 @@ impl FileTypes {
             }
             builder.select(name);
         }
-        let types = builder.build().map_err(|_| unknown(names.first().map_or("", String::as_str)))?;
+        let types = builder
+            .build()
+            .map_err(|_| unknown(names.first().map_or("", String::as_str)))?;
         Ok(Self(types))
     }
 
@@ -37,15 +43,23 @@ impl FileTypes {
     }
 }
 
-/// Known names whose files end as `name` says, else those that begin as it does, else those with its first letter.
+/// Known names whose files end as `name` says, else those that begin as it does, else those with
+/// its first letter.
 fn near(name: &str) -> Vec<String> {
     let mut builder = TypesBuilder::new();
     builder.add_defaults();
     let definitions = builder.definitions();
-    let known: Vec<String> = definitions.iter().map(|known| known.name().to_owned()).collect();
-    let name = name.trim_start_matches(['.', '*']).to_lowercase().replace("++", "pp");
+    let known: Vec<String> = definitions
+        .iter()
+        .map(|known| known.name().to_owned())
+        .collect();
+    let name = name
+        .trim_start_matches(['.', '*'])
+        .to_lowercase()
+        .replace("++", "pp");
     let file = format!("x.{name}");
-    let is_of = |glob: &String| Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(&file));
+    let is_of =
+        |glob: &String| Glob::new(glob).is_ok_and(|glob| glob.compile_matcher().is_match(&file));
     let same: Vec<String> = definitions
         .iter()
         .filter(|known| known.name() == name || known.globs().iter().any(is_of))
@@ -57,9 +71,18 @@ fn near(name: &str) -> Vec<String> {
     }
     let like = |length: usize| -> Vec<String> {
         let start: String = name.chars().take(length).collect();
-        known.iter().filter(|known| known.starts_with(&start)).take(MAX_NEAR_NAMES).cloned().collect()
+        known
+            .iter()
+            .filter(|known| known.starts_with(&start))
+            .take(MAX_NEAR_NAMES)
+            .cloned()
+            .collect()
     };
-    (1..=3).rev().map(like).find(|near| !near.is_empty()).unwrap_or_default()
+    (1..=3)
+        .rev()
+        .map(like)
+        .find(|near| !near.is_empty())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -75,10 +98,15 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_told_with_names_like_it() {
-        let Err(SearchError::UnknownType { name, near }) = FileTypes::new(&["rust".into(), "rustt".into()]) else {
+        let Err(SearchError::UnknownType { name, near }) =
+            FileTypes::new(&["rust".into(), "rustt".into()])
+        else {
             panic!("accepted")
         };
-        assert_eq!((name.as_str(), near.contains(&"rust".to_owned())), ("rustt", true));
+        assert_eq!(
+            (name.as_str(), near.contains(&"rust".to_owned())),
+            ("rustt", true)
+        );
         assert_eq!(super::near(".rs"), ["rust"]);
         assert!(super::near("c++").contains(&"cpp".to_owned()));
     }

@@ -38,7 +38,9 @@ impl UsedGlob {
 
     /// Returns true if it can match only directly in the directory where it begins.
     pub fn is_shallow(&self) -> bool {
-        !self.rest.contains('/') && !self.rest.contains("**") && (!self.is_path || !self.text.contains('/'))
+        !self.rest.contains('/')
+            && !self.rest.contains("**")
+            && (!self.is_path || !self.text.contains('/'))
     }
 
     /// Returns true if the search notes a match of this glob.

@@ -1,11 +1,13 @@
-//! A line as it is shown. A line of megabytes would drown the rest, so it is cut around its match and says so.
+//! A line as it is shown. A line of megabytes would drown the rest, so it is cut around its match
+//! and says so.
 
 use std::ops::Range;
 
 use crate::limits::{MAX_SHOWN_BYTES, SHOWN_BEFORE_MATCH_BYTES};
 
 /// A line as text, without its ending; bytes that are not UTF-8 become U+FFFD. Of a long line
-/// [`MAX_SHOWN_BYTES`] are shown, from its beginning if the match (asked for only then) is among them.
+/// [`MAX_SHOWN_BYTES`] are shown, from its beginning if the match (asked for only then) is among
+/// them.
 pub(super) fn shown(line: &[u8], matched: impl FnOnce(&[u8]) -> Option<Range<usize>>) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -13,18 +15,36 @@ pub(super) fn shown(line: &[u8], matched: impl FnOnce(&[u8]) -> Option<Range<usi
         return String::from_utf8_lossy(line).into_owned();
     }
     let matched = matched(line).unwrap_or(0..0);
-    let from = if matched.end <= MAX_SHOWN_BYTES { 0 } else { matched.start.saturating_sub(SHOWN_BEFORE_MATCH_BYTES) };
+    let from = if matched.end <= MAX_SHOWN_BYTES {
+        0
+    } else {
+        matched.start.saturating_sub(SHOWN_BEFORE_MATCH_BYTES)
+    };
     let from = boundary(line, from.min(line.len() - MAX_SHOWN_BYTES));
     let to = boundary(line, from + MAX_SHOWN_BYTES);
-    let before = if from > 0 { format!("[{from} bytes ...] ") } else { String::new() };
-    let after = if to < line.len() { format!(" [... {} more bytes]", line.len() - to) } else { String::new() };
-    format!("{before}{}{after}", String::from_utf8_lossy(&line[from..to]))
+    let before = if from > 0 {
+        format!("[{from} bytes ...] ")
+    } else {
+        String::new()
+    };
+    let after = if to < line.len() {
+        format!(" [... {} more bytes]", line.len() - to)
+    } else {
+        String::new()
+    };
+    format!(
+        "{before}{}{after}",
+        String::from_utf8_lossy(&line[from..to])
+    )
 }
 
 /// The beginning of the character in which `at` lies.
 fn boundary(line: &[u8], at: usize) -> usize {
     let starts = |at: usize| line.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
-    (at.saturating_sub(3)..=at).rev().find(|&at| starts(at)).unwrap_or(at)
+    (at.saturating_sub(3)..=at)
+        .rev()
+        .find(|&at| starts(at))
+        .unwrap_or(at)
 }
 
 #[cfg(test)]
@@ -35,7 +55,10 @@ mod tests {
     fn a_long_line_is_cut_between_characters() {
         let line = "é".repeat(MAX_SHOWN_BYTES);
         let half = "é".repeat(MAX_SHOWN_BYTES / 2);
-        assert_eq!(shown(line.as_bytes(), |_| None), format!("{half} [... {MAX_SHOWN_BYTES} more bytes]"));
+        assert_eq!(
+            shown(line.as_bytes(), |_| None),
+            format!("{half} [... {MAX_SHOWN_BYTES} more bytes]")
+        );
     }
 
     #[test]
@@ -53,7 +76,11 @@ mod tests {
         );
         assert_eq!(shown(line.as_bytes(), found), expected);
         let end = format!("{}needle", "a".repeat(10_000));
-        let expected = format!("[{} bytes ...] {}needle", 10_006 - MAX_SHOWN_BYTES, "a".repeat(MAX_SHOWN_BYTES - 6));
+        let expected = format!(
+            "[{} bytes ...] {}needle",
+            10_006 - MAX_SHOWN_BYTES,
+            "a".repeat(MAX_SHOWN_BYTES - 6)
+        );
         assert_eq!(shown(end.as_bytes(), found), expected);
     }
 }

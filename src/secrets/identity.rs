@@ -1,5 +1,8 @@
 //! Which file a path leads to, and whether others could put another one in its place.
-#![expect(clippy::disallowed_methods, reason = "files of the operator's, named on the command line")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "files of the operator's, named on the command line"
+)]
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,8 +12,8 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::policy::Hidden;
 
-/// Where an open regular file is and which one it is. Fails if it has more than one name, or if others may put another one in
-/// its place.
+/// Where an open regular file is and which one it is. Fails if it has more than one name, or if
+/// others may put another one in its place.
 pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
     let known = file.metadata().context("it cannot be looked at")?;
     if known.nlink() != 1 {
@@ -26,8 +29,10 @@ pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
         bail!("another file took its name while it was opened");
     }
     for (above, dir) in real.ancestors().skip(1).enumerate() {
-        let known = std::fs::metadata(dir).with_context(|| format!("`{}` cannot be looked at", dir.display()))?;
-        // Above its own one a group of the system's is trusted: /var/log belongs to `syslog` on some.
+        let known = std::fs::metadata(dir)
+            .with_context(|| format!("`{}` cannot be looked at", dir.display()))?;
+        // Above its own one a group of the system's is trusted: /var/log belongs to `syslog` on
+        // some.
         if others_may_change(known.mode(), known.gid(), above == 0) {
             bail!(
                 "others may put another file in its place: they may write to `{}` (mode {:04o}); take that away with chmod \
@@ -45,8 +50,9 @@ pub fn leads_to(path: &Path, id: (u64, u64)) -> bool {
     rustix::fs::lstat(path).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == id)
 }
 
-/// Whether a directory of this mode and group lets others rename what is in it. In a sticky one they cannot; a group, if that
-/// counts, is no others if it is root's, or the private one that many systems give each user (its number is the user's).
+/// Whether a directory of this mode and group lets others rename what is in it. In a sticky one
+/// they cannot; a group, if that counts, is no others if it is root's, or the private one that many
+/// systems give each user (its number is the user's).
 fn others_may_change(mode: u32, group: u32, group_counts: bool) -> bool {
     let own = rustix::process::geteuid().as_raw();
     let by_group = group_counts && mode & 0o020 != 0 && group != 0 && group != own;
@@ -62,10 +68,20 @@ mod tests {
     fn who_may_write_to_a_directory_may_change_what_is_in_it() {
         let own = rustix::process::geteuid().as_raw();
         let other = if own == 4711 { 4712 } else { 4711 };
-        let cases =
-            [(0o755, other), (0o777, own), (0o1777, other), (0o775, own), (0o775, other), (0o1775, other), (0o770, 0)];
+        let cases = [
+            (0o755, other),
+            (0o777, own),
+            (0o1777, other),
+            (0o775, own),
+            (0o775, other),
+            (0o1775, other),
+            (0o770, 0),
+        ];
         let expected = [false, true, false, false, true, false, false];
-        assert_eq!(cases.map(|(mode, group)| others_may_change(mode, group, true)), expected);
+        assert_eq!(
+            cases.map(|(mode, group)| others_may_change(mode, group, true)),
+            expected
+        );
         assert!(!others_may_change(0o775, other, false) && others_may_change(0o777, own, false));
     }
 }

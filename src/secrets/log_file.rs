@@ -1,5 +1,8 @@
 //! Opens logs, and sees to it that nobody else puts other files in their place.
-#![expect(clippy::disallowed_methods, reason = "a log is the operator's file, named on the command line")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a log is the operator's file, named on the command line"
+)]
 
 use std::fs::File;
 use std::io;
@@ -15,18 +18,28 @@ use crate::policy::Hidden;
 
 /// Opens a log for reading and appending; it is made if there is none. Where it is and which file.
 ///
-/// Fails where the last link of the path is symbolic, for anything but a regular file of this user with one name that others
-/// may not write, and below directories that others may change.
+/// Fails where the last link of the path is symbolic, for anything but a regular file of this user
+/// with one name that others may not write, and below directories that others may change.
 pub fn open_log(path: &Path) -> Result<(File, Hidden)> {
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = open(path, flags | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
-    let file = File::from(opened.map_err(|errno| match (errno, missing_directory(path)) {
-        (Errno::LOOP, _) => anyhow!("it is a symbolic link, and must be the file itself"),
-        (Errno::NOENT, Some(dir)) => {
-            anyhow!("its directory `{}` does not exist; make it first, with `mkdir -p -m 700`", dir.display())
-        }
-        (errno, _) => anyhow!("it cannot be opened: {}", io::Error::from(errno)),
-    })?);
+    let flags =
+        OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = open(
+        path,
+        flags | OFlags::NOCTTY | OFlags::CLOEXEC,
+        Mode::RUSR | Mode::WUSR,
+    );
+    let file = File::from(
+        opened.map_err(|errno| match (errno, missing_directory(path)) {
+            (Errno::LOOP, _) => anyhow!("it is a symbolic link, and must be the file itself"),
+            (Errno::NOENT, Some(dir)) => {
+                anyhow!(
+                    "its directory `{}` does not exist; make it first, with `mkdir -p -m 700`",
+                    dir.display()
+                )
+            }
+            (errno, _) => anyhow!("it cannot be opened: {}", io::Error::from(errno)),
+        })?,
+    );
     let known = file.metadata().context("it cannot be looked at")?;
     if !known.is_file() {
         bail!("it is no regular file");

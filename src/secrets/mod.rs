@@ -1,9 +1,11 @@
-//! Files of the operator's that no agent may read or change: where they lie, and whether they are still the same ones.
+//! Files of the operator's that no agent may read or change: where they lie, and whether they are
+//! still the same ones.
 //!
-//! Outside everything that agents reach, nothing has to be done for them. Below an allowed directory such a file is hidden
-//! ([`crate::policy::Hidden`]), by its place and as the file that it was at the start: a file that is put in its place later is
-//! denied by the file tools, and commands find it there, as the kernel takes away what is mounted over a file whose name
-//! another one takes (`rename(2)` in another mount namespace). So what is read again must be the same file.
+//! Outside everything that agents reach, nothing has to be done for them. Below an allowed
+//! directory such a file is hidden ([`crate::policy::Hidden`]), by its place and as the file that
+//! it was at the start: a file that is put in its place later is denied by the file tools, and
+//! commands find it there, as the kernel takes away what is mounted over a file whose name another
+//! one takes (`rename(2)` in another mount namespace). So what is read again must be the same file.
 
 mod identity;
 mod log_file;
@@ -40,14 +42,25 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Of these flags: the file of tokens, and the key of the certificate. Fails where others could put another file in the
-    /// place of one, and for what is no regular file and has a name; a pipe without one is nobody else's.
+    /// Of these flags: the file of tokens, and the key of the certificate. Fails where others could
+    /// put another file in the place of one, and for what is no regular file and has a name; a pipe
+    /// without one is nobody else's.
     pub fn open(args: &HttpArgs) -> Result<Self> {
-        let named = [("--token-file", &args.token_file), ("--tls-key", &args.tls_key)];
-        let named = named.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
+        let named = [
+            ("--token-file", &args.token_file),
+            ("--tls-key", &args.tls_key),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
         let opened = named.map(|(flag, path)| open(flag, path));
-        let named = opened.filter_map(Result::transpose).collect::<Result<_>>()?;
-        Ok(Self { named, credentials: Vec::new() })
+        let named = opened
+            .filter_map(Result::transpose)
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            named,
+            credentials: Vec::new(),
+        })
     }
 
     /// Files that credentials were read from.
@@ -60,13 +73,16 @@ impl Secrets {
         self.named.iter().map(|secret| secret.first.clone())
     }
 
-    /// Fails, with the way out, where an agent could reach one of them. Where commands run without walls that is only said.
+    /// Fails, with the way out, where an agent could reach one of them. Where commands run without
+    /// walls that is only said.
     pub fn kept_from(&self, reach: &Reach) -> Result<()> {
         self.credentials_kept_from(reach)?;
         for Secret { flag, path, .. } in &self.named {
             if reach.is_open() {
                 let path = path.display();
-                tracing::warn!("{flag} `{path}` cannot be kept from commands that run without walls (--sandbox off)");
+                tracing::warn!(
+                    "{flag} `{path}` cannot be kept from commands that run without walls (--sandbox off)"
+                );
             } else {
                 reach.keeps_out(flag, path)?;
             }
@@ -77,17 +93,24 @@ impl Secrets {
     /// The same as [`Secrets::check`] of each of them.
     pub fn check_all(&self, reach: &Reach) -> Result<()> {
         self.credentials_kept_from(reach)?;
-        self.named.iter().try_for_each(|secret| self.check(secret.flag, reach))
+        self.named
+            .iter()
+            .try_for_each(|secret| self.check(secret.flag, reach))
     }
 
     fn credentials_kept_from(&self, reach: &Reach) -> Result<()> {
-        self.credentials.iter().try_for_each(|path| reach.keeps_apart("--credential", path))
+        self.credentials
+            .iter()
+            .try_for_each(|path| reach.keeps_apart("--credential", path))
     }
 
-    /// Fails, with the way out, if the file of this flag could be another one than that of the operator, who may have put a
-    /// new one in its place. Asked after it was read: what is the same file now was it then.
+    /// Fails, with the way out, if the file of this flag could be another one than that of the
+    /// operator, who may have put a new one in its place. Asked after it was read: what is the same
+    /// file now was it then.
     pub fn check(&self, flag: &'static str, reach: &Reach) -> Result<()> {
-        let Some(secret) = self.named.iter().find(|secret| secret.flag == flag) else { return Ok(()) };
+        let Some(secret) = self.named.iter().find(|secret| secret.flag == flag) else {
+            return Ok(());
+        };
         let path = &secret.path;
         let now = open(flag, path)?;
         if reach.is_open() {
@@ -115,5 +138,10 @@ fn open(flag: &'static str, path: &Path) -> Result<Option<Secret>> {
         return Ok(None);
     }
     let first = identity(path, &file).with_context(|| format!("{flag} `{}`", path.display()))?;
-    Ok(Some(Secret { flag, path: path.to_owned(), first, _file: file }))
+    Ok(Some(Secret {
+        flag,
+        path: path.to_owned(),
+        first,
+        _file: file,
+    }))
 }

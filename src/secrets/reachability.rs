@@ -1,10 +1,15 @@
-//! Whether an agent could reach a file, by any name: then it is no place for an audit log, or for secrets.
+//! Whether an agent could reach a file, by any name: then it is no place for an audit log, or for
+//! secrets.
 //!
-//! Outside everything that the file tools and commands see, what keeps the agent inside its directories keeps it away from
-//! the log too. Below an allowed directory the log is hidden: `policy` denies it, and a mount covers it for commands
-//! (`sandbox/hidden_paths`). Both know it by its true path, so there must be no other: what is compared is which directory
-//! something is and where it lies on its filesystem, not what it is called.
-#![expect(clippy::disallowed_methods, reason = "files of the operator's, named on the command line")]
+//! Outside everything that the file tools and commands see, what keeps the agent inside its
+//! directories keeps it away from the log too. Below an allowed directory the log is hidden:
+//! `policy` denies it, and a mount covers it for commands (`sandbox/hidden_paths`). Both know it by
+//! its true path, so there must be no other: what is compared is which directory something is and
+//! where it lies on its filesystem, not what it is called.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "files of the operator's, named on the command line"
+)]
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -37,19 +42,42 @@ type Id = (u64, u64);
 
 impl Reach {
     /// Of these servers, whose commands see `system` beside the allowed directories.
-    pub fn of<'a>(all: impl Iterator<Item = &'a Services>, system: impl Iterator<Item = PathBuf>) -> Self {
+    pub fn of<'a>(
+        all: impl Iterator<Item = &'a Services>,
+        system: impl Iterator<Item = PathBuf>,
+    ) -> Self {
         let mut reach = Self::default();
         for services in all {
-            reach.roots.extend(services.policy.roots().iter().map(|root| root.path().to_owned()));
-            reach.roots.extend(services.policy.linked().iter().map(|linked| linked.outermost().to_owned()));
-            let (tier, runs) = (services.commands.standing.tier, services.commands.launcher.is_some());
-            reach.system.extend(services.commands.cache.as_ref().map(Cache::shown_path));
+            reach.roots.extend(
+                services
+                    .policy
+                    .roots()
+                    .iter()
+                    .map(|root| root.path().to_owned()),
+            );
+            reach.roots.extend(
+                services
+                    .policy
+                    .linked()
+                    .iter()
+                    .map(|linked| linked.outermost().to_owned()),
+            );
+            let (tier, runs) = (
+                services.commands.standing.tier,
+                services.commands.launcher.is_some(),
+            );
+            reach
+                .system
+                .extend(services.commands.cache.as_ref().map(Cache::shown_path));
             reach.is_open |= tier == Some(Tier::Off);
             reach.runs |= runs;
-            reach.shows_all |= runs && tier != Some(Tier::Namespaces) && services.policy.hidden().next().is_some();
+            reach.shows_all |=
+                runs && tier != Some(Tier::Namespaces) && services.policy.hidden().next().is_some();
         }
         if reach.runs {
-            reach.system.extend(system.filter_map(|path| std::fs::canonicalize(path).ok()));
+            reach
+                .system
+                .extend(system.filter_map(|path| std::fs::canonicalize(path).ok()));
         }
         reach
     }
@@ -73,8 +101,8 @@ impl Reach {
         self.roots.iter().any(|root| real.starts_with(root))
     }
 
-    /// Fails, with the way out, if the file named by `flag` could be reached by an agent, or by another way than its true
-    /// path below an allowed directory, where it is hidden.
+    /// Fails, with the way out, if the file named by `flag` could be reached by an agent, or by
+    /// another way than its true path below an allowed directory, where it is hidden.
     pub fn keeps_out(&self, flag: &str, path: &Path) -> Result<()> {
         let name = path.display();
         if self.is_open {
@@ -84,7 +112,8 @@ impl Reach {
             );
         }
         let spelt = std::path::absolute(path).with_context(|| format!("`{name}` has no place"))?;
-        let real = std::fs::canonicalize(&spelt).with_context(|| format!("`{name}` cannot be found"))?;
+        let real =
+            std::fs::canonicalize(&spelt).with_context(|| format!("`{name}` cannot be found"))?;
         if self.runs && is_shown_of_etc(&real)? {
             bail!(
                 "{flag} `{name}` could be read by commands, which are shown what of /etc everybody may read; put it elsewhere, \
@@ -110,23 +139,38 @@ impl Reach {
         let (above, position) = (above(&real), Position::of(&real, &mounts));
         let reaches = |at: &Path| {
             id(at).is_some_and(|id| above.contains(&id))
-                || position
-                    .as_ref()
-                    .is_some_and(|position| Position::of(at, &mounts).is_some_and(|at| position.is_below(&at)))
+                || position.as_ref().is_some_and(|position| {
+                    Position::of(at, &mounts).is_some_and(|at| position.is_below(&at))
+                })
         };
         let roots = self.roots.iter().map(|root| (root, "an allowed directory"));
-        for (place, what) in roots.chain(self.system.iter().map(|place| (place, "a directory that commands see"))) {
-            let inner = mounts.iter().map(|mount| &mount.place).filter(|at| at.starts_with(place));
+        for (place, what) in roots.chain(
+            self.system
+                .iter()
+                .map(|place| (place, "a directory that commands see")),
+        ) {
+            let inner = mounts
+                .iter()
+                .map(|mount| &mount.place)
+                .filter(|at| at.starts_with(place));
             for at in std::iter::once(place).chain(inner) {
                 let is_reached = if is_below_root && real.starts_with(at) {
-                    let other = position.as_ref().and_then(|position| position.another_way(&real, at, &mounts));
+                    let other = position
+                        .as_ref()
+                        .and_then(|position| position.another_way(&real, at, &mounts));
                     // Something else may be mounted over it.
-                    other.is_some_and(|other| id(&other).is_some_and(|other| above.first() == Some(&other)))
+                    other.is_some_and(|other| {
+                        id(&other).is_some_and(|other| above.first() == Some(&other))
+                    })
                 } else {
                     reaches(at)
                 };
                 if is_reached {
-                    let again = if is_below_root { ", another way than by its own name" } else { "" };
+                    let again = if is_below_root {
+                        ", another way than by its own name"
+                    } else {
+                        ""
+                    };
                     bail!(
                         "{flag} `{name}` lies where an agent could reach it{again}: below `{}`, {what}; put it elsewhere, such \
                          as below ~/.local/state",
@@ -143,14 +187,20 @@ impl Reach {
         self.keeps_out(flag, path)?;
         if std::fs::canonicalize(path).is_ok_and(|real| self.covers(&real)) {
             let name = path.display();
-            bail!("{flag} `{name}` lies below an allowed directory; put it elsewhere, such as below ~/.local/state");
+            bail!(
+                "{flag} `{name}` lies below an allowed directory; put it elsewhere, such as below ~/.local/state"
+            );
         }
         Ok(())
     }
 
     /// Fails where file tools, or other commands, could reach the cache of a server's commands.
     pub fn keeps_cache_apart(&self, services: &Services) -> Result<()> {
-        services.commands.cache.iter().try_for_each(|cache| self.keeps_apart("--cache", cache.path()))
+        services
+            .commands
+            .cache
+            .iter()
+            .try_for_each(|cache| self.keeps_apart("--cache", cache.path()))
     }
 
     /// The first symbolic link on the way to `path` that lies in an allowed directory.
@@ -173,7 +223,10 @@ impl Reach {
             }
             links += 1;
             if links > MAX_LINKS {
-                bail!("`{}` goes through more than {MAX_LINKS} symbolic links", path.display());
+                bail!(
+                    "`{}` goes through more than {MAX_LINKS} symbolic links",
+                    path.display()
+                );
             }
             for part in target.iter().rev() {
                 todo.push_front(part.to_owned());
@@ -183,11 +236,16 @@ impl Reach {
     }
 }
 
-/// Whether a path lies in one of these directories, by whatever name, or leads through a link in one: an agent could lead it elsewhere.
+/// Whether a path lies in one of these directories, by whatever name, or leads through a link in
+/// one: an agent could lead it elsewhere.
 pub fn is_led_by_agents(path: &Path, roots: &[PathBuf]) -> bool {
-    let reach = Reach { roots: roots.to_vec(), ..Reach::default() };
+    let reach = Reach {
+        roots: roots.to_vec(),
+        ..Reach::default()
+    };
     let roots: Vec<Id> = roots.iter().filter_map(|root| id(root)).collect();
-    let lies_in_one = std::fs::canonicalize(path).is_ok_and(|real| above(&real).iter().any(|id| roots.contains(id)));
+    let lies_in_one = std::fs::canonicalize(path)
+        .is_ok_and(|real| above(&real).iter().any(|id| roots.contains(id)));
     lies_in_one || !matches!(reach.link_of_an_agent(path), Ok(None))
 }
 
@@ -198,7 +256,9 @@ fn above(real: &Path) -> Vec<Id> {
 
 /// Whether it is what commands are shown of `/etc`, in every tier.
 fn is_shown_of_etc(real: &Path) -> Result<bool> {
-    let mode = std::fs::metadata(real).with_context(|| format!("`{}` cannot be seen", real.display()))?.mode();
+    let mode = std::fs::metadata(real)
+        .with_context(|| format!("`{}` cannot be seen", real.display()))?
+        .mode();
     Ok(is_shown(real, mode))
 }
 
@@ -237,55 +297,129 @@ mod tests {
         for file in ["w/sub/a", "logs/a"] {
             std::fs::write(at(file), "").unwrap();
         }
-        let reach = || Reach { roots: vec![at("w")], runs: true, ..Reach::default() };
+        let reach = || Reach {
+            roots: vec![at("w")],
+            runs: true,
+            ..Reach::default()
+        };
         let kept = |path: &str| reach().keeps_out("--audit", &at(path)).is_ok();
         assert_eq!(
-            ["logs/a", "w/sub/a", "other/sub/a", "w/out/a", "logs/round/a"].map(kept),
+            [
+                "logs/a",
+                "w/sub/a",
+                "other/sub/a",
+                "w/out/a",
+                "logs/round/a"
+            ]
+            .map(kept),
             [true, true, true, false, false]
         );
         let refused = |reach: Reach, path: &str| reach.keeps_out("--audit", &at(path)).is_err();
-        assert!(refused(Reach { is_open: true, ..reach() }, "logs/a"));
-        let shows_all = || Reach { shows_all: true, ..reach() };
+        assert!(refused(
+            Reach {
+                is_open: true,
+                ..reach()
+            },
+            "logs/a"
+        ));
+        let shows_all = || Reach {
+            shows_all: true,
+            ..reach()
+        };
         assert!(refused(shows_all(), "w/sub/a") && !refused(shows_all(), "logs/a"));
         // Seen by commands, and not as part of an allowed directory.
-        assert!(refused(Reach { system: vec![at("logs")], ..reach() }, "logs/a"));
+        assert!(refused(
+            Reach {
+                system: vec![at("logs")],
+                ..reach()
+            },
+            "logs/a"
+        ));
         // An allowed directory is mounted over what commands see above it.
-        assert!(!refused(Reach { system: vec![root.clone()], ..reach() }, "w/sub/a"));
+        assert!(!refused(
+            Reach {
+                system: vec![root.clone()],
+                ..reach()
+            },
+            "w/sub/a"
+        ));
     }
 
     #[test]
     fn two_mounts_of_one_tree_are_known_by_their_place_on_the_filesystem() {
-        let lines =
-            ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /x/data /data rw - ext4 a rw", "3 1 8:2 / /disk rw - ext4 b rw"];
-        let mounts: Vec<Mount> = lines.iter().filter_map(|line| Mount::parse(line.as_bytes())).collect();
+        let lines = [
+            "1 0 8:1 / / rw - ext4 a rw",
+            "2 1 8:1 /x/data /data rw - ext4 a rw",
+            "3 1 8:2 / /disk rw - ext4 b rw",
+        ];
+        let mounts: Vec<Mount> = lines
+            .iter()
+            .filter_map(|line| Mount::parse(line.as_bytes()))
+            .collect();
         let position = |path: &str| Position::of(Path::new(path), &mounts).unwrap();
         let log = position("/data/logs/log");
-        let below =
-            ["/x", "/x/data/logs", "/data", "/x/data/other", "/disk/x", "/y"].map(|at| log.is_below(&position(at)));
+        let below = [
+            "/x",
+            "/x/data/logs",
+            "/data",
+            "/x/data/other",
+            "/disk/x",
+            "/y",
+        ]
+        .map(|at| log.is_below(&position(at)));
         assert_eq!(below, [true, true, true, false, false, false]);
     }
 
     #[test]
     fn a_mount_inside_a_directory_shows_part_of_it_again() {
-        let lines =
-            ["1 0 8:1 / / rw - ext4 a rw", "2 1 8:1 /w/logs /w/in rw - ext4 a rw", "3 1 8:2 / /w/disk rw - ext4 b rw"];
-        let mounts: Vec<Mount> = lines.iter().filter_map(|line| Mount::parse(line.as_bytes())).collect();
+        let lines = [
+            "1 0 8:1 / / rw - ext4 a rw",
+            "2 1 8:1 /w/logs /w/in rw - ext4 a rw",
+            "3 1 8:2 / /w/disk rw - ext4 b rw",
+        ];
+        let mounts: Vec<Mount> = lines
+            .iter()
+            .filter_map(|line| Mount::parse(line.as_bytes()))
+            .collect();
         let way = |real: &str, at: &str| {
-            Position::of(Path::new(real), &mounts).unwrap().another_way(Path::new(real), Path::new(at), &mounts)
+            Position::of(Path::new(real), &mounts).unwrap().another_way(
+                Path::new(real),
+                Path::new(at),
+                &mounts,
+            )
         };
         assert_eq!(
-            [("/w/in/log", "/w"), ("/w/in/log", "/w/in"), ("/w/logs/log", "/w"), ("/w/disk/log", "/w")]
-                .map(|(real, at)| way(real, at)),
+            [
+                ("/w/in/log", "/w"),
+                ("/w/in/log", "/w/in"),
+                ("/w/logs/log", "/w"),
+                ("/w/disk/log", "/w")
+            ]
+            .map(|(real, at)| way(real, at)),
             [Some(PathBuf::from("/w/logs/log")), None, None, None]
         );
     }
 
     #[test]
     fn commands_are_shown_what_everybody_may_read_of_etc() {
-        let cases = [("/etc/a/log", 0o644), ("/etc/a/log", 0o600), ("/etc/a/log", 0o640), ("/etcetera/log", 0o644)];
-        assert_eq!(cases.map(|(path, mode)| is_shown(Path::new(path), mode)), [true, false, false, false]);
+        let cases = [
+            ("/etc/a/log", 0o644),
+            ("/etc/a/log", 0o600),
+            ("/etc/a/log", 0o640),
+            ("/etcetera/log", 0o644),
+        ];
+        assert_eq!(
+            cases.map(|(path, mode)| is_shown(Path::new(path), mode)),
+            [true, false, false, false]
+        );
         let world_readable = Path::new("/etc/passwd");
-        let reach = |runs| Reach { runs, ..Reach::default() };
-        assert_eq!([true, false].map(|runs| reach(runs).keeps_out("--audit", world_readable).is_ok()), [false, true]);
+        let reach = |runs| Reach {
+            runs,
+            ..Reach::default()
+        };
+        assert_eq!(
+            [true, false].map(|runs| reach(runs).keeps_out("--audit", world_readable).is_ok()),
+            [false, true]
+        );
     }
 }

@@ -1,6 +1,10 @@
-//! Reads files that the operator has named, without ever waiting for one: a name that leads to a pipe, a device or a directory
-//! is refused, as the thread that reads them again would wait there for ever.
-#![expect(clippy::disallowed_methods, reason = "files of the operator's, named on the command line")]
+//! Reads files that the operator has named, without ever waiting for one: a name that leads to a
+//! pipe, a device or a directory is refused, as the thread that reads them again would wait there
+//! for ever.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "files of the operator's, named on the command line"
+)]
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _};
@@ -23,12 +27,14 @@ pub struct Contents {
 impl Contents {
     /// As text. Fails for what is not UTF-8.
     pub fn text(self) -> Result<String> {
-        String::from_utf8(self.bytes).ok().context("it is no UTF-8 text")
+        String::from_utf8(self.bytes)
+            .ok()
+            .context("it is no UTF-8 text")
     }
 }
 
-/// Opens a regular file, or a pipe without a name, as a shell makes it for `<(...)`; which it is. Fails for anything else. What
-/// is opened never waits.
+/// Opens a regular file, or a pipe without a name, as a shell makes it for `<(...)`; which it is.
+/// Fails for anything else. What is opened never waits.
 pub fn open(path: &Path) -> Result<(File, bool)> {
     let shown = path.display();
     let irregular = || format!("`{shown}` is no regular file");
@@ -39,8 +45,11 @@ pub fn open(path: &Path) -> Result<(File, bool)> {
         bail!(irregular());
     }
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file =
-        OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).with_context(cannot)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .with_context(cannot)?;
     let is_regular = file.metadata().with_context(cannot)?.is_file();
     if named && !is_regular {
         bail!(irregular());
@@ -67,7 +76,10 @@ pub fn of(file: &File, is_regular: bool, most: u64) -> Result<Contents> {
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            bail!("whoever writes to it has not ended within {} s", SECRET_PIPE_MS / 1000);
+            bail!(
+                "whoever writes to it has not ended within {} s",
+                SECRET_PIPE_MS / 1000
+            );
         }
         let left = Timespec::try_from(left).context("no such time")?;
         match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&left)) {
@@ -94,9 +106,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "12345").unwrap();
-        let said = |most| read(&path, most).map(|read| read.bytes).map_err(|error| format!("{error:#}"));
+        let said = |most| {
+            read(&path, most)
+                .map(|read| read.bytes)
+                .map_err(|error| format!("{error:#}"))
+        };
         assert_eq!(said(5), Ok(b"12345".to_vec()));
-        assert_eq!(said(4), Err(format!("`{}` cannot be read: it has more than 4 bytes", path.display())));
+        assert_eq!(
+            said(4),
+            Err(format!(
+                "`{}` cannot be read: it has more than 4 bytes",
+                path.display()
+            ))
+        );
         let (reader, mut writer) = std::io::pipe().unwrap();
         let name = format!("/proc/self/fd/{}", reader.as_raw_fd());
         let writing = std::thread::spawn(move || {
@@ -105,7 +127,10 @@ mod tests {
                 std::thread::yield_now();
             }
         });
-        assert_eq!(read(Path::new(&name), 9).unwrap().text().unwrap(), "abcabcabc");
+        assert_eq!(
+            read(Path::new(&name), 9).unwrap().text().unwrap(),
+            "abcabcabc"
+        );
         writing.join().unwrap();
     }
 
@@ -113,10 +138,22 @@ mod tests {
     fn what_is_neither_is_refused_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
         for path in [&*pipe, dir.path(), Path::new("/dev/null")] {
-            let said = read(path, 9).map(|read| read.mode).map_err(|error| format!("{error:#}"));
-            assert_eq!(said, Err(format!("`{}` is no regular file", path.display())));
+            let said = read(path, 9)
+                .map(|read| read.mode)
+                .map_err(|error| format!("{error:#}"));
+            assert_eq!(
+                said,
+                Err(format!("`{}` is no regular file", path.display()))
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! tools/call: finds the tool, gives it what it may reach, and says how it went in the client's terms.
+//! tools/call: finds the tool, gives it what it may reach, and says how it went in the client's
+//! terms.
 
 use std::time::Instant;
 
@@ -9,8 +10,12 @@ use super::tool_server::{ErrorStyle, Server};
 use crate::cancel::CancelToken;
 use crate::error::Error;
 use crate::journal::{Changes, Ended};
-use crate::protocol::{Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, Unsent, notification};
-use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Services, Weight, outside_lines};
+use crate::protocol::{
+    Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, Unsent, notification,
+};
+use crate::tools::{
+    Callable, ChangeCounts, Context, Progress, Registry, Services, Weight, outside_lines,
+};
 
 /// One call on its way.
 pub struct Call<'a> {
@@ -27,10 +32,18 @@ pub struct Call<'a> {
 pub fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
     if request.method != "tools/call" {
         // Logs may be long.
-        return if request.method.starts_with("resources/") { Weight::Light } else { Weight::Quick };
+        return if request.method.starts_with("resources/") {
+            Weight::Light
+        } else {
+            Weight::Quick
+        };
     }
-    let name = request.called.as_ref().and_then(|called| called.name.as_ref());
-    name.and_then(|name| registry.get(name).map(Callable::weight)).unwrap_or(Weight::Light)
+    let name = request
+        .called
+        .as_ref()
+        .and_then(|called| called.name.as_ref());
+    name.and_then(|name| registry.get(name).map(Callable::weight))
+        .unwrap_or(Weight::Light)
 }
 
 impl Call<'_> {
@@ -38,7 +51,9 @@ impl Call<'_> {
     pub fn run(&self, request: &Request<'_>, outbox: &dyn Outbox) -> Outcome {
         let invalid = |message: &str| Err(RpcError::new(Code::InvalidParams, message));
         let Some(called) = &request.called else {
-            return invalid("tools/call needs `params` with a `name`, and `arguments` if the tool takes any");
+            return invalid(
+                "tools/call needs `params` with a `name`, and `arguments` if the tool takes any",
+            );
         };
         let Some(name) = &called.name else {
             return invalid("`name` is missing or no string; tools/list has the names");
@@ -50,25 +65,45 @@ impl Call<'_> {
         let tool = match self.server.front.registry.find(name) {
             Ok(tool) => tool,
             // 2026-07-28 discourages the code of the contract.
-            Err(error) if self.revision.is_stateless() => return Err(RpcError { code: Code::InvalidParams, ..error }),
+            Err(error) if self.revision.is_stateless() => {
+                return Err(RpcError {
+                    code: Code::InvalidParams,
+                    ..error
+                });
+            }
             Err(error) => return Err(error),
         };
-        let sink = |done: u64, total: Option<u64>, message: &str| self.report(outbox, done, total, message);
-        let progress = Progress::new((self.progress_token.is_some() || outbox.wants_progress()).then_some(&sink));
+        let sink = |done: u64, total: Option<u64>, message: &str| {
+            self.report(outbox, done, total, message)
+        };
+        let progress = Progress::new(
+            (self.progress_token.is_some() || outbox.wants_progress()).then_some(&sink),
+        );
         let aside = |work: &mut dyn FnMut()| outbox.at_length(work);
         let (services, cancel, asked) = (&self.server.services, self.cancel, self.asked);
         let changes = Changes::new(services.journal.as_deref().ok(), name);
         let can_undo = self.server.front.registry.can_undo();
-        let context =
-            Context { services, changes: &changes, can_undo, cancel, asked, progress: &progress, aside: &aside };
+        let context = Context {
+            services,
+            changes: &changes,
+            can_undo,
+            cancel,
+            asked,
+            progress: &progress,
+            aside: &aside,
+        };
         let _busy = self.server.services.memory.busy();
         let done = tool.call(&context, arguments, self.revision.has_structured());
         let ended = changes.end();
         match done {
             Ok(mut reply) => {
-                reply.undo = ended.number.map(|number| ChangeCounts::of(&ended.changes).with(number));
+                reply.undo = ended
+                    .number
+                    .map(|number| ChangeCounts::of(&ended.changes).with(number));
                 reply.outside = outside(&ended).map(Box::new);
-                reply.content.extend(notes(services, &ended).map(Content::Text));
+                reply
+                    .content
+                    .extend(notes(services, &ended).map(Content::Text));
                 Ok(Body::Tool(reply))
             }
             Err(error) => self.failed(&error, &ended),
@@ -77,7 +112,9 @@ impl Call<'_> {
 
     fn report(&self, outbox: &dyn Outbox, done: u64, total: Option<u64>, message: &str) {
         outbox.progressed(done, total, message);
-        let Some(token) = self.progress_token else { return };
+        let Some(token) = self.progress_token else {
+            return;
+        };
         if self.cancel.is_cancelled() {
             return;
         }
@@ -92,15 +129,21 @@ impl Call<'_> {
         outbox.send(&notification("notifications/progress", &params));
     }
 
-    /// A tool's failure: an error with its code for handshake revisions, unless the operator wants results; a result
-    /// for 2026-07-28, which forbids one of the codes and discourages the other.
+    /// A tool's failure: an error with its code for handshake revisions, unless the operator wants
+    /// results; a result for 2026-07-28, which forbids one of the codes and discourages the other.
     fn failed(&self, error: &Error, ended: &Ended) -> Outcome {
         let mut message = match error.hint() {
             Some(hint) => format!("{error}\nhint: {hint}"),
             None => error.to_string(),
         };
-        let who = if self.server.front.registry.can_undo() { "undo_changes with" } else { "the operator can undo" };
-        let undo = ended.number.map(|number| format!("[what it changed can be undone: {who} call {number}]"));
+        let who = if self.server.front.registry.can_undo() {
+            "undo_changes with"
+        } else {
+            "the operator can undo"
+        };
+        let undo = ended
+            .number
+            .map(|number| format!("[what it changed can be undone: {who} call {number}]"));
         for note in undo.into_iter().chain(notes(&self.server.services, ended)) {
             message.push('\n');
             message.push_str(&note);
@@ -109,18 +152,37 @@ impl Call<'_> {
             let content = vec![Content::Text(message)];
             let code = Some(error.code());
             let outside = outside(ended).map(Box::new);
-            return Ok(Body::Tool(ToolReply { content, is_error: true, code, outside, ..ToolReply::default() }));
+            return Ok(Body::Tool(ToolReply {
+                content,
+                is_error: true,
+                code,
+                outside,
+                ..ToolReply::default()
+            }));
         }
-        let unsent = outside(ended).map(|outside| Box::new(Unsent { outside: Some(outside), ..Unsent::default() }));
-        Err(RpcError { unsent, ..RpcError::new(error.code(), message) })
+        let unsent = outside(ended).map(|outside| {
+            Box::new(Unsent {
+                outside: Some(outside),
+                ..Unsent::default()
+            })
+        });
+        Err(RpcError {
+            unsent,
+            ..RpcError::new(error.code(), message)
+        })
     }
 }
 
 /// What of a call cannot be undone, and what of it runs outside.
 fn notes(services: &Services, ended: &Ended) -> impl Iterator<Item = String> {
-    let lost = ended.lost.as_ref().map(|reason| format!("not kept for undo: {reason}"));
+    let lost = ended
+        .lost
+        .as_ref()
+        .map(|reason| format!("not kept for undo: {reason}"));
     let outside = outside_lines(services, &ended.settled);
-    lost.into_iter().chain(outside).map(|note| format!("[{note}]"))
+    lost.into_iter()
+        .chain(outside)
+        .map(|note| format!("[{note}]"))
 }
 
 fn outside(ended: &Ended) -> Option<Value> {

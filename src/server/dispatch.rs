@@ -32,7 +32,12 @@ impl Service for Server {
 
 impl Server {
     fn dispatch(&self, exchange: &AdmittedRequest<'_>) -> Outcome {
-        let AdmittedRequest { session, ticket, request, outbox } = *exchange;
+        let AdmittedRequest {
+            session,
+            ticket,
+            request,
+            outbox,
+        } = *exchange;
         let revision = ticket.revision;
         if ["initialize", "server/discover", "tools/list"].contains(&&*request.method) {
             self.met();
@@ -60,7 +65,12 @@ impl Server {
 
     /// A client has come, and sees these tools.
     pub fn met(&self) {
-        if self.front.registry.iter().any(|tool| tool.toolset() == Toolset::Python) {
+        if self
+            .front
+            .registry
+            .iter()
+            .any(|tool| tool.toolset() == Toolset::Python)
+        {
             expect_python_use(&self.services);
         }
     }

@@ -1,4 +1,5 @@
-//! What a server says of itself: answers for which nothing is touched, and which are the same whatever walls come of its plan.
+//! What a server says of itself: answers for which nothing is touched, and which are the same
+//! whatever walls come of its plan.
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,20 +27,31 @@ pub struct Front {
 impl Front {
     /// `instructions` are those of initialize and server/discover.
     pub fn new(registry: Registry, instructions: String) -> Arc<Self> {
-        Arc::new(Self { registry, lists: Lists::default(), instructions })
+        Arc::new(Self {
+            registry,
+            lists: Lists::default(),
+            instructions,
+        })
     }
 
     /// The answer to a request about the server itself; `None` to any other.
     pub(super) fn answer(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
-        let AdmittedRequest { session, ticket, request, .. } = *exchange;
+        let AdmittedRequest {
+            session,
+            ticket,
+            request,
+            ..
+        } = *exchange;
         let revision = ticket.revision;
         let handshake = !revision.is_stateless();
         Some(match &*request.method {
             "tools/list" => self.list_page(revision, request.params),
             "ping" if handshake => Ok(Body::Raw("{}".into())),
-            "initialize" if handshake => {
-                Ok(Body::Raw(self.initialized(session.negotiate_with(request.params)).to_string().into()))
-            }
+            "initialize" if handshake => Ok(Body::Raw(
+                self.initialized(session.negotiate_with(request.params))
+                    .to_string()
+                    .into(),
+            )),
             "server/discover" if handshake => Err(RpcError::new(
                 Code::InvalidParams,
                 "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
@@ -84,7 +96,9 @@ impl Front {
 
     /// Whether there can be logs of programs.
     pub(super) fn has_logs(&self) -> bool {
-        ["execute_command", "run_tests", "type_check"].iter().any(|name| self.registry.find(name).is_ok())
+        ["execute_command", "run_tests", "type_check"]
+            .iter()
+            .any(|name| self.registry.find(name).is_ok())
     }
 
     fn list_page(&self, revision: Revision, params: Option<&RawValue>) -> Outcome {
@@ -93,9 +107,12 @@ impl Front {
             #[serde(default)]
             cursor: Option<Value>,
         }
-        let params: Params = params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let params: Params = params
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default();
         if let Some(cursor) = params.cursor {
-            let message = format!("`cursor` is {cursor}; the list has one page, so no cursor is valid");
+            let message =
+                format!("`cursor` is {cursor}; the list has one page, so no cursor is valid");
             return Err(RpcError::new(Code::InvalidParams, message));
         }
         Ok(Body::Raw(self.list(revision)))
@@ -109,12 +126,23 @@ impl Front {
 
 /// The refusal of a method that nobody has.
 pub(super) fn no_method(request: &Request<'_>, revision: Revision) -> RpcError {
-    RpcError::new(Code::MethodNotFound, format!("no method `{}` on revision {revision}", shortened(&request.method)))
+    RpcError::new(
+        Code::MethodNotFound,
+        format!(
+            "no method `{}` on revision {revision}",
+            shortened(&request.method)
+        ),
+    )
 }
 
 /// Tells the client what became of a request, if it asked for that much.
 pub(super) fn tell(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
-    let AdmittedRequest { ticket, request, outbox, .. } = exchange;
+    let AdmittedRequest {
+        ticket,
+        request,
+        outbox,
+        ..
+    } = exchange;
     let (level, text) = match outcome {
         Ok(_) => (Level::Debug, "answered".to_owned()),
         Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),
@@ -129,7 +157,8 @@ pub(super) fn tell(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
     }
 }
 
-/// A service that is on its way. Until it is there, its front answers what it can, and all else is refused.
+/// A service that is on its way. Until it is there, its front answers what it can, and all else is
+/// refused.
 pub struct Coming {
     front: Arc<Front>,
     account: Account,
@@ -139,7 +168,11 @@ pub struct Coming {
 impl Coming {
     /// One whose requests and replies this account will pay for.
     pub fn new(front: Arc<Front>, account: Account) -> Arc<Self> {
-        Arc::new(Self { front, account, service: OnceLock::new() })
+        Arc::new(Self {
+            front,
+            account,
+            service: OnceLock::new(),
+        })
     }
 
     /// It is there. The first one stays.
@@ -154,7 +187,8 @@ impl Service for Coming {
     }
 
     fn weight(&self, request: &Request<'_>) -> Weight {
-        self.inner().map_or(Weight::Quick, |inner| inner.weight(request))
+        self.inner()
+            .map_or(Weight::Quick, |inner| inner.weight(request))
     }
 
     fn account(&self) -> Account {
@@ -165,7 +199,10 @@ impl Service for Coming {
         match self.inner() {
             Some(service) => service.serve(exchange),
             None => Some(self.front.answer(exchange).unwrap_or_else(|| {
-                Err(RpcError::new(Code::Internal, "the walls around commands are still being built; try again"))
+                Err(RpcError::new(
+                    Code::Internal,
+                    "the walls around commands are still being built; try again",
+                ))
             })),
         }
     }

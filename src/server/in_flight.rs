@@ -49,7 +49,11 @@ impl InFlight {
         match self.lock().entry(id.clone()) {
             Entry::Occupied(_) => None,
             Entry::Vacant(place) => {
-                let work = Work { token: CancelToken::new(), revision, moved: Instant::now() };
+                let work = Work {
+                    token: CancelToken::new(),
+                    revision,
+                    moved: Instant::now(),
+                };
                 Some(place.insert(work).token.clone())
             }
         }
@@ -62,7 +66,11 @@ impl InFlight {
             return Removed::GivenUp;
         }
         all.remove(id);
-        if token.is_cancelled() { Removed::Cancelled } else { Removed::Wanted }
+        if token.is_cancelled() {
+            Removed::Cancelled
+        } else {
+            Removed::Wanted
+        }
     }
 
     /// Takes out those that have made no step for `limit`.
@@ -75,7 +83,12 @@ impl InFlight {
         let given_up = |(id, work): (Id, Work)| {
             let is_wanted = !work.token.is_cancelled();
             work.token.cancel();
-            GivenUp { id, revision: work.revision, token: work.token, is_wanted }
+            GivenUp {
+                id,
+                revision: work.revision,
+                token: work.token,
+                is_wanted,
+            }
         };
         stuck.map(given_up).collect()
     }

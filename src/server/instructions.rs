@@ -5,10 +5,17 @@ use std::fmt::Write as _;
 use crate::policy::Policy;
 use crate::tools::Registry;
 
-/// The `instructions` of initialize and server/discover. Tools that are not served are not spoken of. `held` is what is said of
-/// commands, and whether they are refused.
-pub fn instructions(policy: &Policy, registry: &Registry, (held, are_refused): (&str, bool)) -> String {
-    let (edits, commands) = (registry.find("edit_file").is_ok(), registry.find("execute_command").is_ok());
+/// The `instructions` of initialize and server/discover. Tools that are not served are not spoken
+/// of. `held` is what is said of commands, and whether they are refused.
+pub fn instructions(
+    policy: &Policy,
+    registry: &Registry,
+    (held, are_refused): (&str, bool),
+) -> String {
+    let (edits, commands) = (
+        registry.find("edit_file").is_ok(),
+        registry.find("execute_command").is_ok(),
+    );
     let mut text = match (edits, commands) {
         (true, true) => "Files, search, edits and a shell inside the allowed directories:\n",
         (true, false) => "Files, search and edits inside the allowed directories:\n",
@@ -20,7 +27,11 @@ pub fn instructions(policy: &Policy, registry: &Registry, (held, are_refused): (
         text.push_str("(none: the server was started without --allow, so every path is refused)\n");
     }
     for root in roots {
-        let access = if root.writable() { "read-write" } else { "read-only" };
+        let access = if root.writable() {
+            "read-write"
+        } else {
+            "read-only"
+        };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "- {} ({access})", root.path().display());
     }
@@ -47,9 +58,15 @@ pub fn instructions(policy: &Policy, registry: &Registry, (held, are_refused): (
         return text;
     }
     if !are_refused {
-        let what =
-            if registry.find("run_tests").is_ok() { "builds, git and everything else" } else { "builds and tests" };
-        let _ = write!(text, "Use execute_command for {what}, not for reading or editing. ");
+        let what = if registry.find("run_tests").is_ok() {
+            "builds, git and everything else"
+        } else {
+            "builds and tests"
+        };
+        let _ = write!(
+            text,
+            "Use execute_command for {what}, not for reading or editing. "
+        );
     }
     text.push_str(held);
     text

@@ -23,7 +23,8 @@ pub enum Level {
 
 impl Level {
     /// The names, as an error lists them.
-    pub const NAMES: &'static str = "debug, info, notice, warning, error, critical, alert, emergency";
+    pub const NAMES: &'static str =
+        "debug, info, notice, warning, error, critical, alert, emergency";
 
     /// The level on the wire.
     pub const fn name(self) -> &'static str {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::protocol::{Revision, SERVER_INFO_KEY};
 use crate::tools::{Descriptor, Registry};
 
-/// How long a client of a stateless revision may keep the list, in milliseconds: it lives as long as the process,
-/// and an hour bounds what a restart with other tools can leave stale.
+/// How long a client of a stateless revision may keep the list, in milliseconds: it lives as long
+/// as the process, and an hour bounds what a restart with other tools can leave stale.
 const TTL_MS: u64 = 3_600_000;
 
 /// The lists made so far.
@@ -39,8 +39,8 @@ impl Lists {
     }
 }
 
-/// Adds what 2026-07-28 requires of a result that may be cached. The answer depends on the operator's choices, so
-/// a shared cache must not hand it to others.
+/// Adds what 2026-07-28 requires of a result that may be cached. The answer depends on the
+/// operator's choices, so a shared cache must not hand it to others.
 pub fn cacheable(result: &mut Value) {
     if let Some(members) = result.as_object_mut() {
         members.insert("ttlMs".to_owned(), TTL_MS.into());
@@ -52,7 +52,10 @@ pub fn cacheable(result: &mut Value) {
 /// Adds what 2026-07-28 requires of every result.
 pub fn complete(members: &mut Map<String, Value>) {
     members.insert("resultType".to_owned(), "complete".into());
-    members.insert("_meta".to_owned(), json!({ SERVER_INFO_KEY: server_info(Revision::V2026_07_28) }));
+    members.insert(
+        "_meta".to_owned(),
+        json!({ SERVER_INFO_KEY: server_info(Revision::V2026_07_28) }),
+    );
 }
 
 /// The `Implementation` object that names this server.

@@ -42,17 +42,26 @@ impl Server {
             return Err(RpcError::new(Code::InvalidParams, message));
         };
         let Some((log, offset)) = self.services.logs.find_from(&params.uri) else {
-            // Until 2025-11-25 a resource that is not there has a code of its own (server/resources, "Error Handling").
-            let code = if revision.is_stateless() { Code::InvalidParams } else { Code::NotFound };
+            // Until 2025-11-25 a resource that is not there has a code of its own
+            // (server/resources, "Error Handling").
+            let code = if revision.is_stateless() {
+                Code::InvalidParams
+            } else {
+                Code::NotFound
+            };
             let message = format!(
                 "no log `{}` with such a byte; only the last ones are kept, resources/list has them",
                 params.uri
             );
-            return Err(RpcError { data: Some(json!({"uri": params.uri})), ..RpcError::new(code, message) });
+            return Err(RpcError {
+                data: Some(json!({"uri": params.uri})),
+                ..RpcError::new(code, message)
+            });
         };
         let all = log.kept.len();
         let read = log.kept.read(offset, self.services.reply_bytes);
-        let read = read.map_err(|error| RpcError::new(Code::Internal, format!("`{}`: {error}", params.uri)))?;
+        let read = read
+            .map_err(|error| RpcError::new(Code::Internal, format!("`{}`: {error}", params.uri)))?;
         let mut part = &read[..];
         if offset + part.len() < all {
             part = &part[..memchr::memrchr(b'\n', part).map_or(part.len(), |at| at + 1)];

@@ -1,4 +1,5 @@
-//! Counts what a service is asked, and how it went, for whoever watches over a server (the text format of Prometheus, 0.0.4).
+//! Counts what a service is asked, and how it went, for whoever watches over a server (the text
+//! format of Prometheus, 0.0.4).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +13,9 @@ use super::service::{AdmittedRequest, Service};
 use crate::protocol::{Outcome, Request};
 
 /// Upper ends of the classes of durations, in milliseconds.
-const BUCKETS_MS: [u64; 14] = [1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000];
+const BUCKETS_MS: [u64; 14] = [
+    1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000,
+];
 /// How a call went that asked for what is not allowed.
 const DENIED: &str = Ending::Denied.as_str();
 /// Stands for every tool that does not exist: names that clients make up must not fill the memory.
@@ -57,17 +60,29 @@ impl Metrics {
         if !tools.contains_key(tool) {
             tools.insert(tool.to_owned(), Calls::default());
         }
-        let Some(Calls { outcomes, durations }) = tools.get_mut(tool) else { return };
+        let Some(Calls {
+            outcomes,
+            durations,
+        }) = tools.get_mut(tool)
+        else {
+            return;
+        };
         *outcomes.entry(outcome).or_default() += 1;
         durations.count += 1;
         durations.sum += time;
-        if let Some(class) = BUCKETS_MS.iter().position(|most| time <= Duration::from_millis(*most)) {
+        if let Some(class) = BUCKETS_MS
+            .iter()
+            .position(|most| time <= Duration::from_millis(*most))
+        {
             durations.classes[class] += 1;
         }
     }
 
     fn denials(&self) -> u64 {
-        self.lock().values().filter_map(|calls| calls.outcomes.get(DENIED)).sum()
+        self.lock()
+            .values()
+            .filter_map(|calls| calls.outcomes.get(DENIED))
+            .sum()
     }
 
     /// Calls by how they went, in the order of the words.
@@ -82,30 +97,62 @@ impl Metrics {
     /// Adds the samples, each with these labels (`name="value",` each) before its own.
     pub fn samples(&self, labels: &str, families: &mut Families) {
         let tools = self.lock();
-        let outcomes = tools.iter().flat_map(|(tool, calls)| calls.outcomes.iter().map(move |counted| (tool, counted)));
+        let outcomes = tools
+            .iter()
+            .flat_map(|(tool, calls)| calls.outcomes.iter().map(move |counted| (tool, counted)));
         for (tool, (outcome, count)) in outcomes {
-            families.calls.push(format!("{{{labels}tool_name=\"{tool}\",outcome=\"{outcome}\"}} {count}"));
+            families.calls.push(format!(
+                "{{{labels}tool_name=\"{tool}\",outcome=\"{outcome}\"}} {count}"
+            ));
         }
         for (tool, Calls { durations, .. }) in &*tools {
             let mut below = 0;
             for (most, count) in BUCKETS_MS.iter().zip(durations.classes) {
                 below += count;
                 let most = Duration::from_millis(*most).as_secs_f64();
-                families.seconds.push(format!("_bucket{{{labels}tool_name=\"{tool}\",le=\"{most}\"}} {below}"));
+                families.seconds.push(format!(
+                    "_bucket{{{labels}tool_name=\"{tool}\",le=\"{most}\"}} {below}"
+                ));
             }
             let (count, sum) = (durations.count, durations.sum.as_secs_f64());
-            families.seconds.push(format!("_bucket{{{labels}tool_name=\"{tool}\",le=\"+Inf\"}} {count}"));
-            families.seconds.push(format!("_sum{{{labels}tool_name=\"{tool}\"}} {sum}"));
-            families.seconds.push(format!("_count{{{labels}tool_name=\"{tool}\"}} {count}"));
+            families.seconds.push(format!(
+                "_bucket{{{labels}tool_name=\"{tool}\",le=\"+Inf\"}} {count}"
+            ));
+            families
+                .seconds
+                .push(format!("_sum{{{labels}tool_name=\"{tool}\"}} {sum}"));
+            families
+                .seconds
+                .push(format!("_count{{{labels}tool_name=\"{tool}\"}} {count}"));
         }
         drop(tools);
         let own = labels.trim_end_matches(',');
         for (name, help, value) in [
-            ("mcp_denials_total", "Calls that asked for what is not allowed.", self.denials()),
-            ("mcp_rate_limited_total", "Requests that came too fast.", self.rate_limited.load(Relaxed)),
-            ("mcp_turned_away_total", "Requests for which there was no place.", self.turned_away.load(Relaxed)),
-            ("mcp_received_bytes_total", "Bytes of messages that came.", self.received_bytes.load(Relaxed)),
-            ("mcp_sent_bytes_total", "Bytes of messages that were answered.", self.sent_bytes.load(Relaxed)),
+            (
+                "mcp_denials_total",
+                "Calls that asked for what is not allowed.",
+                self.denials(),
+            ),
+            (
+                "mcp_rate_limited_total",
+                "Requests that came too fast.",
+                self.rate_limited.load(Relaxed),
+            ),
+            (
+                "mcp_turned_away_total",
+                "Requests for which there was no place.",
+                self.turned_away.load(Relaxed),
+            ),
+            (
+                "mcp_received_bytes_total",
+                "Bytes of messages that came.",
+                self.received_bytes.load(Relaxed),
+            ),
+            (
+                "mcp_sent_bytes_total",
+                "Bytes of messages that were answered.",
+                self.sent_bytes.load(Relaxed),
+            ),
         ] {
             families.other(name, help, "counter", own, value);
         }
@@ -126,8 +173,19 @@ pub struct Families {
 
 impl Families {
     /// Adds a sample of a family without labels of its own.
-    pub fn other(&mut self, name: &'static str, help: &'static str, kind: &'static str, labels: &str, value: u64) {
-        let sample = if labels.is_empty() { format!(" {value}") } else { format!("{{{labels}}} {value}") };
+    pub fn other(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        kind: &'static str,
+        labels: &str,
+        value: u64,
+    ) {
+        let sample = if labels.is_empty() {
+            format!(" {value}")
+        } else {
+            format!("{{{labels}}} {value}")
+        };
         match self.others.iter_mut().find(|family| family.0 == name) {
             Some(family) => family.3.push(sample),
             None => self.others.push((name, help, kind, vec![sample])),
@@ -144,8 +202,18 @@ impl Families {
                 let _ = writeln!(text, "{name}{sample}");
             }
         };
-        family("mcp_tool_calls_total", "Calls of tools, by how they went.", "counter", &self.calls);
-        family("mcp_execution_seconds", "How long calls of tools took.", "histogram", &self.seconds);
+        family(
+            "mcp_tool_calls_total",
+            "Calls of tools, by how they went.",
+            "counter",
+            &self.calls,
+        );
+        family(
+            "mcp_execution_seconds",
+            "How long calls of tools took.",
+            "histogram",
+            &self.seconds,
+        );
         for (name, help, kind, samples) in &self.others {
             family(name, help, kind, samples);
         }
@@ -164,11 +232,18 @@ pub struct Metered {
 impl Metered {
     /// Counts the calls of these tools.
     pub fn new(inner: Arc<dyn Service>, tools: Vec<String>, metrics: Arc<Metrics>) -> Self {
-        Self { inner, tools, metrics }
+        Self {
+            inner,
+            tools,
+            metrics,
+        }
     }
 
     fn tool(&self, request: &Request<'_>) -> &str {
-        let name = request.called.as_ref().and_then(|called| called.name.as_deref());
+        let name = request
+            .called
+            .as_ref()
+            .and_then(|called| called.name.as_deref());
         let known = name.and_then(|name| self.tools.iter().find(|tool| *tool == name));
         known.map_or(UNKNOWN, String::as_str)
     }
@@ -189,7 +264,11 @@ impl Service for Metered {
             Ok(outcome) => Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled()),
             Err(_) => Ending::Panicked,
         };
-        self.metrics.count(self.tool(exchange.request), ending.as_str(), begun.elapsed());
+        self.metrics.count(
+            self.tool(exchange.request),
+            ending.as_str(),
+            begun.elapsed(),
+        );
         served.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
@@ -232,7 +311,10 @@ mod tests {
         ] {
             assert!(lines.contains(&line), "{line} is not in\n{text}");
         }
-        let heads = lines.iter().filter(|line| line.starts_with("# TYPE mcp_rate_limited_total")).count();
+        let heads = lines
+            .iter()
+            .filter(|line| line.starts_with("# TYPE mcp_rate_limited_total"))
+            .count();
         assert_eq!(heads, 1);
     }
 }

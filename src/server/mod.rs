@@ -1,4 +1,5 @@
-//! One server, its sessions, and the way of a request: admitted, dispatched, answered. Knows no transport.
+//! One server, its sessions, and the way of a request: admitted, dispatched, answered. Knows no
+//! transport.
 
 mod call;
 mod dispatch;

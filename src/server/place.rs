@@ -8,16 +8,26 @@ use crate::exec::{Background, BackgroundCommands, Ending as End, Exit, State};
 use crate::limits::RECENT_SUBJECT_BYTES;
 
 impl Server {
-    /// What its tools may reach, what holds commands back (`null` where no tool runs any), and the background commands that run
-    /// or ended last: `{roots: [{path, access}], walls, background: [{id, command, at, durationMs, bytes, outcome, end}]}`.
-    /// Of one that runs, `outcome` and `end` are `null`.
+    /// What its tools may reach, what holds commands back (`null` where no tool runs any), and the
+    /// background commands that run or ended last: `{roots: [{path, access}], walls, background:
+    /// [{id, command, at, durationMs, bytes, outcome, end}]}`. Of one that runs, `outcome` and
+    /// `end` are `null`.
     pub fn place(&self) -> Value {
         let roots = self.services.policy.roots().iter().map(|root| {
             let access = if root.writable() { "rw" } else { "ro" };
             json!({"path": root.path().display().to_string(), "access": access})
         });
-        let background = self.services.commands.background.as_ref().map_or_else(Vec::new, BackgroundCommands::list);
-        let runs_commands = self.front.registry.iter().any(|tool| tool.toolset().runs_commands());
+        let background = self
+            .services
+            .commands
+            .background
+            .as_ref()
+            .map_or_else(Vec::new, BackgroundCommands::list);
+        let runs_commands = self
+            .front
+            .registry
+            .iter()
+            .any(|tool| tool.toolset().runs_commands());
         json!({
             "roots": roots.collect::<Vec<_>>(),
             "walls": runs_commands.then(|| self.services.commands.standing.word()),
@@ -32,7 +42,11 @@ fn describe(command: &Background) -> Value {
         State::Running => None,
         // Whoever asked for its end does not ask how it failed.
         State::Ended(End { asked: true, .. }) => Some(Ending::Cancelled),
-        State::Ended(End { exit: Exit::Code(0), timed_out: false, .. }) => Some(Ending::Ok),
+        State::Ended(End {
+            exit: Exit::Code(0),
+            timed_out: false,
+            ..
+        }) => Some(Ending::Ok),
         State::Ended(_) | State::Lost(_) => Some(Ending::Failed),
     };
     json!({

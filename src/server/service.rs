@@ -1,5 +1,6 @@
-//! What answers a session's requests. The server of tools is one service, a mock is another; a session knows neither,
-//! and sees to what is the same for all: revisions, ids, cancellation, panics.
+//! What answers a session's requests. The server of tools is one service, a mock is another; a
+//! session knows neither, and sees to what is the same for all: revisions, ids, cancellation,
+//! panics.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,8 +19,8 @@ pub type ExclusiveWork<'a> = dyn FnMut(&mut dyn FnMut(&[u8])) + 'a;
 pub trait Outbox: Send + Sync {
     /// Sends one message, which holds no newline.
     fn send(&self, message: &[u8]);
-    /// Lets `work` send bytes as they stand, be they part of a message or none at all, with nothing of others between
-    /// them.
+    /// Lets `work` send bytes as they stand, be they part of a message or none at all, with nothing
+    /// of others between them.
     fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
         work(&mut |bytes| self.send(bytes));
     }
@@ -31,7 +32,8 @@ pub trait Outbox: Send + Sync {
     fn wants_progress(&self) -> bool {
         false
     }
-    /// How far the work is, for others than the client: so much is done, of so much if that is known.
+    /// How far the work is, for others than the client: so much is done, of so much if that is
+    /// known.
     fn progressed(&self, _done: u64, _total: Option<u64>, _message: &str) {}
 }
 
@@ -67,24 +69,26 @@ pub struct AdmittedRequest<'a> {
 
 /// Answers requests, of any number of sessions at the same time.
 ///
-/// One that stands around another says which ([`Service::inner`]), and has only those methods of its own in which it does
-/// more than to hand on what it hears.
+/// One that stands around another says which ([`Service::inner`]), and has only those methods of
+/// its own in which it does more than to hand on what it hears.
 pub trait Service: Send + Sync {
     /// The service that this one stands around, if it does.
     fn inner(&self) -> Option<&dyn Service> {
         None
     }
-    /// Whether a request may hold up the thread that reads. Asked once for each request that is admitted, in the order of
-    /// arrival.
+    /// Whether a request may hold up the thread that reads. Asked once for each request that is
+    /// admitted, in the order of arrival.
     fn weight(&self, request: &Request<'_>) -> Weight {
-        self.inner().map_or(Weight::Heavy, |inner| inner.weight(request))
+        self.inner()
+            .map_or(Weight::Heavy, |inner| inner.weight(request))
     }
-    /// Whether requests of [`Weight::Quick`] wait for nothing now that may hang. Asked before such a request is served by a
-    /// thread that others wait for.
+    /// Whether requests of [`Weight::Quick`] wait for nothing now that may hang. Asked before such
+    /// a request is served by a thread that others wait for.
     fn is_prompt(&self) -> bool {
         self.inner().is_some_and(Service::is_prompt)
     }
-    /// Who pays for the memory of its requests and replies. To be asked once for each of those who are served.
+    /// Who pays for the memory of its requests and replies. To be asked once for each of those who
+    /// are served.
     fn account(&self) -> Account {
         self.inner().map_or_else(Account::default, Service::account)
     }
@@ -96,7 +100,8 @@ pub trait Service: Send + Sync {
             inner.served(exchange, outcome);
         }
     }
-    /// The request with this token hangs in the kernel and is answered without its work, which may come back even so.
+    /// The request with this token hangs in the kernel and is answered without its work, which may
+    /// come back even so.
     fn given_up(&self, cancel: &CancelToken) {
         if let Some(inner) = self.inner() {
             inner.given_up(cancel);

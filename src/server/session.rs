@@ -78,10 +78,21 @@ impl Session {
             self.notified(request);
             return Admission::Nothing;
         };
-        let refuse = |revision, error| Admission::Refused(Refused { id: id.clone(), error, revision });
+        let refuse = |revision, error| {
+            Admission::Refused(Refused {
+                id: id.clone(),
+                error,
+                revision,
+            })
+        };
         let meta = match Meta::of(request.params) {
             Ok(meta) => meta,
-            Err(reason) => return refuse(self.state.revision(), RpcError::new(Code::InvalidParams, reason)),
+            Err(reason) => {
+                return refuse(
+                    self.state.revision(),
+                    RpcError::new(Code::InvalidParams, reason),
+                );
+            }
         };
         let revision = match revision_of(&meta) {
             Ok(revision) => revision.unwrap_or_else(|| self.state.revision()),
@@ -92,23 +103,47 @@ impl Session {
             return refuse(revision, RpcError::new(Code::InvalidRequest, message));
         };
         let level = if revision.is_stateless() {
-            meta.log_level.and_then(|raw| serde_json::from_str(raw.get()).ok())
+            meta.log_level
+                .and_then(|raw| serde_json::from_str(raw.get()).ok())
         } else {
             self.state.level()
         };
         let trace = meta.trace();
         let weight = self.service.weight(request);
         let (admitted, progress_token) = (Instant::now(), meta.progress_token);
-        Admission::Admitted(Ticket { id, revision, weight, admitted, cancel, progress_token, level, trace })
+        Admission::Admitted(Ticket {
+            id,
+            revision,
+            weight,
+            admitted,
+            cancel,
+            progress_token,
+            level,
+            trace,
+        })
     }
 
     /// Serves an admitted request. `None` when it was cancelled, which is answered by silence.
-    pub fn serve(&self, ticket: &Ticket, request: &Request<'_>, outbox: &dyn Outbox) -> Option<Outcome> {
-        // What is logged of a request by default says itself which one it is: a span for each takes longer than a small call.
-        let trace = ticket.trace.as_ref().map(|trace| tracing::field::display(&trace.parent));
+    pub fn serve(
+        &self,
+        ticket: &Ticket,
+        request: &Request<'_>,
+        outbox: &dyn Outbox,
+    ) -> Option<Outcome> {
+        // What is logged of a request by default says itself which one it is: a span for each takes
+        // longer than a small call.
+        let trace = ticket
+            .trace
+            .as_ref()
+            .map(|trace| tracing::field::display(&trace.parent));
         let span = tracing::debug_span!("request", id = %ticket.id, method = %show(request.method.as_bytes()), trace);
         let _entered = span.enter();
-        let exchange = AdmittedRequest { session: &self.state, ticket, request, outbox };
+        let exchange = AdmittedRequest {
+            session: &self.state,
+            ticket,
+            request,
+            outbox,
+        };
         ticket.cancel.begin();
         let served = catch_unwind(AssertUnwindSafe(|| self.service.serve(&exchange)));
         let outcome = served.unwrap_or_else(|_| {
@@ -120,7 +155,8 @@ impl Session {
         if let Some(outcome) = &outcome {
             self.service.served(&exchange, outcome);
         }
-        // Freed before the reply is written: a client may use the id again as soon as it has read it.
+        // Freed before the reply is written: a client may use the id again as soon as it has read
+        // it.
         match self.in_flight.remove(&ticket.id, &ticket.cancel) {
             Removed::Wanted => outcome,
             Removed::Cancelled => None,
@@ -146,12 +182,18 @@ impl Session {
         self.stuck.load(Ordering::SeqCst)
     }
 
-    /// Gives up the requests whose work hangs in the kernel since `limit`; the answers that are owed for it. No thread can
-    /// be taken out of a call on a filesystem that does not answer, so it stays there, and its own answer is dropped.
+    /// Gives up the requests whose work hangs in the kernel since `limit`; the answers that are
+    /// owed for it. No thread can be taken out of a call on a filesystem that does not answer, so
+    /// it stays there, and its own answer is dropped.
     pub fn give_up(&self, limit: Duration) -> Vec<Refused> {
         let given_up = self.in_flight.give_up(limit);
         self.stuck.fetch_add(given_up.len(), Ordering::SeqCst);
-        let refuse = |GivenUp { id, revision, token, is_wanted }: GivenUp| {
+        let refuse = |GivenUp {
+                          id,
+                          revision,
+                          token,
+                          is_wanted,
+                      }: GivenUp| {
             self.service.given_up(&token);
             tracing::warn!(%id, "given up: the filesystem does not answer");
             let seconds = limit.as_secs();
@@ -160,7 +202,11 @@ impl Session {
                  was to change may still be changed. A mount below the directory may hang: ask for another place, or look \
                  before you try again"
             );
-            is_wanted.then_some(Refused { id, error: RpcError::new(Code::Internal, message), revision })
+            is_wanted.then_some(Refused {
+                id,
+                error: RpcError::new(Code::Internal, message),
+                revision,
+            })
         };
         given_up.into_iter().filter_map(refuse).collect()
     }
@@ -188,7 +234,9 @@ impl Session {
         }
         self.service.notified(request);
         if request.method == "notifications/cancelled"
-            && let Some(cancelled) = request.params.and_then(|raw| serde_json::from_str::<Cancelled>(raw.get()).ok())
+            && let Some(cancelled) = request
+                .params
+                .and_then(|raw| serde_json::from_str::<Cancelled>(raw.get()).ok())
         {
             tracing::debug!(id = %cancelled.request_id, "cancelled");
             self.in_flight.cancel(&cancelled.request_id);
@@ -198,20 +246,31 @@ impl Session {
 
 /// The revision that a request names for itself (2026-07-28, basic/versioning.mdx), if it does.
 fn revision_of(meta: &Meta<'_>) -> Result<Option<Revision>, RpcError> {
-    let Some(raw) = meta.protocol_version else { return Ok(None) };
+    let Some(raw) = meta.protocol_version else {
+        return Ok(None);
+    };
     let Ok(requested) = serde_json::from_str::<String>(raw.get()) else {
         let message = "`_meta` names a protocolVersion that is no string; it must be a date such as \"2026-07-28\"";
         return Err(RpcError::new(Code::InvalidParams, message));
     };
-    let Some(revision) = Revision::parse(&requested).filter(|revision| revision.is_stateless()) else {
+    let Some(revision) = Revision::parse(&requested).filter(|revision| revision.is_stateless())
+    else {
         let supported: Vec<&str> = stateless_revisions().collect();
-        let message = format!("revision {requested} is not served without a handshake; {} is", supported.join(", "));
+        let message = format!(
+            "revision {requested} is not served without a handshake; {} is",
+            supported.join(", ")
+        );
         let data = json!({"supported": supported, "requested": requested});
-        return Err(RpcError { data: Some(data), ..RpcError::new(Code::UnsupportedVersion, message) });
+        return Err(RpcError {
+            data: Some(data),
+            ..RpcError::new(Code::UnsupportedVersion, message)
+        });
     };
-    if !meta.client_capabilities.is_some_and(|raw| raw.get().starts_with('{')) {
-        let message =
-            "`_meta` lacks `io.modelcontextprotocol/clientCapabilities`; it must be an object, which may be empty";
+    if !meta
+        .client_capabilities
+        .is_some_and(|raw| raw.get().starts_with('{'))
+    {
+        let message = "`_meta` lacks `io.modelcontextprotocol/clientCapabilities`; it must be an object, which may be empty";
         return Err(RpcError::new(Code::InvalidParams, message));
     }
     Ok(Some(revision))

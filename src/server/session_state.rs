@@ -47,7 +47,8 @@ impl SessionState {
         Revision::ALL[usize::from(self.negotiated.load(Ordering::Relaxed)) % Revision::ALL.len()]
     }
 
-    /// Lets those who look on know it by this name, which must not be one that lets anybody in. The first name stays.
+    /// Lets those who look on know it by this name, which must not be one that lets anybody in. The
+    /// first name stays.
     pub fn set_name(&self, name: &str) {
         self.name.get_or_init(|| name.into());
     }
@@ -58,7 +59,10 @@ impl SessionState {
     }
 
     fn negotiate(&self, revision: Revision) {
-        let index = Revision::ALL.iter().position(|&known| known == revision).unwrap_or_default();
+        let index = Revision::ALL
+            .iter()
+            .position(|&known| known == revision)
+            .unwrap_or_default();
         self.negotiated.store(index as u8, Ordering::Relaxed);
     }
 
@@ -79,14 +83,20 @@ impl SessionState {
         // A client that gets this wrong is told the truth rather than turned away.
         let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
         let requested = params.and_then(|params| {
-            if let Ok(ClientInfo { mut name, mut version }) = serde_json::from_value(params.client_info) {
+            if let Ok(ClientInfo {
+                mut name,
+                mut version,
+            }) = serde_json::from_value(params.client_info)
+            {
                 name.truncate(name.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
                 version.truncate(version.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
                 let _ = self.client.set(ClientInfo { name, version });
             }
             Revision::parse(params.protocol_version.as_str()?)
         });
-        let revision = requested.filter(|revision| !revision.is_stateless()).unwrap_or(Revision::NEWEST_HANDSHAKE);
+        let revision = requested
+            .filter(|revision| !revision.is_stateless())
+            .unwrap_or(Revision::NEWEST_HANDSHAKE);
         self.negotiate(revision);
         revision
     }
@@ -96,7 +106,8 @@ impl SessionState {
         struct Params {
             level: Level,
         }
-        let Some(params) = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok()) else {
+        let Some(params) = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok())
+        else {
             let message = format!("`level` must be one of {}", Level::NAMES);
             return Err(RpcError::new(Code::InvalidParams, message));
         };
@@ -111,5 +122,8 @@ impl SessionState {
 }
 
 pub fn stateless_revisions() -> impl Iterator<Item = &'static str> {
-    Revision::ALL.into_iter().filter(|revision| revision.is_stateless()).map(Revision::as_str)
+    Revision::ALL
+        .into_iter()
+        .filter(|revision| revision.is_stateless())
+        .map(Revision::as_str)
 }

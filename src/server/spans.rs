@@ -1,4 +1,5 @@
-//! A service whose requests have spans, by the semantic conventions of OpenTelemetry for MCP (1.41, gen-ai/mcp.md).
+//! A service whose requests have spans, by the semantic conventions of OpenTelemetry for MCP (1.41,
+//! gen-ai/mcp.md).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,15 +29,28 @@ pub struct Traced {
 
 impl Traced {
     /// The same service with spans, if anybody makes them.
-    pub fn over(inner: Arc<dyn Service>, tracer: Option<&Arc<Tracer>>, way: Way) -> Arc<dyn Service> {
+    pub fn over(
+        inner: Arc<dyn Service>,
+        tracer: Option<&Arc<Tracer>>,
+        way: Way,
+    ) -> Arc<dyn Service> {
         match tracer {
-            Some(tracer) => Arc::new(Self { inner, tracer: Arc::clone(tracer), way }),
+            Some(tracer) => Arc::new(Self {
+                inner,
+                tracer: Arc::clone(tracer),
+                way,
+            }),
             None => inner,
         }
     }
 
     fn begin(&self, exchange: &AdmittedRequest<'_>) -> Option<Begun> {
-        let AdmittedRequest { session, ticket, request, .. } = exchange;
+        let AdmittedRequest {
+            session,
+            ticket,
+            request,
+            ..
+        } = exchange;
         let mut span = self.tracer.begin(ticket.trace.as_ref())?;
         let method = &*request.method;
         let named = Named::of(request.params);
@@ -60,7 +74,9 @@ impl Traced {
             // Not the one that lets its client in.
             span.set("mcp.session.id", name.to_string());
         }
-        let own = Meta::of(request.params).ok().and_then(|meta| meta.client_info);
+        let own = Meta::of(request.params)
+            .ok()
+            .and_then(|meta| meta.client_info);
         let own = own.and_then(|raw| serde_json::from_str::<ClientInfo>(raw.get()).ok());
         // The conventions have no name for it.
         if let Some(ClientInfo { name, version }) = own.as_ref().or(session.client()) {
@@ -94,18 +110,28 @@ struct Named {
 
 impl Named {
     fn of(params: Option<&RawValue>) -> Self {
-        params.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+        params
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default()
     }
 }
 
 fn fail(span: &mut Begun, code: Code, message: &str) {
     let kind = Cow::Owned(code.number().to_string());
-    span.went(Some(Failure { kind, message: message.to_owned() }));
+    span.went(Some(Failure {
+        kind,
+        message: message.to_owned(),
+    }));
 }
 
 /// Says how it went. What a tool says of its failure may be what a file holds, and is not told.
 fn end(mut span: Begun, exchange: &AdmittedRequest<'_>, outcome: Option<&Outcome>) {
-    let failure = |kind: &'static str| Some(Failure { kind: kind.into(), message: String::new() });
+    let failure = |kind: &'static str| {
+        Some(Failure {
+            kind: kind.into(),
+            message: String::new(),
+        })
+    };
     if exchange.ticket.cancel.is_cancelled() {
         span.went(failure("cancelled"));
         return;
@@ -130,7 +156,9 @@ impl Service for Traced {
     }
 
     fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
-        let Some(span) = self.begin(exchange) else { return self.inner.serve(exchange) };
+        let Some(span) = self.begin(exchange) else {
+            return self.inner.serve(exchange);
+        };
         let outcome = self.inner.serve(exchange);
         end(span, exchange, outcome.as_ref());
         outcome

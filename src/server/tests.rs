@@ -18,7 +18,9 @@ use crate::policy::{Access, Grant, Policy};
 use crate::protocol::{Incoming, Request, ToolReply, parse, render};
 use crate::python::Sessions;
 use crate::search::memory::Memory;
-use crate::tools::{Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight};
+use crate::tools::{
+    Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight,
+};
 
 /// A tool that is not declared, as one from a manifest would be.
 struct Panics;
@@ -52,7 +54,12 @@ impl Callable for Panics {
         Weight::Light
     }
 
-    fn call(&self, context: &Context<'_>, _: Option<&RawValue>, _: bool) -> Result<ToolReply, Error> {
+    fn call(
+        &self,
+        context: &Context<'_>,
+        _: Option<&RawValue>,
+        _: bool,
+    ) -> Result<ToolReply, Error> {
         context.progress.report(1, None, "about to");
         assert!(context.cancel.is_cancelled(), "on purpose");
         Err(Error::Cancelled)
@@ -77,7 +84,10 @@ impl Outbox for Counting {
 
 impl Outbox for Sent {
     fn send(&self, message: &[u8]) {
-        self.0.lock().unwrap().push(serde_json::from_slice(message).unwrap());
+        self.0
+            .lock()
+            .unwrap()
+            .push(serde_json::from_slice(message).unwrap());
     }
 }
 
@@ -89,7 +99,10 @@ fn session() -> Session {
 fn session_in(grants: &[Grant]) -> Session {
     let mut registry = Registry::declared(&[Toolset::Files], false, false);
     registry.add(Box::new(Panics)).unwrap();
-    assert_eq!(registry.add(Box::new(Panics)), Err("there are two tools called `panics`".to_owned()));
+    assert_eq!(
+        registry.add(Box::new(Panics)),
+        Err("there are two tools called `panics`".to_owned())
+    );
     let commands = Commands::refused("this is a test");
     let services = Services {
         account: Account::default(),
@@ -105,7 +118,11 @@ fn session_in(grants: &[Grant]) -> Session {
         python: Sessions::new(1, Duration::from_secs(1), PathBuf::new()),
         commands,
     };
-    Session::new(Server::new(Front::new(registry, String::new()), services, ErrorStyle::Codes))
+    Session::new(Server::new(
+        Front::new(registry, String::new()),
+        services,
+        ErrorStyle::Codes,
+    ))
 }
 
 fn with<T>(message: &Value, work: impl FnOnce(&Request<'_>) -> T) -> T {
@@ -142,12 +159,20 @@ fn call(id: i64, name: &str) -> Value {
 fn links_in_a_small_directory_are_followed_where_nobody_waits() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("a")).unwrap();
-    let (session, aside) =
-        (session_in(&[Grant { path: dir.path().to_owned(), access: Access::ReadOnly }]), Counting::default());
+    let (session, aside) = (
+        session_in(&[Grant {
+            path: dir.path().to_owned(),
+            access: Access::ReadOnly,
+        }]),
+        Counting::default(),
+    );
     let params = json!({"name": "list_directory", "arguments": {"path": dir.path()}});
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let listed = || {
-        answer(&session, &message, &aside).unwrap()["result"]["structuredContent"]["entries"].as_array().unwrap().len()
+        answer(&session, &message, &aside).unwrap()["result"]["structuredContent"]["entries"]
+            .as_array()
+            .unwrap()
+            .len()
     };
     let plain = (listed(), aside.0.load(Relaxed));
     std::os::unix::fs::symlink("a", dir.path().join("b")).unwrap();
@@ -159,22 +184,33 @@ fn a_panic_costs_its_own_request_only() {
     let (session, sent) = (session(), Sent::default());
     let reply = answer(&session, &call(1, "panics"), &sent).unwrap();
     let message = "the server failed inside this request, which is its own fault; other requests are unaffected";
-    assert_eq!(reply, json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}}));
+    assert_eq!(
+        reply,
+        json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
+    );
     // The id is free again, and the session goes on.
     let listed = answer(&session, &call(1, "list_allowed_directories"), &sent).unwrap();
-    let refused = json!({"tier": "none", "refused": "this is a test", "network": "none", "gaps": 0});
-    assert_eq!(listed["result"]["structuredContent"], json!({"directories": [], "sandbox": refused}));
+    let refused =
+        json!({"tier": "none", "refused": "this is a test", "network": "none", "gaps": 0});
+    assert_eq!(
+        listed["result"]["structuredContent"],
+        json!({"directories": [], "sandbox": refused})
+    );
     let progress = json!({"progressToken": "t", "progress": 1, "message": "about to"});
-    let expected = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress});
+    let expected =
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress});
     assert_eq!(*sent.0.lock().unwrap(), [expected]);
 }
 
 #[test]
 fn a_cancelled_request_is_answered_by_silence_and_its_id_is_free() {
     let (session, sent) = (Arc::new(session()), Sent::default());
-    let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
     let reply = with(&call(7, "panics"), |request| {
-        let Admission::Admitted(ticket) = session.admit(request) else { panic!("admitted") };
+        let Admission::Admitted(ticket) = session.admit(request) else {
+            panic!("admitted")
+        };
         let duplicate = answer(&session, &call(7, "panics"), &sent).unwrap();
         assert_eq!(duplicate["error"]["code"], -32600);
         assert_eq!(answer(&session, &cancelled, &sent), None);

@@ -26,7 +26,11 @@ pub struct Server {
 impl Server {
     /// A server for the tools of this front.
     pub fn new(front: Arc<Front>, services: Services, errors: ErrorStyle) -> Arc<Self> {
-        Arc::new(Self { front, services, errors })
+        Arc::new(Self {
+            front,
+            services,
+            errors,
+        })
     }
 
     /// What the tools share.
@@ -34,10 +38,17 @@ impl Server {
         &self.services
     }
 
-    /// Ends what calls have left behind: Python sessions, background commands, logs of tests, and commands that run now.
-    /// Nothing new starts. Files stay.
+    /// Ends what calls have left behind: Python sessions, background commands, logs of tests, and
+    /// commands that run now. Nothing new starts. Files stay.
     pub fn end_left_behind(&self) {
-        let Services { commands, python, logs, tests, calls, .. } = &self.services;
+        let Services {
+            commands,
+            python,
+            logs,
+            tests,
+            calls,
+            ..
+        } = &self.services;
         commands.pause();
         python.clear();
         logs.clear();
@@ -59,7 +70,11 @@ impl Server {
 
     /// The names of those that run programs or change something.
     pub fn names_of_changing(&self) -> impl Iterator<Item = &str> {
-        let changing = self.front.registry.iter().filter(|tool| tool.hints() != Hints::Observes);
+        let changing = self
+            .front
+            .registry
+            .iter()
+            .filter(|tool| tool.hints() != Hints::Observes);
         changing.map(Callable::name)
     }
 

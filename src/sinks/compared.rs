@@ -26,36 +26,58 @@ impl Sink {
     pub fn facets(&self, name: &[u8], content: &Content) -> Facets {
         let one = |what: String, value: &[u8]| Facets::from([(what, Some(hash(value)))]);
         let (bytes, is_executable) = match content {
-            Content::File { bytes, is_executable } => (bytes, *is_executable),
+            Content::File {
+                bytes,
+                is_executable,
+            } => (bytes, *is_executable),
             Content::Link(target) => return one(format!("{}, a link", self.obeyed_by), target),
-            Content::Opaque(why) => return Facets::from([(format!("{}, {why}", self.obeyed_by), None)]),
+            Content::Opaque(why) => {
+                return Facets::from([(format!("{}, {why}", self.obeyed_by), None)]);
+            }
         };
         match self.compared {
             Compared::Whole => one(self.obeyed_by.to_owned(), bytes),
             // Git runs none of its samples (githooks(5)).
-            Compared::Executable if is_executable && !name.ends_with(b".sample") => one("hook".to_owned(), bytes),
+            Compared::Executable if is_executable && !name.ends_with(b".sample") => {
+                one("hook".to_owned(), bytes)
+            }
             Compared::Executable => Facets::new(),
             Compared::GitKeys => git_config::facets(bytes),
             Compared::JsonMembers { object, members } => json_facets(bytes, object, members)
-                .unwrap_or_else(|_| one(format!("{}, no JSON that can be read", self.obeyed_by), bytes)),
+                .unwrap_or_else(|_| {
+                    one(
+                        format!("{}, no JSON that can be read", self.obeyed_by),
+                        bytes,
+                    )
+                }),
         }
     }
 }
 
-/// Strings among the members of an object. What stands twice counts as JavaScript reads it: the last.
+/// Strings among the members of an object. What stands twice counts as JavaScript reads it: the
+/// last.
 fn json_facets(bytes: &[u8], object: &str, members: &[&str]) -> serde_json::Result<Facets> {
     type Members<'a> = BTreeMap<String, &'a RawValue>;
     // As npm reads it.
     let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
     let document: Members<'_> = serde_json::from_str(&text)?;
-    let Some(found) = document.get(object).filter(|found| found.get().starts_with('{')) else {
+    let Some(found) = document
+        .get(object)
+        .filter(|found| found.get().starts_with('{'))
+    else {
         return Ok(Facets::new());
     };
     let found: Members<'_> = serde_json::from_str(found.get())?;
-    let wanted = found.into_iter().filter(|(name, _)| members.contains(&name.as_str()));
+    let wanted = found
+        .into_iter()
+        .filter(|(name, _)| members.contains(&name.as_str()));
     // As it is written: JavaScript takes strings that Rust does not.
-    let strings = wanted.map(|(name, value)| (name, value.get())).filter(|(_, value)| value.starts_with('"'));
-    Ok(strings.map(|(name, value)| (format!("{object}.{name}"), Some(hash(value.as_bytes())))).collect())
+    let strings = wanted
+        .map(|(name, value)| (name, value.get()))
+        .filter(|(_, value)| value.starts_with('"'));
+    Ok(strings
+        .map(|(name, value)| (format!("{object}.{name}"), Some(hash(value.as_bytes()))))
+        .collect())
 }
 
 #[cfg(test)]
@@ -66,7 +88,10 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn file(bytes: &str) -> Content {
-        Content::File { bytes: bytes.into(), is_executable: false }
+        Content::File {
+            bytes: bytes.into(),
+            is_executable: false,
+        }
     }
 
     fn compared(path: &str, before: &str, after: &str) -> Vec<String> {
@@ -80,17 +105,42 @@ mod tests {
         let of = |before: &str, after: &str| compared("package.json", before, after);
         let before = r#"{"name": "a", "scripts": {"test": "x", "prepare": "husky"}}"#;
         assert_eq!(
-            of(before, r#"{"dependencies": {"b": "1"}, "scripts": {"test": "y", "prepare": "husky"}}"#),
+            of(
+                before,
+                r#"{"dependencies": {"b": "1"}, "scripts": {"test": "y", "prepare": "husky"}}"#
+            ),
             [""; 0]
         );
-        assert_eq!(of(before, r#"{"scripts": {"prepare": "evil"}}"#), ["scripts.prepare"]);
-        assert_eq!(of(before, r#"{"scripts": {"prepare": "husky", "postinstall": "x"}}"#), ["scripts.postinstall"]);
+        assert_eq!(
+            of(before, r#"{"scripts": {"prepare": "evil"}}"#),
+            ["scripts.prepare"]
+        );
+        assert_eq!(
+            of(
+                before,
+                r#"{"scripts": {"prepare": "husky", "postinstall": "x"}}"#
+            ),
+            ["scripts.postinstall"]
+        );
         assert_eq!(of(before, "{}"), ["scripts.prepare removed"]);
-        assert_eq!(of("{}", r#"{"scripts": {"prepare": "a", "prepare": "b"}}"#), ["scripts.prepare"]);
-        assert_eq!(of("{}", "\u{feff}{\"scripts\": {\"install\": \"b\"}}"), ["scripts.install"]);
-        assert_eq!(of("{}", r#"{"scripts": {"install": 1}, "scripts": null}"#), [""; 0]);
+        assert_eq!(
+            of("{}", r#"{"scripts": {"prepare": "a", "prepare": "b"}}"#),
+            ["scripts.prepare"]
+        );
+        assert_eq!(
+            of("{}", "\u{feff}{\"scripts\": {\"install\": \"b\"}}"),
+            ["scripts.install"]
+        );
+        assert_eq!(
+            of("{}", r#"{"scripts": {"install": 1}, "scripts": null}"#),
+            [""; 0]
+        );
         // Deeper than any reader with a stack goes, and npm reads it.
-        let deep = format!(r#"{{"a": {}{}, "scripts": {{"install": "b"}}}}"#, "[".repeat(10_000), "]".repeat(10_000));
+        let deep = format!(
+            r#"{{"a": {}{}, "scripts": {{"install": "b"}}}}"#,
+            "[".repeat(10_000),
+            "]".repeat(10_000)
+        );
         assert_eq!(of("{}", &deep), ["scripts.install"]);
         assert_eq!(of("{}", "{"), ["npm, no JSON that can be read"]);
         assert_eq!(of("{", "{"), [""; 0]);
@@ -99,8 +149,13 @@ mod tests {
     #[test]
     fn of_hooks_those_count_that_can_be_run() {
         let facets = |name: &str, is_executable| {
-            let content = Content::File { bytes: b"x".to_vec(), is_executable };
-            HOOK.facets(name.as_bytes(), &content).into_keys().collect::<Vec<_>>()
+            let content = Content::File {
+                bytes: b"x".to_vec(),
+                is_executable,
+            };
+            HOOK.facets(name.as_bytes(), &content)
+                .into_keys()
+                .collect::<Vec<_>>()
         };
         assert_eq!(facets("pre-commit", true), ["hook"]);
         assert_eq!(facets("pre-commit", false), [""; 0]);

@@ -1,6 +1,8 @@
-//! Configuration of git (git-config(1), "Syntax"), as far as it names programs, or further configuration.
+//! Configuration of git (git-config(1), "Syntax"), as far as it names programs, or further
+//! configuration.
 //!
-//! Git refuses a file with a fault in it. Here what is behind a fault is read nevertheless: too much is found, never too little.
+//! Git refuses a file with a fault in it. Here what is behind a fault is read nevertheless: too
+//! much is found, never too little.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,8 +13,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::facets::Facets;
 
-/// Keys whose value git runs, or that say where more configuration or hooks are. `*` stands for any name; only where there is one between
-/// two dots. Of those with a mark only some values count: `!` begins a command of the shell, `-` is none of a boolean.
+/// Keys whose value git runs, or that say where more configuration or hooks are. `*` stands for any
+/// name; only where there is one between two dots. Of those with a mark only some values count: `!`
+/// begins a command of the shell, `-` is none of a boolean.
 const KEYS: [&str; 61] = [
     "alias.*",
     "alias.*.command",
@@ -87,7 +90,10 @@ pub(super) fn facets(text: &[u8]) -> Facets {
             hasher.update(variable.value);
         }
     });
-    found.into_iter().map(|(name, hasher)| (name, Some(hasher.finalize().into()))).collect()
+    found
+        .into_iter()
+        .map(|(name, hasher)| (name, Some(hasher.finalize().into())))
+        .collect()
 }
 
 /// Where git looks for hooks, if this says so.
@@ -101,7 +107,8 @@ pub fn hooks_path(text: &[u8]) -> Option<Vec<u8>> {
     found
 }
 
-/// The directory that it means, by its text, for a work tree or a repository without one; `None` for one below somebody's home.
+/// The directory that it means, by its text, for a work tree or a repository without one; `None`
+/// for one below somebody's home.
 pub fn hooks_directory(from: &Path, said: &[u8]) -> Option<PathBuf> {
     let mut path = from.to_path_buf();
     if said.is_empty() || said.starts_with(b"~") {
@@ -147,7 +154,8 @@ impl Variable<'_> {
     }
 
     fn has_key(&self, key: &str) -> bool {
-        let (Some((section, rest)), Some((_, name))) = (key.split_once('.'), key.rsplit_once('.')) else {
+        let (Some((section, rest)), Some((_, name))) = (key.split_once('.'), key.rsplit_once('.'))
+        else {
             return false;
         };
         self.section.eq_ignore_ascii_case(section.as_bytes())
@@ -159,11 +167,23 @@ impl Variable<'_> {
 /// As git config --list names it, but for its length.
 impl std::fmt::Display for Variable<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let known = KEYS.iter().filter_map(|line| line.split(' ').next()).find(|key| self.has_key(key));
-        let known_name = known.and_then(|key| key.rsplit('.').next()).filter(|name| *name != "*");
-        let name = known_name.map_or_else(|| String::from_utf8_lossy(self.name).to_lowercase().into(), Into::into);
+        let known = KEYS
+            .iter()
+            .filter_map(|line| line.split(' ').next())
+            .find(|key| self.has_key(key));
+        let known_name = known
+            .and_then(|key| key.rsplit('.').next())
+            .filter(|name| *name != "*");
+        let name = known_name.map_or_else(
+            || String::from_utf8_lossy(self.name).to_lowercase().into(),
+            Into::into,
+        );
         let name: std::borrow::Cow<'_, str> = name;
-        write!(out, "{}.", String::from_utf8_lossy(self.section).to_lowercase())?;
+        write!(
+            out,
+            "{}.",
+            String::from_utf8_lossy(self.section).to_lowercase()
+        )?;
         if let Some(subsection) = self.subsection {
             write!(out, "{}.", String::from_utf8_lossy(subsection))?;
         }
@@ -174,7 +194,8 @@ impl std::fmt::Display for Variable<'_> {
 /// What git takes for a boolean (`git_parse_maybe_bool` of its parse.c).
 fn is_boolean(value: &[u8]) -> bool {
     let words: [&[u8]; 7] = [b"", b"true", b"yes", b"on", b"false", b"no", b"off"];
-    words.iter().any(|word| value.eq_ignore_ascii_case(word)) || value.iter().all(u8::is_ascii_digit)
+    words.iter().any(|word| value.eq_ignore_ascii_case(word))
+        || value.iter().all(u8::is_ascii_digit)
 }
 
 /// Reads all variables, in one pass.
@@ -185,7 +206,10 @@ fn each(text: &[u8], mut take: impl FnMut(&Variable<'_>)) {
         match first {
             b'#' | b';' => rest = behind_line(rest),
             b'[' => {
-                let length = after.iter().position(|byte| !is_of_key(*byte) && *byte != b'.').unwrap_or(after.len());
+                let length = after
+                    .iter()
+                    .position(|byte| !is_of_key(*byte) && *byte != b'.')
+                    .unwrap_or(after.len());
                 let (name, behind) = after.split_at(length);
                 // The old way of writing a subsection.
                 let dot = name.iter().position(|byte| *byte == b'.');
@@ -201,7 +225,10 @@ fn each(text: &[u8], mut take: impl FnMut(&Variable<'_>)) {
                 rest = rest.strip_prefix(b"]").unwrap_or(rest);
             }
             byte if byte.is_ascii_alphabetic() => {
-                let length = rest.iter().position(|byte| !is_of_key(*byte)).unwrap_or(rest.len());
+                let length = rest
+                    .iter()
+                    .position(|byte| !is_of_key(*byte))
+                    .unwrap_or(rest.len());
                 let (name, behind) = rest.split_at(length);
                 let behind = behind_blanks(behind);
                 let (value, behind) = match behind.strip_prefix(b"=") {
@@ -209,7 +236,12 @@ fn each(text: &[u8], mut take: impl FnMut(&Variable<'_>)) {
                     None => (b"true".to_vec(), behind),
                 };
                 rest = behind;
-                take(&Variable { section, subsection: subsection.as_deref(), name, value: &value });
+                take(&Variable {
+                    section,
+                    subsection: subsection.as_deref(),
+                    name,
+                    value: &value,
+                });
             }
             _ => rest = after,
         }
@@ -221,7 +253,10 @@ const fn is_of_key(byte: u8) -> bool {
 }
 
 fn behind_blanks(text: &[u8]) -> &[u8] {
-    let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let blanks = text
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
     &text[blanks..]
 }
 
@@ -302,7 +337,10 @@ mod tests {
     fn read(text: &str) -> Vec<(String, String)> {
         let mut all = Vec::new();
         each(text.as_bytes(), |variable| {
-            all.push((variable.to_string(), String::from_utf8_lossy(variable.value).into_owned()));
+            all.push((
+                variable.to_string(),
+                String::from_utf8_lossy(variable.value).into_owned(),
+            ));
         });
         all
     }
@@ -322,7 +360,10 @@ mod tests {
             ("filter.lfs.clean", ""),
             ("alias.x", "!a"),
         ];
-        assert_eq!(read(text), said.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(
+            read(text),
+            said.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
         assert_eq!(hooks_path(text.as_bytes()), Some(b"a b".to_vec()));
         assert_eq!(hooks_path(b"[core \"x\"]\nhooksPath = y"), None);
     }
@@ -351,8 +392,14 @@ mod tests {
         ];
         assert_eq!(keys(text), all);
         let order = |text: &str| facets(text.as_bytes());
-        assert_ne!(order("[credential]\nhelper=a\nhelper=b"), order("[credential]\nhelper=b\nhelper=a"));
-        assert_eq!(order("[core]\neditor = a"), order("# said otherwise\n[CORE]\n\tEditor=\"a\" ; b"));
+        assert_ne!(
+            order("[credential]\nhelper=a\nhelper=b"),
+            order("[credential]\nhelper=b\nhelper=a")
+        );
+        assert_eq!(
+            order("[core]\neditor = a"),
+            order("# said otherwise\n[CORE]\n\tEditor=\"a\" ; b")
+        );
     }
 
     #[test]
@@ -380,8 +427,15 @@ mod tests {
                 listed.push_str(&String::from_utf8_lossy(variable.value));
                 listed.push('\0');
             });
-            let said = String::from_utf8(git.stdout).unwrap().replace("b\0", "b\ntrue\0");
-            assert_eq!(listed, said, "{text:?}: {}", String::from_utf8_lossy(&git.stderr));
+            let said = String::from_utf8(git.stdout)
+                .unwrap()
+                .replace("b\0", "b\ntrue\0");
+            assert_eq!(
+                listed,
+                said,
+                "{text:?}: {}",
+                String::from_utf8_lossy(&git.stderr)
+            );
         }
     }
 }

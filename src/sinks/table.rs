@@ -1,4 +1,5 @@
-//! The table: where what runs outside lies, who obeys it, and what of it is compared. A list by nature; docs/walls.md is derived from it.
+//! The table: where what runs outside lies, who obeys it, and what of it is compared. A list by
+//! nature; docs/walls.md is derived from it.
 
 /// What of a file counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +27,8 @@ pub struct Sink {
     pub compared: Compared,
 }
 
-/// What `npm install` runs of the package that it is called in (npm-scripts(7), "Life Cycle Operation Order"). What lies in
-/// `node_modules` it runs when it has fetched it.
+/// What `npm install` runs of the package that it is called in (npm-scripts(7), "Life Cycle
+/// Operation Order"). What lies in `node_modules` it runs when it has fetched it.
 const RUN_BY_INSTALL: &[&str] = &[
     "preinstall",
     "install",
@@ -42,11 +43,21 @@ const RUN_BY_INSTALL: &[&str] = &[
 ];
 
 const fn whole(path: &'static str, obeyed_by: &'static str) -> Sink {
-    Sink { path, not_below: None, obeyed_by, compared: Compared::Whole }
+    Sink {
+        path,
+        not_below: None,
+        obeyed_by,
+        compared: Compared::Whole,
+    }
 }
 
 const fn git(path: &'static str) -> Sink {
-    Sink { path, not_below: None, obeyed_by: "git", compared: Compared::GitKeys }
+    Sink {
+        path,
+        not_below: None,
+        obeyed_by: "git",
+        compared: Compared::GitKeys,
+    }
 }
 
 pub static SINKS: [Sink; 11] = [
@@ -58,23 +69,40 @@ pub static SINKS: [Sink; 11] = [
         path: "package.json",
         not_below: Some("node_modules"),
         obeyed_by: "npm",
-        compared: Compared::JsonMembers { object: "scripts", members: RUN_BY_INSTALL },
+        compared: Compared::JsonMembers {
+            object: "scripts",
+            members: RUN_BY_INSTALL,
+        },
     },
-    Sink { not_below: Some("node_modules"), ..whole(".npmrc", "npm") },
-    Sink { not_below: Some("node_modules"), ..whole("binding.gyp", "npm") },
+    Sink {
+        not_below: Some("node_modules"),
+        ..whole(".npmrc", "npm")
+    },
+    Sink {
+        not_below: Some("node_modules"),
+        ..whole("binding.gyp", "npm")
+    },
     whole(".envrc", "direnv"),
     whole(".vscode/tasks.json", "VS Code"),
     whole(".vscode/settings.json", "VS Code"),
     whole(".mcp.json", "Claude Code"),
 ];
 
-/// A file below `hooks` of a repository, or where its `core.hooksPath` leads. That needs a look at the disk.
-pub static HOOK: Sink = Sink { path: "hooks/**", not_below: None, obeyed_by: "git", compared: Compared::Executable };
+/// A file below `hooks` of a repository, or where its `core.hooksPath` leads. That needs a look at
+/// the disk.
+pub static HOOK: Sink = Sink {
+    path: "hooks/**",
+    not_below: None,
+    obeyed_by: "git",
+    compared: Compared::Executable,
+};
 
 /// The line of a path, and the place of the first of its names that the line is about.
 pub fn named(path: &[u8]) -> Option<(&'static Sink, usize)> {
     let names: Vec<&[u8]> = names(path).collect();
-    SINKS.iter().find_map(|sink| Some((sink, sink.begins(&names)?)))
+    SINKS
+        .iter()
+        .find_map(|sink| Some((sink, sink.begins(&names)?)))
 }
 
 /// The same of a directory that a line names: a link in its place leads elsewhere.
@@ -87,12 +115,16 @@ pub fn named_directory(path: &[u8]) -> Option<(&'static Sink, usize)> {
 }
 
 fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty())
+    path.split(|byte| *byte == b'/')
+        .filter(|name| !name.is_empty())
 }
 
 impl Sink {
     fn begins(&self, names: &[&[u8]]) -> Option<usize> {
-        let is = |name: &&[u8]| self.not_below.is_some_and(|other| name.eq_ignore_ascii_case(other.as_bytes()));
+        let is = |name: &&[u8]| {
+            self.not_below
+                .is_some_and(|other| name.eq_ignore_ascii_case(other.as_bytes()))
+        };
         if names.iter().any(is) {
             return None;
         }
@@ -103,7 +135,8 @@ impl Sink {
     }
 }
 
-/// Where the names begin that the path ends with. There are file systems that look at no letter case.
+/// Where the names begin that the path ends with. There are file systems that look at no letter
+/// case.
 fn ends_with(names: &[&[u8]], path: &str) -> Option<usize> {
     let wanted: Vec<&str> = path.split('/').collect();
     let begin = names.len().checked_sub(wanted.len())?;
@@ -123,7 +156,10 @@ mod tests {
     fn a_path_is_known_by_its_last_names_at_any_depth() {
         let found = |path: &str| named(path.as_bytes()).map(|(sink, begins)| (sink.path, begins));
         assert_eq!(found(".envrc"), Some((".envrc", 0)));
-        assert_eq!(found("a/b/.VSCode/tasks.json"), Some((".vscode/tasks.json", 2)));
+        assert_eq!(
+            found("a/b/.VSCode/tasks.json"),
+            Some((".vscode/tasks.json", 2))
+        );
         assert_eq!(found("a/.husky/_/pre-commit"), Some((".husky/**", 1)));
         assert_eq!(found("a/.git/modules/x/config"), Some(("config", 4)));
         assert_eq!(found("a/binding.gyp"), Some(("binding.gyp", 1)));
@@ -139,7 +175,13 @@ mod tests {
         ] {
             assert_eq!(found(other), None, "{other}");
         }
-        assert_eq!(named_directory(b"a/.vscode").map(|(sink, begins)| (sink.obeyed_by, begins)), Some(("VS Code", 1)));
-        assert_eq!(named_directory(b"a/config").map(|(sink, _)| sink.path), None);
+        assert_eq!(
+            named_directory(b"a/.vscode").map(|(sink, begins)| (sink.obeyed_by, begins)),
+            Some(("VS Code", 1))
+        );
+        assert_eq!(
+            named_directory(b"a/config").map(|(sink, _)| sink.path),
+            None
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The thread that sends spans away, and tries again where that may help (OTLP 1.x, "OTLP/HTTP Response").
+//! The thread that sends spans away, and tries again where that may help (OTLP 1.x, "OTLP/HTTP
+//! Response").
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -44,7 +45,9 @@ pub fn run(settings: &Settings, queue: &Queue) {
     while let Some(spans) = queue.take() {
         match export(settings, queue, &headers, &spans) {
             Ok(rejected) => {
-                let lost = spans.len().min(usize::try_from(rejected).unwrap_or(usize::MAX));
+                let lost = spans
+                    .len()
+                    .min(usize::try_from(rejected).unwrap_or(usize::MAX));
                 queue.arrived(spans.len() - lost);
                 queue.lost(lost);
                 if std::mem::take(&mut fails) {
@@ -55,7 +58,9 @@ pub fn run(settings: &Settings, queue: &Queue) {
                 queue.lost(spans.len());
                 // Said once: a collector that is away for a day is no news every five seconds.
                 if !std::mem::replace(&mut fails, true) {
-                    tracing::warn!("spans cannot be exported, and are dropped until they can: {reason}");
+                    tracing::warn!(
+                        "spans cannot be exported, and are dropped until they can: {reason}"
+                    );
                 }
             }
         }
@@ -64,7 +69,12 @@ pub fn run(settings: &Settings, queue: &Queue) {
 }
 
 /// How many of them the collector has not taken, or why it has taken none.
-fn export(settings: &Settings, queue: &Queue, headers: &str, spans: &[Span]) -> Result<u64, String> {
+fn export(
+    settings: &Settings,
+    queue: &Queue,
+    headers: &str,
+    spans: &[Span],
+) -> Result<u64, String> {
     let body = otlp::encode(&settings.resource, spans);
     let mut pause = Duration::from_millis(EXPORT_PAUSE_MS);
     let mut tries = 1;
@@ -74,7 +84,9 @@ fn export(settings: &Settings, queue: &Queue, headers: &str, spans: &[Span]) -> 
             Try::Never(reason) => return Err(reason),
             Try::Later(reason, asked) => (reason, asked),
         };
-        let wait = asked.unwrap_or(pause).min(Duration::from_millis(MAX_EXPORT_PAUSE_MS));
+        let wait = asked
+            .unwrap_or(pause)
+            .min(Duration::from_millis(MAX_EXPORT_PAUSE_MS));
         if tries == EXPORT_TRIES || queue.pause(wait) {
             return Err(reason);
         }
@@ -84,8 +96,17 @@ fn export(settings: &Settings, queue: &Queue, headers: &str, spans: &[Span]) -> 
 }
 
 fn attempt(settings: &Settings, queue: &Queue, headers: &str, body: &[u8]) -> Try {
-    let question = Question { method: "POST", headers, body };
-    let answer = ask(&settings.target, settings.trust.as_ref(), question, queue.deadline(settings.timeout));
+    let question = Question {
+        method: "POST",
+        headers,
+        body,
+    };
+    let answer = ask(
+        &settings.target,
+        settings.trust.as_ref(),
+        question,
+        queue.deadline(settings.timeout),
+    );
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => return Try::Later(error.to_string(), None),
@@ -99,7 +120,10 @@ fn attempt(settings: &Settings, queue: &Queue, headers: &str, body: &[u8]) -> Tr
             }
             None => 0,
         }),
-        429 | 502..=504 => Try::Later(format!("the collector answers with {status}"), answer.retry_after),
+        429 | 502..=504 => Try::Later(
+            format!("the collector answers with {status}"),
+            answer.retry_after,
+        ),
         _ => Try::Never(format!("the collector answers with {status}")),
     }
 }

@@ -1,8 +1,9 @@
 //! Spans of requests, exported to an OpenTelemetry collector over OTLP/HTTP in its JSON encoding.
 //!
-//! A request only puts its span into a bounded queue. One thread takes them out, some hundred at a time or after a few seconds,
-//! and sends them; it is started before the server enters its own domain, which refuses TCP, and opens nothing but what the
-//! resolver reads. A span that finds no room, or whose export fails for good, is dropped and counted.
+//! A request only puts its span into a bounded queue. One thread takes them out, some hundred at a
+//! time or after a few seconds, and sends them; it is started before the server enters its own
+//! domain, which refuses TCP, and opens nothing but what the resolver reads. A span that finds no
+//! room, or whose export fails for good, is dropped and counted.
 
 mod exporter;
 mod otlp;

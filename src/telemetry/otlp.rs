@@ -1,5 +1,5 @@
-//! The JSON encoding of an `ExportTraceServiceRequest` (OTLP 1.x, "JSON Protobuf Encoding": identifiers in hexadecimal, 64-bit
-//! numbers as strings, enumerations as numbers).
+//! The JSON encoding of an `ExportTraceServiceRequest` (OTLP 1.x, "JSON Protobuf Encoding":
+//! identifiers in hexadecimal, 64-bit numbers as strings, enumerations as numbers).
 
 use std::borrow::Cow;
 
@@ -88,36 +88,67 @@ struct Status<'a> {
 
 /// What is posted: these spans of the process with these attributes.
 pub fn encode(resource: &[(Cow<'static, str>, String)], spans: &[Span]) -> Vec<u8> {
-    let attributes = resource.iter().map(|(key, value)| attribute(key, value)).collect();
-    let scope = Scope { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") };
-    let scope_spans = [ScopeSpans { scope, spans: spans.iter().map(encoded).collect() }];
-    let request = Request { resource_spans: [ResourceSpans { resource: Resource { attributes }, scope_spans }] };
+    let attributes = resource
+        .iter()
+        .map(|(key, value)| attribute(key, value))
+        .collect();
+    let scope = Scope {
+        name: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let scope_spans = [ScopeSpans {
+        scope,
+        spans: spans.iter().map(encoded).collect(),
+    }];
+    let request = Request {
+        resource_spans: [ResourceSpans {
+            resource: Resource { attributes },
+            scope_spans,
+        }],
+    };
     // Only texts and numbers: nothing of it can fail.
     serde_json::to_vec(&request).unwrap_or_default()
 }
 
 fn attribute<'a>(key: &'a str, value: &'a str) -> Attribute<'a> {
-    Attribute { key, value: Text { string_value: value } }
+    Attribute {
+        key,
+        value: Text {
+            string_value: value,
+        },
+    }
 }
 
 fn encoded(span: &Span) -> Encoded<'_> {
     let context = span.context.as_ref();
     let failure = span.failure.as_ref();
-    let mut attributes: Vec<_> = span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
+    let mut attributes: Vec<_> = span
+        .attributes
+        .iter()
+        .map(|(key, value)| attribute(key, value))
+        .collect();
     attributes.extend(failure.map(|failure| attribute("error.type", &failure.kind)));
     Encoded {
         trace_id: &span.trace,
         span_id: &span.id,
         trace_state: context.and_then(|context| context.state.as_deref()),
         parent_span_id: context.map(|context| context.parent.span_id()),
-        flags: SAMPLED | if context.is_some() { PARENT_IS_REMOTE } else { PARENT_IS_KNOWN },
+        flags: SAMPLED
+            | if context.is_some() {
+                PARENT_IS_REMOTE
+            } else {
+                PARENT_IS_KNOWN
+            },
         name: &span.name,
         kind: KIND_SERVER,
         start_time_unix_nano: span.begun_ns.to_string(),
         end_time_unix_nano: span.ended_ns.to_string(),
         attributes,
         status: failure
-            .map(|failure| Status { code: Some(STATUS_ERROR), message: &failure.message })
+            .map(|failure| Status {
+                code: Some(STATUS_ERROR),
+                message: &failure.message,
+            })
             .unwrap_or_default(),
     }
 }
@@ -136,7 +167,14 @@ pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
         #[serde(default)]
         error_message: String,
     }
-    let Partial { rejected_spans, error_message } = serde_json::from_slice::<Response>(answer).ok()?.partial_success;
-    let count = rejected_spans.as_u64().or_else(|| rejected_spans.as_str()?.parse().ok())?;
+    let Partial {
+        rejected_spans,
+        error_message,
+    } = serde_json::from_slice::<Response>(answer)
+        .ok()?
+        .partial_success;
+    let count = rejected_spans
+        .as_u64()
+        .or_else(|| rejected_spans.as_str()?.parse().ok())?;
     (count > 0).then_some((count, error_message))
 }

@@ -1,4 +1,5 @@
-//! Spans on their way to the thread that exports them: as many as there is room for, and nobody waits for room.
+//! Spans on their way to the thread that exports them: as many as there is room for, and nobody
+//! waits for room.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -58,15 +59,19 @@ impl Queue {
         }
     }
 
-    /// Waits until there are enough spans, or the first of them has waited for long enough, or all is to end; `None` when
-    /// nothing is left then.
+    /// Waits until there are enough spans, or the first of them has waited for long enough, or all
+    /// is to end; `None` when nothing is left then.
     pub fn take(&self) -> Option<Vec<Span>> {
         let mut inner = self.lock();
         while inner.waiting.is_empty() && inner.end.is_none() {
-            inner = self.filled.wait(inner).unwrap_or_else(PoisonError::into_inner);
+            inner = self
+                .filled
+                .wait(inner)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         let delay = Duration::from_millis(EXPORT_DELAY_MS);
-        let is_short = |inner: &mut Inner| inner.waiting.len() < SPANS_PER_EXPORT && inner.end.is_none();
+        let is_short =
+            |inner: &mut Inner| inner.waiting.len() < SPANS_PER_EXPORT && inner.end.is_none();
         let waited = self.filled.wait_timeout_while(inner, delay, is_short);
         let (mut inner, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let count = inner.waiting.len().min(SPANS_PER_EXPORT);
@@ -75,8 +80,14 @@ impl Queue {
 
     /// Waits for so long, or until all is to end; whether it is.
     pub fn pause(&self, length: Duration) -> bool {
-        let waited = self.filled.wait_timeout_while(self.lock(), length, |inner| inner.end.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.end.is_some()
+        let waited = self
+            .filled
+            .wait_timeout_while(self.lock(), length, |inner| inner.end.is_none());
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .end
+            .is_some()
     }
 
     /// When an export must be over that may take so long.
@@ -106,13 +117,15 @@ impl Queue {
         self.emptied.notify_all();
     }
 
-    /// Lets what waits be exported, and waits for that, but no longer than `limit`. An export that began before keeps its own
-    /// limit, and is not waited for beyond this one.
+    /// Lets what waits be exported, and waits for that, but no longer than `limit`. An export that
+    /// began before keeps its own limit, and is not waited for beyond this one.
     pub fn end(&self, limit: Duration) {
         let mut inner = self.lock();
         inner.end.get_or_insert(Instant::now() + limit);
         self.filled.notify_one();
-        let waited = self.emptied.wait_timeout_while(inner, limit, |inner| !inner.is_over);
+        let waited = self
+            .emptied
+            .wait_timeout_while(inner, limit, |inner| !inner.is_over);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -13,7 +13,10 @@ pub struct Sampler {
 
 impl Default for Sampler {
     fn default() -> Self {
-        Self { follows_parent: true, ratio: 1.0 }
+        Self {
+            follows_parent: true,
+            ratio: 1.0,
+        }
     }
 }
 
@@ -32,16 +35,23 @@ impl Sampler {
             "always_on" => 1.0,
             "always_off" => 0.0,
             "traceidratio" => match argument {
-                Some(text) => text.trim().parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio))?,
+                Some(text) => text
+                    .trim()
+                    .parse()
+                    .ok()
+                    .filter(|ratio| (0.0..=1.0).contains(ratio))?,
                 None => 1.0,
             },
             _ => return None,
         };
-        Some(Self { follows_parent, ratio })
+        Some(Self {
+            follows_parent,
+            ratio,
+        })
     }
 
-    /// Whether a request of this trace has a span. The last 63 bits of a trace's number are as good as random, and whoever
-    /// decides by them decides alike everywhere.
+    /// Whether a request of this trace has a span. The last 63 bits of a trace's number are as good
+    /// as random, and whoever decides by them decides alike everywhere.
     pub fn takes(self, context: Option<&TraceContext>, trace: &[u8; 16]) -> bool {
         if let Some(context) = context.filter(|_| self.follows_parent) {
             return context.parent.flags() & 1 == 1;
@@ -61,7 +71,11 @@ mod tests {
     use super::*;
 
     fn context(flags: &str) -> TraceContext {
-        TraceContext::parse(&format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-{flags}"), None).unwrap()
+        TraceContext::parse(
+            &format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-{flags}"),
+            None,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -75,10 +89,17 @@ mod tests {
         ] {
             let sampler = Sampler::parse(name, Some("ignored")).unwrap();
             let taken = |context: Option<&TraceContext>| sampler.takes(context, &trace);
-            let found = (taken(Some(&context("01"))), taken(Some(&context("00"))), taken(None));
+            let found = (
+                taken(Some(&context("01"))),
+                taken(Some(&context("00"))),
+                taken(None),
+            );
             assert_eq!(found, (recorded, unrecorded, root), "{name}");
         }
-        assert_eq!(Sampler::parse("parentbased_always_on", None), Some(Sampler::default()));
+        assert_eq!(
+            Sampler::parse("parentbased_always_on", None),
+            Some(Sampler::default())
+        );
     }
 
     #[test]
@@ -90,7 +111,10 @@ mod tests {
             half.takes(Some(&context("00")), &trace)
         };
         assert_eq!([0, 127, 128, 255].map(of), [true, true, false, false]);
-        assert_eq!(Sampler::parse("parentbased_traceidratio", None), Some(Sampler::default()));
+        assert_eq!(
+            Sampler::parse("parentbased_traceidratio", None),
+            Some(Sampler::default())
+        );
         for bad in ["1.1", "-0.1", "NaN", "half"] {
             assert_eq!(Sampler::parse("traceidratio", Some(bad)), None, "{bad}");
         }

@@ -26,7 +26,13 @@ fn request(stream: &mut TcpStream) -> (String, Value) {
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.split("Content-Length: ").nth(1).unwrap().split("\r\n").next().unwrap();
+            let length = head
+                .split("Content-Length: ")
+                .nth(1)
+                .unwrap()
+                .split("\r\n")
+                .next()
+                .unwrap();
             if body.len() >= length.parse().unwrap() {
                 return (head.to_owned(), serde_json::from_str(body).unwrap());
             }
@@ -37,7 +43,8 @@ fn request(stream: &mut TcpStream) -> (String, Value) {
     }
 }
 
-/// A collector that answers these one after the other, and tells what came. Dropping the receiver ends nothing.
+/// A collector that answers these one after the other, and tells what came. Dropping the receiver
+/// ends nothing.
 fn collector(answers: Vec<&'static str>) -> (Settings, Receiver<(String, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let settings = settings(listener.local_addr().unwrap().port());
@@ -64,7 +71,9 @@ fn settings(port: u16) -> Settings {
 }
 
 fn spans(body: &Value) -> &Vec<Value> {
-    body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap()
+    body["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array()
+        .unwrap()
 }
 
 #[test]
@@ -72,12 +81,19 @@ fn an_export_is_what_the_protocol_says() {
     let (settings, told) = collector(vec![OK]);
     let port = settings.target.port;
     let tracer = Tracer::start(settings).unwrap();
-    let context = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", Some("a=1")).unwrap();
+    let context = TraceContext::parse(
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        Some("a=1"),
+    )
+    .unwrap();
     let mut span = tracer.begin(Some(&context)).unwrap();
     span.rename("tools/call x".to_owned());
     span.set("mcp.method.name", "tools/call");
     span.set("long", "x".repeat(1000));
-    span.went(Some(Failure { kind: "tool_error".into(), message: "so".to_owned() }));
+    span.went(Some(Failure {
+        kind: "tool_error".into(),
+        message: "so".to_owned(),
+    }));
     drop(span);
     let mut root = tracer.begin(None).unwrap();
     root.rename("ping".to_owned());
@@ -86,7 +102,13 @@ fn an_export_is_what_the_protocol_says() {
     tracer.end();
     assert_eq!(tracer.counts(), (2, 0));
     let (head, mut body) = told.recv_timeout(LONG).unwrap();
-    let length = head.split("Content-Length: ").nth(1).unwrap().split("\r\n").next().unwrap();
+    let length = head
+        .split("Content-Length: ")
+        .nth(1)
+        .unwrap()
+        .split("\r\n")
+        .next()
+        .unwrap();
     let expected = format!(
         "POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Length: {length}\r\n\
          Content-Type: application/json\r\nX-Own: value"
@@ -98,7 +120,10 @@ fn an_export_is_what_the_protocol_says() {
         assert!(time("startTimeUnixNano") <= time("endTimeUnixNano"));
         let hexadecimal = |name: &str, length| {
             let text = span[name].as_str().unwrap();
-            assert!(text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}: {text}");
+            assert!(
+                text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                "{name}: {text}"
+            );
         };
         hexadecimal("spanId", 16);
         hexadecimal("traceId", 32);
@@ -171,7 +196,10 @@ fn what_a_collector_refuses_is_dropped_and_counted() {
     let tracer = Tracer::start(settings).unwrap();
     drop(tracer.begin(None));
     tracer.end();
-    assert_eq!((told.recv_timeout(LONG).is_ok(), tracer.counts()), (true, (0, 1)));
+    assert_eq!(
+        (told.recv_timeout(LONG).is_ok(), tracer.counts()),
+        (true, (0, 1))
+    );
     // Whoever comes after the end finds nobody.
     drop(tracer.begin(None));
     assert_eq!(tracer.counts(), (0, 2));
@@ -180,7 +208,13 @@ fn what_a_collector_refuses_is_dropped_and_counted() {
 #[test]
 fn nobody_waits_for_a_collector_that_is_away() {
     // Nobody else can have its port, and nobody listens there.
-    let held = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let held = socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     bind(&held, &"127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
     let address: SocketAddr = getsockname(&held).unwrap().try_into().unwrap();
     let tracer = Tracer::start(settings(address.port())).unwrap();
@@ -199,7 +233,10 @@ fn a_collector_that_hangs_costs_spans_and_nothing_else() {
     }
     let (_held, _) = listener.accept().unwrap();
     let (exported, dropped) = tracer.counts();
-    assert!(exported == 0 && dropped >= (total - MAX_WAITING_SPANS - SPANS_PER_EXPORT) as u64, "{dropped}");
+    assert!(
+        exported == 0 && dropped >= (total - MAX_WAITING_SPANS - SPANS_PER_EXPORT) as u64,
+        "{dropped}"
+    );
     let begun = Instant::now();
     tracer.end();
     assert!(begun.elapsed() < LONG);
@@ -207,8 +244,15 @@ fn a_collector_that_hangs_costs_spans_and_nothing_else() {
 
 #[test]
 fn who_is_not_sampled_has_no_span() {
-    let sampler = Sampler { follows_parent: true, ratio: 0.0 };
-    let tracer = Tracer::start(Settings { sampler, ..settings(1) }).unwrap();
+    let sampler = Sampler {
+        follows_parent: true,
+        ratio: 0.0,
+    };
+    let tracer = Tracer::start(Settings {
+        sampler,
+        ..settings(1)
+    })
+    .unwrap();
     assert!(tracer.begin(None).is_none());
     tracer.end();
     assert_eq!(tracer.counts(), (0, 0));

@@ -1,4 +1,5 @@
-//! What makes spans: each is begun, given attributes, and queued when it is dropped, however that comes about.
+//! What makes spans: each is begun, given attributes, and queued when it is dropped, however that
+//! comes about.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use crate::limits::{EXPORT_END_MS, MAX_SPAN_TEXT_BYTES, MAX_WAITING_SPANS};
 use crate::protocol::TraceContext;
 use crate::text::escape::hex;
 
-/// What makes spans and sees to it that they leave. Dropping it leaves what waits behind; [`Tracer::end`] does not.
+/// What makes spans and sees to it that they leave. Dropping it leaves what waits behind;
+/// [`Tracer::end`] does not.
 #[derive(Debug)]
 pub struct Tracer {
     sampler: Sampler,
@@ -27,7 +29,9 @@ impl Tracer {
         let queue = Arc::new(Queue::new(MAX_WAITING_SPANS));
         let sampler = settings.sampler;
         let served = Arc::clone(&queue);
-        std::thread::Builder::new().name("spans".to_owned()).spawn(move || exporter::run(&settings, &served))?;
+        std::thread::Builder::new()
+            .name("spans".to_owned())
+            .spawn(move || exporter::run(&settings, &served))?;
         Ok(Arc::new(Self { sampler, queue }))
     }
 
@@ -62,7 +66,9 @@ fn random<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
 }
 
 fn trace_of(context: &TraceContext) -> Option<[u8; 16]> {
-    u128::from_str_radix(context.parent.trace_id(), 16).ok().map(u128::to_be_bytes)
+    u128::from_str_radix(context.parent.trace_id(), 16)
+        .ok()
+        .map(u128::to_be_bytes)
 }
 
 /// At most so much of what a client may have made up.
@@ -76,7 +82,11 @@ fn cut(mut text: Cow<'static, str>) -> Cow<'static, str> {
 
 impl Begun {
     /// Begins one now, if the sampler takes it.
-    pub fn new(queue: Arc<Queue>, sampler: Sampler, context: Option<&TraceContext>) -> Option<Self> {
+    pub fn new(
+        queue: Arc<Queue>,
+        sampler: Sampler,
+        context: Option<&TraceContext>,
+    ) -> Option<Self> {
         let trace = match context {
             Some(context) => trace_of(context)?,
             None => random()?,
@@ -84,7 +94,10 @@ impl Begun {
         if !sampler.takes(context, &trace) {
             return None;
         }
-        let begun_ns = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as u64;
+        let begun_ns = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .ok()?
+            .as_nanos() as u64;
         let span = Span {
             trace: hex(&trace),
             id: hex(&random::<8>()?),
@@ -95,7 +108,11 @@ impl Begun {
             attributes: Vec::with_capacity(12),
             failure: None,
         };
-        Some(Self { queue, since: Instant::now(), span: Some(span) })
+        Some(Self {
+            queue,
+            since: Instant::now(),
+            span: Some(span),
+        })
     }
 
     /// Gives it a name, in the place of the one before.
@@ -115,8 +132,10 @@ impl Begun {
     /// Says whether it went well, in the place of what was said before.
     pub fn went(&mut self, failure: Option<Failure>) {
         if let Some(span) = &mut self.span {
-            span.failure = failure
-                .map(|failure| Failure { kind: cut(failure.kind), message: cut(failure.message.into()).into_owned() });
+            span.failure = failure.map(|failure| Failure {
+                kind: cut(failure.kind),
+                message: cut(failure.message.into()).into_owned(),
+            });
         }
     }
 }
@@ -125,7 +144,9 @@ impl Drop for Begun {
     fn drop(&mut self) {
         if let Some(mut span) = self.span.take() {
             // Two looks at the clock that people set would not be a duration.
-            span.ended_ns = span.begun_ns.saturating_add(self.since.elapsed().as_nanos() as u64);
+            span.ended_ns = span
+                .begun_ns
+                .saturating_add(self.since.elapsed().as_nanos() as u64);
             self.queue.push(span);
         }
     }

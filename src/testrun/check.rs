@@ -49,24 +49,39 @@ pub fn check(
     let (checker, dir, mut notes) = choose(context, cwd.shown(), request)?;
     let project = disk.directory(&dir)?;
     let targets = files::targets(context.call(), &[&cwd, &project], request.files)?;
-    let targets: Vec<NamedPath> =
-        if targets.iter().any(|target| target.path == project.shown()) { Vec::new() } else { targets };
+    let targets: Vec<NamedPath> = if targets.iter().any(|target| target.path == project.shown()) {
+        Vec::new()
+    } else {
+        targets
+    };
     let (_lent, place) = context.lend()?;
-    let wanted = CheckWanted { context, project: &project, targets: &targets, place: &place };
+    let wanted = CheckWanted {
+        context,
+        project: &project,
+        targets: &targets,
+        place: &place,
+    };
     let (mut argv, version) = match checker.program(context, &project) {
         ToolProgram::Found(argv, version) => (argv, version),
-        ToolProgram::Missing(missing) => return Ok(missing_tool(checker, &wanted, notes, &missing)),
+        ToolProgram::Missing(missing) => {
+            return Ok(missing_tool(checker, &wanted, notes, &missing));
+        }
     };
     argv.extend(checker.arguments(&wanted)?);
     let before = Instant::now();
     let mut shell = |argv: &[String]| {
-        context.shell(&project, &format!("exec env {}", words(argv)), request.timeout, &mut |elapsed, stage| {
-            let words = match stage {
-                Stage::Waiting => "waiting for a free place".to_owned(),
-                Stage::Running { .. } => format!("checking for {:.1} s", elapsed.as_secs_f64()),
-            };
-            on_progress(elapsed, &words);
-        })
+        context.shell(
+            &project,
+            &format!("exec env {}", words(argv)),
+            request.timeout,
+            &mut |elapsed, stage| {
+                let words = match stage {
+                    Stage::Waiting => "waiting for a free place".to_owned(),
+                    Stage::Running { .. } => format!("checking for {:.1} s", elapsed.as_secs_f64()),
+                };
+                on_progress(elapsed, &words);
+            },
+        )
     };
     let mut outcome = shell(&argv)?;
     if checker.adapt(&mut argv, &outcome.stderr.text()) {
@@ -75,23 +90,56 @@ pub fn check(
     let took = before.elapsed();
     let root = project.shown().to_string_lossy().into_owned();
     let (stdout, stderr) = (&outcome.stdout.bytes, &outcome.stderr.bytes);
-    let sources = Sources { stdout, stderr, root: &root, ..Sources::default() };
+    let sources = Sources {
+        stdout,
+        stderr,
+        root: &root,
+        ..Sources::default()
+    };
     let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
-    let bound = Bound { deadline: Some(deadline), cancel: Some(context.cancel) };
+    let bound = Bound {
+        deadline: Some(deadline),
+        cancel: Some(context.cancel),
+    };
     let mut results = checker.read(sources, bound);
     if bound.is_over() {
         let message = format!("the output was read for {MAX_TEST_READ_SECS} s, and not to its end");
-        results.diagnostics.push(Diagnostic::new(Severity::Error, message));
+        results
+            .diagnostics
+            .push(Diagnostic::new(Severity::Error, message));
     }
     if !targets.is_empty() {
-        let looked_at = checker.looked_at(&wanted, &outcome, bound, request.timeout.saturating_sub(took))?;
-        let looked_at = looked_at.or_else(|| results.listed.take()).unwrap_or_default();
+        let looked_at = checker.looked_at(
+            &wanted,
+            &outcome,
+            bound,
+            request.timeout.saturating_sub(took),
+        )?;
+        let looked_at = looked_at
+            .or_else(|| results.listed.take())
+            .unwrap_or_default();
         results.not_checked = not_checked(checker, &wanted, &looked_at);
     }
     results.silenced = silenced(checker, &wanted, &mut notes);
-    let log = context.logs.keep_run("type_check", &words(&argv), &outcome.stdout, &outcome.stderr);
-    let tool = ToolInfo { name: checker.id(), version, command: argv, cwd: root };
-    let ended = EndedCheck { wanted: &wanted, outcome: &outcome, took, tool, log };
+    let log = context.logs.keep_run(
+        "type_check",
+        &words(&argv),
+        &outcome.stdout,
+        &outcome.stderr,
+    );
+    let tool = ToolInfo {
+        name: checker.id(),
+        version,
+        command: argv,
+        cwd: root,
+    };
+    let ended = EndedCheck {
+        wanted: &wanted,
+        outcome: &outcome,
+        took,
+        tool,
+        log,
+    };
     let mut ran = told(checker, results, ended, request.timeout);
     ran.notes = notes;
     Ok(ran)
@@ -106,20 +154,41 @@ struct EndedCheck<'a> {
     log: Arc<Log>,
 }
 
-/// Files that were named of which the checker tells no errors, because they or its configuration say so; `notes` say why.
-/// Of those that a glob matched only the notes tell.
-fn silenced(checker: &dyn Checker, wanted: &CheckWanted<'_>, notes: &mut Vec<String>) -> Vec<String> {
+/// Files that were named of which the checker tells no errors, because they or its configuration
+/// say so; `notes` say why. Of those that a glob matched only the notes tell.
+fn silenced(
+    checker: &dyn Checker,
+    wanted: &CheckWanted<'_>,
+    notes: &mut Vec<String>,
+) -> Vec<String> {
     const TOLD: usize = 5;
     let (disk, dir) = (wanted.context.disk(), wanted.dir());
-    let (name, configuration) = checker.configuration(&|name| wanted.text(name)).unwrap_or_default();
-    let is_package =
-        |below: &str| disk.names(&dir.join(below)).is_some_and(|names| names.iter().any(|name| name == "__init__.py"));
+    let (name, configuration) = checker
+        .configuration(&|name| wanted.text(name))
+        .unwrap_or_default();
+    let is_package = |below: &str| {
+        disk.names(&dir.join(below))
+            .is_some_and(|names| names.iter().any(|name| name == "__init__.py"))
+    };
     let (mut named, mut more) = (Vec::new(), 0);
-    for target in wanted.targets.iter().filter(|target| !target.is_dir).take(MAX_SILENCED_FILES) {
+    for target in wanted
+        .targets
+        .iter()
+        .filter(|target| !target.is_dir)
+        .take(MAX_SILENCED_FILES)
+    {
         let path = target.below(dir);
-        let Some(content) = disk.text(&target.path) else { continue };
-        let source = CheckSource { path: &path, text: &content, is_package: &is_package };
-        let Some(why) = checker.silenced(source, &configuration) else { continue };
+        let Some(content) = disk.text(&target.path) else {
+            continue;
+        };
+        let source = CheckSource {
+            path: &path,
+            text: &content,
+            is_package: &is_package,
+        };
+        let Some(why) = checker.silenced(source, &configuration) else {
+            continue;
+        };
         if notes.len() < TOLD * 2 {
             notes.push(format!("`{path}` is not checked: {}", beginning(&why)));
         } else {
@@ -134,7 +203,10 @@ fn silenced(checker: &dyn Checker, wanted: &CheckWanted<'_>, notes: &mut Vec<Str
     }
     let is_wide = wanted.targets.is_empty() || wanted.targets.iter().any(|target| target.is_dir);
     if let Some(exclude) = checker.excluded(&configuration).filter(|_| is_wide) {
-        notes.push(format!("left out by `exclude` in {name}: {}", beginning(&exclude)));
+        notes.push(format!(
+            "left out by `exclude` in {name}: {}",
+            beginning(&exclude)
+        ));
     }
     named
 }
@@ -153,30 +225,51 @@ fn choose(
     let start = files::start(context.disk(), cwd, request.cwd.is_some(), request.files);
     let found = detection::around::<dyn Checker>(&context.disk(), &start);
     if let Some(asked) = request.checker {
-        let of = found.into_iter().find(|found| found.what.name() == asked.name());
+        let of = found
+            .into_iter()
+            .find(|found| found.what.name() == asked.name());
         let dir = of.map_or_else(|| cwd.to_path_buf(), |found| found.dir);
         return Ok((asked, dir, Vec::new()));
     }
-    let suits = |found: &&DetectedTool<dyn Checker>| request.files.iter().all(|file| found.what.suits(file));
+    let suits = |found: &&DetectedTool<dyn Checker>| {
+        request.files.iter().all(|file| found.what.suits(file))
+    };
     let best = found.iter().find(suits);
-    let installed =
-        only_checker(context.disk(), &start, request.files).filter(|_| best.is_none_or(DetectedTool::is_habit));
+    let installed = only_checker(context.disk(), &start, request.files)
+        .filter(|_| best.is_none_or(DetectedTool::is_habit));
     let Some(best) = best else {
-        let what = if request.files.is_empty() { "its types are checked" } else { "types of such files are checked" };
+        let what = if request.files.is_empty() {
+            "its types are checked"
+        } else {
+            "types of such files are checked"
+        };
         let below = subprojects::projects::<dyn Checker>(context, cwd, request.files);
         return match installed {
             Some((checker, dir)) if below.is_none() => {
-                let dir = if dir.starts_with(cwd) { dir } else { cwd.to_path_buf() };
+                let dir = if dir.starts_with(cwd) {
+                    dir
+                } else {
+                    cwd.to_path_buf()
+                };
                 Ok((checker, dir, vec![only(checker)]))
             }
             _ => {
-                let names = CHECKERS.map(|checker| format!("`{}`", checker.name())).join(", ");
+                let names = CHECKERS
+                    .map(|checker| format!("`{}`", checker.name()))
+                    .join(", ");
                 let named = format!("the checker with `checker`: {names}");
-                Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, named, script: None })
+                Err(TestrunError::Nothing {
+                    dir: cwd.to_path_buf(),
+                    what,
+                    below,
+                    named,
+                    script: None,
+                })
             }
         };
     };
-    if let Some((checker, _)) = installed.filter(|(checker, _)| checker.name() != best.what.name()) {
+    if let Some((checker, _)) = installed.filter(|(checker, _)| checker.name() != best.what.name())
+    {
         return Ok((checker, best.dir.clone(), vec![only(checker)]));
     }
     Ok((best.what, best.dir.clone(), best.notes(&found, "checker")))
@@ -184,19 +277,33 @@ fn choose(
 
 /// Why a checker was taken that nothing of the project names.
 fn only(checker: &dyn Checker) -> String {
-    format!("{}: nothing says how types are checked, and it is the only checker that is installed here", checker.name())
+    format!(
+        "{}: nothing says how types are checked, and it is the only checker that is installed here",
+        checker.name()
+    )
 }
 
-/// The checker of the nearest directory from `from` upwards in which one for Python is installed, and that directory. None if
-/// it has several, or they are not for these files.
-fn only_checker(disk: AllowedDisk<'_>, from: &Path, files: &[String]) -> Option<(&'static dyn Checker, PathBuf)> {
+/// The checker of the nearest directory from `from` upwards in which one for Python is installed,
+/// and that directory. None if it has several, or they are not for these files.
+fn only_checker(
+    disk: AllowedDisk<'_>,
+    from: &Path,
+    files: &[String],
+) -> Option<(&'static dyn Checker, PathBuf)> {
     let is_python = |checker: &&dyn Checker| checker.language() == Some(Language::Python);
     for dir in from.ancestors() {
         disk.names(dir)?;
-        let installed = CHECKERS.into_iter().filter(|checker| is_python(checker) && checker.is_in(disk, dir));
+        let installed = CHECKERS
+            .into_iter()
+            .filter(|checker| is_python(checker) && checker.is_in(disk, dir));
         match *installed.collect::<Vec<_>>() {
             [] => {}
-            [only] => return files.iter().all(|file| only.suits(file)).then(|| (only, dir.to_path_buf())),
+            [only] => {
+                return files
+                    .iter()
+                    .all(|file| only.suits(file))
+                    .then(|| (only, dir.to_path_buf()));
+            }
             _ => return None,
         }
     }
@@ -209,54 +316,100 @@ fn told(
     ended: EndedCheck<'_>,
     timeout: Duration,
 ) -> RunOutcome<Diagnostics> {
-    let EndedCheck { wanted, outcome, took, tool, log } = ended;
-    let is_placed = results.diagnostics.iter().any(|diagnostic| diagnostic.file.is_some());
+    let EndedCheck {
+        wanted,
+        outcome,
+        took,
+        tool,
+        log,
+    } = ended;
+    let is_placed = results
+        .diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.file.is_some());
     let missing = is_absent(checker.name(), outcome) && !is_placed;
     if missing {
         // The words of the shell or of Python about it.
         results.diagnostics.clear();
     }
     let ending = ProcessEnding::of(outcome, took, missing);
-    let mut report = verdict::diagnostics(tool, scope(wanted), results, ending, |file| holds(wanted, file));
+    let mut report = verdict::diagnostics(tool, scope(wanted), results, ending, |file| {
+        holds(wanted, file)
+    });
     report.log_uri = Some(log.uri.clone());
     match report.status {
         CheckStatus::MissingTool => {
             let elsewhere = who_has(wanted.context, wanted.dir(), checker);
-            report.hint = elsewhere.or_else(|| Some(checker.how_to_get(wanted.context, &report.tool.command)));
+            report.hint = elsewhere
+                .or_else(|| Some(checker.how_to_get(wanted.context, &report.tool.command)));
         }
         CheckStatus::TimedOut => {
-            report.hint = Some(format!("ended after {} s; give a longer `timeout`", timeout.as_secs()));
+            report.hint = Some(format!(
+                "ended after {} s; give a longer `timeout`",
+                timeout.as_secs()
+            ));
         }
         _ => {}
     }
-    RunOutcome { report, notes: Vec::new(), denied: outcome.denied.clone(), log: Some(log) }
+    RunOutcome {
+        report,
+        notes: Vec::new(),
+        denied: outcome.denied.clone(),
+        log: Some(log),
+    }
 }
 
 /// Whether what a path below the project names was asked for.
 fn holds(wanted: &CheckWanted<'_>, file: &str) -> bool {
     let file = wanted.dir().join(file);
-    let is_of = |target: &NamedPath| if target.is_dir { file.starts_with(&target.path) } else { file == target.path };
+    let is_of = |target: &NamedPath| {
+        if target.is_dir {
+            file.starts_with(&target.path)
+        } else {
+            file == target.path
+        }
+    };
     wanted.targets.is_empty() || wanted.targets.iter().any(is_of)
 }
 
 fn scope(wanted: &CheckWanted<'_>) -> Scope {
-    let files = wanted.targets.iter().map(|target| target.below(wanted.dir())).collect();
-    Scope { files, ..Scope::default() }
+    let files = wanted
+        .targets
+        .iter()
+        .map(|target| target.below(wanted.dir()))
+        .collect();
+    Scope {
+        files,
+        ..Scope::default()
+    }
 }
 
 /// What was asked for and is not among the files that were looked at; empty if those are not known.
-fn not_checked(checker: &dyn Checker, wanted: &CheckWanted<'_>, listed: &BTreeSet<String>) -> Vec<String> {
+fn not_checked(
+    checker: &dyn Checker,
+    wanted: &CheckWanted<'_>,
+    listed: &BTreeSet<String>,
+) -> Vec<String> {
     let is_listed = |target: &NamedPath| {
         let path = target.path.to_string_lossy();
         if target.is_dir {
             let inside = format!("{path}/");
-            listed.range(inside.clone()..).next().is_some_and(|file| file.starts_with(&inside))
+            listed
+                .range(inside.clone()..)
+                .next()
+                .is_some_and(|file| file.starts_with(&inside))
         } else {
             listed.contains(&*path)
         }
     };
-    let asked = wanted.targets.iter().filter(|target| !listed.is_empty() && checker.is_source(target));
-    asked.filter(|target| !is_listed(target)).map(|target| target.below(wanted.dir())).collect()
+    let asked = wanted
+        .targets
+        .iter()
+        .filter(|target| !listed.is_empty() && checker.is_source(target));
+    asked
+        .filter(|target| !is_listed(target))
+        .map(|target| target.below(wanted.dir()))
+        .collect()
 }
 
 fn missing_tool(
@@ -267,10 +420,26 @@ fn missing_tool(
 ) -> RunOutcome<Diagnostics> {
     notes.push(missing.what.clone());
     let cwd = wanted.dir().to_string_lossy().into_owned();
-    let tool = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd };
-    let ending = ProcessEnding { missing: true, ..ProcessEnding::default() };
-    let mut report = verdict::diagnostics(tool, scope(wanted), CheckResults::default(), ending, |_| true);
+    let tool = ToolInfo {
+        name: checker.id(),
+        version: None,
+        command: Vec::new(),
+        cwd,
+    };
+    let ending = ProcessEnding {
+        missing: true,
+        ..ProcessEnding::default()
+    };
+    let mut report =
+        verdict::diagnostics(tool, scope(wanted), CheckResults::default(), ending, |_| {
+            true
+        });
     let elsewhere = who_has(wanted.context, wanted.dir(), checker);
     report.hint = elsewhere.or_else(|| Some(wanted.context.install_hint(&missing.install, "")));
-    RunOutcome { report, notes, denied: Vec::new(), log: None }
+    RunOutcome {
+        report,
+        notes,
+        denied: Vec::new(),
+        log: None,
+    }
 }

@@ -1,4 +1,5 @@
-//! What a checker of types is to everything above it: how it is run, what is read of it, and which files it is silent on.
+//! What a checker of types is to everything above it: how it is run, what is read of it, and which
+//! files it is silent on.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
@@ -22,7 +23,8 @@ pub trait Checker: ProjectTool {
     /// The arguments for a project.
     fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError>;
 
-    /// Changes a command that a version of the program refused in these words; `false` if it is as it should be.
+    /// Changes a command that a version of the program refused in these words; `false` if it is as
+    /// it should be.
     fn adapt(&self, _argv: &mut [String], _stderr: &str) -> bool {
         false
     }
@@ -32,10 +34,14 @@ pub trait Checker: ProjectTool {
 
     /// The same, with the end of what was written besides.
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
-        CheckResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) }
+        CheckResults {
+            remarks: results::remarks(&sources),
+            ..self.parse(&sources, bound)
+        }
     }
 
-    /// The files that were looked at, absolute, where the output does not name them; `None` if that cannot be known.
+    /// The files that were looked at, absolute, where the output does not name them; `None` if that
+    /// cannot be known.
     fn looked_at(
         &self,
         _wanted: &CheckWanted<'_>,
@@ -50,12 +56,15 @@ pub trait Checker: ProjectTool {
     fn is_source(&self, target: &NamedPath) -> bool;
 
     /// The configuration that may silence files, and its name.
-    fn configuration(&self, _text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+    fn configuration(
+        &self,
+        _text: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<(&'static str, String)> {
         None
     }
 
-    /// What has it tell no errors of a file that it reads, in words that go on from "it is not checked:"; `None` if nothing
-    /// does.
+    /// What has it tell no errors of a file that it reads, in words that go on from "it is not
+    /// checked:"; `None` if nothing does.
     fn silenced(&self, _source: CheckSource<'_>, _configuration: &str) -> Option<String> {
         None
     }
@@ -108,7 +117,9 @@ impl CheckWanted<'_> {
 
     /// Files and directories as arguments.
     pub fn paths(&self) -> impl Iterator<Item = String> {
-        self.targets.iter().map(|target| safe(target.below(self.dir())))
+        self.targets
+            .iter()
+            .map(|target| safe(target.below(self.dir())))
     }
 }
 

@@ -21,8 +21,8 @@ pub struct RunnerChoice {
     pub left_out: Vec<String>,
 }
 
-/// The runner for `cwd`, which is told or the usual one: the one that is asked for, else the best of those for the files
-/// that are named.
+/// The runner for `cwd`, which is told or the usual one: the one that is asked for, else the best
+/// of those for the files that are named.
 pub fn choose(
     context: &RunContext<'_>,
     cwd: &Path,
@@ -34,9 +34,16 @@ pub fn choose(
     let start = files::start(disk, cwd, is_told, files);
     let mut found = detection::around::<dyn Runner>(&disk, &start);
     if let Some(asked) = asked {
-        let of = found.into_iter().find(|found| found.what.name() == asked.found_as());
+        let of = found
+            .into_iter()
+            .find(|found| found.what.name() == asked.found_as());
         let dir = of.map_or_else(|| cwd.to_path_buf(), |found| home(found, cwd));
-        return Ok(RunnerChoice { runner: asked, dir, notes: Vec::new(), left_out: Vec::new() });
+        return Ok(RunnerChoice {
+            runner: asked,
+            dir,
+            notes: Vec::new(),
+            left_out: Vec::new(),
+        });
     }
     let suits = |found: &DetectedTool<dyn Runner>| files.iter().all(|file| found.what.suits(file));
     if !found.iter().any(suits) && !files.is_empty() {
@@ -45,21 +52,41 @@ pub fn choose(
     }
     let Some(at) = found.iter().position(suits) else {
         several(context, cwd, files)?;
-        let what = if files.is_empty() { "its tests are run" } else { "the tests of such files are run" };
+        let what = if files.is_empty() {
+            "its tests are run"
+        } else {
+            "the tests of such files are run"
+        };
         let below = subprojects::projects::<dyn Runner>(context, cwd, files);
         let script = node::test_script(&disk, cwd).filter(|_| found.is_empty());
         let named = "the runner with `runner` (as `runner: \"pytest\"`); `runner: \"junit\"` takes any `command` that writes \
                      JUnit XML";
-        return Err(TestrunError::Nothing { dir: cwd.to_path_buf(), what, below, named: named.to_owned(), script });
+        return Err(TestrunError::Nothing {
+            dir: cwd.to_path_buf(),
+            what,
+            below,
+            named: named.to_owned(),
+            script,
+        });
     };
     let best = found.remove(at);
     let notes = best.notes(&found, "runner");
-    Ok(RunnerChoice { runner: best.what, dir: home(best, cwd), notes, left_out: Vec::new() })
+    Ok(RunnerChoice {
+        runner: best.what,
+        dir: home(best, cwd),
+        notes,
+        left_out: Vec::new(),
+    })
 }
 
-/// Where a runner begins. Tests that nothing names a project for are run from `cwd`, from where Python finds their modules.
+/// Where a runner begins. Tests that nothing names a project for are run from `cwd`, from where
+/// Python finds their modules.
 fn home(found: DetectedTool<dyn Runner>, cwd: &Path) -> PathBuf {
-    if found.is_habit() && found.dir.starts_with(cwd) { cwd.to_path_buf() } else { found.dir }
+    if found.is_habit() && found.dir.starts_with(cwd) {
+        cwd.to_path_buf()
+    } else {
+        found.dir
+    }
 }
 
 /// The error for files that no one project has, each of which has one.
@@ -69,8 +96,12 @@ fn several(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Result<(),
     for file in files {
         let dir = files::holder(context.disk(), cwd, file).unwrap_or_else(|| cwd.to_path_buf());
         let found = detection::around::<dyn Runner>(&context.disk(), &dir);
-        let Some(own) = found.into_iter().find(|found| found.what.suits(file)) else { return Ok(()) };
-        match groups.iter_mut().find(|(known, _)| known.what == own.what && (known.dir == own.dir || known.is_habit()))
+        let Some(own) = found.into_iter().find(|found| found.what.suits(file)) else {
+            return Ok(());
+        };
+        match groups
+            .iter_mut()
+            .find(|(known, _)| known.what == own.what && (known.dir == own.dir || known.is_habit()))
         {
             Some((_, files)) => files.push(file),
             None => groups.push((own, vec![file])),
@@ -79,18 +110,31 @@ fn several(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Result<(),
     if groups.len() < 2 {
         return Ok(());
     }
-    let is_one = groups.iter().all(|(found, _)| found.what == groups[0].0.what);
+    let is_one = groups
+        .iter()
+        .all(|(found, _)| found.what == groups[0].0.what);
     let told: Vec<String> = groups
         .iter()
         .take(NAMED)
         .map(|(found, files)| {
             let more = if files.len() > NAMED { ", ..." } else { "" };
-            let place = if is_one { format!(" in {}", show_path(&found.dir)) } else { String::new() };
+            let place = if is_one {
+                format!(" in {}", show_path(&found.dir))
+            } else {
+                String::new()
+            };
             let named: Vec<&str> = files.iter().take(NAMED).copied().collect();
             format!("{}{place}: {}{more}", found.what.name(), named.join(", "))
         })
         .collect();
-    let count = if groups.len() == 2 { "two".to_owned() } else { groups.len().to_string() };
+    let count = if groups.len() == 2 {
+        "two".to_owned()
+    } else {
+        groups.len().to_string()
+    };
     let noun = if is_one { "projects" } else { "runners" };
-    Err(TestrunError::arguments(format!("these are files of {count} {noun} ({}): call once for each", told.join("; "))))
+    Err(TestrunError::arguments(format!(
+        "these are files of {count} {noun} ({}): call once for each",
+        told.join("; ")
+    )))
 }

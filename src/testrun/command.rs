@@ -55,13 +55,19 @@ impl RunPlan {
     /// The program, with what the test script sets.
     pub fn of(wanted: &WantedRun<'_>) -> Self {
         let of_script = wanted.script.environment.clone();
-        Self { argv: wanted.program.to_vec(), of_script, reports: true, ..Self::default() }
+        Self {
+            argv: wanted.program.to_vec(),
+            of_script,
+            reports: true,
+            ..Self::default()
+        }
     }
 
     /// Puts a bundled reporter into the place, and tells it where to write.
     pub fn report_by(&mut self, wanted: &WantedRun<'_>, (file, text): (&'static str, &str)) {
         self.files.push((file, text.to_owned()));
-        self.environment.push((REPORT_VARIABLE, format!("{}/{REPORT}", wanted.place)));
+        self.environment
+            .push((REPORT_VARIABLE, format!("{}/{REPORT}", wanted.place)));
     }
 
     pub fn add<S: Into<String>>(&mut self, words: impl IntoIterator<Item = S>) {
@@ -90,12 +96,19 @@ pub fn paths(wanted: &WantedRun<'_>, style: PathStyle) -> Vec<String> {
             .iter()
             .map(|target| {
                 let path = target.below(wanted.project);
-                safe(if target.is_dir && style == PathStyle::Patterns && path != "." { path + "/" } else { path })
+                safe(
+                    if target.is_dir && style == PathStyle::Patterns && path != "." {
+                        path + "/"
+                    } else {
+                        path
+                    },
+                )
             })
             .filter(|path| path != "." || style == PathStyle::Exact)
             .collect(),
         TestSelection::Failed(failed) => {
-            let mut files: Vec<String> = failed.iter().map(|test| safe(test.file.clone())).collect();
+            let mut files: Vec<String> =
+                failed.iter().map(|test| safe(test.file.clone())).collect();
             files.sort();
             files.dedup();
             files
@@ -105,7 +118,11 @@ pub fn paths(wanted: &WantedRun<'_>, style: PathStyle) -> Vec<String> {
 
 /// An argument that is not taken for an option.
 pub fn safe(path: String) -> String {
-    if path.starts_with('-') { format!("./{path}") } else { path }
+    if path.starts_with('-') {
+        format!("./{path}")
+    } else {
+        path
+    }
 }
 
 /// The regular expression of JavaScript or Go that matches a text itself.
@@ -125,19 +142,31 @@ pub fn line(plan: &RunPlan) -> String {
     // Writing to a String cannot fail.
     let mut line = "exec env".to_owned();
     // What the script sets comes before the others, which nothing replaces.
-    let of_script = plan.of_script.iter().map(|(name, value)| (name.as_str(), value));
-    for (name, value) in of_script.chain(plan.environment.iter().map(|(name, value)| (*name, value))) {
+    let of_script = plan
+        .of_script
+        .iter()
+        .map(|(name, value)| (name.as_str(), value));
+    for (name, value) in
+        of_script.chain(plan.environment.iter().map(|(name, value)| (*name, value)))
+    {
         let _ = write!(line, " {name}={}", quoted(value));
     }
     if let Some(path) = &plan.python_path {
-        let _ = write!(line, " PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\"", quoted(path));
+        let _ = write!(
+            line,
+            " PYTHONPATH={}\"${{PYTHONPATH:+:$PYTHONPATH}}\"",
+            quoted(path)
+        );
     }
     line + " " + &words(&plan.argv)
 }
 
 /// The words of a command, for people and as a shell reads them.
 pub fn words(argv: &[String]) -> String {
-    argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    argv.iter()
+        .map(|word| quoted(word))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A word as a shell reads it.

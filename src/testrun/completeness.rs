@@ -1,4 +1,5 @@
-//! What was asked for by name and did not run: a runner whose configuration leaves a file out says nothing of it.
+//! What was asked for by name and did not run: a runner whose configuration leaves a file out says
+//! nothing of it.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,10 +12,12 @@ use super::runner::Runner;
 use super::selection::{FailedTest, TestSelection};
 use crate::limits::MAX_KEPT_TESTS;
 
-/// Files, directories and tests that were named and of which nothing ran, in the order of what was asked.
+/// Files, directories and tests that were named and of which nothing ran, in the order of what was
+/// asked.
 ///
-/// A file whose tests were all left out by a filter or by themselves did run, as far as the runner says so. Files that a glob
-/// matched count if their name is one of a test. Empty if more tests ran than are kept by name.
+/// A file whose tests were all left out by a filter or by themselves did run, as far as the runner
+/// says so. Files that a glob matched count if their name is one of a test. Empty if more tests ran
+/// than are kept by name.
 pub fn missed(
     runner: &dyn Runner,
     selection: &TestSelection,
@@ -28,11 +31,18 @@ pub fn missed(
         TestSelection::All | TestSelection::Changed => Vec::new(),
         TestSelection::Failed(failed) => again(runner, failed, results),
         TestSelection::Targets(targets) => {
-            let is_test = |file: &Path| runner.language().is_some_and(|language| language.is_test_name(file));
+            let is_test = |file: &Path| {
+                runner
+                    .language()
+                    .is_some_and(|language| language.is_test_name(file))
+            };
             let meant = |target: &&NamedPath| !target.is_matched || is_test(&target.path);
             let meant: Vec<&NamedPath> = targets.iter().filter(meant).collect();
             let missed = runner.missed(evidence, &meant, results);
-            missed.into_iter().map(|target| target.below(evidence.project)).collect()
+            missed
+                .into_iter()
+                .map(|target| target.below(evidence.project))
+                .collect()
         }
     }
 }
@@ -42,7 +52,9 @@ fn again(runner: &dyn Runner, failed: &[FailedTest], results: &TestResults) -> V
     let ran: HashSet<&str> = results
         .tests
         .iter()
-        .filter(|test| test.state.ran() || matches!(test.state, State::Todo | State::ExpectedFailure))
+        .filter(|test| {
+            test.state.ran() || matches!(test.state, State::Todo | State::ExpectedFailure)
+        })
         .map(|test| test.id.as_str())
         .chain(results.unfinished.iter().map(String::as_str))
         .collect();
@@ -53,7 +65,13 @@ fn again(runner: &dyn Runner, failed: &[FailedTest], results: &TestResults) -> V
             !ran.contains(test.id.as_str())
         }
     };
-    let name = |test: &FailedTest| if test.names.is_empty() { test.file.clone() } else { test.id.clone() };
+    let name = |test: &FailedTest| {
+        if test.names.is_empty() {
+            test.file.clone()
+        } else {
+            test.id.clone()
+        }
+    };
     let mut missed: Vec<String> = failed.iter().filter(is_told).map(name).collect();
     missed.dedup();
     missed

@@ -11,9 +11,13 @@ use super::project::disk::AllowedDisk;
 use super::project::programs::path;
 use crate::budget::Account;
 use crate::cancel::CancelToken;
-use crate::exec::{self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of};
+use crate::exec::{
+    self, Command, Exit, Foreground, Launcher, Logs, Outcome, Slots, Stage, place_of,
+};
 use crate::journal::Changes;
-use crate::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES};
+use crate::limits::{
+    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, TESTS_OUTPUT_BYTES,
+};
 use crate::policy::{Checked, Policy, Read};
 use crate::sandbox::{Scratch, SharedDirectory};
 use crate::search;
@@ -50,8 +54,20 @@ impl<'a> RunContext<'a> {
     }
 
     pub fn call(&self) -> search::Call<'a> {
-        let Self { policy, account, cancel, memory, .. } = *self;
-        search::Call { policy, cancel, account: Some(account), memory, progress: &|_| {} }
+        let Self {
+            policy,
+            account,
+            cancel,
+            memory,
+            ..
+        } = *self;
+        search::Call {
+            policy,
+            cancel,
+            account: Some(account),
+            memory,
+            progress: &|_| {},
+        }
     }
 
     /// A directory that is shared with a command, and the command's path of it.
@@ -90,7 +106,13 @@ impl<'a> RunContext<'a> {
         }
         let place = place_of(dir)?;
         let path = path(self.policy, self.launcher, place.path.as_path());
-        let command = Command { changes: self.changes, line, dir: place, terminal: None, path };
+        let command = Command {
+            changes: self.changes,
+            line,
+            dir: place,
+            terminal: None,
+            path,
+        };
         let grace = Duration::from_millis(KILL_GRACE_MS);
         let foreground = Foreground {
             launcher: self.launcher,
@@ -103,28 +125,46 @@ impl<'a> RunContext<'a> {
             over,
         };
         let outcome = foreground.run(&command, on_progress)?;
-        if outcome.cancelled { Err(exec::ExecError::Cancelled.into()) } else { Ok(outcome) }
+        if outcome.cancelled {
+            Err(exec::ExecError::Cancelled.into())
+        } else {
+            Ok(outcome)
+        }
     }
 
     /// Whether commands find a program.
     pub fn is_installed(&self, dir: &Checked<Read>, program: &str) -> Result<bool, TestrunError> {
         let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
-        let outcome = self.shell(dir, &format!("command -v {program} >/dev/null"), timeout, &mut |_, _| {})?;
+        let outcome = self.shell(
+            dir,
+            &format!("command -v {program} >/dev/null"),
+            timeout,
+            &mut |_, _| {},
+        )?;
         Ok(outcome.exit == Exit::Code(0))
     }
 
-    /// How a package of Python is installed where the interpreter that was run looks for it; `argv` is what was run.
+    /// How a package of Python is installed where the interpreter that was run looks for it; `argv`
+    /// is what was run.
     pub fn how_to_install(&self, argv: &[String], package: &str) -> String {
-        let command = match argv.iter().find_map(|word| word.strip_suffix("/bin/python")) {
+        let command = match argv
+            .iter()
+            .find_map(|word| word.strip_suffix("/bin/python"))
+        {
             Some(venv) => format!("{}/bin/pip install {package}", quoted(venv)),
             None => format!("python3 -m venv .venv && .venv/bin/pip install {package}"),
         };
         self.install_hint(&command, ", or as the project says")
     }
 
-    /// The next step for who lacks a program that this command installs. `others` stands behind the command.
+    /// The next step for who lacks a program that this command installs. `others` stands behind the
+    /// command.
     pub fn install_hint(&self, command: &str, others: &str) -> String {
-        let who = if self.offline { "; commands have no network here, so the operator has to" } else { "" };
+        let who = if self.offline {
+            "; commands have no network here, so the operator has to"
+        } else {
+            ""
+        };
         format!("install it with `{command}`{others}{who}")
     }
 
@@ -135,10 +175,12 @@ impl<'a> RunContext<'a> {
 
     /// The directory that a call names, or the usual one.
     pub fn directory(&self, named: Option<&str>) -> Result<Checked<Read>, TestrunError> {
-        self.disk().directory(&named.map_or_else(|| self.usual_dir(), PathBuf::from))
+        self.disk()
+            .directory(&named.map_or_else(|| self.usual_dir(), PathBuf::from))
     }
 
-    /// The first writable allowed directory, else the first: where relative paths and commands begin.
+    /// The first writable allowed directory, else the first: where relative paths and commands
+    /// begin.
     fn usual_dir(&self) -> PathBuf {
         let writable = self.policy.roots().iter().find(|root| root.writable());
         let root = writable.or_else(|| self.policy.project());

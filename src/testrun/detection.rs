@@ -1,9 +1,10 @@
 //! Which runners and which checkers a project has, by the files that lie in it.
 //!
-//! Every directory from the one asked for up to the allowed one is looked at. What names a tool (its configuration, a
-//! dependency, the test script) is worth more than what only suggests one; a project's directory is the nearest one that
-//! says more than its directories below. The nearest project is the first choice; in one place the one that the test
-//! script names, then what is named, then the order of the table.
+//! Every directory from the one asked for up to the allowed one is looked at. What names a tool
+//! (its configuration, a dependency, the test script) is worth more than what only suggests one; a
+//! project's directory is the nearest one that says more than its directories below. The nearest
+//! project is the first choice; in one place the one that the test script names, then what is
+//! named, then the order of the table.
 
 use std::path::{Path, PathBuf};
 
@@ -35,14 +36,27 @@ impl<T: ?Sized> DetectedTool<T> {
 impl<T: ToolKind + ?Sized> DetectedTool<T> {
     /// What speaks for it, and what else there is in `found`; `parameter` is what names a tool.
     pub fn notes(&self, found: &[Self], parameter: &str) -> Vec<String> {
-        let others = found.iter().filter(|other| other.what.name() != self.what.name());
+        let others = found
+            .iter()
+            .filter(|other| other.what.name() != self.what.name());
         let others = others.map(|other| {
-            let place = if other.dir == self.dir { String::new() } else { format!(", in {}", show_path(&other.dir)) };
-            format!("`{parameter}: \"{}\"` ({}{place})", other.what.name(), other.why)
+            let place = if other.dir == self.dir {
+                String::new()
+            } else {
+                format!(", in {}", show_path(&other.dir))
+            };
+            format!(
+                "`{parameter}: \"{}\"` ({}{place})",
+                other.what.name(),
+                other.why
+            )
         });
         let others = others.collect::<Vec<_>>().join(", ");
         let also = (!others.is_empty()).then(|| format!("there is also {others}"));
-        [format!("{}: {}", self.what.name(), self.why)].into_iter().chain(also).collect()
+        [format!("{}: {}", self.what.name(), self.why)]
+            .into_iter()
+            .chain(also)
+            .collect()
     }
 }
 
@@ -50,27 +64,53 @@ impl<T: ToolKind + ?Sized> DetectedTool<T> {
 pub fn around<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<DetectedTool<T>> {
     let mut found: Vec<DetectedTool<T>> = Vec::new();
     for (distance, dir) in cwd.ancestors().enumerate() {
-        let Some(level) = ProjectLevel::at(tree, dir) else { break };
+        let Some(level) = ProjectLevel::at(tree, dir) else {
+            break;
+        };
         for &what in T::all() {
-            let Some((weight, why)) = what.sign(&level) else { continue };
+            let Some((weight, why)) = what.sign(&level) else {
+                continue;
+            };
             let here = || (dir.to_path_buf(), why.clone(), weight);
-            match found.iter_mut().find(|known| known.what.name() == what.name()) {
+            match found
+                .iter_mut()
+                .find(|known| known.what.name() == what.name())
+            {
                 Some(known) if weight > known.weight && known.weight == SignWeight::Habit => {
                     (known.dir, known.why, known.weight) = here();
                 }
                 Some(_) => {}
-                None => found.push(DetectedTool { what, dir: dir.to_path_buf(), why, weight, distance }),
+                None => found.push(DetectedTool {
+                    what,
+                    dir: dir.to_path_buf(),
+                    why,
+                    weight,
+                    distance,
+                }),
             }
         }
     }
-    let place = |found: &DetectedTool<T>| T::all().iter().position(|known| known.name() == found.what.name());
-    found.sort_by_key(|found| (found.distance, std::cmp::Reverse(found.weight), place(found)));
+    let place = |found: &DetectedTool<T>| {
+        T::all()
+            .iter()
+            .position(|known| known.name() == found.what.name())
+    };
+    found.sort_by_key(|found| {
+        (
+            found.distance,
+            std::cmp::Reverse(found.weight),
+            place(found),
+        )
+    });
     found
 }
 
-/// Projects below `cwd` with their tools, each by its path from there. Of what lies directly below first, then what lies in
-/// directories there that are no projects themselves.
-pub fn below<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<(String, Vec<&'static T>)> {
+/// Projects below `cwd` with their tools, each by its path from there. Of what lies directly below
+/// first, then what lies in directories there that are no projects themselves.
+pub fn below<T: ToolKind + ?Sized>(
+    tree: &dyn ProjectTree,
+    cwd: &Path,
+) -> Vec<(String, Vec<&'static T>)> {
     let mut found = Vec::new();
     let mut looks = LOOKED_AT;
     let mut dirs = inside("", tree.names(cwd).unwrap_or_default());
@@ -79,8 +119,14 @@ pub fn below<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<(S
         for name in dirs.into_iter().take(looks) {
             looks -= 1;
             let dir = cwd.join(&name);
-            let Some(level) = ProjectLevel::at(tree, &dir) else { continue };
-            let signs: Vec<&T> = T::all().iter().copied().filter(|what| what.sign(&level).is_some()).collect();
+            let Some(level) = ProjectLevel::at(tree, &dir) else {
+                continue;
+            };
+            let signs: Vec<&T> = T::all()
+                .iter()
+                .copied()
+                .filter(|what| what.sign(&level).is_some())
+                .collect();
             if signs.is_empty() {
                 next.extend(inside(&name, level.names));
             } else {
@@ -92,10 +138,12 @@ pub fn below<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<(S
     found
 }
 
-/// Whether a directory is a project of its own that has a tool: files as the tool has them are not enough.
+/// Whether a directory is a project of its own that has a tool: files as the tool has them are not
+/// enough.
 pub fn is_project<T: ProjectTool + ?Sized>(tree: &dyn ProjectTree, dir: &Path, tool: &T) -> bool {
     ProjectLevel::at(tree, dir).is_some_and(|level| {
-        tool.sign(&level).is_some_and(|(weight, _)| weight > SignWeight::Habit || python::is_project(&level))
+        tool.sign(&level)
+            .is_some_and(|(weight, _)| weight > SignWeight::Habit || python::is_project(&level))
     })
 }
 
@@ -116,20 +164,39 @@ mod tests {
 
     fn said(files: &[(&'static str, &'static str)], cwd: &str) -> Vec<String> {
         let found = runners(&tree(files), Path::new(cwd));
-        found.iter().map(|found| format!("{} in {}: {}", found.what.name(), found.dir.display(), found.why)).collect()
+        found
+            .iter()
+            .map(|found| {
+                format!(
+                    "{} in {}: {}",
+                    found.what.name(),
+                    found.dir.display(),
+                    found.why
+                )
+            })
+            .collect()
     }
 
     #[test]
     fn the_nearest_project_comes_first() {
         let files = [
-            ("/w/package.json", r#"{"devDependencies": {"vitest": "^3"}}"#),
+            (
+                "/w/package.json",
+                r#"{"devDependencies": {"vitest": "^3"}}"#,
+            ),
             ("/w/packages/a/package.json", r#"{"name": "a"}"#),
             ("/w/packages/a/src/x.ts", ""),
-            ("/w/packages/b/package.json", r#"{"devDependencies": {"jest": "30"}}"#),
+            (
+                "/w/packages/b/package.json",
+                r#"{"devDependencies": {"jest": "30"}}"#,
+            ),
             ("/w/tools/pyproject.toml", "[tool.pytest.ini_options]\n"),
             ("/w/tools/tests/conftest.py", ""),
         ];
-        assert_eq!(said(&files, "/w/packages/a"), ["vitest in /w: vitest is a dependency in package.json"]);
+        assert_eq!(
+            said(&files, "/w/packages/a"),
+            ["vitest in /w: vitest is a dependency in package.json"]
+        );
         assert_eq!(
             said(&files, "/w/packages/b"),
             [
@@ -149,10 +216,19 @@ mod tests {
         let mypy: Vec<&dyn Checker> = vec![&Mypy];
         assert_eq!(
             below::<dyn Runner>(&tree(&files), Path::new("/w")),
-            [("tools".to_owned(), pytest), ("packages/b".to_owned(), jest.clone())]
+            [
+                ("tools".to_owned(), pytest),
+                ("packages/b".to_owned(), jest.clone())
+            ]
         );
-        assert_eq!(below::<dyn Runner>(&tree(&files), Path::new("/w/packages")), [("b".to_owned(), jest)]);
-        assert_eq!(below::<dyn Checker>(&tree(&files), Path::new("/w")), [("tools".to_owned(), mypy)]);
+        assert_eq!(
+            below::<dyn Runner>(&tree(&files), Path::new("/w/packages")),
+            [("b".to_owned(), jest)]
+        );
+        assert_eq!(
+            below::<dyn Checker>(&tree(&files), Path::new("/w")),
+            [("tools".to_owned(), mypy)]
+        );
     }
 
     #[test]
@@ -174,13 +250,17 @@ mod tests {
     #[test]
     fn in_one_place_the_test_script_decides() {
         let both = |script| {
-            let text: String =
-                format!(r#"{{"scripts": {{"test": "{script}"}}, "devDependencies": {{"vitest": "3", "jest": "30"}}}}"#);
+            let text: String = format!(
+                r#"{{"scripts": {{"test": "{script}"}}, "devDependencies": {{"vitest": "3", "jest": "30"}}}}"#
+            );
             let text: &'static str = text.leak();
-            runners(&tree(&[("/w/package.json", text), ("/w/Cargo.toml", "")]), Path::new("/w"))
-                .into_iter()
-                .map(|found| found.what)
-                .collect::<Vec<_>>()
+            runners(
+                &tree(&[("/w/package.json", text), ("/w/Cargo.toml", "")]),
+                Path::new("/w"),
+            )
+            .into_iter()
+            .map(|found| found.what)
+            .collect::<Vec<_>>()
         };
         let [vitest, jest, cargo]: [&dyn Runner; 3] = [&Vitest, &Jest, &CargoTest];
         assert_eq!(both("tsc && jest --ci"), [jest, vitest, cargo]);
@@ -190,16 +270,32 @@ mod tests {
 
     #[test]
     fn a_project_of_python_needs_no_configuration() {
-        let files = [("/w/setup.py", ""), ("/w/tests/test_a.py", ""), ("/w/Cargo.toml", "[package]")];
-        let expected = ["cargo in /w: Cargo.toml", "pytest in /w: tests/ holds tests of Python"];
+        let files = [
+            ("/w/setup.py", ""),
+            ("/w/tests/test_a.py", ""),
+            ("/w/Cargo.toml", "[package]"),
+        ];
+        let expected = [
+            "cargo in /w: Cargo.toml",
+            "pytest in /w: tests/ holds tests of Python",
+        ];
         assert_eq!(said(&files, "/w"), expected);
         assert_eq!(said(&[("/w/notes.txt", "")], "/w"), [""; 0]);
         let inside = [("/w/setup.py", ""), ("/w/toolz/tests/test_a.py", "")];
-        assert_eq!(said(&inside, "/w"), ["pytest in /w: toolz/tests/ holds tests of Python"]);
+        assert_eq!(
+            said(&inside, "/w"),
+            ["pytest in /w: toolz/tests/ holds tests of Python"]
+        );
         assert_eq!(said(&inside[1..], "/w"), [""; 0]);
         let checks = around::<dyn Checker>(&tree(&files), Path::new("/w/tests"));
-        let checks: Vec<_> = checks.iter().map(|found| (found.what.name(), found.why.as_str())).collect();
-        assert_eq!(checks, [("cargo", "Cargo.toml"), ("mypy", "a Python project")]);
+        let checks: Vec<_> = checks
+            .iter()
+            .map(|found| (found.what.name(), found.why.as_str()))
+            .collect();
+        assert_eq!(
+            checks,
+            [("cargo", "Cargo.toml"), ("mypy", "a Python project")]
+        );
     }
 
     #[test]

@@ -70,14 +70,22 @@ pub enum TestrunError {
 
 /// How runners are told to write JUnit XML, by a word of the test script: node:test, Mocha.
 const JUNIT_OPTIONS: [(&str, &str); 2] = [
-    ("--test", "--test-reporter=junit --test-reporter-destination=junit.xml"),
-    ("mocha", "--reporter=xunit --reporter-option=output=junit.xml"),
+    (
+        "--test",
+        "--test-reporter=junit --test-reporter-destination=junit.xml",
+    ),
+    (
+        "mocha",
+        "--reporter=xunit --reporter-option=output=junit.xml",
+    ),
 ];
 
 impl TestrunError {
     /// Arguments that cannot be obeyed.
     pub fn arguments(message: impl Into<String>) -> Self {
-        Self::Arguments { message: message.into() }
+        Self::Arguments {
+            message: message.into(),
+        }
     }
 
     /// What to do next, if there is something the caller can do.
@@ -86,11 +94,19 @@ impl TestrunError {
             Self::Policy(error) => error.hint(),
             Self::Fs(error) => error.hint(),
             Self::Exec(error) => error.hint(),
-            Self::Nothing { below: Some(below), .. } => Some(format!("give one of these as `cwd`: {below}").into()),
-            Self::Nothing { script: Some(script), .. } => {
-                let options =
-                    JUNIT_OPTIONS.iter().find(|(word, _)| script.split_whitespace().any(|other| other == *word));
-                let options = options.map(|(_, options)| format!(" (`{options}`)")).unwrap_or_default();
+            Self::Nothing {
+                below: Some(below), ..
+            } => Some(format!("give one of these as `cwd`: {below}").into()),
+            Self::Nothing {
+                script: Some(script),
+                ..
+            } => {
+                let options = JUNIT_OPTIONS
+                    .iter()
+                    .find(|(word, _)| script.split_whitespace().any(|other| other == *word));
+                let options = options
+                    .map(|(_, options)| format!(" (`{options}`)"))
+                    .unwrap_or_default();
                 Some(
                     format!(
                         "the test script of package.json is `{script}`: `runner: \"junit\"` with a `command` that makes it \
@@ -102,10 +118,14 @@ impl TestrunError {
             Self::Nothing { named, .. } => {
                 Some(format!("give the project's directory as `cwd`, or name {named}").into())
             }
-            Self::NoMatch { near: Some(near), .. } => {
+            Self::NoMatch {
+                near: Some(near), ..
+            } => {
                 Some(format!("did you mean `{near}`? glob_search shows what else there is").into())
             }
-            Self::NoMatch { .. } => Some("see what is there with glob_search; paths are relative to `cwd`".into()),
+            Self::NoMatch { .. } => {
+                Some("see what is there with glob_search; paths are relative to `cwd`".into())
+            }
             Self::NoDirectory { .. }
             | Self::Search(_)
             | Self::Refused { .. }

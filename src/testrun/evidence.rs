@@ -27,32 +27,44 @@ pub struct Evidence<'a> {
 pub struct ProjectFacts {
     /// For Go, the import path of the package in the project's directory; empty if it is not known.
     pub go_package: String,
-    /// For Cargo, names and source files of the test targets with `harness = false`; for nextest their names alone.
+    /// For Cargo, names and source files of the test targets with `harness = false`; for nextest
+    /// their names alone.
     pub own_harness: Vec<String>,
 }
 
-/// Of files and directories that were named, those that the runner did not take up, or of which `is_part` does not hold.
+/// Of files and directories that were named, those that the runner did not take up, or of which
+/// `is_part` does not hold.
 pub fn not_taken_up<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
     results: &TestResults,
     is_part: impl Fn(&NamedPath) -> bool,
 ) -> Vec<&'t NamedPath> {
-    let seen: BTreeSet<PathBuf> = results.files.iter().map(|file| absolute(evidence.project, file)).collect();
+    let seen: BTreeSet<PathBuf> = results
+        .files
+        .iter()
+        .map(|file| absolute(evidence.project, file))
+        .collect();
     let is_seen = |path: &Path, is_dir: bool| {
         if is_dir {
-            seen.range(path.to_path_buf()..).next().is_some_and(|file| file.starts_with(path))
+            seen.range(path.to_path_buf()..)
+                .next()
+                .is_some_and(|file| file.starts_with(path))
         } else {
             seen.contains(path)
         }
     };
     let ran = |target: &NamedPath| {
         let true_path = || (evidence.true_path)(&target.path);
-        let is_seen =
-            is_seen(&target.path, target.is_dir) || true_path().is_some_and(|path| is_seen(&path, target.is_dir));
+        let is_seen = is_seen(&target.path, target.is_dir)
+            || true_path().is_some_and(|path| is_seen(&path, target.is_dir));
         is_seen && is_part(target)
     };
-    targets.iter().copied().filter(|target| !ran(target)).collect()
+    targets
+        .iter()
+        .copied()
+        .filter(|target| !ran(target))
+        .collect()
 }
 
 /// A path of a report, without `..`.

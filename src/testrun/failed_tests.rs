@@ -8,21 +8,43 @@ use super::runner::Runner;
 use super::selection::FailedTest;
 use crate::limits::MAX_KEPT_FAILURES;
 
-/// What is on the list after a run: what failed in it, and of `known`, the list before, what did not pass in it. A run of
-/// all tests (`is_all`) takes from it what is no longer among them. At most [`MAX_KEPT_FAILURES`] and what failed now.
-pub fn left(runner: &dyn Runner, known: &[FailedTest], results: &TestResults, is_all: bool) -> Vec<FailedTest> {
+/// What is on the list after a run: what failed in it, and of `known`, the list before, what did
+/// not pass in it. A run of all tests (`is_all`) takes from it what is no longer among them. At
+/// most [`MAX_KEPT_FAILURES`] and what failed now.
+pub fn left(
+    runner: &dyn Runner,
+    known: &[FailedTest],
+    results: &TestResults,
+    is_all: bool,
+) -> Vec<FailedTest> {
     let failed = failed(runner, results);
-    let states: HashMap<&str, State> = results.tests.iter().map(|test| (test.id.as_str(), test.state)).collect();
-    let files: HashSet<&str> = results.tests.iter().map(|test| runner.file_of(&test.id)).collect();
-    let unloaded: HashSet<&str> = results.file_errors.iter().map(|error| error.file.as_str()).collect();
-    let is_whole =
-        is_all && results.ended && !results.build_failed && (results.deselected, results.truncated.others) == (0, 0);
+    let states: HashMap<&str, State> = results
+        .tests
+        .iter()
+        .map(|test| (test.id.as_str(), test.state))
+        .collect();
+    let files: HashSet<&str> = results
+        .tests
+        .iter()
+        .map(|test| runner.file_of(&test.id))
+        .collect();
+    let unloaded: HashSet<&str> = results
+        .file_errors
+        .iter()
+        .map(|error| error.file.as_str())
+        .collect();
+    let is_whole = is_all
+        && results.ended
+        && !results.build_failed
+        && (results.deselected, results.truncated.others) == (0, 0);
     let room = MAX_KEPT_FAILURES.saturating_sub(failed.len());
     let stays = |test: &&FailedTest| {
         if failed.contains(test) {
             return false;
         }
-        let state = states.get(test.id.as_str()).filter(|_| !test.names.is_empty());
+        let state = states
+            .get(test.id.as_str())
+            .filter(|_| !test.names.is_empty());
         match state {
             _ if test.names.is_empty() => !is_whole && !is_loaded(runner, &files, test, results),
             // Left out on purpose, since everything was asked for.
@@ -30,11 +52,22 @@ pub fn left(runner: &dyn Runner, known: &[FailedTest], results: &TestResults, is
             None => !is_whole || unloaded.contains(test.file.as_str()),
         }
     };
-    known.iter().filter(stays).take(room).cloned().chain(failed.iter().cloned()).collect()
+    known
+        .iter()
+        .filter(stays)
+        .take(room)
+        .cloned()
+        .chain(failed.iter().cloned())
+        .collect()
 }
 
 /// Whether a file that had failed as such was loaded in this run.
-fn is_loaded(runner: &dyn Runner, files: &HashSet<&str>, test: &FailedTest, results: &TestResults) -> bool {
+fn is_loaded(
+    runner: &dyn Runner,
+    files: &HashSet<&str>,
+    test: &FailedTest,
+    results: &TestResults,
+) -> bool {
     if runner.is_compiled() {
         !results.build_failed && results.summary.ran() > 0
     } else {
@@ -44,9 +77,21 @@ fn is_loaded(runner: &dyn Runner, files: &HashSet<&str>, test: &FailedTest, resu
 
 /// What failed in a run.
 fn failed(runner: &dyn Runner, results: &TestResults) -> Vec<FailedTest> {
-    let of_files = results.file_errors.iter().map(|error| FailedTest::of_file(&error.file));
-    let of_unfinished = results.unfinished.iter().filter_map(|id| runner.unfinished(id));
-    results.failures.iter().map(|case| runner.failed(case)).chain(of_files).chain(of_unfinished).collect()
+    let of_files = results
+        .file_errors
+        .iter()
+        .map(|error| FailedTest::of_file(&error.file));
+    let of_unfinished = results
+        .unfinished
+        .iter()
+        .filter_map(|id| runner.unfinished(id));
+    results
+        .failures
+        .iter()
+        .map(|case| runner.failed(case))
+        .chain(of_files)
+        .chain(of_unfinished)
+        .collect()
 }
 
 #[cfg(test)]
@@ -64,7 +109,11 @@ mod tests {
     }
 
     fn ran(tests: &[(&str, State)], broken: &[&str]) -> TestResults {
-        let listed = |(id, state): &(&str, State)| Listed { id: (*id).to_owned(), state: *state, duration_ms: None };
+        let listed = |(id, state): &(&str, State)| Listed {
+            id: (*id).to_owned(),
+            state: *state,
+            duration_ms: None,
+        };
         let error = |file: &&str| FileError {
             file: (*file).to_owned(),
             phase: Phase::Collect,
@@ -72,13 +121,19 @@ mod tests {
             line: None,
             column: None,
         };
-        let cases = tests.iter().filter(|(_, state)| state.is_failure()).map(|(id, state)| Case::new(*id, "x", *state));
+        let cases = tests
+            .iter()
+            .filter(|(_, state)| state.is_failure())
+            .map(|(id, state)| Case::new(*id, "x", *state));
         TestResults {
             ended: true,
             failures: cases.collect(),
             tests: tests.iter().map(listed).collect(),
             file_errors: broken.iter().map(error).collect(),
-            summary: Summary { passed: 1, ..Summary::default() },
+            summary: Summary {
+                passed: 1,
+                ..Summary::default()
+            },
             ..TestResults::default()
         }
     }
@@ -86,21 +141,53 @@ mod tests {
     #[test]
     fn a_test_leaves_the_list_when_it_passes() {
         use State::{Failed, Passed, Skipped};
-        let of = |known: &[FailedTest], results: &TestResults, is_all| left(PYTEST, known, results, is_all);
-        let known = of(&[], &ran(&[("a.py::A::x", Failed), ("a.py::y[::]", Failed)], &["b.py"]), true);
+        let of = |known: &[FailedTest], results: &TestResults, is_all| {
+            left(PYTEST, known, results, is_all)
+        };
+        let known = of(
+            &[],
+            &ran(
+                &[("a.py::A::x", Failed), ("a.py::y[::]", Failed)],
+                &["b.py"],
+            ),
+            true,
+        );
         let file = FailedTest::of_file("b.py");
-        assert_eq!(known, [node("a.py::A::x"), node("a.py::y[::]"), file.clone()]);
-        assert_eq!(of(&known, &ran(&[("c.py::z", Passed)], &[]), false), known);
-        assert_eq!(of(&known, &ran(&[("a.py::A::x", Skipped), ("b.py::z", Passed)], &[]), false), known[..2]);
         assert_eq!(
-            of(&known, &ran(&[("a.py::A::x", Passed), ("a.py::y[::]", Failed)], &[]), false),
+            known,
+            [node("a.py::A::x"), node("a.py::y[::]"), file.clone()]
+        );
+        assert_eq!(of(&known, &ran(&[("c.py::z", Passed)], &[]), false), known);
+        assert_eq!(
+            of(
+                &known,
+                &ran(&[("a.py::A::x", Skipped), ("b.py::z", Passed)], &[]),
+                false
+            ),
+            known[..2]
+        );
+        assert_eq!(
+            of(
+                &known,
+                &ran(&[("a.py::A::x", Passed), ("a.py::y[::]", Failed)], &[]),
+                false
+            ),
             [file, node("a.py::y[::]")]
         );
         // Of a file that is not loaded now nothing is known.
         let again = of(&known, &ran(&[], &["a.py"]), true);
-        assert_eq!(again.iter().map(|test| test.id.as_str()).collect::<Vec<_>>(), ["a.py::A::x", "a.py::y[::]", ""]);
+        assert_eq!(
+            again
+                .iter()
+                .map(|test| test.id.as_str())
+                .collect::<Vec<_>>(),
+            ["a.py::A::x", "a.py::y[::]", ""]
+        );
         assert_eq!(of(&known, &ran(&[("a.py::A::x", Skipped)], &[]), true), []);
-        let died = TestResults { ended: false, ..ran(&[("a.py::A::x", Passed)], &[]) };
+        let died = TestResults {
+            ended: false,
+            ..ran(&[("a.py::A::x", Passed)], &[])
+        };
         assert_eq!(of(&known, &died, true), known[1..]);
     }
 }

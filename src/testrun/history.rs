@@ -40,23 +40,44 @@ impl History {
         self.lock().runs.clear();
     }
 
-    /// Remembers what failed in a project and has not passed since (nothing, if all has), and what no run has come to.
-    pub fn remember(&self, project: &Path, runner: RunnerName, failed: Vec<FailedTest>, cut: Option<Interruption>) {
+    /// Remembers what failed in a project and has not passed since (nothing, if all has), and what
+    /// no run has come to.
+    pub fn remember(
+        &self,
+        project: &Path,
+        runner: RunnerName,
+        failed: Vec<FailedTest>,
+        cut: Option<Interruption>,
+    ) {
         let mut inner = self.lock();
-        inner.runs.retain(|known| (known.project.as_path(), known.runner) != (project, runner));
-        inner.runs.push_back(RunRemainder { project: project.to_path_buf(), runner, failed: failed.into(), cut });
+        inner
+            .runs
+            .retain(|known| (known.project.as_path(), known.runner) != (project, runner));
+        inner.runs.push_back(RunRemainder {
+            project: project.to_path_buf(),
+            runner,
+            failed: failed.into(),
+            cut,
+        });
         while inner.runs.len() > MAX_REMEMBERED_RUNS {
             inner.runs.pop_front();
         }
     }
 
-    /// Where something failed that has not passed since, or was not come to, and by which runner: the last of the runs by `runner`, or by any.
+    /// Where something failed that has not passed since, or was not come to, and by which runner:
+    /// the last of the runs by `runner`, or by any.
     pub fn last_failed(&self, runner: Option<RunnerName>) -> Option<(PathBuf, RunnerName)> {
         let inner = self.lock();
         let is_left = |left: &&RunRemainder| {
-            runner.is_none_or(|runner| runner == left.runner) && (!left.failed.is_empty() || left.cut.is_some())
+            runner.is_none_or(|runner| runner == left.runner)
+                && (!left.failed.is_empty() || left.cut.is_some())
         };
-        inner.runs.iter().rev().find(is_left).map(|left| (left.project.clone(), left.runner))
+        inner
+            .runs
+            .iter()
+            .rev()
+            .find(is_left)
+            .map(|left| (left.project.clone(), left.runner))
     }
 
     /// What failed in a project and has not passed since; `None` if nothing was run there.
@@ -66,12 +87,22 @@ impl History {
 
     /// What no run of a project has come to, if one was cut short.
     pub fn cut(&self, project: &Path, runner: RunnerName) -> Option<Interruption> {
-        self.left(project, runner, |known| known.cut.clone()).flatten()
+        self.left(project, runner, |known| known.cut.clone())
+            .flatten()
     }
 
-    fn left<T>(&self, project: &Path, runner: RunnerName, what: impl Fn(&RunRemainder) -> T) -> Option<T> {
+    fn left<T>(
+        &self,
+        project: &Path,
+        runner: RunnerName,
+        what: impl Fn(&RunRemainder) -> T,
+    ) -> Option<T> {
         let inner = self.lock();
-        inner.runs.iter().find(|known| (known.project.as_path(), known.runner) == (project, runner)).map(what)
+        inner
+            .runs
+            .iter()
+            .find(|known| (known.project.as_path(), known.runner) == (project, runner))
+            .map(what)
     }
 }
 
@@ -86,19 +117,32 @@ mod tests {
     #[test]
     fn only_the_last_failures_of_a_project_are_remembered() {
         let kept = History::default();
-        let test = |name: &str| FailedTest { id: name.to_owned(), file: "f".to_owned(), names: vec![name.to_owned()] };
+        let test = |name: &str| FailedTest {
+            id: name.to_owned(),
+            file: "f".to_owned(),
+            names: vec![name.to_owned()],
+        };
         kept.remember(Path::new("/a"), GO, vec![test("x")], None);
         kept.remember(Path::new("/a"), JEST, vec![test("y")], None);
         kept.remember(Path::new("/a"), GO, vec![], None);
         assert_eq!(kept.failed(Path::new("/a"), GO).as_deref(), Some(&[][..]));
-        assert_eq!(kept.failed(Path::new("/a"), JEST).as_deref(), Some(&[test("y")][..]));
+        assert_eq!(
+            kept.failed(Path::new("/a"), JEST).as_deref(),
+            Some(&[test("y")][..])
+        );
         assert_eq!(kept.failed(Path::new("/b"), JEST), None);
         kept.remember(Path::new("/c"), PYTEST, vec![test("z")], None);
         kept.remember(Path::new("/d"), PYTEST, vec![], None);
         assert_eq!(kept.last_failed(None), Some((PathBuf::from("/c"), PYTEST)));
-        assert_eq!(kept.last_failed(Some(JEST)), Some((PathBuf::from("/a"), JEST)));
+        assert_eq!(
+            kept.last_failed(Some(JEST)),
+            Some((PathBuf::from("/a"), JEST))
+        );
         assert_eq!(kept.last_failed(Some(GO)), None);
-        let cut = Interruption { how: "timed out", asked: None };
+        let cut = Interruption {
+            how: "timed out",
+            asked: None,
+        };
         kept.remember(Path::new("/a"), GO, vec![], Some(cut.clone()));
         assert_eq!(kept.last_failed(None), Some((PathBuf::from("/a"), GO)));
         assert_eq!(kept.cut(Path::new("/a"), GO), Some(cut));

@@ -1,4 +1,5 @@
-//! Files of tests that the project's configuration does not take for such: a runner says nothing of them.
+//! Files of tests that the project's configuration does not take for such: a runner says nothing of
+//! them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,20 +29,30 @@ pub struct FinishedRun<'a> {
     pub root: &'a Path,
 }
 
-/// One sentence on what was named, or else on what has a name of a test, and is none to the configuration.
-pub fn told(context: &RunContext<'_>, run: &FinishedRun<'_>, results: &TestResults) -> Option<String> {
+/// One sentence on what was named, or else on what has a name of a test, and is none to the
+/// configuration.
+pub fn told(
+    context: &RunContext<'_>,
+    run: &FinishedRun<'_>,
+    results: &TestResults,
+) -> Option<String> {
     if run.status == TestStatus::MissingTool {
         return None;
     }
     if let Some(off) = run.runner.switched_off(context, run.root, run.selection) {
         let is_meant = !run.is_filtered || *run.selection != TestSelection::All;
-        return listed(off, MAX_NAMED_UNTAKEN).filter(|_| is_meant).map(|off| format!("not run: {off}"));
+        return listed(off, MAX_NAMED_UNTAKEN)
+            .filter(|_| is_meant)
+            .map(|off| format!("not run: {off}"));
     }
     let is_known = !results.takes.is_empty();
     let names = run.runner.language().and_then(Language::test_files)?;
     let (what, files) = match run.selection {
-        // What takes parts of files takes whatever is named. Where Jest finds nothing, its reporter is not asked.
-        TestSelection::Targets(_) if !run.runner.takes_parts() && (is_known || run.status == TestStatus::NoTests) => {
+        // What takes parts of files takes whatever is named. Where Jest finds nothing, its reporter
+        // is not asked.
+        TestSelection::Targets(_)
+            if !run.runner.takes_parts() && (is_known || run.status == TestStatus::NoTests) =>
+        {
             ("named", run.missed.to_vec())
         }
         TestSelection::All if !run.is_filtered && is_through(run.status, results) => {
@@ -50,14 +61,26 @@ pub fn told(context: &RunContext<'_>, run: &FinishedRun<'_>, results: &TestResul
         _ => return None,
     };
     let files = listed(files, MAX_NAMED_UNTAKEN)?;
-    let takes = if is_known { format!(" ({})", results.takes.join(", ")) } else { String::new() };
-    Some(format!("{what}, and not taken by the configuration{takes}: {files}"))
+    let takes = if is_known {
+        format!(" ({})", results.takes.join(", "))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "{what}, and not taken by the configuration{takes}: {files}"
+    ))
 }
 
 /// Whether each file had its turn.
 fn is_through(status: TestStatus, results: &TestResults) -> bool {
-    let is_known = results.files.len() < MAX_KEPT_TESTS && results.unreached.is_empty() && results.summary.not_run == 0;
-    is_known && matches!(status, TestStatus::Passed | TestStatus::Failed | TestStatus::NoTests)
+    let is_known = results.files.len() < MAX_KEPT_TESTS
+        && results.unreached.is_empty()
+        && results.summary.not_run == 0;
+    is_known
+        && matches!(
+            status,
+            TestStatus::Passed | TestStatus::Failed | TestStatus::NoTests
+        )
 }
 
 /// Files with names of tests that the runner did not take up, and of which nothing else was said.
@@ -68,14 +91,25 @@ fn unseen(
     names: TestFiles,
 ) -> Option<Vec<String>> {
     let project = context.disk().directory(run.root).ok()?;
-    let seen: BTreeSet<PathBuf> = results.files.iter().map(|file| absolute(run.root, file)).collect();
+    let seen: BTreeSet<PathBuf> = results
+        .files
+        .iter()
+        .map(|file| absolute(run.root, file))
+        .collect();
     let is_told = |name: &str| {
         results.told.contains(name)
-            || results.told.iter().any(|told| told.ends_with('/') && name.starts_with(told.as_str()))
+            || results
+                .told
+                .iter()
+                .any(|told| told.ends_with('/') && name.starts_with(told.as_str()))
     };
     // One without a test in it is a helper.
     let has_tests = |file: &Path| {
-        names.marker.is_empty() || context.disk().text(file).is_some_and(|text| text.contains(names.marker))
+        names.marker.is_empty()
+            || context
+                .disk()
+                .text(file)
+                .is_some_and(|text| text.contains(names.marker))
     };
     let found = written(context.call(), &project, names.globs, names.copies).ok()?;
     let found = found.iter().filter(|file| !seen.contains(*file));

@@ -1,5 +1,5 @@
-//! Runs that ended before all of their tests had begun. Which tests those were is as a rule told by nobody, and a later run
-//! of what failed must not be taken for one of everything.
+//! Runs that ended before all of their tests had begun. Which tests those were is as a rule told by
+//! nobody, and a later run of what failed must not be taken for one of everything.
 
 use super::model::{State, TestStatus};
 use super::reports::results::TestResults;
@@ -10,34 +10,43 @@ use super::selection::TestSelection;
 pub struct Interruption {
     /// How it ended, such as `timed out`.
     pub how: &'static str,
-    /// What it was asked for: the tests, and what their names had to match. None if that was several things.
+    /// What it was asked for: the tests, and what their names had to match. None if that was
+    /// several things.
     pub asked: Option<(TestSelection, Option<String>)>,
 }
 
 impl Interruption {
     /// What of this did not run, for people.
     pub fn told(&self) -> String {
-        format!("tests that an earlier run did not come to, since it {}", self.how)
+        format!(
+            "tests that an earlier run did not come to, since it {}",
+            self.how
+        )
     }
 }
 
-/// How a run was cut short; none if everything that it was asked for had its turn, or nothing had. In a shared process the
-/// tests behind one that it dies in are not even known.
+/// How a run was cut short; none if everything that it was asked for had its turn, or nothing had.
+/// In a shared process the tests behind one that it dies in are not even known.
 pub fn how(is_shared: bool, results: &TestResults, status: TestStatus) -> Option<&'static str> {
     match status {
         TestStatus::TimedOut if !results.ended => return Some("timed out"),
         TestStatus::Crashed => return Some("crashed"),
-        TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests | TestStatus::BuildError => {
+        TestStatus::MissingTool
+        | TestStatus::ConfigError
+        | TestStatus::NoTests
+        | TestStatus::BuildError => {
             return None;
         }
-        TestStatus::Passed | TestStatus::Failed | TestStatus::Incomplete | TestStatus::TimedOut => {}
+        TestStatus::Passed | TestStatus::Failed | TestStatus::Incomplete | TestStatus::TimedOut => {
+        }
     }
     let ends_all = |state| matches!(state, State::Crashed | State::TimedOut);
     if is_shared && results.failures.iter().any(|case| ends_all(case.state)) {
         return Some("crashed");
     }
     let is_open = !results.unfinished.is_empty() || !results.silent.is_empty();
-    (results.summary.not_run > 0 || !results.unreached.is_empty() || is_open).then_some("stopped early")
+    (results.summary.not_run > 0 || !results.unreached.is_empty() || is_open)
+        .then_some("stopped early")
 }
 
 /// What is cut off after a run of these tests that was cut short as `how` says; `known` was before.
@@ -55,7 +64,10 @@ pub fn after(
         (Some(known), Some(how)) if known.asked.as_ref() != Some(&asked) && !is_all => {
             Some(Interruption { how, asked: None })
         }
-        (_, Some(how)) => Some(Interruption { how, asked: Some(asked) }),
+        (_, Some(how)) => Some(Interruption {
+            how,
+            asked: Some(asked),
+        }),
         (known, None) => known.filter(|known| !is_all && known.asked.as_ref() != Some(&asked)),
     }
 }
@@ -75,31 +87,69 @@ mod tests {
     #[test]
     fn a_run_that_did_not_come_to_all_of_its_tests_is_cut() {
         let of = |is_shared, results: &TestResults| how(is_shared, results, TestStatus::Failed);
-        let dead = TestResults { failures: vec![Case::new("a", "a", State::Crashed)], ..TestResults::default() };
+        let dead = TestResults {
+            failures: vec![Case::new("a", "a", State::Crashed)],
+            ..TestResults::default()
+        };
         assert_eq!([of(true, &dead), of(false, &dead)], [Some("crashed"), None]);
-        let bail = TestResults { summary: Summary { not_run: 1, ..Summary::default() }, ..TestResults::default() };
+        let bail = TestResults {
+            summary: Summary {
+                not_run: 1,
+                ..Summary::default()
+            },
+            ..TestResults::default()
+        };
         assert_eq!(of(false, &bail), Some("stopped early"));
-        let files = TestResults { unreached: vec!["b.test.ts".to_owned()], ..TestResults::default() };
+        let files = TestResults {
+            unreached: vec!["b.test.ts".to_owned()],
+            ..TestResults::default()
+        };
         assert_eq!(of(false, &files), Some("stopped early"));
         assert_eq!(of(false, &TestResults::default()), None);
-        assert_eq!(how(false, &TestResults::default(), TestStatus::TimedOut), Some("timed out"));
+        assert_eq!(
+            how(false, &TestResults::default(), TestStatus::TimedOut),
+            Some("timed out")
+        );
         assert_eq!(how(false, &bail, TestStatus::ConfigError), None);
     }
 
     #[test]
     fn only_a_run_of_the_same_or_of_all_makes_up_for_it() {
         let cut = after(None, Some("timed out"), &part("/a"), None);
-        assert_eq!(cut, Some(Interruption { how: "timed out", asked: Some((part("/a"), None)) }));
-        assert_eq!(after(cut.clone(), None, &TestSelection::Failed(vec![]), None), cut);
+        assert_eq!(
+            cut,
+            Some(Interruption {
+                how: "timed out",
+                asked: Some((part("/a"), None))
+            })
+        );
+        assert_eq!(
+            after(cut.clone(), None, &TestSelection::Failed(vec![]), None),
+            cut
+        );
         assert_eq!(after(cut.clone(), None, &part("/b"), None), cut);
         assert_eq!(after(cut.clone(), None, &part("/a"), Some("x")), cut);
         assert_eq!(after(cut.clone(), None, &part("/a"), None), None);
         assert_eq!(after(cut.clone(), None, &TestSelection::All, None), None);
         let both = after(cut, Some("crashed"), &part("/b"), None);
-        assert_eq!(both, Some(Interruption { how: "crashed", asked: None }));
+        assert_eq!(
+            both,
+            Some(Interruption {
+                how: "crashed",
+                asked: None
+            })
+        );
         assert_eq!(after(both.clone(), None, &part("/b"), None), both);
         assert_eq!(after(both, None, &TestSelection::All, None), None);
         // A run of what failed that is cut short keeps its list.
-        assert_eq!(after(None, Some("timed out"), &TestSelection::Failed(vec![]), None), None);
+        assert_eq!(
+            after(
+                None,
+                Some("timed out"),
+                &TestSelection::Failed(vec![]),
+                None
+            ),
+            None
+        );
     }
 }

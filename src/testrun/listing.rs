@@ -4,6 +4,10 @@
 pub fn listed(mut names: Vec<String>, most: usize) -> Option<String> {
     let more = names.len().saturating_sub(most);
     names.truncate(most);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
     (!names.is_empty()).then(|| format!("{}{more}", names.join(", ")))
 }

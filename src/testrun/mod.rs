@@ -1,10 +1,12 @@
-//! Test runs and type checks: which runner a project has, how it is run, and what it says, as one shape.
+//! Test runs and type checks: which runner a project has, how it is run, and what it says, as one
+//! shape.
 //!
-//! From the bottom: `model` (what a reply holds), `project` (the disk), `selection`, `command`, `context` (the door to processes)
-//! and `reports` (what reading takes); `families` what runners of one language share; `runner` and `checker` say what one is,
-//! `runners` and `checkers` hold one file for each, written with `prelude`;
-//! `detection`, `choice`, `scope`, `rerun`, `completeness` and `verdict` know them by these traits alone; `run` and `check` are
-//! on top, and `text` tells the model.
+//! From the bottom: `model` (what a reply holds), `project` (the disk), `selection`, `command`,
+//! `context` (the door to processes) and `reports` (what reading takes); `families` what runners of
+//! one language share; `runner` and `checker` say what one is, `runners` and `checkers` hold one
+//! file for each, written with `prelude`; `detection`, `choice`, `scope`, `rerun`, `completeness`
+//! and `verdict` know them by these traits alone; `run` and `check` are on top, and `text` tells
+//! the model.
 
 mod changes;
 mod check;

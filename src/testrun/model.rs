@@ -1,8 +1,8 @@
 //! What a test run or a type check came to: one shape for every runner and every checker.
 //!
-//! Lines and columns count from 1 everywhere, columns in what the tool counts them in (mostly UTF-16 units or
-//! characters). Paths are relative to the directory that the run began in where they lie below it. Texts hold no
-//! terminal escapes and are cut at the limits of `limits`.
+//! Lines and columns count from 1 everywhere, columns in what the tool counts them in (mostly
+//! UTF-16 units or characters). Paths are relative to the directory that the run began in where
+//! they lie below it. Texts hold no terminal escapes and are cut at the limits of `limits`.
 
 mod diagnostics;
 mod tool_info;
@@ -11,7 +11,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use diagnostics::{
-    CheckStatus, CheckerName, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related, Severity,
+    CheckStatus, CheckerName, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related,
+    Severity,
 };
 use tool_info::is_zero;
 pub use tool_info::{Scope, ToolInfo};
@@ -80,7 +81,10 @@ pub enum State {
 impl State {
     /// Whether the test is one of the failures.
     pub fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::Errored | Self::TimedOut | Self::Crashed)
+        matches!(
+            self,
+            Self::Failed | Self::Errored | Self::TimedOut | Self::Crashed
+        )
     }
 
     /// Whether the test ran to an end.
@@ -125,10 +129,12 @@ pub struct TestReport {
     /// Ids of tests, or files, that began and never ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unfinished: Vec<String>,
-    /// What was asked for by name and did not run: files, directories, tests that were to run again.
+    /// What was asked for by name and did not run: files, directories, tests that were to run
+    /// again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<String>,
-    /// What the project's own configuration leaves out, where the runner says so: no part of the verdict.
+    /// What the project's own configuration leaves out, where the runner says so: no part of the
+    /// verdict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// Every test, if that was asked for.
@@ -201,7 +207,8 @@ impl Summary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Case {
-    /// Names it in this run; for pytest its node id, else the file or package, suites and name, joined by ` > `.
+    /// Names it in this run; for pytest its node id, else the file or package, suites and name,
+    /// joined by ` > `.
     pub id: String,
     /// Its own name, without suites.
     pub name: String,
@@ -375,7 +382,8 @@ pub struct Truncated {
     /// Failures that are counted and not shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub failures: u64,
-    /// Errors of files and of the run, unfinished tests, `notRun` and listed tests that are not shown.
+    /// Errors of files and of the run, unfinished tests, `notRun` and listed tests that are not
+    /// shown.
     #[serde(skip_serializing_if = "is_zero")]
     pub others: u64,
     /// Bytes cut from messages, values and output.

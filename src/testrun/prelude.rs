@@ -9,12 +9,16 @@ pub use serde_json::Value;
 
 pub use super::changes::{Affected, GitChanges};
 pub use super::checker::{CheckSource, CheckWanted, Checker};
-pub use super::command::{PathStyle, REPORT, RunPlan, WantedRun, by_name, escape_regex, paths, safe, words};
+pub use super::command::{
+    PathStyle, REPORT, RunPlan, WantedRun, by_name, escape_regex, paths, safe, words,
+};
 pub use super::context::RunContext;
 pub use super::error::TestrunError;
 pub use super::evidence::{Evidence, ProjectFacts, not_taken_up};
 pub use super::families::{cargo, javascript};
-pub use super::model::{Case, Diagnostic, Frame, Phase, Related, Severity, State, TestError, TestReport, TestStatus};
+pub use super::model::{
+    Case, Diagnostic, Frame, Phase, Related, Severity, State, TestError, TestReport, TestStatus,
+};
 pub use super::project::disk::{AllowedDisk, ProjectTree as _};
 pub use super::project::files::NamedPath;
 pub use super::project::language::Language;

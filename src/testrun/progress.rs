@@ -15,7 +15,11 @@ pub struct RunProgress {
 impl RunProgress {
     /// Nothing was seen yet.
     pub fn new(runner: &'static dyn Runner) -> Self {
-        Self { runner, rest: Vec::new(), counted: TestCount::default() }
+        Self {
+            runner,
+            rest: Vec::new(),
+            counted: TestCount::default(),
+        }
     }
 
     /// What has been written since.

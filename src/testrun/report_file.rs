@@ -7,7 +7,8 @@ use crate::limits::MAX_TEST_REPORT_BYTES;
 use crate::policy::{Checked, Kind, PolicyError, Read};
 use crate::sandbox::SharedDirectory;
 
-/// What the runner left to be read, and what is wrong with it. A report that is as it was before the run (`stale`) is none.
+/// What the runner left to be read, and what is wrong with it. A report that is as it was before
+/// the run (`stale`) is none.
 pub fn report_of(
     context: &RunContext<'_>,
     named: Option<&str>,
@@ -18,11 +19,18 @@ pub fn report_of(
 ) -> (Vec<u8>, Option<String>) {
     let nothing = |why: String| (Vec::new(), Some(why));
     let Some(path) = named else {
-        let most = if plan.reports { MAX_TEST_REPORT_BYTES } else { 0 };
+        let most = if plan.reports {
+            MAX_TEST_REPORT_BYTES
+        } else {
+            0
+        };
         return match lent.read(REPORT, 0, most) {
-            Ok(bytes) if most > 0 && bytes.len() == most => {
-                (bytes, Some(format!("of the runner's report only the first {most} bytes were read")))
-            }
+            Ok(bytes) if most > 0 && bytes.len() == most => (
+                bytes,
+                Some(format!(
+                    "of the runner's report only the first {most} bytes were read"
+                )),
+            ),
             Ok(bytes) => (bytes, None),
             Err(error) => nothing(format!("the runner's report cannot be read: {error}")),
         };
@@ -32,10 +40,12 @@ pub fn report_of(
     }
     let shown = project.shown().join(path);
     match context.policy.read(&shown) {
-        Ok(file) if file.kind() == Kind::File => match fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64) {
-            Ok(bytes) => (bytes, None),
-            Err(error) => nothing(error.to_string()),
-        },
+        Ok(file) if file.kind() == Kind::File => {
+            match fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64) {
+                Ok(bytes) => (bytes, None),
+                Err(error) => nothing(error.to_string()),
+            }
+        }
         Ok(_) => nothing(format!("`{path}` is no regular file")),
         Err(PolicyError::NotFound { .. }) => nothing(format!("the command wrote no `{path}`")),
         Err(error) => nothing(error.to_string()),
@@ -43,7 +53,11 @@ pub fn report_of(
 }
 
 /// Which version of a report there is.
-pub fn version_of(context: &RunContext<'_>, project: &Checked<Read>, report: &str) -> Option<Version> {
+pub fn version_of(
+    context: &RunContext<'_>,
+    project: &Checked<Read>,
+    report: &str,
+) -> Option<Version> {
     let file = context.policy.read(project.shown().join(report)).ok()?;
     OpenFile::of(&file).ok().map(|file| file.version())
 }

@@ -46,7 +46,13 @@ pub fn run(
     let exactly = request.runner.is_some() || known.is_some();
     let mut choice = match known {
         Some(known) => known,
-        None => choose(context, cwd.shown(), request.cwd.is_some(), request.runner, request.files)?,
+        None => choose(
+            context,
+            cwd.shown(),
+            request.cwd.is_some(),
+            request.runner,
+            request.files,
+        )?,
     };
     let project = disk.directory(&choice.dir)?;
     if !exactly && let Some((runner, why)) = choice.runner.substitute(context, &project)? {
@@ -56,9 +62,14 @@ pub fn run(
     let runner = choice.runner;
     let (program, version) = match runner.program(context, &project) {
         ToolProgram::Found(argv, version) => (argv, version),
-        ToolProgram::Missing(missing) => return Ok(missing_tool(context, &choice, &project, &missing, request)),
+        ToolProgram::Missing(missing) => {
+            return Ok(missing_tool(context, &choice, &project, &missing, request));
+        }
     };
-    if let Some(why) = request.filter.and_then(|filter| runner.refuse_filter(filter)) {
+    if let Some(why) = request
+        .filter
+        .and_then(|filter| runner.refuse_filter(filter))
+    {
         return Err(TestrunError::arguments(why));
     }
     let selection = match scope(context, &mut choice, request, &cwd, &project)? {
@@ -82,25 +93,36 @@ pub fn run(
     };
     let plan = runner.plan(&wanted)?;
     for (file, text) in &plan.files {
-        lent.put(file, text.as_bytes()).map_err(TestrunError::Place)?;
+        lent.put(file, text.as_bytes())
+            .map_err(TestrunError::Place)?;
     }
     let shell_line = request.command.map_or_else(|| line(&plan), str::to_owned);
     let before = Instant::now();
-    let stale = request.report.and_then(|report| version_of(context, &project, report));
+    let stale = request
+        .report
+        .and_then(|report| version_of(context, &project, report));
     let (mut seen, mut offset) = (RunProgress::new(runner), 0);
     let (over, mut last_word) = (Cell::new(false), (Duration::ZERO, 0));
-    let outcome = context.shell_until(&project, &shell_line, request.timeout, Some(&over), &mut |elapsed, stage| {
-        if let Ok(bytes) = lent.read(REPORT, offset, TESTS_PROGRESS_BYTES) {
-            offset += bytes.len() as u64;
-            seen.feed(&bytes);
-        }
-        let Stage::Running { bytes } = stage else { return on_progress(elapsed, &progress(&seen, elapsed, stage)) };
-        if last_word.1 != bytes + offset || !seen.has_ended() {
-            last_word = (elapsed, bytes + offset);
-        }
-        over.set(elapsed.saturating_sub(last_word.0) >= Duration::from_secs(TESTS_LINGER_SECS));
-        on_progress(elapsed, &progress(&seen, elapsed, stage));
-    })?;
+    let outcome = context.shell_until(
+        &project,
+        &shell_line,
+        request.timeout,
+        Some(&over),
+        &mut |elapsed, stage| {
+            if let Ok(bytes) = lent.read(REPORT, offset, TESTS_PROGRESS_BYTES) {
+                offset += bytes.len() as u64;
+                seen.feed(&bytes);
+            }
+            let Stage::Running { bytes } = stage else {
+                return on_progress(elapsed, &progress(&seen, elapsed, stage));
+            };
+            if last_word.1 != bytes + offset || !seen.has_ended() {
+                last_word = (elapsed, bytes + offset);
+            }
+            over.set(elapsed.saturating_sub(last_word.0) >= Duration::from_secs(TESTS_LINGER_SECS));
+            on_progress(elapsed, &progress(&seen, elapsed, stage));
+        },
+    )?;
     let took = before.elapsed();
     let (report, fault) = report_of(context, request.report, &plan, &lent, &project, stale);
     let root = project.shown().to_string_lossy().into_owned();
@@ -114,23 +136,56 @@ pub fn run(
         own_harness: &facts.own_harness,
     };
     let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
-    let bound = Bound { deadline: Some(deadline), cancel: Some(context.cancel) };
+    let bound = Bound {
+        deadline: Some(deadline),
+        cancel: Some(context.cancel),
+    };
     let mut results = runner.read(sources, bound);
-    let late = bound.is_over().then(|| format!("the report was read for {MAX_TEST_READ_SECS} s, and not to its end"));
+    let late = bound
+        .is_over()
+        .then(|| format!("the report was read for {MAX_TEST_READ_SECS} s, and not to its end"));
     if context.cancel.is_cancelled() {
         return Err(ExecError::Cancelled.into());
     }
     // Where the report is on stdout, what is not there may have failed.
     let is_cut = !plan.reports && outcome.stdout.truncated;
-    let cut = is_cut.then(|| format!("of stdout only the first {} bytes were read", outcome.stdout.bytes.len()));
+    let cut = is_cut.then(|| {
+        format!(
+            "of stdout only the first {} bytes were read",
+            outcome.stdout.bytes.len()
+        )
+    });
     for message in [fault, late, cut].into_iter().flatten() {
-        results.run_errors.push(RunError { class: None, message, stack: Vec::new() });
+        results.run_errors.push(RunError {
+            class: None,
+            message,
+            stack: Vec::new(),
+        });
     }
-    let shown = request.command.map_or_else(|| words(&plan.argv), str::to_owned);
-    let command = request.command.map_or(plan.argv, |command| vec![command.to_owned()]);
-    let log = context.logs.keep_run("run_tests", &shown, &outcome.stdout, &outcome.stderr);
-    let info = ToolInfo { name: runner.id(), version, command, cwd: root };
-    let ended = EndedRun { selection: &selection, facts: &facts, info, outcome: &outcome, took, over: over.get(), log };
+    let shown = request
+        .command
+        .map_or_else(|| words(&plan.argv), str::to_owned);
+    let command = request
+        .command
+        .map_or(plan.argv, |command| vec![command.to_owned()]);
+    let log = context
+        .logs
+        .keep_run("run_tests", &shown, &outcome.stdout, &outcome.stderr);
+    let info = ToolInfo {
+        name: runner.id(),
+        version,
+        command,
+        cwd: root,
+    };
+    let ended = EndedRun {
+        selection: &selection,
+        facts: &facts,
+        info,
+        outcome: &outcome,
+        took,
+        over: over.get(),
+        log,
+    };
     Ok(told(context, request, choice, results, ended))
 }
 
@@ -146,17 +201,28 @@ struct EndedRun<'a> {
     log: Arc<Log>,
 }
 
-/// Where tests are run again that failed, if nobody says where: in the project of the last run that left some, which need not
-/// be the usual one.
+/// Where tests are run again that failed, if nobody says where: in the project of the last run that
+/// left some, which need not be the usual one.
 fn again_where(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<RunnerChoice> {
     if !request.rerun_failed || request.cwd.is_some() || !request.files.is_empty() {
         return None;
     }
-    let (dir, runner) = context.history.last_failed(request.runner.map(<dyn Runner>::id))?;
+    let (dir, runner) = context
+        .history
+        .last_failed(request.runner.map(<dyn Runner>::id))?;
     context.disk().directory_above(&dir)?;
     let runner = runners::named(runner)?;
-    let notes = vec![format!("{} in `{}`, where tests failed last", runner.name(), show_path(&dir))];
-    Some(RunnerChoice { runner, dir, notes, left_out: Vec::new() })
+    let notes = vec![format!(
+        "{} in `{}`, where tests failed last",
+        runner.name(),
+        show_path(&dir)
+    )];
+    Some(RunnerChoice {
+        runner,
+        dir,
+        notes,
+        left_out: Vec::new(),
+    })
 }
 
 fn told(
@@ -166,11 +232,22 @@ fn told(
     mut results: TestResults,
     ended: EndedRun<'_>,
 ) -> RunOutcome<TestReport> {
-    let EndedRun { selection, facts, info, outcome, took, over, log } = ended;
+    let EndedRun {
+        selection,
+        facts,
+        info,
+        outcome,
+        took,
+        over,
+        log,
+    } = ended;
     let runner = choice.runner;
     let missing = !results.begun && !runner.is_given() && is_absent(runner.name(), outcome);
     let lingered = over && outcome.timed_out;
-    let ending = ProcessEnding { lingered, ..ProcessEnding::of(outcome, took, missing) };
+    let ending = ProcessEnding {
+        lingered,
+        ..ProcessEnding::of(outcome, took, missing)
+    };
     let cwd = info.cwd.clone();
     let root: &Path = cwd.as_ref();
     let mut notes = choice.notes;
@@ -181,7 +258,10 @@ fn told(
         format!("snapshots written because there were none: {count}; they hold what the code gives now, right or wrong")
     }));
     let has_own_harness = !results.own_harness.is_empty();
-    let known = context.history.failed(root, runner.id()).unwrap_or_default();
+    let known = context
+        .history
+        .failed(root, runner.id())
+        .unwrap_or_default();
     let is_all = *selection == TestSelection::All && request.filter.is_none();
     let failed = failed_tests::left(runner, &known, &results, is_all);
     let is_filtered = request.filter.is_some();
@@ -204,27 +284,45 @@ fn told(
         missed.extend(behind);
     }
     let cut = context.history.cut(root, runner.id());
-    let cut_before = cut.as_ref().filter(|_| matches!(selection, TestSelection::Failed(_))).map(Interruption::told);
+    let cut_before = cut
+        .as_ref()
+        .filter(|_| matches!(selection, TestSelection::Failed(_)))
+        .map(Interruption::told);
     missed.extend(cut_before.clone());
     let status = verdict::of_tests(runner, &results, missed.len(), ending);
     let cut = match status {
         // Nothing had its turn.
         TestStatus::BuildError => cut,
-        _ => {
-            interruption::after(cut, interruption::how(runner.is_shared(), &results, status), selection, request.filter)
-        }
+        _ => interruption::after(
+            cut,
+            interruption::how(runner.is_shared(), &results, status),
+            selection,
+            request.filter,
+        ),
     };
-    let run = ignored_files::FinishedRun { runner, selection, is_filtered, status, missed: &missed, root };
+    let run = ignored_files::FinishedRun {
+        runner,
+        selection,
+        is_filtered,
+        status,
+        missed: &missed,
+        root,
+    };
     let ignored = ignored_files::told(context, &run, &results);
     results.left_out.extend(ignored);
     let scope = scope_of(selection, request, root);
-    let mut report = verdict::test_report(runner, info, scope, results, missed, ending, request.all);
+    let mut report =
+        verdict::test_report(runner, info, scope, results, missed, ending, request.all);
     // What a run did not come to is still as it was.
-    if !matches!(report.status, TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests) {
+    if !matches!(
+        report.status,
+        TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests
+    ) {
         context.history.remember(root, runner.id(), failed, cut);
     }
     report.log_uri = Some(log.uri.clone());
-    let lacks_network = status == TestStatus::BuildError && outcome.denied.contains(&Denied::Network);
+    let lacks_network =
+        status == TestStatus::BuildError && outcome.denied.contains(&Denied::Network);
     let hints = [
         hint(context, &report, request, selection, runner, ending.lingered),
         runner.hint(context, &report, has_own_harness),
@@ -238,45 +336,71 @@ fn told(
     if let Some(hint) = hints.into_iter().flatten().next_back() {
         report.hint = Some(hint);
     }
-    RunOutcome { report, notes, denied: outcome.denied.clone(), log: Some(log) }
+    RunOutcome {
+        report,
+        notes,
+        denied: outcome.denied.clone(),
+        log: Some(log),
+    }
 }
 
 /// What was asked for, as a reply has it.
 fn scope_of(selection: &TestSelection, request: &RunRequest<'_>, root: &Path) -> Scope {
     let mut files = match selection {
-        TestSelection::Targets(targets) => targets.iter().map(|target| target.below(root)).collect(),
+        TestSelection::Targets(targets) => {
+            targets.iter().map(|target| target.below(root)).collect()
+        }
         TestSelection::Failed(failed) => failed.iter().map(|test| test.file.clone()).collect(),
         TestSelection::All | TestSelection::Changed => Vec::new(),
     };
     files.dedup();
-    Scope { files, filter: request.filter.map(str::to_owned), project: None }
+    Scope {
+        files,
+        filter: request.filter.map(str::to_owned),
+        project: None,
+    }
 }
 
 fn progress(seen: &RunProgress, elapsed: Duration, stage: Stage) -> String {
     let seconds = elapsed.as_secs_f64();
     match (stage, seen.total()) {
         (Stage::Waiting, _) => "waiting for a free place".to_owned(),
-        (Stage::Running { .. }, Some(total)) => format!("{} of {total} tests, {seconds:.1} s", seen.done()),
-        (Stage::Running { bytes }, None) => format!("running for {seconds:.1} s, {bytes} bytes of output"),
+        (Stage::Running { .. }, Some(total)) => {
+            format!("{} of {total} tests, {seconds:.1} s", seen.done())
+        }
+        (Stage::Running { bytes }, None) => {
+            format!("running for {seconds:.1} s, {bytes} bytes of output")
+        }
     }
 }
 
-fn check_given(context: &RunContext<'_>, request: &RunRequest<'_>, cwd: &Checked<Read>) -> Result<(), TestrunError> {
+fn check_given(
+    context: &RunContext<'_>,
+    request: &RunRequest<'_>,
+    cwd: &Checked<Read>,
+) -> Result<(), TestrunError> {
     // Before anything runs: where it may not be read, nothing would be known afterwards.
     if let Some(report) = request.report
-        && let Err(error @ PolicyError::Denied { .. }) = context.policy.look(cwd.shown().join(report))
+        && let Err(error @ PolicyError::Denied { .. }) =
+            context.policy.look(cwd.shown().join(report))
     {
         return Err(error.into());
     }
-    match (request.runner.is_some_and(Runner::is_given), request.command, request.report) {
-        (true, Some(_), Some(_)) if request.filter.is_some() => {
-            Err(TestrunError::arguments("`filter` means nothing to `runner: \"junit\"`; say in `command` what is run"))
-        }
+    match (
+        request.runner.is_some_and(Runner::is_given),
+        request.command,
+        request.report,
+    ) {
+        (true, Some(_), Some(_)) if request.filter.is_some() => Err(TestrunError::arguments(
+            "`filter` means nothing to `runner: \"junit\"`; say in `command` what is run",
+        )),
         (true, Some(_), Some(_)) | (false, None, None) => Ok(()),
         (true, ..) => Err(TestrunError::arguments(
             "`runner: \"junit\"` needs `command`, which runs the tests, and `report`, the file that it writes JUnit XML to",
         )),
-        (false, ..) => Err(TestrunError::arguments("`command` and `report` belong to `runner: \"junit\"`")),
+        (false, ..) => Err(TestrunError::arguments(
+            "`command` and `report` belong to `runner: \"junit\"`",
+        )),
     }
 }
 
@@ -289,7 +413,10 @@ fn missing_tool(
 ) -> RunOutcome<TestReport> {
     let elsewhere = who_has(context, project.shown(), choice.runner);
     let hint = elsewhere.unwrap_or_else(|| context.install_hint(&missing.install, ""));
-    let ending = ProcessEnding { missing: true, ..ProcessEnding::default() };
+    let ending = ProcessEnding {
+        missing: true,
+        ..ProcessEnding::default()
+    };
     empty(choice, project, ending, &missing.what, Some(hint), request)
 }
 
@@ -299,7 +426,10 @@ fn nothing(
     why: &str,
     request: &RunRequest<'_>,
 ) -> RunOutcome<TestReport> {
-    let ending = ProcessEnding { exit_code: Some(0), ..ProcessEnding::default() };
+    let ending = ProcessEnding {
+        exit_code: Some(0),
+        ..ProcessEnding::default()
+    };
     let mut ran = empty(choice, project, ending, why, None, request);
     ran.report.status = TestStatus::NoTests;
     ran.report.exit_code = None;
@@ -318,11 +448,32 @@ fn empty(
     let cwd = project.shown().to_string_lossy().into_owned();
     let mut notes = choice.notes.clone();
     notes.push(why.to_owned());
-    let runner = ToolInfo { name: choice.runner.id(), version: None, command: Vec::new(), cwd };
-    let scope = Scope { files: request.files.to_vec(), filter: request.filter.map(str::to_owned), project: None };
-    let mut report =
-        verdict::test_report(choice.runner, runner, scope, TestResults::default(), Vec::new(), ending, false);
+    let runner = ToolInfo {
+        name: choice.runner.id(),
+        version: None,
+        command: Vec::new(),
+        cwd,
+    };
+    let scope = Scope {
+        files: request.files.to_vec(),
+        filter: request.filter.map(str::to_owned),
+        project: None,
+    };
+    let mut report = verdict::test_report(
+        choice.runner,
+        runner,
+        scope,
+        TestResults::default(),
+        Vec::new(),
+        ending,
+        false,
+    );
     report.hint = hint;
     report.left_out.clone_from(&choice.left_out);
-    RunOutcome { report, notes, denied: Vec::new(), log: None }
+    RunOutcome {
+        report,
+        notes,
+        denied: Vec::new(),
+        log: None,
+    }
 }

@@ -1,6 +1,8 @@
-//! What a runner of tests is to everything above it: what it can be asked for, how it is run, and what is read of it.
+//! What a runner of tests is to everything above it: what it can be asked for, how it is run, and
+//! what is read of it.
 //!
-//! The methods without a body are what every runner has to say; the others say how most of them are, or those of one language.
+//! The methods without a body are what every runner has to say; the others say how most of them
+//! are, or those of one language.
 
 use std::fmt::{self, Debug};
 use std::path::Path;
@@ -39,7 +41,8 @@ pub trait Runner: ProjectTool {
         Ok(None)
     }
 
-    /// Whether the call brings the command and the report, so that the runner chooses nothing itself.
+    /// Whether the call brings the command and the report, so that the runner chooses nothing
+    /// itself.
     fn is_given(&self) -> bool {
         false
     }
@@ -61,7 +64,9 @@ pub trait Runner: ProjectTool {
 
     /// Why it cannot take a filter.
     fn refuse_filter(&self, filter: &str) -> Option<String> {
-        (self.language() == Some(Language::Rust)).then(|| cargo::refuse_filter(filter)).flatten()
+        (self.language() == Some(Language::Rust))
+            .then(|| cargo::refuse_filter(filter))
+            .flatten()
     }
 
     /// All tests of a project, and what is left out of them.
@@ -75,17 +80,31 @@ pub trait Runner: ProjectTool {
         Some(changes.packages(project, |file| compiled.is_source(file)))
     }
 
-    /// What the project's test script says of how its tests are run, notes on what of it is done, and what is left out.
-    fn script(&self, context: &RunContext<'_>, project: &Path) -> (TestScript, Vec<String>, Option<String>) {
+    /// What the project's test script says of how its tests are run, notes on what of it is done,
+    /// and what is left out.
+    fn script(
+        &self,
+        context: &RunContext<'_>,
+        project: &Path,
+    ) -> (TestScript, Vec<String>, Option<String>) {
         let of_node = self.language() == Some(Language::JavaScript);
-        if of_node { javascript::script(context, project, self.name()) } else { Default::default() }
+        if of_node {
+            javascript::script(context, project, self.name())
+        } else {
+            Default::default()
+        }
     }
 
     /// The command for what is wanted.
     fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError>;
 
     /// What of a project has to be known to read its results.
-    fn facts(&self, _context: &RunContext<'_>, _project: &Checked<Read>, _wanted: &WantedRun<'_>) -> ProjectFacts {
+    fn facts(
+        &self,
+        _context: &RunContext<'_>,
+        _project: &Checked<Read>,
+        _wanted: &WantedRun<'_>,
+    ) -> ProjectFacts {
         ProjectFacts::default()
     }
 
@@ -103,9 +122,13 @@ pub trait Runner: ProjectTool {
     /// Reads what a run left, until work has to be over.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults;
 
-    /// Whether a bundled reporter writes before anything else, and names the files that it takes up.
+    /// Whether a bundled reporter writes before anything else, and names the files that it takes
+    /// up.
     fn has_reporter(&self) -> bool {
-        matches!(self.language(), Some(Language::JavaScript | Language::Python))
+        matches!(
+            self.language(),
+            Some(Language::JavaScript | Language::Python)
+        )
     }
 
     /// Whether nothing runs before all of it is compiled.
@@ -113,7 +136,8 @@ pub trait Runner: ProjectTool {
         matches!(self.language(), Some(Language::Rust | Language::Go))
     }
 
-    /// Whether one process runs many tests, so that those behind one that it dies in are not even known.
+    /// Whether one process runs many tests, so that those behind one that it dies in are not even
+    /// known.
     fn is_shared(&self) -> bool {
         false
     }
@@ -127,7 +151,9 @@ pub trait Runner: ProjectTool {
     fn file_of<'a>(&self, id: &'a str) -> &'a str {
         let file = id.split(" > ").next().unwrap_or(id);
         // Of a workspace: `|project| file`.
-        file.strip_prefix('|').and_then(|rest| rest.split_once("| ")).map_or(file, |(_, file)| file)
+        file.strip_prefix('|')
+            .and_then(|rest| rest.split_once("| "))
+            .map_or(file, |(_, file)| file)
     }
 
     /// A test that failed, as it is asked for again.
@@ -135,16 +161,34 @@ pub trait Runner: ProjectTool {
         let id = case.id.clone();
         if self.is_compiled() {
             // The package, or the program of the tests, is the first of the suites.
-            let names = case.suite.iter().skip(1).chain([&case.name]).cloned().collect();
-            return FailedTest { id, file: case.suite.first().cloned().unwrap_or_default(), names };
+            let names = case
+                .suite
+                .iter()
+                .skip(1)
+                .chain([&case.name])
+                .cloned()
+                .collect();
+            return FailedTest {
+                id,
+                file: case.suite.first().cloned().unwrap_or_default(),
+                names,
+            };
         }
-        let file = case.file.clone().unwrap_or_else(|| self.file_of(&id).to_owned());
-        FailedTest { id, file, names: case.suite.iter().chain([&case.name]).cloned().collect() }
+        let file = case
+            .file
+            .clone()
+            .unwrap_or_else(|| self.file_of(&id).to_owned());
+        FailedTest {
+            id,
+            file,
+            names: case.suite.iter().chain([&case.name]).cloned().collect(),
+        }
     }
 
     /// A test that began and never ended, the same; `None` if it cannot be asked for.
     fn unfinished(&self, id: &str) -> Option<FailedTest> {
-        self.has_reporter().then(|| FailedTest::of_file(self.file_of(id)))
+        self.has_reporter()
+            .then(|| FailedTest::of_file(self.file_of(id)))
     }
 
     /// Of what was named, what did not run.
@@ -154,16 +198,27 @@ pub trait Runner: ProjectTool {
         named: &[&'t NamedPath],
         results: &TestResults,
     ) -> Vec<&'t NamedPath> {
-        if self.is_given() { Vec::new() } else { not_taken_up(evidence, named, results, |_| true) }
+        if self.is_given() {
+            Vec::new()
+        } else {
+            not_taken_up(evidence, named, results, |_| true)
+        }
     }
 
-    /// Ids of tests that the run did not come to, and never told of: those behind one that their process died in.
+    /// Ids of tests that the run did not come to, and never told of: those behind one that their
+    /// process died in.
     fn behind(&self, _evidence: &Evidence<'_>, _results: &TestResults) -> Vec<String> {
         Vec::new()
     }
 
-    /// What has tests and is switched off by the project's manifest, where that is what leaves out tests.
-    fn switched_off(&self, context: &RunContext<'_>, root: &Path, which: &TestSelection) -> Option<Vec<String>> {
+    /// What has tests and is switched off by the project's manifest, where that is what leaves out
+    /// tests.
+    fn switched_off(
+        &self,
+        context: &RunContext<'_>,
+        root: &Path,
+        which: &TestSelection,
+    ) -> Option<Vec<String>> {
         (self.language() == Some(Language::Rust)).then(|| cargo::switched_off(context, root, which))
     }
 
@@ -172,13 +227,19 @@ pub trait Runner: ProjectTool {
         None
     }
 
-    /// What the operator runs so that commands, which have no network, see packages that a build lacks.
+    /// What the operator runs so that commands, which have no network, see packages that a build
+    /// lacks.
     fn download(&self, _context: &RunContext<'_>) -> Option<&'static str> {
         None
     }
 
     /// The next step where the report has one to tell that only this runner knows.
-    fn hint(&self, _context: &RunContext<'_>, _report: &TestReport, _has_own_harness: bool) -> Option<String> {
+    fn hint(
+        &self,
+        _context: &RunContext<'_>,
+        _report: &TestReport,
+        _has_own_harness: bool,
+    ) -> Option<String> {
         None
     }
 }
@@ -191,7 +252,10 @@ impl dyn Runner {
 
     /// Reads what a run left with the end of what was written besides.
     pub fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> TestResults {
-        TestResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) }
+        TestResults {
+            remarks: results::remarks(&sources),
+            ..self.parse(&sources, bound)
+        }
     }
 }
 

@@ -26,7 +26,11 @@ pub fn scope(
     cwd: &Checked<Read>,
     project: &Checked<Read>,
 ) -> Result<MeantTests, TestrunError> {
-    let asked = [!request.files.is_empty(), request.changed, request.rerun_failed];
+    let asked = [
+        !request.files.is_empty(),
+        request.changed,
+        request.rerun_failed,
+    ];
     if asked.iter().filter(|asked| **asked).count() > 1 {
         return Err(TestrunError::arguments(
             "`testFiles`, `changed` and `rerunFailed` exclude one another; give one of them",
@@ -45,7 +49,10 @@ pub fn scope(
                 "`rerunFailed` has nothing to go by: {runner} has not run in `{dir}` since the server was started"
             ))
         })?;
-        if let (true, Some(cut)) = (known.is_empty(), context.history.cut(project.shown(), chosen.runner.id())) {
+        if let (true, Some(cut)) = (
+            known.is_empty(),
+            context.history.cut(project.shown(), chosen.runner.id()),
+        ) {
             return Ok(Err(format!(
                 "nothing to run again: no test that has failed is known; but there are {}: run them without `rerunFailed`",
                 cut.told()
@@ -59,7 +66,10 @@ pub fn scope(
                 project.shown().display()
             )));
         }
-        chosen.notes.push(format!("only what failed and has not passed since: {}", known.len()));
+        chosen.notes.push(format!(
+            "only what failed and has not passed since: {}",
+            known.len()
+        ));
         return Ok(Ok(TestSelection::Failed(known.to_vec())));
     }
     if request.changed {
@@ -82,14 +92,24 @@ pub fn scope(
     }
     let below = cwd.shown() != project.shown();
     if below && !chosen.runner.takes_whole_projects() {
-        chosen.notes.push(format!("only what is below `cwd`; the project is `{}`", project.shown().display()));
-        return Ok(Ok(TestSelection::Targets(vec![NamedPath::whole(cwd.shown().to_path_buf(), true)])));
+        chosen.notes.push(format!(
+            "only what is below `cwd`; the project is `{}`",
+            project.shown().display()
+        ));
+        return Ok(Ok(TestSelection::Targets(vec![NamedPath::whole(
+            cwd.shown().to_path_buf(),
+            true,
+        )])));
     }
     Ok(Ok(whole(context, chosen, project)))
 }
 
 /// All tests of a project.
-fn whole(context: &RunContext<'_>, chosen: &mut RunnerChoice, project: &Checked<Read>) -> TestSelection {
+fn whole(
+    context: &RunContext<'_>,
+    chosen: &mut RunnerChoice,
+    project: &Checked<Read>,
+) -> TestSelection {
     let (selection, left_out) = chosen.runner.whole(context, project.shown());
     chosen.left_out.extend(left_out);
     selection
@@ -111,21 +131,41 @@ fn changed_tests(
     let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
     let outcome = context.shell(project, changes::GIT, timeout, &mut |_, _| {})?;
     let text = outcome.stdout.text();
-    let files = changes::changed(&text).filter(|_| outcome.exit == Exit::Code(0)).ok_or_else(|| {
-        let said = outcome.stderr.text();
-        let said = said.lines().next().unwrap_or("git said nothing").trim();
-        TestrunError::arguments(format!("`changed` needs git to say what has changed, and it does not: {said}"))
-    })?;
-    let own = files.files.iter().chain(&files.gone).filter(|file| file.starts_with(project.shown())).count();
+    let files = changes::changed(&text)
+        .filter(|_| outcome.exit == Exit::Code(0))
+        .ok_or_else(|| {
+            let said = outcome.stderr.text();
+            let said = said.lines().next().unwrap_or("git said nothing").trim();
+            TestrunError::arguments(format!(
+                "`changed` needs git to say what has changed, and it does not: {said}"
+            ))
+        })?;
+    let own = files
+        .files
+        .iter()
+        .chain(&files.gone)
+        .filter(|file| file.starts_with(project.shown()))
+        .count();
     if own == 0 {
-        return Ok(Err("no file of the project differs from the last commit".to_owned()));
+        return Ok(Err(
+            "no file of the project differs from the last commit".to_owned()
+        ));
     }
     let Some(found) = chosen.runner.affected(project.shown(), &files) else {
-        chosen.notes.push(format!("tests that {} finds affected by {}", chosen.runner.name(), changed_files(own)));
+        chosen.notes.push(format!(
+            "tests that {} finds affected by {}",
+            chosen.runner.name(),
+            changed_files(own)
+        ));
         return Ok(Ok(TestSelection::Changed));
     };
     let mut targets = found.targets;
-    let below = |file: &Path| file.strip_prefix(project.shown()).unwrap_or(file).display().to_string();
+    let below = |file: &Path| {
+        file.strip_prefix(project.shown())
+            .unwrap_or(file)
+            .display()
+            .to_string()
+    };
     let mut alone: Vec<String> = found.unknown.iter().map(|file| below(file)).collect();
     for (glob, file) in found.globs.iter().take(MAX_TEST_FILES) {
         let tests = files::matching(context.call(), project, glob)?;
@@ -135,8 +175,14 @@ fn changed_tests(
         targets.extend(tests.into_iter().map(|path| NamedPath::whole(path, false)));
     }
     if let Some(alone) = listed(alone, MAX_LEFT_OUT) {
-        let what = if found.by_package { "no source of a package" } else { "no test is named after them" };
-        chosen.left_out.push(format!("changed, and {what}: {alone}"));
+        let what = if found.by_package {
+            "no source of a package"
+        } else {
+            "no test is named after them"
+        };
+        chosen
+            .left_out
+            .push(format!("changed, and {what}: {alone}"));
     }
     if targets.is_empty() {
         return Ok(Err(format!(
@@ -150,7 +196,10 @@ fn changed_tests(
             changed_files(own)
         ));
     } else {
-        let named = targets.iter().map(|target| target.below(project.shown())).collect();
+        let named = targets
+            .iter()
+            .map(|target| target.below(project.shown()))
+            .collect();
         chosen.notes.push(format!(
             "only {} were run, by the names of {}; tests elsewhere that use the changed files were not",
             listed(named, NAMED).unwrap_or_default(),

@@ -27,6 +27,10 @@ pub enum TestSelection {
 impl FailedTest {
     /// A file that failed as such.
     pub fn of_file(file: &str) -> Self {
-        Self { id: String::new(), file: file.to_owned(), names: Vec::new() }
+        Self {
+            id: String::new(),
+            file: file.to_owned(),
+            names: Vec::new(),
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Projects below the directory that was told, which is none itself or lacks a program: what to give as `cwd` instead.
+//! Projects below the directory that was told, which is none itself or lacks a program: what to
+//! give as `cwd` instead.
 
 use std::path::Path;
 
@@ -9,9 +10,13 @@ use super::tool::ToolKind;
 use crate::limits::MAX_NAMED_PROJECTS;
 use crate::text::escape::show_path;
 
-/// The projects below `cwd`: first those that have the files that were named, then those whose runner or checker is for such
-/// files, then the others. `None` if there is none.
-pub fn projects<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, files: &[String]) -> Option<String> {
+/// The projects below `cwd`: first those that have the files that were named, then those whose
+/// runner or checker is for such files, then the others. `None` if there is none.
+pub fn projects<T: ToolKind + ?Sized>(
+    context: &RunContext<'_>,
+    cwd: &Path,
+    files: &[String],
+) -> Option<String> {
     let disk = context.disk();
     let is_there = |dir: &str, file: &String| {
         let path = file.split("::").next().unwrap_or(file);
@@ -20,7 +25,9 @@ pub fn projects<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, file
     let mut ranked: Vec<(u8, String, &'static str)> = detection::below::<T>(&disk, cwd)
         .into_iter()
         .filter_map(|(dir, tools)| {
-            let suits = tools.iter().find(|tool| files.iter().all(|file| tool.suits(file)));
+            let suits = tools
+                .iter()
+                .find(|tool| files.iter().all(|file| tool.suits(file)));
             let rank = match suits {
                 Some(_) if files.iter().all(|file| is_there(&dir, file)) => 0,
                 Some(_) => 1,
@@ -31,13 +38,20 @@ pub fn projects<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, file
         })
         .collect();
     ranked.sort_by_key(|(rank, ..)| *rank);
-    let named = ranked.into_iter().map(|(_, dir, what)| format!("`{dir}` ({what})")).collect();
+    let named = ranked
+        .into_iter()
+        .map(|(_, dir, what)| format!("`{dir}` ({what})"))
+        .collect();
     listed(named, MAX_NAMED_PROJECTS)
 }
 
-/// The next step where a tool is missing that projects below have: those in which it is installed, else those that use it.
-/// None if there are none.
-pub fn who_has<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, tool: &T) -> Option<String> {
+/// The next step where a tool is missing that projects below have: those in which it is installed,
+/// else those that use it. None if there are none.
+pub fn who_has<T: ToolKind + ?Sized>(
+    context: &RunContext<'_>,
+    cwd: &Path,
+    tool: &T,
+) -> Option<String> {
     let disk = context.disk();
     let has_tool = |tools: &[&T]| tools.iter().any(|known| known.name() == tool.name());
     let mut users: Vec<String> = detection::below::<T>(&disk, cwd)
@@ -45,21 +59,38 @@ pub fn who_has<T: ToolKind + ?Sized>(context: &RunContext<'_>, cwd: &Path, tool:
         .filter(|(_, tools)| has_tool(tools))
         .map(|(dir, _)| dir)
         .collect();
-    let owners: Vec<String> = users.iter().filter(|dir| tool.is_in(disk, &cwd.join(dir))).cloned().collect();
+    let owners: Vec<String> = users
+        .iter()
+        .filter(|dir| tool.is_in(disk, &cwd.join(dir)))
+        .cloned()
+        .collect();
     // Mere tests lack the same as the project that they are of.
     users.retain(|dir| detection::is_project(&disk, &cwd.join(dir), tool));
-    let what = if owners.is_empty() { "use it" } else { "have it" };
+    let what = if owners.is_empty() {
+        "use it"
+    } else {
+        "have it"
+    };
     if !owners.is_empty() {
         users = owners;
     }
-    let named = users.iter().map(|dir| format!("`{}`", shown(context, &cwd.join(dir)))).collect();
+    let named = users
+        .iter()
+        .map(|dir| format!("`{}`", shown(context, &cwd.join(dir))))
+        .collect();
     listed(named, MAX_NAMED_PROJECTS).map(|named| {
-        format!("{} is not here, but projects below {what}: give one of these as `cwd`: {named}", tool.name())
+        format!(
+            "{} is not here, but projects below {what}: give one of these as `cwd`: {named}",
+            tool.name()
+        )
     })
 }
 
 /// A directory as `cwd` takes it: from the first allowed directory on, or absolute.
 fn shown(context: &RunContext<'_>, dir: &Path) -> String {
-    let below = context.policy.project().and_then(|root| dir.strip_prefix(root.path()).ok());
+    let below = context
+        .policy
+        .project()
+        .and_then(|root| dir.strip_prefix(root.path()).ok());
     show_path(below.unwrap_or(dir)).to_string()
 }

@@ -1,5 +1,5 @@
-//! Golden tests: what runners and checkers really wrote (`testdata/testrun`, one name with the endings `report`,
-//! `stdout`, `stderr` and `exit`), read, judged and told.
+//! Golden tests: what runners and checkers really wrote (`testdata/testrun`, one name with the
+//! endings `report`, `stdout`, `stderr` and `exit`), read, judged and told.
 #![expect(clippy::disallowed_methods, reason = "tests read their data")]
 
 use std::fmt::Write as _;
@@ -23,15 +23,30 @@ impl Sample {
     fn of(tool: &str, name: &str) -> Self {
         let read = |kind: &str| {
             let root = env!("CARGO_MANIFEST_DIR");
-            std::fs::read(format!("{root}/testdata/testrun/{tool}/{name}.{kind}")).unwrap_or_default()
+            std::fs::read(format!("{root}/testdata/testrun/{tool}/{name}.{kind}"))
+                .unwrap_or_default()
         };
         let exit = String::from_utf8(read("exit")).unwrap();
         let exit_code = exit.trim().parse().ok();
         let timed_out = exit.trim() == "timed out";
-        assert!(timed_out || exit_code.is_some(), "{tool}/{name} is not there");
-        let ending = ProcessEnding { exit_code, timed_out, duration_ms: 1230, ..ProcessEnding::default() };
+        assert!(
+            timed_out || exit_code.is_some(),
+            "{tool}/{name} is not there"
+        );
+        let ending = ProcessEnding {
+            exit_code,
+            timed_out,
+            duration_ms: 1230,
+            ..ProcessEnding::default()
+        };
         let own_harness = vec!["own".to_owned()];
-        Self { report: read("report"), stdout: read("stdout"), stderr: read("stderr"), own_harness, ending }
+        Self {
+            report: read("report"),
+            stdout: read("stdout"),
+            stderr: read("stderr"),
+            own_harness,
+            ending,
+        }
     }
 
     fn sources(&self) -> Sources<'_> {
@@ -47,14 +62,31 @@ impl Sample {
 
     fn run(&self, runner: &'static dyn Runner) -> TestReport {
         let results = runner.read(self.sources(), Bound::default());
-        let info = ToolInfo { name: runner.id(), version: None, command: Vec::new(), cwd: "/project".to_owned() };
-        verdict::test_report(runner, info, Scope::default(), results, Vec::new(), self.ending, true)
+        let info = ToolInfo {
+            name: runner.id(),
+            version: None,
+            command: Vec::new(),
+            cwd: "/project".to_owned(),
+        };
+        verdict::test_report(
+            runner,
+            info,
+            Scope::default(),
+            results,
+            Vec::new(),
+            self.ending,
+            true,
+        )
     }
 }
 
 /// Where the samples of a runner lie: `cargo` and `go` are names of checkers, too.
 fn home(runner: &dyn Runner) -> &'static str {
-    if runner.name() == "cargo" { "cargo_test" } else { runner.name() }
+    if runner.name() == "cargo" {
+        "cargo_test"
+    } else {
+        runner.name()
+    }
 }
 
 /// The same for a checker.
@@ -66,8 +98,8 @@ fn check_home(checker: &dyn Checker) -> &'static str {
     }
 }
 
-/// Snapshots of the text of each sample, and of the whole of the first; each with its status and counts: passed, failed,
-/// errored, skipped, todo or expected to fail, flaky, not run.
+/// Snapshots of the text of each sample, and of the whole of the first; each with its status and
+/// counts: passed, failed, errored, skipped, todo or expected to fail, flaky, not run.
 fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]) {
     let mut told = String::new();
     for (index, (name, expected)) in expected.iter().enumerate() {
@@ -79,11 +111,19 @@ fn runs(runner: &'static dyn Runner, expected: &[(&str, (TestStatus, [u64; 7]))]
         let of = report.summary;
         assert_eq!(
             of.total,
-            of.passed + of.failed + of.errored + of.skipped + of.todo + of.expected_failures + of.not_run,
+            of.passed
+                + of.failed
+                + of.errored
+                + of.skipped
+                + of.todo
+                + of.expected_failures
+                + of.not_run,
             "{name}"
         );
         let waiting = of.todo + of.expected_failures;
-        let counts = [of.passed, of.failed, of.errored, of.skipped, waiting, of.flaky, of.not_run];
+        let counts = [
+            of.passed, of.failed, of.errored, of.skipped, waiting, of.flaky, of.not_run,
+        ];
         assert_eq!((report.status, counts), *expected, "{name}");
     }
     insta::assert_snapshot!(format!("{}_text", home(runner)), told);
@@ -123,8 +163,9 @@ fn vitest() {
 fn pytest() {
     let xdist = (Failed, [3, 5, 2, 1, 1, 0, 0]);
     let expected = [
-        // pytest's own words: 7 failed (one of them a subtest), 4 passed and 1 xpassed, of which one had a failed
-        // subtest and one a failed tear-down, 2 errors beside those of the two files.
+        // pytest's own words: 7 failed (one of them a subtest), 4 passed and 1 xpassed, of which
+        // one had a failed subtest and one a failed tear-down, 2 errors beside those of the two
+        // files.
         ("mixed_9", (Failed, [3, 7, 2, 1, 1, 0, 0])),
         ("mixed_6", (Failed, [3, 7, 2, 1, 1, 0, 0])),
         ("xdist_9", xdist),
@@ -156,7 +197,10 @@ fn pytest() {
     assert_eq!(narrowed, [told; 2]);
     let deselected = Sample::of("pytest", "deselected_9");
     let results = (&Pytest as &dyn Runner).read(deselected.sources(), Bound::default());
-    assert_eq!(results.files.iter().collect::<Vec<_>>(), ["t/test_ok.py", "t/test_sub.py"]);
+    assert_eq!(
+        results.files.iter().collect::<Vec<_>>(),
+        ["t/test_ok.py", "t/test_sub.py"]
+    );
     runs(&Pytest, &expected);
 }
 
@@ -193,42 +237,102 @@ fn junit() {
 #[test]
 fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
     let status = |xml: &str| {
-        let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
+        let sources = Sources {
+            report: xml.as_bytes(),
+            ..Sources::default()
+        };
         let results = (&Junit as &dyn Runner).read(sources, Bound::default());
-        let told: Vec<_> = results.run_errors.iter().map(|error| error.message.clone()).collect();
-        (verdict::of_tests(&Junit, &results, 0, ProcessEnding { exit_code: Some(0), ..ProcessEnding::default() }), told)
+        let told: Vec<_> = results
+            .run_errors
+            .iter()
+            .map(|error| error.message.clone())
+            .collect();
+        (
+            verdict::of_tests(
+                &Junit,
+                &results,
+                0,
+                ProcessEnding {
+                    exit_code: Some(0),
+                    ..ProcessEnding::default()
+                },
+            ),
+            told,
+        )
     };
     let counts = |name: &str, counted: &str| vec![format!("the suite `{name}` counts {counted}")];
     let one = "<testcase name='a'/>";
     let wrong = format!("<testsuite name='s' tests='3' failures='1' errors='1'>{one}</testsuite>");
     assert_eq!(
         status(&wrong),
-        (Failed, counts("s", "3 tests that ran and 2 failures, and holds 1 tests and 0 failures"))
+        (
+            Failed,
+            counts(
+                "s",
+                "3 tests that ran and 2 failures, and holds 1 tests and 0 failures"
+            )
+        )
     );
-    let outer = format!("<testsuites name='w' failures='1'><testsuite name='s'>{one}</testsuite></testsuites>");
+    let outer = format!(
+        "<testsuites name='w' failures='1'><testsuite name='s'>{one}</testsuite></testsuites>"
+    );
     assert_eq!(
         status(&outer),
-        (Failed, counts("w", "0 tests that ran and 1 failures, and holds 1 tests and 0 failures"))
+        (
+            Failed,
+            counts(
+                "w",
+                "0 tests that ran and 1 failures, and holds 1 tests and 0 failures"
+            )
+        )
     );
     let summary = "<testsuites><testsuite name='s' tests='2'/></testsuites>";
     assert_eq!(
         status(summary),
-        (Failed, counts("s", "2 tests that ran and 0 failures, and holds 0 tests and 0 failures"))
+        (
+            Failed,
+            counts(
+                "s",
+                "2 tests that ran and 0 failures, and holds 0 tests and 0 failures"
+            )
+        )
     );
     // Subtests of pytest have no case of their own; what is left out may have none.
-    let left_out = format!("<testsuites><testsuite tests='2' skipped='1' failures='0'>{one}</testsuite></testsuites>");
+    let left_out = format!(
+        "<testsuites><testsuite tests='2' skipped='1' failures='0'>{one}</testsuite></testsuites>"
+    );
     assert_eq!(status(&left_out), (Passed, vec![]));
     let subtests = format!("<testsuite name='pytest' tests='2'>{one}</testsuite>");
     assert_eq!(status(&subtests), (Passed, vec![]));
     let short = format!("<testsuite name='s' tests='2'>{one}</testsuite>");
     assert_eq!(
         status(&short),
-        (Failed, counts("s", "2 tests that ran and 0 failures, and holds 1 tests and 0 failures"))
+        (
+            Failed,
+            counts(
+                "s",
+                "2 tests that ran and 0 failures, and holds 1 tests and 0 failures"
+            )
+        )
     );
-    let set_up = format!("<testsuite name='s' tests='1' errors='1'>{one}<error message='no db'>x</error></testsuite>");
-    assert_eq!(status(&set_up), (Failed, vec!["the suite `s` holds `<error>` outside its tests: no db".to_owned()]));
+    let set_up = format!(
+        "<testsuite name='s' tests='1' errors='1'>{one}<error message='no db'>x</error></testsuite>"
+    );
+    assert_eq!(
+        status(&set_up),
+        (
+            Failed,
+            vec!["the suite `s` holds `<error>` outside its tests: no db".to_owned()]
+        )
+    );
     let bare = format!("<testsuites>{one}<failure/></testsuites>");
-    assert_eq!(status(&bare), (Failed, vec!["the suite `` holds `<failure>` outside its tests".to_owned()]));
+    assert_eq!(
+        status(&bare),
+        (
+            Failed,
+            vec!["the suite `` holds `<failure>` outside its tests".to_owned()]
+        )
+    );
     let half = format!("<testsuites><testsuite>{one}</testsuite>");
     assert_eq!(status(&half), (Crashed, vec![]));
 }
@@ -236,24 +340,67 @@ fn a_suite_that_counts_more_failures_than_it_holds_has_failed() {
 #[test]
 fn what_a_case_says_of_itself_is_believed() {
     let states = |attributes: &[&str]| {
-        let cases = attributes.iter().map(|said| format!("<testcase name='a' {said}/>")).collect::<Vec<_>>().concat();
+        let cases = attributes
+            .iter()
+            .map(|said| format!("<testcase name='a' {said}/>"))
+            .collect::<Vec<_>>()
+            .concat();
         let xml = format!("<testsuite>{cases}</testsuite>");
-        let sources = Sources { report: xml.as_bytes(), ..Sources::default() };
+        let sources = Sources {
+            report: xml.as_bytes(),
+            ..Sources::default()
+        };
         let results = (&Junit as &dyn Runner).read(sources, Bound::default());
-        results.tests.iter().map(|test| test.state).collect::<Vec<_>>()
+        results
+            .tests
+            .iter()
+            .map(|test| test.state)
+            .collect::<Vec<_>>()
     };
     // GoogleTest, disabled and left out by itself.
-    let google =
-        ["status='run' result='completed'", "status='notrun' result='suppressed'", "status='run' result='skipped'"];
-    assert_eq!(states(&google), [State::Passed, State::Skipped, State::Skipped]);
-    let others =
-        ["status='failed'", "result='Failure'", "status='error' result='completed'", "status='Not Run'", "status='0'"];
-    assert_eq!(states(&others), [State::Failed, State::Failed, State::Errored, State::Skipped, State::Passed]);
+    let google = [
+        "status='run' result='completed'",
+        "status='notrun' result='suppressed'",
+        "status='run' result='skipped'",
+    ];
+    assert_eq!(
+        states(&google),
+        [State::Passed, State::Skipped, State::Skipped]
+    );
+    let others = [
+        "status='failed'",
+        "result='Failure'",
+        "status='error' result='completed'",
+        "status='Not Run'",
+        "status='0'",
+    ];
+    assert_eq!(
+        states(&others),
+        [
+            State::Failed,
+            State::Failed,
+            State::Errored,
+            State::Skipped,
+            State::Passed
+        ]
+    );
     let both = "<testsuite><testcase name='a' status='notrun'><failure/></testcase>\
         <testcase name='b' status='failed'><skipped/></testcase></testsuite>";
-    let results =
-        (&Junit as &dyn Runner).read(Sources { report: both.as_bytes(), ..Sources::default() }, Bound::default());
-    assert_eq!((results.summary.failed, results.summary.total, results.failures[1].errors.len()), (2, 2, 1));
+    let results = (&Junit as &dyn Runner).read(
+        Sources {
+            report: both.as_bytes(),
+            ..Sources::default()
+        },
+        Bound::default(),
+    );
+    assert_eq!(
+        (
+            results.summary.failed,
+            results.summary.total,
+            results.failures[1].errors.len()
+        ),
+        (2, 2, 1)
+    );
 }
 
 #[test]
@@ -284,39 +431,69 @@ fn cargo_test() {
     ];
     runs(&CargoTest, &expected);
     let own = |own_harness| {
-        let results = Sample { own_harness, ..Sample::of("cargo_test", "own") };
+        let results = Sample {
+            own_harness,
+            ..Sample::of("cargo_test", "own")
+        };
         let results = (&CargoTest as &dyn Runner).read(results.sources(), Bound::default());
         (results.own_harness, results.silent)
     };
-    assert_eq!(own(vec!["tests/own.rs".to_owned()]), (vec!["own (tests/own.rs)".to_owned()], vec![]));
+    assert_eq!(
+        own(vec!["tests/own.rs".to_owned()]),
+        (vec!["own (tests/own.rs)".to_owned()], vec![])
+    );
     // Which of them it was is not told.
     let (known, silent) = own(vec![]);
-    assert_eq!((known.len(), silent.len(), silent[0].starts_with("1 of the programs ")), (0, 1, true));
+    assert_eq!(
+        (
+            known.len(),
+            silent.len(),
+            silent[0].starts_with("1 of the programs ")
+        ),
+        (0, 1, true)
+    );
 }
 
 #[test]
 fn go_packages_that_end_in_any_order_are_told_in_one() {
     let of = |package: &str, action: &str, test: &str| {
-        let line =
-            serde_json::json!({"Package": format!("example.com/demo/{package}"), "Action": action, "Test": test});
+        let line = serde_json::json!({"Package": format!("example.com/demo/{package}"), "Action": action, "Test": test});
         format!("{line}\n")
     };
-    let begun =
-        |package: &str| ["TestTwo", "TestOne"].map(|test| of(package, "run", test) + &of(package, "fail", test));
+    let begun = |package: &str| {
+        ["TestTwo", "TestOne"].map(|test| of(package, "run", test) + &of(package, "fail", test))
+    };
     let ids = |first: &str, second: &str| {
         let stdout = [begun(first), begun(second)].concat().concat().into_bytes();
-        let ending = ProcessEnding { exit_code: Some(1), ..ProcessEnding::default() };
+        let ending = ProcessEnding {
+            exit_code: Some(1),
+            ..ProcessEnding::default()
+        };
         let own_harness = Vec::new();
-        let sample = Sample { report: Vec::new(), stdout, stderr: Vec::new(), own_harness, ending };
+        let sample = Sample {
+            report: Vec::new(),
+            stdout,
+            stderr: Vec::new(),
+            own_harness,
+            ending,
+        };
         let report = sample.run(&Go);
         let failures: Vec<String> = report.failures.into_iter().map(|case| case.id).collect();
-        let tests: Vec<String> = report.tests.unwrap_or_default().into_iter().map(|test| test.id).collect();
+        let tests: Vec<String> = report
+            .tests
+            .unwrap_or_default()
+            .into_iter()
+            .map(|test| test.id)
+            .collect();
         assert_eq!(failures, tests);
         failures
     };
-    let expected =
-        ["a > TestTwo", "a > TestOne", "b > TestTwo", "b > TestOne"].map(|id| format!("example.com/demo/{id}"));
-    assert_eq!([ids("a", "b"), ids("b", "a")], [expected.to_vec(), expected.to_vec()]);
+    let expected = ["a > TestTwo", "a > TestOne", "b > TestTwo", "b > TestOne"]
+        .map(|id| format!("example.com/demo/{id}"));
+    assert_eq!(
+        [ids("a", "b"), ids("b", "a")],
+        [expected.to_vec(), expected.to_vec()]
+    );
 }
 
 #[test]
@@ -357,13 +534,36 @@ fn checkers() {
     for (checker, name, status, errors, warnings) in samples {
         let sample = Sample::of(check_home(checker), name);
         let checked = checker.read(sample.sources(), Bound::default());
-        let info = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd: "/project".to_owned() };
+        let info = ToolInfo {
+            name: checker.id(),
+            version: None,
+            command: Vec::new(),
+            cwd: "/project".to_owned(),
+        };
         let report = verdict::diagnostics(info, Scope::default(), checked, sample.ending, |_| true);
-        let _ = writeln!(told, "=== {} {name}\n{}\n", check_home(checker), text::diagnostics(&report));
-        let found = (report.status, report.summary.errors, report.summary.warnings);
-        assert_eq!(found, (status, errors, warnings), "{} {name}: {}", check_home(checker), text::diagnostics(&report));
+        let _ = writeln!(
+            told,
+            "=== {} {name}\n{}\n",
+            check_home(checker),
+            text::diagnostics(&report)
+        );
+        let found = (
+            report.status,
+            report.summary.errors,
+            report.summary.warnings,
+        );
+        assert_eq!(
+            found,
+            (status, errors, warnings),
+            "{} {name}: {}",
+            check_home(checker),
+            text::diagnostics(&report)
+        );
         if ["errors_5", "errors", "json"].contains(&name) {
-            insta::assert_json_snapshot!(format!("{}_whole", check_home(checker)), report.diagnostics);
+            insta::assert_json_snapshot!(
+                format!("{}_whole", check_home(checker)),
+                report.diagnostics
+            );
         }
     }
     insta::assert_snapshot!("checkers_text", told);
@@ -381,9 +581,27 @@ fn a_flood_of_failures_is_bounded() {
         report.extend_from_slice(line.as_bytes());
     }
     report.extend_from_slice(b"{\"ev\":\"end\",\"reason\":\"failed\"}\n");
-    let results = (&Vitest as &dyn Runner).read(Sources { report: &report, ..Sources::default() }, Bound::default());
-    assert_eq!((results.summary.failed, results.failures.len(), results.truncated.failures), (600, 500, 100));
-    let kept: usize = results.failures.iter().flat_map(|case| &case.errors).map(|error| error.message.len()).sum();
+    let results = (&Vitest as &dyn Runner).read(
+        Sources {
+            report: &report,
+            ..Sources::default()
+        },
+        Bound::default(),
+    );
+    assert_eq!(
+        (
+            results.summary.failed,
+            results.failures.len(),
+            results.truncated.failures
+        ),
+        (600, 500, 100)
+    );
+    let kept: usize = results
+        .failures
+        .iter()
+        .flat_map(|case| &case.errors)
+        .map(|error| error.message.len())
+        .sum();
     assert!(kept < 512 * 1024, "{kept} bytes");
     assert_eq!(results.failures[499].errors[0].message.chars().count(), 161);
 }
@@ -401,7 +619,12 @@ fn a_report_that_is_cut_off_gives_what_stands_before() {
     ];
     for (runner, name) in samples {
         let whole = Sample::of(home(runner), name);
-        let ran = |sample: &Sample| runner.read(sample.sources(), Bound::default()).summary.ran();
+        let ran = |sample: &Sample| {
+            runner
+                .read(sample.sources(), Bound::default())
+                .summary
+                .ran()
+        };
         let all = ran(&whole);
         let mut before = 0;
         for part in 0..=20 {
@@ -414,7 +637,10 @@ fn a_report_that_is_cut_off_gives_what_stands_before() {
                 ..whole
             };
             let now = ran(&sample);
-            assert!(now >= before && now <= all, "{runner:?} at {part}: {now} after {before}, of {all}");
+            assert!(
+                now >= before && now <= all,
+                "{runner:?} at {part}: {now} after {before}, of {all}"
+            );
             before = now;
             let report = sample.run(runner);
             assert!(report.status != TestStatus::Passed, "{runner:?} at {part}");

@@ -1,12 +1,13 @@
-//! Reports as text for the model: counts, then what failed, then the rest by name. Every line costs tokens, so nothing
-//! is told twice and no empty line is told at all.
+//! Reports as text for the model: counts, then what failed, then the rest by name. Every line costs
+//! tokens, so nothing is told twice and no empty line is told at all.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::model::{
-    Case, CheckStatus, Diagnostic, Diagnostics, FileError, Frame, Severity, State, TestError, TestReport, TestStatus,
+    Case, CheckStatus, Diagnostic, Diagnostics, FileError, Frame, Severity, State, TestError,
+    TestReport, TestStatus,
 };
 use super::reports::stack::told_frames;
 use crate::limits::MAX_TOLD_LINES;
@@ -18,7 +19,10 @@ pub fn tests(report: &TestReport) -> String {
     match (report.truncated.failures, &report.tests) {
         (0, _) => {}
         (more, None) => {
-            let _ = writeln!(text, "... and {more} more failed (`detail: \"all\"` shows more, the log has all)");
+            let _ = writeln!(
+                text,
+                "... and {more} more failed (`detail: \"all\"` shows more, the log has all)"
+            );
         }
         (more, Some(_)) => {
             let _ = writeln!(text, "... and {more} more failed (the log has all)");
@@ -77,13 +81,33 @@ fn heading(text: &mut String, report: &TestReport) {
         .filter(|(count, word)| *count > 0 || *word == "passed" || *word == "failed")
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
-    let faults = [(report.file_errors.len(), "file error"), (report.run_errors.len(), "run error")];
-    let faults = faults.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count as u64, noun));
+    let faults = [
+        (report.file_errors.len(), "file error"),
+        (report.run_errors.len(), "run error"),
+    ];
+    let faults = faults
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| counted(*count as u64, noun));
     let told: Vec<_> = told.into_iter().chain(faults).collect();
-    let version = report.runner.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+    let version = report
+        .runner
+        .version
+        .as_deref()
+        .map(|version| format!(" {version}"))
+        .unwrap_or_default();
     let name = report.runner.name.0;
-    let less = if report.left_out.is_empty() { "" } else { "; some is left out" };
-    let _ = writeln!(text, "{status}: {} ({name}{version}, {}{less})", told.join(", "), seconds(report.duration_ms));
+    let less = if report.left_out.is_empty() {
+        ""
+    } else {
+        "; some is left out"
+    };
+    let _ = writeln!(
+        text,
+        "{status}: {} ({name}{version}, {}{less})",
+        told.join(", "),
+        seconds(report.duration_ms)
+    );
 }
 
 /// The same and how many others there are like it.
@@ -101,23 +125,35 @@ fn grouped<T>(all: &[T], is_same: impl Fn(&T, &T) -> bool) -> Vec<(&T, Vec<&T>)>
 /// Files that could not be loaded; a message that several have is told once.
 fn file_errors(text: &mut String, errors: &[FileError]) {
     let place = |error: &FileError| place(Some(&error.file), error.line, error.column);
-    for (first, others) in
-        grouped(errors, |one, other| one.phase == other.phase && gist(&one.message) == gist(&other.message))
-    {
+    for (first, others) in grouped(errors, |one, other| {
+        one.phase == other.phase && gist(&one.message) == gist(&other.message)
+    }) {
         let _ = writeln!(text, "ERROR {} ({})", place(first), on_wire(first.phase));
         indented(text, &first.message);
         if !others.is_empty() {
             let named: Vec<String> = others.iter().map(|error| place(error)).collect();
-            let _ = writeln!(text, "  and {} more with the same message: {}", others.len(), named.join(", "));
+            let _ = writeln!(
+                text,
+                "  and {} more with the same message: {}",
+                others.len(),
+                named.join(", ")
+            );
         }
     }
 }
 
-/// What of a message is the same wherever it is raised: the lines that pytest marks, where there are such. Around them stands
-/// the source, which differs.
+/// What of a message is the same wherever it is raised: the lines that pytest marks, where there
+/// are such. Around them stands the source, which differs.
 fn gist(message: &str) -> Vec<&str> {
-    let marked: Vec<&str> = message.lines().filter(|line| line.starts_with("E  ")).collect();
-    if marked.is_empty() { message.lines().collect() } else { marked }
+    let marked: Vec<&str> = message
+        .lines()
+        .filter(|line| line.starts_with("E  "))
+        .collect();
+    if marked.is_empty() {
+        message.lines().collect()
+    } else {
+        marked
+    }
 }
 
 /// Failures, each with what it says; those that say the same stand together, and it is told once.
@@ -166,12 +202,17 @@ fn failed_name(text: &mut String, case: &Case) {
         State::Errored => "ERROR",
         _ => "FAIL",
     };
-    let time =
-        case.duration_ms.filter(|time| *time > 0).map(|time| format!(" ({})", duration(time))).unwrap_or_default();
+    let time = case
+        .duration_ms
+        .filter(|time| *time > 0)
+        .map(|time| format!(" ({})", duration(time)))
+        .unwrap_or_default();
     // An id that begins with the file needs its line alone.
     let place = match (&case.file, case.line) {
         (Some(file), Some(line)) if case.id.starts_with(file.as_str()) => format!(" (line {line})"),
-        (Some(file), line) if !case.id.contains(file.as_str()) => format!(" ({})", self::place(Some(file), line, None)),
+        (Some(file), line) if !case.id.contains(file.as_str()) => {
+            format!(" ({})", self::place(Some(file), line, None))
+        }
         _ => String::new(),
     };
     let _ = writeln!(text, "{word} {}{place}{time}", case.id);
@@ -180,7 +221,10 @@ fn failed_name(text: &mut String, case: &Case) {
 fn error(text: &mut String, error: &TestError) {
     let message = match error.class.as_deref() {
         // The class that every failed assertion has says nothing more.
-        Some(class) if !matches!(class, "Error" | "AssertionError") && !error.message.starts_with(class) => {
+        Some(class)
+            if !matches!(class, "Error" | "AssertionError")
+                && !error.message.starts_with(class) =>
+        {
             format!("{class}: {}", error.message)
         }
         _ => error.message.clone(),
@@ -188,13 +232,16 @@ fn error(text: &mut String, error: &TestError) {
     indented(text, &message);
     let is_told = |value: &Option<String>| {
         let assertion = error.message.starts_with("expected ");
-        value.as_deref().is_some_and(|value| (assertion || value.len() > 3) && error.message.contains(value))
+        value
+            .as_deref()
+            .is_some_and(|value| (assertion || value.len() > 3) && error.message.contains(value))
     };
     match (&error.diff, &error.expected, &error.actual) {
         // The message has both already.
         (_, expected, actual) if is_told(expected) && is_told(actual) => {}
         (Some(diff), expected, actual) => {
-            let is_short = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.contains('\n'));
+            let is_short =
+                |value: &Option<String>| value.as_ref().is_some_and(|value| !value.contains('\n'));
             if is_short(expected) && is_short(actual) {
                 values(text, expected.as_deref(), actual.as_deref());
             } else {
@@ -227,12 +274,22 @@ fn frames(text: &mut String, stack: &[Frame]) {
 /// Names of tests that are no failures, if they were asked for; the slow ones with their times.
 fn others(text: &mut String, report: &TestReport) {
     let tests = report.tests.as_deref().unwrap_or_default();
-    let mut told: Vec<_> = tests.iter().filter(|test| !test.state.is_failure()).collect();
+    let mut told: Vec<_> = tests
+        .iter()
+        .filter(|test| !test.state.is_failure())
+        .collect();
     // What did not run is more of a surprise than what passed.
     told.sort_by_key(|test| test.state == State::Passed);
     for test in told {
-        let word = if test.state == State::Passed { "ok".to_owned() } else { on_wire(test.state) };
-        let time = test.duration_ms.filter(|time| *time >= 100).map(|time| format!(" ({})", duration(time)));
+        let word = if test.state == State::Passed {
+            "ok".to_owned()
+        } else {
+            on_wire(test.state)
+        };
+        let time = test
+            .duration_ms
+            .filter(|time| *time >= 100)
+            .map(|time| format!(" ({})", duration(time)));
         let _ = writeln!(text, "{word} {}{}", test.id, time.unwrap_or_default());
     }
     if report.truncated.others > 0 {
@@ -251,15 +308,34 @@ pub fn diagnostics(report: &Diagnostics) -> String {
         CheckStatus::MissingTool => "MISSING TOOL",
         CheckStatus::TimedOut => "TIMED OUT",
     };
-    let version = report.tool.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    let _ = write!(text, "{status}: {}, {}", counted(summary.errors, "error"), counted(summary.warnings, "warning"));
+    let version = report
+        .tool
+        .version
+        .as_deref()
+        .map(|version| format!(" {version}"))
+        .unwrap_or_default();
+    let _ = write!(
+        text,
+        "{status}: {}, {}",
+        counted(summary.errors, "error"),
+        counted(summary.warnings, "warning")
+    );
     if summary.hidden_outside_scope > 0 {
-        let _ = write!(text, ", {} outside what was asked for", summary.hidden_outside_scope);
+        let _ = write!(
+            text,
+            ", {} outside what was asked for",
+            summary.hidden_outside_scope
+        );
     }
     if let Some(files) = report.files_checked {
         let _ = write!(text, ", {} analysed", counted(files, "file"));
     }
-    let _ = writeln!(text, " ({}{version}, {})", report.tool.name.0, seconds(report.duration_ms));
+    let _ = writeln!(
+        text,
+        " ({}{version}, {})",
+        report.tool.name.0,
+        seconds(report.duration_ms)
+    );
     for diagnostic in &report.diagnostics {
         self::diagnostic(&mut text, diagnostic);
     }
@@ -279,11 +355,28 @@ pub fn diagnostics(report: &Diagnostics) -> String {
 /// `src/a.ts:3:7 error TS2322: message`.
 fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     if diagnostic.file.is_some() {
-        let _ = write!(text, "{} ", place(diagnostic.file.as_deref(), diagnostic.line, diagnostic.column));
+        let _ = write!(
+            text,
+            "{} ",
+            place(
+                diagnostic.file.as_deref(),
+                diagnostic.line,
+                diagnostic.column
+            )
+        );
     }
-    let code = diagnostic.code.as_deref().map(|code| format!(" {code}")).unwrap_or_default();
+    let code = diagnostic
+        .code
+        .as_deref()
+        .map(|code| format!(" {code}"))
+        .unwrap_or_default();
     let mut lines = diagnostic.message.lines();
-    let _ = writeln!(text, "{}{code}: {}", on_wire(diagnostic.severity), lines.next().unwrap_or_default());
+    let _ = writeln!(
+        text,
+        "{}{code}: {}",
+        on_wire(diagnostic.severity),
+        lines.next().unwrap_or_default()
+    );
     for line in lines.take(MAX_TOLD_LINES) {
         // Most checkers indent them already.
         let indent = if line.starts_with(' ') { "" } else { "  " };
@@ -295,17 +388,26 @@ fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
     for related in &diagnostic.related {
         let place = match (&related.file, related.line) {
             // What is in the same file needs its line alone.
-            (Some(file), Some(line)) if diagnostic.file.as_ref() == Some(file) => format!("line {line}: "),
+            (Some(file), Some(line)) if diagnostic.file.as_ref() == Some(file) => {
+                format!("line {line}: ")
+            }
             (Some(file), line) => format!("{}: ", place(Some(file), line, related.column)),
             _ => String::new(),
         };
-        let _ = writeln!(text, "  {place}{}", related.message.lines().next().unwrap_or_default());
+        let _ = writeln!(
+            text,
+            "  {place}{}",
+            related.message.lines().next().unwrap_or_default()
+        );
     }
 }
 
 /// The word that a value is in the structured reply.
 fn on_wire(value: impl Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    serde_json::to_value(value)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
 }
 
 fn counted(count: u64, noun: &str) -> String {
@@ -336,5 +438,9 @@ fn seconds(milliseconds: u64) -> String {
 }
 
 fn duration(milliseconds: u64) -> String {
-    if milliseconds < 1000 { format!("{milliseconds} ms") } else { seconds(milliseconds) }
+    if milliseconds < 1000 {
+        format!("{milliseconds} ms")
+    } else {
+        seconds(milliseconds)
+    }
 }

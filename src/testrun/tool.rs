@@ -1,4 +1,5 @@
-//! What runners of tests and checkers of types have in common: how they are found, and which program they are.
+//! What runners of tests and checkers of types have in common: how they are found, and which
+//! program they are.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -98,11 +99,16 @@ pub trait ToolKind: ProjectTool + Debug + 'static {
     fn all() -> &'static [&'static Self];
 }
 
-/// Whether the program was not there: the shell found none (127, sh(1)), or Python has no such module.
+/// Whether the program was not there: the shell found none (127, sh(1)), or Python has no such
+/// module.
 pub fn is_absent(name: &str, outcome: &Outcome) -> bool {
     match outcome.exit {
         Exit::Code(127) => true,
-        Exit::Code(1) => outcome.stderr.text().trim_end().ends_with(&format!(": No module named {name}")),
+        Exit::Code(1) => outcome
+            .stderr
+            .text()
+            .trim_end()
+            .ends_with(&format!(": No module named {name}")),
         _ => false,
     }
 }

@@ -1,23 +1,30 @@
-//! How a run or a check ended, decided from all that is known: no single source is to be believed. A runner may exit
-//! with 0 and have run nothing, report no failure and exit with 1, or die half-way through a report without one.
+//! How a run or a check ended, decided from all that is known: no single source is to be believed.
+//! A runner may exit with 0 and have run nothing, report no failure and exit with 1, or die
+//! half-way through a report without one.
 
 use super::model::{
-    Case, CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError, RunnerName, Scope,
-    Severity, State, TestReport, TestStatus, TestsKind, ToolInfo,
+    Case, CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError,
+    RunnerName, Scope, Severity, State, TestReport, TestStatus, TestsKind, ToolInfo,
 };
 use super::outcome::ProcessEnding;
 use super::reports::results::{CheckResults, TestResults};
 use super::reports::stack::told_frames;
 use super::runner::Runner;
 use crate::limits::{
-    MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES, MAX_TOLD_LINES,
+    MAX_LISTED_TESTS, MAX_RUN_FAULTS, MAX_SHOWN_DIAGNOSTICS, MAX_SHOWN_FAILURES, MAX_TOLD_FAILURES,
+    MAX_TOLD_LINES,
 };
 
 /// Exit status of a build that failed (cargo(1)).
 const CARGO_FAILED: i32 = 101;
 
 /// The verdict on a test run; `missed` is how much of what was asked for by name did not run.
-pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, ending: ProcessEnding) -> TestStatus {
+pub fn of_tests(
+    runner: &dyn Runner,
+    results: &TestResults,
+    missed: usize,
+    ending: ProcessEnding,
+) -> TestStatus {
     let summary = &results.summary;
     let failed = summary.failed + summary.errored > 0;
     let faults = !results.file_errors.is_empty() || !results.run_errors.is_empty();
@@ -33,7 +40,8 @@ pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, endin
     if results.begun && !results.ended || ending.signal.is_some() {
         return TestStatus::Crashed;
     }
-    // A bundled reporter writes before anything else: what ended with success before that never came to its tests.
+    // A bundled reporter writes before anything else: what ended with success before that never
+    // came to its tests.
     if runner.has_reporter() && !results.begun && ending.exit_code == Some(0) {
         return TestStatus::Crashed;
     }
@@ -45,9 +53,13 @@ pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, endin
         return TestStatus::Crashed;
     }
     if summary.ran() > 0 {
-        // Exit 0 beside a failure, and a failure that nothing but the exit code tells of, both count.
-        let passed =
-            !failed && !faults && !results.build_failed && ending.exit_code == Some(0) && results.passed != Some(false);
+        // Exit 0 beside a failure, and a failure that nothing but the exit code tells of, both
+        // count.
+        let passed = !failed
+            && !faults
+            && !results.build_failed
+            && ending.exit_code == Some(0)
+            && results.passed != Some(false);
         return match (passed, missed) {
             (false, _) => TestStatus::Failed,
             (true, 0) => TestStatus::Passed,
@@ -62,30 +74,51 @@ pub fn of_tests(runner: &dyn Runner, results: &TestResults, missed: usize, endin
     if !results.run_errors.is_empty() && !results.unfinished.is_empty() && summary.not_run > 0 {
         return TestStatus::Crashed;
     }
-    // What goes wrong before any test, and in no file, is the environment: a plugin, a missing dependency.
+    // What goes wrong before any test, and in no file, is the environment: a plugin, a missing
+    // dependency.
     if !results.run_errors.is_empty() {
         return TestStatus::ConfigError;
     }
-    if runner.found_none(results, ending.exit_code) { TestStatus::NoTests } else { TestStatus::ConfigError }
+    if runner.found_none(results, ending.exit_code) {
+        TestStatus::NoTests
+    } else {
+        TestStatus::ConfigError
+    }
 }
 
 /// The verdict on a type check. `errors` are those in what was asked for.
-pub fn of_check(checked: &CheckResults, errors: u64, hidden: u64, ending: ProcessEnding) -> CheckStatus {
+pub fn of_check(
+    checked: &CheckResults,
+    errors: u64,
+    hidden: u64,
+    ending: ProcessEnding,
+) -> CheckStatus {
     if ending.missing {
         return CheckStatus::MissingTool;
     }
     if ending.timed_out {
         return CheckStatus::TimedOut;
     }
-    let mut found = checked.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).peekable();
+    let mut found = checked
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .peekable();
     let is_any = found.peek().is_some();
     // A source has a place; configuration files and the command line are no sources.
     let of_sources = found.any(|diagnostic| {
         let config = [".json", ".toml", ".ini", ".cfg"];
-        diagnostic.file.as_deref().is_some_and(|file| !config.iter().any(|end| file.ends_with(end)))
+        diagnostic
+            .file
+            .as_deref()
+            .is_some_and(|file| !config.iter().any(|end| file.ends_with(end)))
     });
     let is_whole = checked.not_checked.is_empty() && checked.silenced.is_empty();
-    let clean = if is_whole { CheckStatus::Clean } else { CheckStatus::Incomplete };
+    let clean = if is_whole {
+        CheckStatus::Clean
+    } else {
+        CheckStatus::Incomplete
+    };
     match (errors, hidden) {
         _ if checked.broke || is_any && !of_sources => CheckStatus::ConfigError,
         (0, 0) if checked.files_checked == Some(0) => CheckStatus::ConfigError,
@@ -94,15 +127,17 @@ pub fn of_check(checked: &CheckResults, errors: u64, hidden: u64, ending: Proces
         // All were looked at, and errors elsewhere are no concern of the caller.
         (0, _) if matches!(ending.exit_code, Some(0..=2)) => clean,
         // A compiler that stops at its first broken file has not seen the others.
-        (0, _) if ending.exit_code == Some(CARGO_FAILED) && !checked.is_apart => CheckStatus::Errors,
+        (0, _) if ending.exit_code == Some(CARGO_FAILED) && !checked.is_apart => {
+            CheckStatus::Errors
+        }
         (0, _) if checked.is_apart => clean,
         (0, _) => CheckStatus::ConfigError,
         _ => CheckStatus::Errors,
     }
 }
 
-/// The whole of a test run. `missed` is what was asked for by name and did not run; `listed` asks for the name of every
-/// test.
+/// The whole of a test run. `missed` is what was asked for by name and did not run; `listed` asks
+/// for the name of every test.
 pub fn test_report(
     runner: &dyn Runner,
     info: ToolInfo<RunnerName>,
@@ -117,17 +152,31 @@ pub fn test_report(
     let status = of_tests(runner, &results, missed.len(), ending);
     let not_run = match status {
         // Nothing ran at all.
-        TestStatus::NoTests | TestStatus::BuildError | TestStatus::ConfigError | TestStatus::MissingTool => Vec::new(),
+        TestStatus::NoTests
+        | TestStatus::BuildError
+        | TestStatus::ConfigError
+        | TestStatus::MissingTool => Vec::new(),
         _ => missed,
     };
-    for case in results.failures.iter_mut().filter(|case| ending.timed_out && was_asked_to_end(case)) {
+    for case in results
+        .failures
+        .iter_mut()
+        .filter(|case| ending.timed_out && was_asked_to_end(case))
+    {
         case.state = State::TimedOut;
-        results.tests.iter_mut().filter(|test| test.id == case.id).for_each(|test| test.state = State::TimedOut);
+        results
+            .tests
+            .iter_mut()
+            .filter(|test| test.id == case.id)
+            .for_each(|test| test.state = State::TimedOut);
     }
     let mut report = TestReport {
         kind: TestsKind::Tests,
         status,
-        runner: ToolInfo { version: info.version.or(results.version), ..info },
+        runner: ToolInfo {
+            version: info.version.or(results.version),
+            ..info
+        },
         scope,
         exit_code: ending.exit_code,
         signal: ending.signal,
@@ -145,7 +194,11 @@ pub fn test_report(
         log_uri: None,
         hint: None,
     };
-    let most = if listed { MAX_SHOWN_FAILURES } else { MAX_TOLD_FAILURES };
+    let most = if listed {
+        MAX_SHOWN_FAILURES
+    } else {
+        MAX_TOLD_FAILURES
+    };
     report.truncated.failures += cut(&mut report.failures, most);
     // Where a test stops the clock, or moves it, runners measure nonsense.
     let is_possible = |time: &u64| *time <= ending.duration_ms.saturating_mul(2);
@@ -179,9 +232,14 @@ pub fn test_report(
                 .to_owned()
         });
     }
-    let explained = !report.run_errors.is_empty() || !report.file_errors.is_empty() || !report.failures.is_empty();
+    let explained = !report.run_errors.is_empty()
+        || !report.file_errors.is_empty()
+        || !report.failures.is_empty();
     let needs_words = match status {
-        TestStatus::Passed | TestStatus::Incomplete | TestStatus::MissingTool | TestStatus::NoTests => false,
+        TestStatus::Passed
+        | TestStatus::Incomplete
+        | TestStatus::MissingTool
+        | TestStatus::NoTests => false,
         TestStatus::TimedOut => report.unfinished.is_empty() && report.summary.ran() == 0,
         _ => true,
     };
@@ -189,33 +247,55 @@ pub fn test_report(
         // What a process that died wrote last need not be why.
         let class = (status == TestStatus::Crashed)
             .then(|| format!("the runner ended with {}; its last output", ending.words()));
-        report.run_errors.push(RunError { class, message: results.remarks, stack: Vec::new() });
+        report.run_errors.push(RunError {
+            class,
+            message: results.remarks,
+            stack: Vec::new(),
+        });
     }
     report
 }
 
 /// Whether the runner says so: the server asks all of a run to end when its time is up.
 fn was_asked_to_end(case: &Case) -> bool {
-    case.state == State::Crashed && case.errors.iter().any(|error| error.message.contains("(SIGTERM)"))
+    case.state == State::Crashed
+        && case
+            .errors
+            .iter()
+            .any(|error| error.message.contains("(SIGTERM)"))
 }
 
-/// The same with no more of each failure than its text tells; says in `truncated` how many bytes that leaves out.
+/// The same with no more of each failure than its text tells; says in `truncated` how many bytes
+/// that leaves out.
 pub fn shortened(mut report: TestReport) -> TestReport {
     let mut left_out = 0;
     let mut cut = |text: &mut String| {
-        let end = text.split_inclusive('\n').take(MAX_TOLD_LINES).map(str::len).sum::<usize>();
+        let end = text
+            .split_inclusive('\n')
+            .take(MAX_TOLD_LINES)
+            .map(str::len)
+            .sum::<usize>();
         left_out += (text.len() - end) as u64;
         text.truncate(end);
     };
     for case in &mut report.failures {
-        [&mut case.stdout, &mut case.stderr].into_iter().flatten().for_each(&mut cut);
+        [&mut case.stdout, &mut case.stderr]
+            .into_iter()
+            .flatten()
+            .for_each(&mut cut);
         for error in &mut case.errors {
             cut(&mut error.message);
-            [&mut error.expected, &mut error.actual, &mut error.diff].into_iter().flatten().for_each(&mut cut);
+            [&mut error.expected, &mut error.actual, &mut error.diff]
+                .into_iter()
+                .flatten()
+                .for_each(&mut cut);
             error.stack.truncate(told_frames(&error.stack));
         }
     }
-    report.file_errors.iter_mut().for_each(|error| cut(&mut error.message));
+    report
+        .file_errors
+        .iter_mut()
+        .for_each(|error| cut(&mut error.message));
     for error in &mut report.run_errors {
         cut(&mut error.message);
         error.stack.truncate(told_frames(&error.stack));
@@ -225,7 +305,12 @@ pub fn shortened(mut report: TestReport) -> TestReport {
 }
 
 /// The next step, where one can be told from the report alone.
-fn hint(report: &TestReport, deselected: u64, is_silent: bool, ending: ProcessEnding) -> Option<String> {
+fn hint(
+    report: &TestReport,
+    deselected: u64,
+    is_silent: bool,
+    ending: ProcessEnding,
+) -> Option<String> {
     let text = match report.status {
         TestStatus::NoTests if deselected > 0 && (!report.left_out.is_empty() || report.scope.filter.is_none()) => {
             "the project's own configuration may leave out what was asked for; a file or a test can be named".to_owned()
@@ -324,22 +409,31 @@ pub fn diagnostics(
             "no error is of a library or a program: `cargo check` finds none, since it leaves out tests, examples and benches unless \
              it is given `--all-targets`, as here",
         ),
-        CheckStatus::Incomplete if !is_missed => {
-            Some("errors of what was not checked are suppressed: take away what does that, if it is to be checked")
-        }
+        CheckStatus::Incomplete if !is_missed => Some(
+            "errors of what was not checked are suppressed: take away what does that, if it is to be checked",
+        ),
         CheckStatus::Incomplete => Some(
             "nothing that the checker compiles includes or imports what was not checked: look at the configuration \
              (`include`, `files`), or declare the module",
         ),
         _ => None,
     };
-    if matches!(status, CheckStatus::ConfigError) && shown.is_empty() && !checked.remarks.trim().is_empty() {
-        shown.push(super::model::Diagnostic::new(Severity::Error, checked.remarks));
+    if matches!(status, CheckStatus::ConfigError)
+        && shown.is_empty()
+        && !checked.remarks.trim().is_empty()
+    {
+        shown.push(super::model::Diagnostic::new(
+            Severity::Error,
+            checked.remarks,
+        ));
     }
     Diagnostics {
         kind: DiagnosticsKind::Diagnostics,
         status,
-        tool: ToolInfo { version: tool.version.or(checked.version), ..tool },
+        tool: ToolInfo {
+            version: tool.version.or(checked.version),
+            ..tool
+        },
         scope,
         exit_code: ending.exit_code,
         duration_ms: ending.duration_ms,
@@ -367,32 +461,68 @@ mod tests {
     use crate::testrun::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
 
     fn results(summary: Summary) -> TestResults {
-        TestResults { begun: true, ended: true, summary, ..TestResults::default() }
+        TestResults {
+            begun: true,
+            ended: true,
+            summary,
+            ..TestResults::default()
+        }
     }
 
     fn exit(code: i32) -> ProcessEnding {
-        ProcessEnding { exit_code: Some(code), ..ProcessEnding::default() }
+        ProcessEnding {
+            exit_code: Some(code),
+            ..ProcessEnding::default()
+        }
     }
 
     fn passed(passed: u64) -> Summary {
-        Summary { total: passed, passed, ..Summary::default() }
+        Summary {
+            total: passed,
+            passed,
+            ..Summary::default()
+        }
     }
 
     #[test]
     fn what_was_asked_to_end_when_time_was_up_has_not_crashed() {
         let ended = |signal: &str| {
-            let error =
-                TestError { message: format!("process aborted with signal ({signal})"), ..TestError::default() };
-            Case { errors: vec![error], ..Case::new(signal, signal, State::Crashed) }
+            let error = TestError {
+                message: format!("process aborted with signal ({signal})"),
+                ..TestError::default()
+            };
+            Case {
+                errors: vec![error],
+                ..Case::new(signal, signal, State::Crashed)
+            }
         };
         let states = |timed_out| {
-            let results = TestResults { failures: vec![ended("SIGTERM"), ended("SIGSEGV")], ..results(passed(1)) };
+            let results = TestResults {
+                failures: vec![ended("SIGTERM"), ended("SIGSEGV")],
+                ..results(passed(1))
+            };
             let runner: &dyn Runner = &Nextest;
-            let info = ToolInfo { name: runner.id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
-            let scope = Scope { files: Vec::new(), filter: None, project: None };
-            let ending = ProcessEnding { timed_out, ..exit(100) };
+            let info = ToolInfo {
+                name: runner.id(),
+                version: None,
+                command: Vec::new(),
+                cwd: "/p".to_owned(),
+            };
+            let scope = Scope {
+                files: Vec::new(),
+                filter: None,
+                project: None,
+            };
+            let ending = ProcessEnding {
+                timed_out,
+                ..exit(100)
+            };
             let report = test_report(runner, info, scope, results, Vec::new(), ending, false);
-            report.failures.iter().map(|case| case.state).collect::<Vec<_>>()
+            report
+                .failures
+                .iter()
+                .map(|case| case.state)
+                .collect::<Vec<_>>()
         };
         assert_eq!(states(true), [State::TimedOut, State::Crashed]);
         assert_eq!(states(false), [State::Crashed; 2]);
@@ -401,22 +531,58 @@ mod tests {
     #[test]
     fn a_worker_that_dies_with_its_tests_is_a_crash_and_a_missing_environment_is_none() {
         let of = |not_run| {
-            let summary = Summary { total: not_run, not_run, ..Summary::default() };
-            let run_errors = vec![RunError { class: None, message: "x".to_owned(), stack: Vec::new() }];
-            let results = TestResults { run_errors, unfinished: vec!["a.test.ts".to_owned()], ..results(summary) };
+            let summary = Summary {
+                total: not_run,
+                not_run,
+                ..Summary::default()
+            };
+            let run_errors = vec![RunError {
+                class: None,
+                message: "x".to_owned(),
+                stack: Vec::new(),
+            }];
+            let results = TestResults {
+                run_errors,
+                unfinished: vec!["a.test.ts".to_owned()],
+                ..results(summary)
+            };
             of_tests(&Vitest, &results, 0, exit(1))
         };
-        assert_eq!([of(2), of(0)], [TestStatus::Crashed, TestStatus::ConfigError]);
+        assert_eq!(
+            [of(2), of(0)],
+            [TestStatus::Crashed, TestStatus::ConfigError]
+        );
     }
 
     #[test]
     fn times_of_a_clock_that_a_test_stopped_are_left_out() {
-        let slow = |id: &str, duration_ms| crate::testrun::model::Slow { id: id.to_owned(), duration_ms };
-        let results = TestResults { slowest: vec![slow("a", 99_000), slow("b", 1_100)], ..results(passed(2)) };
-        let info =
-            ToolInfo { name: (&Pytest as &dyn Runner).id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
-        let ending = ProcessEnding { duration_ms: 1_000, ..exit(0) };
-        let report = test_report(&Pytest, info, Scope::default(), results, Vec::new(), ending, false);
+        let slow = |id: &str, duration_ms| crate::testrun::model::Slow {
+            id: id.to_owned(),
+            duration_ms,
+        };
+        let results = TestResults {
+            slowest: vec![slow("a", 99_000), slow("b", 1_100)],
+            ..results(passed(2))
+        };
+        let info = ToolInfo {
+            name: (&Pytest as &dyn Runner).id(),
+            version: None,
+            command: Vec::new(),
+            cwd: "/p".to_owned(),
+        };
+        let ending = ProcessEnding {
+            duration_ms: 1_000,
+            ..exit(0)
+        };
+        let report = test_report(
+            &Pytest,
+            info,
+            Scope::default(),
+            results,
+            Vec::new(),
+            ending,
+            false,
+        );
         assert_eq!(report.slowest, [slow("b", 1_000)]);
     }
 
@@ -426,67 +592,149 @@ mod tests {
         assert_eq!(of(&results(passed(1)), 0), TestStatus::Passed);
         // Thresholds of coverage.
         assert_eq!(of(&results(passed(1)), 1), TestStatus::Failed);
-        let skipped = Summary { total: 2, skipped: 2, ..Summary::default() };
+        let skipped = Summary {
+            total: 2,
+            skipped: 2,
+            ..Summary::default()
+        };
         assert_eq!(of(&results(skipped), 0), TestStatus::NoTests);
         assert_eq!(of(&results(Summary::default()), 1), TestStatus::NoTests);
-        let failed = Summary { total: 1, failed: 1, ..Summary::default() };
+        let failed = Summary {
+            total: 1,
+            failed: 1,
+            ..Summary::default()
+        };
         assert_eq!(of(&results(failed), 0), TestStatus::Failed);
         // Ended in the middle, with 0.
-        let stopped = Summary { total: 3, passed: 1, not_run: 2, ..Summary::default() };
+        let stopped = Summary {
+            total: 3,
+            passed: 1,
+            not_run: 2,
+            ..Summary::default()
+        };
         assert_eq!(of(&results(stopped), 0), TestStatus::Crashed);
-        let open = TestResults { unfinished: vec!["a > b".to_owned()], ..results(passed(1)) };
+        let open = TestResults {
+            unfinished: vec!["a > b".to_owned()],
+            ..results(passed(1))
+        };
         assert_eq!(of(&open, 0), TestStatus::Crashed);
         // An unhandled rejection, even where the runner exits with 0.
-        let leaked = TestResults { run_errors: vec![RunError::default()], ..results(passed(1)) };
+        let leaked = TestResults {
+            run_errors: vec![RunError::default()],
+            ..results(passed(1))
+        };
         assert_eq!([of(&leaked, 0), of(&leaked, 1)], [TestStatus::Failed; 2]);
-        let nothing_ran = TestResults { run_errors: vec![RunError::default()], ..results(Summary::default()) };
+        let nothing_ran = TestResults {
+            run_errors: vec![RunError::default()],
+            ..results(Summary::default())
+        };
         assert_eq!(of(&nothing_ran, 1), TestStatus::ConfigError);
         assert_eq!(of(&TestResults::default(), 1), TestStatus::ConfigError);
     }
 
     #[test]
     fn what_ends_early_is_told_by_how_it_ended() {
-        let half = TestResults { ended: false, ..results(passed(3)) };
+        let half = TestResults {
+            ended: false,
+            ..results(passed(3))
+        };
         let of = |ending| of_tests(&Pytest, &half, 0, ending);
         assert_eq!(of(exit(0)), TestStatus::Crashed);
         assert_eq!(
-            of(ProcessEnding { timed_out: true, signal: Some(9), ..ProcessEnding::default() }),
+            of(ProcessEnding {
+                timed_out: true,
+                signal: Some(9),
+                ..ProcessEnding::default()
+            }),
             TestStatus::TimedOut
         );
-        assert_eq!(of(ProcessEnding { missing: true, ..ProcessEnding::default() }), TestStatus::MissingTool);
+        assert_eq!(
+            of(ProcessEnding {
+                missing: true,
+                ..ProcessEnding::default()
+            }),
+            TestStatus::MissingTool
+        );
         // After the tests, before the runner's own end.
-        let cut = TestResults { is_cut_short: true, ..results(passed(3)) };
+        let cut = TestResults {
+            is_cut_short: true,
+            ..results(passed(3))
+        };
         let of = |code| of_tests(&Jest, &cut, 0, exit(code));
         assert_eq!([of(0), of(1)], [TestStatus::Crashed, TestStatus::Failed]);
-        let broken = TestResults { build_failed: true, ..TestResults::default() };
-        assert_eq!(of_tests(&CargoTest, &broken, 0, exit(101)), TestStatus::BuildError);
-        let partly = TestResults { build_failed: true, ..results(passed(1)) };
+        let broken = TestResults {
+            build_failed: true,
+            ..TestResults::default()
+        };
+        assert_eq!(
+            of_tests(&CargoTest, &broken, 0, exit(101)),
+            TestStatus::BuildError
+        );
+        let partly = TestResults {
+            build_failed: true,
+            ..results(passed(1))
+        };
         assert_eq!(of_tests(&Go, &partly, 0, exit(1)), TestStatus::Failed);
     }
 
     #[test]
     fn a_process_that_lives_on_is_told_with_what_holds_it() {
-        let held = RunError { message: "the thread `x`".to_owned(), ..RunError::default() };
-        let ending = ProcessEnding { timed_out: true, lingered: true, signal: Some(15), ..ProcessEnding::default() };
+        let held = RunError {
+            message: "the thread `x`".to_owned(),
+            ..RunError::default()
+        };
+        let ending = ProcessEnding {
+            timed_out: true,
+            lingered: true,
+            signal: Some(15),
+            ..ProcessEnding::default()
+        };
         let of = |ending: ProcessEnding| {
-            let info = ToolInfo { name: RunnerName("pytest"), version: None, command: Vec::new(), cwd: String::new() };
-            let results = TestResults { held: vec![held.clone()], ..results(passed(1)) };
-            let report = test_report(&Pytest, info, Scope::default(), results, Vec::new(), ending, false);
+            let info = ToolInfo {
+                name: RunnerName("pytest"),
+                version: None,
+                command: Vec::new(),
+                cwd: String::new(),
+            };
+            let results = TestResults {
+                held: vec![held.clone()],
+                ..results(passed(1))
+            };
+            let report = test_report(
+                &Pytest,
+                info,
+                Scope::default(),
+                results,
+                Vec::new(),
+                ending,
+                false,
+            );
             (report.status, report.run_errors)
         };
         assert_eq!(of(ending), (TestStatus::TimedOut, vec![held.clone()]));
         assert_eq!(of(exit(0)), (TestStatus::Passed, vec![]));
-        assert_eq!([ending.words(), exit(3).words()], ["SIGTERM (signal 15)", "exit code 3"]);
+        assert_eq!(
+            [ending.words(), exit(3).words()],
+            ["SIGTERM (signal 15)", "exit code 3"]
+        );
     }
 
     #[test]
     fn runners_have_their_own_codes_for_no_tests() {
-        let of = |runner: &dyn Runner, code| of_tests(runner, &results(Summary::default()), 0, exit(code));
+        let of = |runner: &dyn Runner, code| {
+            of_tests(runner, &results(Summary::default()), 0, exit(code))
+        };
         assert_eq!(of(&Pytest, 5), TestStatus::NoTests);
         assert_eq!(of(&Pytest, 4), TestStatus::ConfigError);
-        assert_eq!(of_tests(&Nextest, &TestResults::default(), 0, exit(4)), TestStatus::NoTests);
+        assert_eq!(
+            of_tests(&Nextest, &TestResults::default(), 0, exit(4)),
+            TestStatus::NoTests
+        );
         assert_eq!(of(&CargoTest, 0), TestStatus::NoTests);
-        assert_eq!(of_tests(&Junit, &TestResults::default(), 0, exit(0)), TestStatus::ConfigError);
+        assert_eq!(
+            of_tests(&Junit, &TestResults::default(), 0, exit(0)),
+            TestStatus::ConfigError
+        );
     }
 
     #[test]
@@ -500,47 +748,106 @@ mod tests {
     #[test]
     fn an_end_with_success_before_any_test_is_a_crash() {
         let of = |runner: &dyn Runner| of_tests(runner, &TestResults::default(), 0, exit(0));
-        assert_eq!([of(&Vitest), of(&Jest), of(&Pytest)], [TestStatus::Crashed; 3]);
-        assert_eq!([of(&CargoTest), of(&Nextest), of(&Go)], [TestStatus::NoTests; 3]);
+        assert_eq!(
+            [of(&Vitest), of(&Jest), of(&Pytest)],
+            [TestStatus::Crashed; 3]
+        );
+        assert_eq!(
+            [of(&CargoTest), of(&Nextest), of(&Go)],
+            [TestStatus::NoTests; 3]
+        );
         assert_eq!(of(&Junit), TestStatus::ConfigError);
-        let silent = TestResults { silent: vec!["a".to_owned()], ..results(passed(1)) };
+        let silent = TestResults {
+            silent: vec!["a".to_owned()],
+            ..results(passed(1))
+        };
         assert_eq!(of_tests(&Go, &silent, 0, exit(0)), TestStatus::Crashed);
         // What a report counts, beside what it holds.
-        let counted =
-            TestResults { passed: Some(false), run_errors: vec![RunError::default()], ..results(Summary::default()) };
+        let counted = TestResults {
+            passed: Some(false),
+            run_errors: vec![RunError::default()],
+            ..results(Summary::default())
+        };
         assert_eq!(of_tests(&Junit, &counted, 0, exit(0)), TestStatus::Failed);
     }
 
     #[test]
     fn a_check_is_clean_where_it_was_asked() {
-        let at =
-            |file: Option<&str>| Diagnostic { file: file.map(str::to_owned), ..Diagnostic::new(Severity::Error, "x") };
+        let at = |file: Option<&str>| Diagnostic {
+            file: file.map(str::to_owned),
+            ..Diagnostic::new(Severity::Error, "x")
+        };
         let status = |diagnostics: Vec<Diagnostic>, code| {
-            let checked = CheckResults { diagnostics, ..CheckResults::default() };
-            let tool = ToolInfo { name: CheckerName("tsc"), version: None, command: Vec::new(), cwd: String::new() };
+            let checked = CheckResults {
+                diagnostics,
+                ..CheckResults::default()
+            };
+            let tool = ToolInfo {
+                name: CheckerName("tsc"),
+                version: None,
+                command: Vec::new(),
+                cwd: String::new(),
+            };
             let told = diagnostics_of(tool, checked, exit(code));
-            (told.status, told.summary.errors, told.summary.hidden_outside_scope)
+            (
+                told.status,
+                told.summary.errors,
+                told.summary.hidden_outside_scope,
+            )
         };
         assert_eq!(status(vec![], 0), (CheckStatus::Clean, 0, 0));
         assert_eq!(status(vec![], 1), (CheckStatus::ConfigError, 0, 0));
-        assert_eq!(status(vec![at(Some("a.ts")), at(Some("b.ts"))], 2), (CheckStatus::Errors, 1, 1));
-        assert_eq!(status(vec![at(Some("b.ts"))], 2), (CheckStatus::Clean, 0, 1));
+        assert_eq!(
+            status(vec![at(Some("a.ts")), at(Some("b.ts"))], 2),
+            (CheckStatus::Errors, 1, 1)
+        );
+        assert_eq!(
+            status(vec![at(Some("b.ts"))], 2),
+            (CheckStatus::Clean, 0, 1)
+        );
         // cargo, which has not seen what comes behind a broken file; a checker that died.
-        assert_eq!(status(vec![at(Some("b.ts"))], 101), (CheckStatus::Errors, 0, 1));
-        assert_eq!(status(vec![at(Some("b.ts"))], 134), (CheckStatus::ConfigError, 0, 1));
-        let unseen = CheckResults { not_checked: vec!["c.ts".to_owned()], ..CheckResults::default() };
+        assert_eq!(
+            status(vec![at(Some("b.ts"))], 101),
+            (CheckStatus::Errors, 0, 1)
+        );
+        assert_eq!(
+            status(vec![at(Some("b.ts"))], 134),
+            (CheckStatus::ConfigError, 0, 1)
+        );
+        let unseen = CheckResults {
+            not_checked: vec!["c.ts".to_owned()],
+            ..CheckResults::default()
+        };
         assert_eq!(of_check(&unseen, 0, 0, exit(0)), CheckStatus::Incomplete);
-        let silenced = CheckResults { silenced: vec!["c.ts".to_owned()], ..CheckResults::default() };
+        let silenced = CheckResults {
+            silenced: vec!["c.ts".to_owned()],
+            ..CheckResults::default()
+        };
         assert_eq!(of_check(&silenced, 0, 0, exit(0)), CheckStatus::Incomplete);
-        let broken = CheckResults { diagnostics: vec![at(Some("a.ts"))], ..unseen };
+        let broken = CheckResults {
+            diagnostics: vec![at(Some("a.ts"))],
+            ..unseen
+        };
         assert_eq!(of_check(&broken, 1, 0, exit(1)), CheckStatus::Errors);
-        let none = CheckResults { files_checked: Some(0), ..CheckResults::default() };
+        let none = CheckResults {
+            files_checked: Some(0),
+            ..CheckResults::default()
+        };
         assert_eq!(of_check(&none, 0, 0, exit(0)), CheckStatus::ConfigError);
         assert_eq!(status(vec![at(None)], 1), (CheckStatus::ConfigError, 1, 0));
-        assert_eq!(status(vec![at(Some("tsconfig.json"))], 1), (CheckStatus::ConfigError, 0, 1));
+        assert_eq!(
+            status(vec![at(Some("tsconfig.json"))], 1),
+            (CheckStatus::ConfigError, 0, 1)
+        );
     }
 
-    fn diagnostics_of(tool: ToolInfo<CheckerName>, checked: CheckResults, ending: ProcessEnding) -> Diagnostics {
-        diagnostics(tool, Scope::default(), checked, ending, |file| file == "a.ts")
+    fn diagnostics_of(
+        tool: ToolInfo<CheckerName>,
+        checked: CheckResults,
+        ending: ProcessEnding,
+    ) -> Diagnostics {
+        diagnostics(tool, Scope::default(), checked, ending, |file| {
+            file == "a.ts"
+        })
     }
 }

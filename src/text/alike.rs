@@ -1,4 +1,5 @@
-//! Characters that look alike: quotes, dashes, spaces, normal forms, letters of two scripts, and invisible ones.
+//! Characters that look alike: quotes, dashes, spaces, normal forms, letters of two scripts, and
+//! invisible ones.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,9 +7,9 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Letters of other scripts, each before the Latin one that it looks like (Unicode Technical Standard 39, `confusables.txt`).
-const LETTERS: &str =
-    "аaвbеeкkмmнhоoрpсcтtуyхxѕsіiјjһhԁdԛqԝwАAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJԚQԜWαaοoνvρpΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧX";
+/// Letters of other scripts, each before the Latin one that it looks like (Unicode Technical
+/// Standard 39, `confusables.txt`).
+const LETTERS: &str = "аaвbеeкkмmнhоoрpсcтtуyхxѕsіiјjһhԁdԛqԝwАAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJԚQԜWαaοoνvρpΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧX";
 /// Names of characters that show nothing, or a gap.
 const NAMES: [(char, &str); 18] = [
     ('\n', "line feed"),
@@ -36,13 +37,18 @@ pub fn skeleton(text: &str) -> String {
     Folded::new(text).text
 }
 
-/// Finds text that looks like `wanted`, and is not the same. `None` if there is none, or both are ASCII.
+/// Finds text that looks like `wanted`, and is not the same. `None` if there is none, or both are
+/// ASCII.
 pub fn find(text: &str, wanted: &str) -> Option<Range<usize>> {
     if wanted.is_ascii() && text.is_ascii() {
         return None;
     }
     let (folded, wanted) = (Folded::new(text), skeleton(wanted));
-    let start = if wanted.is_empty() { None } else { memchr::memmem::find(folded.text.as_bytes(), wanted.as_bytes()) }?;
+    let start = if wanted.is_empty() {
+        None
+    } else {
+        memchr::memmem::find(folded.text.as_bytes(), wanted.as_bytes())
+    }?;
     // A character that stands for several ones may be cut.
     let [start, end] = [start, start + wanted.len()].map(|at| folded.source_of(at));
     Some(text.floor_char_boundary(start)..text.ceil_char_boundary(end))
@@ -69,17 +75,26 @@ struct Folded {
 
 impl Folded {
     fn new(source: &str) -> Self {
-        let mut folded =
-            Self { text: String::with_capacity(source.len()), places: vec![(0, 0)], source_len: source.len() };
+        let mut folded = Self {
+            text: String::with_capacity(source.len()),
+            places: vec![(0, 0)],
+            source_len: source.len(),
+        };
         let mut at = 0;
         while at < source.len() {
             // The last one may be the base of a mark.
-            let run = source[at..].bytes().take_while(u8::is_ascii).count().saturating_sub(1);
+            let run = source[at..]
+                .bytes()
+                .take_while(u8::is_ascii)
+                .count()
+                .saturating_sub(1);
             if run > 0 {
                 folded.push(at, &source[at..at + run]);
                 at += run;
             }
-            let Some((_, cluster)) = clusters(&source[at..]).next() else { break };
+            let Some((_, cluster)) = clusters(&source[at..]).next() else {
+                break;
+            };
             if cluster.is_ascii() || cluster.chars().all(is_plain_letter) {
                 folded.push(at, cluster);
             } else if !cluster.chars().all(is_invisible) {
@@ -95,14 +110,21 @@ impl Folded {
     /// Adds what stands for the source from there on.
     fn push(&mut self, at: usize, form: &str) {
         let now = self.text.len();
-        if self.places.last().is_none_or(|(place, source)| source + now - place != at) {
+        if self
+            .places
+            .last()
+            .is_none_or(|(place, source)| source + now - place != at)
+        {
             self.places.push((now, at));
         }
         self.text.push_str(form);
     }
 
     fn source_of(&self, at: usize) -> usize {
-        let index = self.places.partition_point(|(place, _)| *place <= at).saturating_sub(1);
+        let index = self
+            .places
+            .partition_point(|(place, _)| *place <= at)
+            .saturating_sub(1);
         let (place, source) = self.places[index];
         (source + at - place).min(self.source_len)
     }
@@ -114,14 +136,18 @@ fn clusters(text: &str) -> impl Iterator<Item = (usize, &str)> {
     std::iter::from_fn(move || {
         let mut chars = text[at..].chars();
         let mut end = at + chars.next()?.len_utf8();
-        end += chars.take_while(|c| joins(*c)).map(char::len_utf8).sum::<usize>();
+        end += chars
+            .take_while(|c| joins(*c))
+            .map(char::len_utf8)
+            .sum::<usize>();
         let cluster = (at, &text[at..end]);
         at = end;
         Some(cluster)
     })
 }
 
-/// Returns true if it belongs to the character before it: marks, and the vowels and last consonants of a Korean syllable.
+/// Returns true if it belongs to the character before it: marks, and the vowels and last consonants
+/// of a Korean syllable.
 fn joins(c: char) -> bool {
     !c.is_ascii() && (is_combining_mark(c) || matches!(c, '\u{1160}'..='\u{11FF}'))
 }
@@ -166,10 +192,15 @@ impl Divergence {
             if our.is_none() && their.is_none() {
                 return None;
             }
-            let [one, other] = [our, their].map(|cluster| cluster.map_or("", |(_, cluster)| cluster));
+            let [one, other] =
+                [our, their].map(|cluster| cluster.map_or("", |(_, cluster)| cluster));
             if one != other {
                 let at = our.map_or(found.len(), |(at, _)| at);
-                return Some(Self { at, found: one.to_owned(), given: other.to_owned() });
+                return Some(Self {
+                    at,
+                    found: one.to_owned(),
+                    given: other.to_owned(),
+                });
             }
         }
     }
@@ -181,7 +212,11 @@ impl Divergence {
 
     /// Formats `U+2019 (’) where oldText has U+0027 (')`.
     pub fn words(&self, given_by: &str) -> String {
-        format!("{} where {given_by} has {}", CharacterNames(&self.found), CharacterNames(&self.given))
+        format!(
+            "{} where {given_by} has {}",
+            CharacterNames(&self.found),
+            CharacterNames(&self.given)
+        )
     }
 }
 
@@ -194,7 +229,12 @@ impl fmt::Display for CharacterNames<'_> {
             return f.write_str("nothing more");
         }
         for (index, c) in self.0.chars().enumerate() {
-            write!(f, "{}U+{:04X}", if index > 0 { " " } else { "" }, u32::from(c))?;
+            write!(
+                f,
+                "{}U+{:04X}",
+                if index > 0 { " " } else { "" },
+                u32::from(c)
+            )?;
         }
         let first = self.0.chars().next().unwrap_or_default();
         let script = match first {
@@ -206,7 +246,9 @@ impl fmt::Display for CharacterNames<'_> {
         match NAMES.iter().find(|(c, _)| *c == first && alone) {
             Some((_, name)) => write!(f, " ({name})"),
             None if first.is_whitespace() => f.write_str(" (a space)"),
-            None if first.is_control() || is_invisible(first) || joins(first) => f.write_str(" (invisible)"),
+            None if first.is_control() || is_invisible(first) || joins(first) => {
+                f.write_str(" (invisible)")
+            }
             None => write!(f, " ({}{script})", self.0),
         }
     }
@@ -249,16 +291,36 @@ mod tests {
 
     #[test]
     fn divergence_names_both_characters() {
-        let said = |found: &str, given: &str| Divergence::of(found, given).map(|one| (one.at, one.words("oldText")));
+        let said = |found: &str, given: &str| {
+            Divergence::of(found, given).map(|one| (one.at, one.words("oldText")))
+        };
         let told = |at, words: &str| Some((at, words.to_owned()));
-        assert_eq!(said("it’s", "it's"), told(2, "U+2019 (’) where oldText has U+0027 (')"));
-        assert_eq!(said("e\u{301}", "é"), told(0, "U+0065 U+0301 (e\u{301}) where oldText has U+00E9 (é)"));
+        assert_eq!(
+            said("it’s", "it's"),
+            told(2, "U+2019 (’) where oldText has U+0027 (')")
+        );
+        assert_eq!(
+            said("e\u{301}", "é"),
+            told(0, "U+0065 U+0301 (e\u{301}) where oldText has U+00E9 (é)")
+        );
         assert_eq!(
             said("a\u{202F}b", "a b"),
-            told(1, "U+202F (narrow no-break space) where oldText has U+0020 (space)")
+            told(
+                1,
+                "U+202F (narrow no-break space) where oldText has U+0020 (space)"
+            )
         );
-        assert_eq!(said("xа", "xa"), told(1, "U+0430 (а, Cyrillic) where oldText has U+0061 (a)"));
-        assert_eq!(said("ab\u{200B}", "ab"), told(2, "U+200B (zero width space) where oldText has nothing more"));
+        assert_eq!(
+            said("xа", "xa"),
+            told(1, "U+0430 (а, Cyrillic) where oldText has U+0061 (a)")
+        );
+        assert_eq!(
+            said("ab\u{200B}", "ab"),
+            told(
+                2,
+                "U+200B (zero width space) where oldText has nothing more"
+            )
+        );
         assert_eq!(said("ab", "ab"), None);
     }
 }

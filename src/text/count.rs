@@ -23,13 +23,31 @@ mod tests {
 
     #[test]
     fn one_is_not_several() {
-        assert_eq!([0, 1, 2].map(|count| counted(count, "call", "calls")), ["0 calls", "1 call", "2 calls"]);
+        assert_eq!(
+            [0, 1, 2].map(|count| counted(count, "call", "calls")),
+            ["0 calls", "1 call", "2 calls"]
+        );
     }
 
     #[test]
     fn a_time_has_the_unit_that_suits_it() {
-        let times = [0, 4_230, 99_949, 100_000, 999_999, 1_000_000, 61_240_000, 120_000_000, 3_659_000_000];
-        let shown = ["0.0 ms", "4.2 ms", "99.9 ms", "100 ms", "999 ms", "1.0 s", "61.2 s", "2 min", "60 min"];
-        assert_eq!(times.map(|micros| duration(Duration::from_micros(micros))), shown);
+        let times = [
+            0,
+            4_230,
+            99_949,
+            100_000,
+            999_999,
+            1_000_000,
+            61_240_000,
+            120_000_000,
+            3_659_000_000,
+        ];
+        let shown = [
+            "0.0 ms", "4.2 ms", "99.9 ms", "100 ms", "999 ms", "1.0 s", "61.2 s", "2 min", "60 min",
+        ];
+        assert_eq!(
+            times.map(|micros| duration(Duration::from_micros(micros))),
+            shown
+        );
     }
 }

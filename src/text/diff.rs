@@ -1,6 +1,7 @@
 //! Unified diffs, as `diff -u` writes them and `patch` reads them.
 //!
-//! Lines are compared with their endings, so a changed line ending is a changed line, and CRs reach the output.
+//! Lines are compared with their endings, so a changed line ending is a changed line, and CRs reach
+//! the output.
 
 use super::lines;
 use crate::limits::MAX_DIFF_BYTES;
@@ -13,8 +14,9 @@ const CONTEXT_LINES: usize = 3;
 
 /// The difference between two texts: `--- path`, `+++ path`, then hunks. Empty when there is none.
 ///
-/// Both headers carry the same path. With a `deadline` that passes, the result is still right but may be longer
-/// than needed. Equal beginnings and ends are set aside first, so a small change in a large text is cheap.
+/// Both headers carry the same path. With a `deadline` that passes, the result is still right but
+/// may be longer than needed. Equal beginnings and ends are set aside first, so a small change in a
+/// large text is cheap.
 pub fn unified(path: &str, old: &str, new: &str, deadline: Option<Instant>) -> String {
     let mut out = String::new();
     if old == new {
@@ -26,16 +28,26 @@ pub fn unified(path: &str, old: &str, new: &str, deadline: Option<Instant>) -> S
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
     let _ = writeln!(out, "--- {path}\n+++ {path}");
     for group in group_diff_ops(ops, CONTEXT_LINES) {
-        write_hunk(&mut out, &group, &old_lines, &new_lines, common.lines_before);
+        write_hunk(
+            &mut out,
+            &group,
+            &old_lines,
+            &new_lines,
+            common.lines_before,
+        );
         if out.len() > MAX_DIFF_BYTES {
-            let _ = writeln!(out, "[the diff is longer than {MAX_DIFF_BYTES} bytes and cut off here]");
+            let _ = writeln!(
+                out,
+                "[the diff is longer than {MAX_DIFF_BYTES} bytes and cut off here]"
+            );
             break;
         }
     }
     out
 }
 
-/// What both texts have at the beginning and at the end, in whole lines, less the context a hunk may show.
+/// What both texts have at the beginning and at the end, in whole lines, less the context a hunk
+/// may show.
 struct Common {
     /// Bytes at the beginning that are left out.
     from: usize,
@@ -45,11 +57,17 @@ struct Common {
     lines_before: usize,
 }
 
-/// Lines of both texts that [`unified`] compares, beside those that are equal at their beginnings and ends.
+/// Lines of both texts that [`unified`] compares, beside those that are equal at their beginnings
+/// and ends.
 pub fn compared_lines(old: &str, new: &str) -> usize {
     let common = Common::of(old.as_bytes(), new.as_bytes());
-    let lines =
-        |text: &str| memchr::memchr_iter(b'\n', &text.as_bytes()[common.from..text.len() - common.tail]).count();
+    let lines = |text: &str| {
+        memchr::memchr_iter(
+            b'\n',
+            &text.as_bytes()[common.from..text.len() - common.tail],
+        )
+        .count()
+    };
     lines(old) + lines(new)
 }
 
@@ -62,7 +80,8 @@ impl Common {
         }
         let rest = old.len().min(new.len()) - same;
         let same_end = common_suffix(&old[old.len() - rest..], &new[new.len() - rest..]);
-        // The tail begins at the first line that lies in the equal end as a whole, and is kept for the context.
+        // The tail begins at the first line that lies in the equal end as a whole, and is kept for
+        // the context.
         let mut start = old.len() - same_end;
         if start > 0 && same_end > 0 {
             start = lines::line_end(old, start - 1);
@@ -70,24 +89,43 @@ impl Common {
         for _ in 0..CONTEXT_LINES {
             start = lines::line_end(old, start);
         }
-        Self { from, tail: old.len() - start, lines_before: memchr::memchr_iter(b'\n', &old[..from]).count() }
+        Self {
+            from,
+            tail: old.len() - start,
+            lines_before: memchr::memchr_iter(b'\n', &old[..from]).count(),
+        }
     }
 }
 
 /// Length of the equal beginning; compares blocks first, which the compiler turns into `memcmp`.
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     const BLOCK: usize = 4096;
-    let blocks = a.chunks(BLOCK).zip(b.chunks(BLOCK)).take_while(|(x, y)| x == y);
+    let blocks = a
+        .chunks(BLOCK)
+        .zip(b.chunks(BLOCK))
+        .take_while(|(x, y)| x == y);
     let done = (blocks.count() * BLOCK).min(a.len()).min(b.len());
-    done + a[done..].iter().zip(&b[done..]).take_while(|(x, y)| x == y).count()
+    done + a[done..]
+        .iter()
+        .zip(&b[done..])
+        .take_while(|(x, y)| x == y)
+        .count()
 }
 
 fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     const BLOCK: usize = 4096;
-    let blocks = a.rchunks(BLOCK).zip(b.rchunks(BLOCK)).take_while(|(x, y)| x == y);
+    let blocks = a
+        .rchunks(BLOCK)
+        .zip(b.rchunks(BLOCK))
+        .take_while(|(x, y)| x == y);
     let done = (blocks.count() * BLOCK).min(a.len()).min(b.len());
     let (a, b) = (&a[..a.len() - done], &b[..b.len() - done]);
-    done + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
+    done + a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(x, y)| x == y)
+        .count()
 }
 
 fn to_lines(text: &str) -> Vec<&str> {
@@ -100,7 +138,8 @@ fn write_hunk(out: &mut String, group: &[DiffOp], old: &[&str], new: &[&str], be
     };
     let range = |start: usize, end: usize| {
         let (count, start) = (end - start, start + before);
-        // POSIX diff -u: the count is left out when it is 1, and an empty range names the line before it.
+        // POSIX diff -u: the count is left out when it is 1, and an empty range names the line
+        // before it.
         match count {
             0 => format!("{start},0"),
             1 => format!("{}", start + 1),
@@ -151,7 +190,11 @@ mod tests {
         let long = ["x\n".repeat(MAX_DIFF_BYTES), "x".repeat(3 * MAX_DIFF_BYTES)];
         for new in long {
             let diff = unified("f", "a\n", &new, None);
-            assert!(diff.len() < MAX_DIFF_BYTES + 200 && diff.ends_with("cut off here]\n"), "{}", diff.len());
+            assert!(
+                diff.len() < MAX_DIFF_BYTES + 200 && diff.ends_with("cut off here]\n"),
+                "{}",
+                diff.len()
+            );
         }
     }
 
@@ -174,9 +217,18 @@ mod tests {
             unified("f", "a\nb", "a\nb\n", None),
             "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
         );
-        assert_eq!(unified("f", "a\r\nb\r\n", "a\nb\r\n", None), "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-a\r\n+a\n b\r\n");
-        assert_eq!(unified("f", "", "x\n", None), "--- f\n+++ f\n@@ -0,0 +1 @@\n+x\n");
-        assert_eq!(unified("f", "x\n", "", None), "--- f\n+++ f\n@@ -1 +0,0 @@\n-x\n");
+        assert_eq!(
+            unified("f", "a\r\nb\r\n", "a\nb\r\n", None),
+            "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-a\r\n+a\n b\r\n"
+        );
+        assert_eq!(
+            unified("f", "", "x\n", None),
+            "--- f\n+++ f\n@@ -0,0 +1 @@\n+x\n"
+        );
+        assert_eq!(
+            unified("f", "x\n", "", None),
+            "--- f\n+++ f\n@@ -1 +0,0 @@\n-x\n"
+        );
     }
 
     /// A reader of unified diffs that trusts only the format.
@@ -187,13 +239,23 @@ mod tests {
         while let Some(line) = lines.next() {
             let (sign, body) = line.split_at(1);
             let bare = lines.peek().is_some_and(|next| next.starts_with('\\'));
-            let body = if bare { body.trim_end_matches('\n') } else { body };
+            let body = if bare {
+                body.trim_end_matches('\n')
+            } else {
+                body
+            };
             match sign {
                 "@" => {
                     let from = body.split(' ').nth(1).expect("old range");
-                    let mut numbers = from[1..].split(',').map(|n| n.parse::<usize>().expect("a number"));
+                    let mut numbers = from[1..]
+                        .split(',')
+                        .map(|n| n.parse::<usize>().expect("a number"));
                     let start = numbers.next().expect("start");
-                    let start = if numbers.next() == Some(0) { start } else { start - 1 };
+                    let start = if numbers.next() == Some(0) {
+                        start
+                    } else {
+                        start - 1
+                    };
                     old[at..start].iter().for_each(|line| out.push_str(line));
                     at = start;
                 }

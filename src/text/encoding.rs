@@ -1,7 +1,8 @@
 //! Bytes to text and back, without losing a byte.
 //!
-//! A file is UTF-8, UTF-16 with a byte order mark, a known 8-bit (or East Asian multi-byte) encoding, or no text.
-//! An encoding that was guessed counts only when encoding the decoded text gives the same bytes again.
+//! A file is UTF-8, UTF-16 with a byte order mark, a known 8-bit (or East Asian multi-byte)
+//! encoding, or no text. An encoding that was guessed counts only when encoding the decoded text
+//! gives the same bytes again.
 
 use crate::limits;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -13,8 +14,7 @@ const UTF16LE_BOM: &[u8] = &[0xFF, 0xFE];
 const UTF16BE_BOM: &[u8] = &[0xFE, 0xFF];
 
 /// The labels an error names when a label is unknown.
-const COMMON_LABELS: &str =
-    "utf-8, utf-16le, utf-16be, windows-1252, iso-8859-2, windows-1251, shift_jis, euc-jp, gb18030, big5, euc-kr";
+const COMMON_LABELS: &str = "utf-8, utf-16le, utf-16be, windows-1252, iso-8859-2, windows-1251, shift_jis, euc-jp, gb18030, big5, euc-kr";
 
 /// How the text of a file is written as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,9 @@ pub enum EncodingError {
         offset: usize,
     },
     /// The bytes fit neither Unicode nor an encoding that would give them back unchanged.
-    #[error("the content is not text in a known encoding: byte {offset} (line {line}) is not valid {encoding}")]
+    #[error(
+        "the content is not text in a known encoding: byte {offset} (line {line}) is not valid {encoding}"
+    )]
     Undecodable {
         /// Bytes before the first one that does not fit.
         offset: usize,
@@ -94,7 +96,9 @@ impl EncodingError {
     /// What to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Binary { .. } => "a binary file has no lines to edit; use a command that knows its format",
+            Self::Binary { .. } => {
+                "a binary file has no lines to edit; use a command that knows its format"
+            }
             Self::Undecodable { .. } | Self::NotReversible { .. } => {
                 "convert the file to UTF-8 first, for example with `iconv`, or edit it with a command"
             }
@@ -106,13 +110,16 @@ impl EncodingError {
     }
 }
 
-/// Looks an encoding up by any label of the WHATWG Encoding Standard, such as `latin1`, `UTF-16` or `cp1251`.
+/// Looks an encoding up by any label of the WHATWG Encoding Standard, such as `latin1`, `UTF-16` or
+/// `cp1251`.
 pub fn by_name(label: &str) -> Result<Encoding, EncodingError> {
     match encoding_rs::Encoding::for_label(label.as_bytes()) {
         // The standard's "replacement" stands for encodings it refuses to decode.
         Some(found) if found != encoding_rs::REPLACEMENT => Ok(Encoding(found)),
         // The label is a client's own word, which may be megabytes.
-        _ => Err(EncodingError::UnknownLabel { label: label.chars().take(40).collect() }),
+        _ => Err(EncodingError::UnknownLabel {
+            label: label.chars().take(40).collect(),
+        }),
     }
 }
 
@@ -132,8 +139,9 @@ pub fn is_utf16(bytes: &[u8]) -> bool {
 
 /// Turns a file's bytes into text.
 ///
-/// With `forced`, a WHATWG label, that encoding is taken and nothing is guessed (a byte order mark that fits it is
-/// still taken off). Without it a byte order mark decides, then valid UTF-8, then a guess that must be reversible.
+/// With `forced`, a WHATWG label, that encoding is taken and nothing is guessed (a byte order mark
+/// that fits it is still taken off). Without it a byte order mark decides, then valid UTF-8, then a
+/// guess that must be reversible.
 pub fn detect_and_decode(bytes: Vec<u8>, forced: Option<&str>) -> Result<Decoded, EncodingError> {
     if let Some(label) = forced {
         return decode_as(bytes, by_name(label)?);
@@ -165,14 +173,22 @@ fn strip_utf8_bom(mut text: String) -> Decoded {
     if had_bom {
         text.drain(..UTF8_BOM.len());
     }
-    Decoded { text, encoding: Encoding::UTF_8, had_bom }
+    Decoded {
+        text,
+        encoding: Encoding::UTF_8,
+        had_bom,
+    }
 }
 
 fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Decoded, EncodingError> {
     if encoding.is_utf8() {
         return match String::from_utf8(bytes) {
             Ok(text) => Ok(strip_utf8_bom(text)),
-            Err(error) => Err(undecodable(error.as_bytes(), error.utf8_error().valid_up_to(), encoding)),
+            Err(error) => Err(undecodable(
+                error.as_bytes(),
+                error.utf8_error().valid_up_to(),
+                encoding,
+            )),
         };
     }
     if encoding == Encoding::UTF_16LE || encoding == Encoding::UTF_16BE {
@@ -182,20 +198,30 @@ fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Decoded, EncodingErro
 }
 
 fn decode_utf16(bytes: &[u8], encoding: Encoding) -> Result<Decoded, EncodingError> {
-    let bom = if encoding == Encoding::UTF_16LE { UTF16LE_BOM } else { UTF16BE_BOM };
+    let bom = if encoding == Encoding::UTF_16LE {
+        UTF16LE_BOM
+    } else {
+        UTF16BE_BOM
+    };
     let (body, had_bom) = match bytes.strip_prefix(bom) {
         Some(body) => (body, true),
         None => (bytes, false),
     };
     let offset_of_body = bytes.len() - body.len();
     let (pairs, rest) = body.as_chunks::<2>();
-    let read = if encoding == Encoding::UTF_16LE { u16::from_le_bytes } else { u16::from_be_bytes };
+    let read = if encoding == Encoding::UTF_16LE {
+        u16::from_le_bytes
+    } else {
+        u16::from_be_bytes
+    };
     let mut text = String::with_capacity(body.len());
     let mut at = 0;
     for unit in char::decode_utf16(pairs.iter().map(|pair| read(*pair))) {
         match unit {
             Ok('\0') => {
-                return Err(EncodingError::Binary { offset: offset_of_body + at });
+                return Err(EncodingError::Binary {
+                    offset: offset_of_body + at,
+                });
             }
             Ok(character) => {
                 at += character.len_utf16() * 2;
@@ -205,7 +231,11 @@ fn decode_utf16(bytes: &[u8], encoding: Encoding) -> Result<Decoded, EncodingErr
         }
     }
     if rest.is_empty() {
-        Ok(Decoded { text, encoding, had_bom })
+        Ok(Decoded {
+            text,
+            encoding,
+            had_bom,
+        })
     } else {
         Err(undecodable_after(&text, bytes.len() - 1, encoding))
     }
@@ -220,7 +250,11 @@ fn undecodable_after(text: &str, offset: usize, encoding: Encoding) -> EncodingE
 }
 
 fn undecodable(bytes: &[u8], offset: usize, encoding: Encoding) -> EncodingError {
-    EncodingError::Undecodable { offset, line: super::lines::line_at(bytes, offset), encoding: encoding.name() }
+    EncodingError::Undecodable {
+        offset,
+        line: super::lines::line_at(bytes, offset),
+        encoding: encoding.name(),
+    }
 }
 
 fn guess(bytes: &[u8], fault: usize) -> Result<Decoded, EncodingError> {
@@ -248,10 +282,16 @@ fn reversible(bytes: &[u8], encoding: Encoding) -> Result<Decoded, EncodingError
     }
     let back = encode(&text, encoding, false);
     if back.as_deref() != Ok(bytes) {
-        return Err(EncodingError::NotReversible { encoding: encoding.name() });
+        return Err(EncodingError::NotReversible {
+            encoding: encoding.name(),
+        });
     }
     text.shrink_to_fit();
-    Ok(Decoded { text, encoding, had_bom: false })
+    Ok(Decoded {
+        text,
+        encoding,
+        had_bom: false,
+    })
 }
 
 /// Turns text into bytes, with a byte order mark when `bom` is set and the encoding has one.
@@ -273,7 +313,11 @@ pub fn encode(text: &str, encoding: Encoding, bom: bool) -> Result<Vec<u8>, Enco
             bytes.extend_from_slice(if low_first { UTF16LE_BOM } else { UTF16BE_BOM });
         }
         for unit in text.encode_utf16() {
-            bytes.extend_from_slice(&if low_first { unit.to_le_bytes() } else { unit.to_be_bytes() });
+            bytes.extend_from_slice(&if low_first {
+                unit.to_le_bytes()
+            } else {
+                unit.to_be_bytes()
+            });
         }
         return Ok(bytes);
     }

@@ -7,21 +7,30 @@ use std::path::Path;
 
 /// Bytes as hexadecimal digits, in lower case.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut digits, byte| {
-        // Writing into a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    bytes.iter().fold(
+        String::with_capacity(2 * bytes.len()),
+        |mut digits, byte| {
+            // Writing into a string cannot fail.
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        },
+    )
 }
 
-/// A path or name for a listing: itself when that is safe to show, else in the `$'...'` quotes of ksh and bash.
+/// A path or name for a listing: itself when that is safe to show, else in the `$'...'` quotes of
+/// ksh and bash.
 ///
-/// Escapes bytes that are not UTF-8, controls (line feed and ESC among them), and line and paragraph separators. Escapes characters
-/// that turn the direction of writing, and those that show nothing. In quotes a backslash and a quote are escaped too, and a name that
-/// begins with `$'` is always quoted, so no two names look the same. Quoted names work as they are in bash.
+/// Escapes bytes that are not UTF-8, controls (line feed and ESC among them), and line and
+/// paragraph separators. Escapes characters that turn the direction of writing, and those that show
+/// nothing. In quotes a backslash and a quote are escaped too, and a name that begins with `$'` is
+/// always quoted, so no two names look the same. Quoted names work as they are in bash.
 pub fn show(name: &[u8]) -> Cow<'_, str> {
     // Nearly all names; one look at each byte, without branches.
-    if name.iter().fold(true, |safe, byte| safe & matches!(byte, b' '..=b'~')) && !name.starts_with(b"$'") {
+    if name
+        .iter()
+        .fold(true, |safe, byte| safe & matches!(byte, b' '..=b'~'))
+        && !name.starts_with(b"$'")
+    {
         return String::from_utf8_lossy(name);
     }
     match std::str::from_utf8(name) {
@@ -38,16 +47,21 @@ pub fn show_path(path: &Path) -> Cow<'_, str> {
 /// Returns true if a character may do something to a terminal, or to how its neighbours are shown.
 pub fn is_active(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}')
+        || matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}'
+        )
         || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns true if a character is active, or shows nothing: two names that differ in it look the same.
+/// Returns true if a character is active, or shows nothing: two names that differ in it look the
+/// same.
 pub fn is_unsafe(c: char) -> bool {
     is_active(c) || is_invisible(c)
 }
 
-/// `Default_Ignorable_Code_Point` of Unicode and interlinear annotations, but for the variation selectors of emoji and ideographs.
+/// `Default_Ignorable_Code_Point` of Unicode and interlinear annotations, but for the variation
+/// selectors of emoji and ideographs.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{AD}' | '\u{34F}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}')
         || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FFA0}')
@@ -55,23 +69,26 @@ fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{E0000}'..='\u{E00FF}' | '\u{E01F0}'..='\u{E0FFF}')
 }
 
-/// Text of several lines, in which unsafe characters but tabs and line feeds are escaped as JSON has it. JSON stays the same value.
+/// Text of several lines, in which unsafe characters but tabs and line feeds are escaped as JSON
+/// has it. JSON stays the same value.
 pub fn harmless(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_unsafe(c) && !matches!(c, '\n' | '\t');
     if !text.contains(is_bad) {
         return Cow::Borrowed(text);
     }
-    let escaped = text.chars().fold(String::with_capacity(text.len()), |mut escaped, c| {
-        if is_bad(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing into a string cannot fail.
-                let _ = write!(escaped, "\\u{unit:04x}");
+    let escaped = text
+        .chars()
+        .fold(String::with_capacity(text.len()), |mut escaped, c| {
+            if is_bad(c) {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    // Writing into a string cannot fail.
+                    let _ = write!(escaped, "\\u{unit:04x}");
+                }
+            } else {
+                escaped.push(c);
             }
-        } else {
-            escaped.push(c);
-        }
-        escaped
-    });
+            escaped
+        });
     Cow::Owned(escaped)
 }
 
@@ -85,7 +102,8 @@ fn quote(name: &[u8]) -> String {
                 '\r' => out.push_str("\\r"),
                 '\t' => out.push_str("\\t"),
                 '\\' | '\'' => out.extend(['\\', c]),
-                // Three octal digits end by themselves; `\x` would swallow a digit that follows in some shells.
+                // Three octal digits end by themselves; `\x` would swallow a digit that follows in
+                // some shells.
                 c if c.is_ascii() && is_unsafe(c) => octal(&mut out, c as u8),
                 c if is_unsafe(c) => {
                     let _ = match u32::from(c) {
@@ -108,7 +126,8 @@ fn octal(out: &mut String, byte: u8) {
     let _ = write!(out, "\\{byte:03o}");
 }
 
-/// The `file://` URI of an absolute path: every byte but `/` and the unreserved characters of RFC 3986 is percent-encoded.
+/// The `file://` URI of an absolute path: every byte but `/` and the unreserved characters of RFC
+/// 3986 is percent-encoded.
 pub fn file_uri(path: &[u8]) -> String {
     let mut out = String::with_capacity(path.len() + 16);
     out.push_str("file://");
@@ -159,15 +178,22 @@ mod tests {
     fn harmless_json_has_the_same_value() {
         let text = "{\"path\":\t\"\u{9b}2J\u{202e}\u{7f}\u{200b}\u{e0041}é\"}\n";
         let shown = harmless(text);
-        assert_eq!(shown, "{\"path\":\t\"\\u009b2J\\u202e\\u007f\\u200b\\udb40\\udc41é\"}\n");
-        let [one, other] = [text, &shown].map(|json| serde_json::from_str::<serde_json::Value>(json).unwrap());
+        assert_eq!(
+            shown,
+            "{\"path\":\t\"\\u009b2J\\u202e\\u007f\\u200b\\udb40\\udc41é\"}\n"
+        );
+        let [one, other] =
+            [text, &shown].map(|json| serde_json::from_str::<serde_json::Value>(json).unwrap());
         assert_eq!(one, other);
         assert_eq!(harmless("a\r\n\u{1b}[0m"), "a\\u000d\n\\u001b[0m");
     }
 
     #[test]
     fn uris_are_percent_encoded() {
-        assert_eq!(file_uri("/a b/é#?%.rs".as_bytes()), "file:///a%20b/%C3%A9%23%3F%25.rs");
+        assert_eq!(
+            file_uri("/a b/é#?%.rs".as_bytes()),
+            "file:///a%20b/%C3%A9%23%3F%25.rs"
+        );
         assert_eq!(file_uri(b"/\xff~"), "file:///%FF~");
     }
 

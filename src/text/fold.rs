@@ -1,10 +1,11 @@
-//! A program's output, shorter and nothing lost: the last state of lines that it wrote over, no colours, and of lines that count
-//! evenly the first and the last.
+//! A program's output, shorter and nothing lost: the last state of lines that it wrote over, no
+//! colours, and of lines that count evenly the first and the last.
 //!
-//! A terminal would show the same states ([ECMA-48] 8.3 for the sequences), but for columns: what begins a line again replaces all of
-//! it. Lines are like each other if the same texts stand between their numbers (runs of ASCII digits), and each number goes on by the
-//! same step, which may be 0. So every line of such a run follows from the first, the last and the count, and a line that says
-//! anything else is always shown.
+//! A terminal would show the same states ([ECMA-48] 8.3 for the sequences), but for columns: what
+//! begins a line again replaces all of it. Lines are like each other if the same texts stand
+//! between their numbers (runs of ASCII digits), and each number goes on by the same step, which
+//! may be 0. So every line of such a run follows from the first, the last and the count, and a line
+//! that says anything else is always shown.
 //!
 //! [ECMA-48]: https://ecma-international.org/publications-and-standards/standards/ecma-48/
 
@@ -14,7 +15,8 @@ use crate::limits::{MIN_FOLDED_BYTES, TERMINAL_ROWS};
 
 const ESCAPE: u8 = 0x1b;
 
-/// `bytes` folded, or the same if that saves less than [`MIN_FOLDED_BYTES`]. They begin with line `first_line` of what the marks count.
+/// `bytes` folded, or the same if that saves less than [`MIN_FOLDED_BYTES`]. They begin with line
+/// `first_line` of what the marks count.
 pub fn fold(bytes: &[u8], first_line: usize) -> Vec<u8> {
     let rows = rows(bytes, first_line);
     let mut folded = Vec::new();
@@ -27,7 +29,11 @@ pub fn fold(bytes: &[u8], first_line: usize) -> Vec<u8> {
     put(&mut folded, &rows[next..]);
     // There is no newline behind the last.
     folded.pop();
-    if folded.len() + MIN_FOLDED_BYTES > bytes.len() { bytes.to_vec() } else { folded }
+    if folded.len() + MIN_FOLDED_BYTES > bytes.len() {
+        bytes.to_vec()
+    } else {
+        folded
+    }
 }
 
 fn put(folded: &mut Vec<u8>, rows: &[Row]) {
@@ -39,7 +45,11 @@ fn put(folded: &mut Vec<u8>, rows: &[Row]) {
 
 /// Stands for all of a run but its first and its last line.
 fn mark(rows: &[Row], run: &Range<usize>) -> String {
-    let (count, from, to) = (run.len() - 2, rows[run.start + 1].line, rows[run.end - 2].line);
+    let (count, from, to) = (
+        run.len() - 2,
+        rows[run.start + 1].line,
+        rows[run.end - 2].line,
+    );
     format!("[… {count} lines like these, lines {from} to {to} …]\n")
 }
 
@@ -51,7 +61,8 @@ struct Row {
     line: usize,
 }
 
-/// Where the output is written to: a cursor in a column of rows of which the last ones are in reach.
+/// Where the output is written to: a cursor in a column of rows of which the last ones are in
+/// reach.
 struct Screen {
     rows: Vec<Row>,
     at: usize,
@@ -75,7 +86,10 @@ impl Screen {
     fn write(&mut self, byte: u8) {
         if std::mem::take(&mut self.is_at_start) {
             let line = self.line;
-            *self.row() = Row { text: Vec::new(), line };
+            *self.row() = Row {
+                text: Vec::new(),
+                line,
+            };
         }
         for _ in 0..std::mem::take(&mut self.back) {
             let text = &mut self.row().text;
@@ -89,14 +103,20 @@ impl Screen {
         self.at += 1;
         self.line += 1;
         if self.at == self.rows.len() {
-            self.rows.push(Row { text: Vec::new(), line: self.line });
+            self.rows.push(Row {
+                text: Vec::new(),
+                line: self.line,
+            });
         }
         self.start();
     }
 
-    /// Does what a control sequence says, as far as it moves to a row or to the beginning of one, or erases.
+    /// Does what a control sequence says, as far as it moves to a row or to the beginning of one,
+    /// or erases.
     fn control(&mut self, parameters: &[u8], last: u8) {
-        let number = std::str::from_utf8(parameters).ok().and_then(|text| text.parse().ok());
+        let number = std::str::from_utf8(parameters)
+            .ok()
+            .and_then(|text| text.parse().ok());
         let count = number.unwrap_or(1).max(1);
         match (last, number.unwrap_or(0)) {
             (b'A' | b'F', _) => {
@@ -121,8 +141,17 @@ impl Screen {
 }
 
 fn rows(bytes: &[u8], first_line: usize) -> Vec<Row> {
-    let first = Row { text: Vec::new(), line: first_line };
-    let mut screen = Screen { rows: vec![first], at: 0, line: first_line, is_at_start: true, back: 0 };
+    let first = Row {
+        text: Vec::new(),
+        line: first_line,
+    };
+    let mut screen = Screen {
+        rows: vec![first],
+        at: 0,
+        line: first_line,
+        is_at_start: true,
+        back: 0,
+    };
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         match byte {
@@ -159,34 +188,59 @@ struct Sequence<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// The one that `bytes` begin with. One that does not end, or not in its line, is none, so that it hides nothing.
+    /// The one that `bytes` begin with. One that does not end, or not in its line, is none, so that
+    /// it hides nothing.
     fn at(bytes: &'a [u8]) -> Option<Self> {
         let second = *bytes.get(1)?;
         let rest = bytes.get(2..)?;
         match second {
             // CSI (5.4): parameters, intermediates, a final byte.
             b'[' => {
-                let parameters = rest.iter().take_while(|byte| matches!(byte, 0x30..=0x3F)).count();
-                let between = rest[parameters..].iter().take_while(|byte| matches!(byte, 0x20..=0x2F)).count();
-                let last = *rest.get(parameters + between).filter(|byte| matches!(byte, 0x40..=0x7E))?;
+                let parameters = rest
+                    .iter()
+                    .take_while(|byte| matches!(byte, 0x30..=0x3F))
+                    .count();
+                let between = rest[parameters..]
+                    .iter()
+                    .take_while(|byte| matches!(byte, 0x20..=0x2F))
+                    .count();
+                let last = *rest
+                    .get(parameters + between)
+                    .filter(|byte| matches!(byte, 0x40..=0x7E))?;
                 let control = (between == 0).then_some((&rest[..parameters], last));
-                Some(Self { length: 3 + parameters + between, control })
+                Some(Self {
+                    length: 3 + parameters + between,
+                    control,
+                })
             }
             // DCS, SOS, OSC, PM, APC (5.6), up to ST, or to BEL as xterm has it.
             b'P' | b'X' | b']' | b'^' | b'_' => {
-                let end = rest.iter().position(|byte| matches!(*byte, 0x07 | b'\n' | ESCAPE))?;
+                let end = rest
+                    .iter()
+                    .position(|byte| matches!(*byte, 0x07 | b'\n' | ESCAPE))?;
                 let terminator = match rest[end..] {
                     [0x07, ..] => 1,
                     [ESCAPE, b'\\', ..] => 2,
                     _ => return None,
                 };
-                Some(Self { length: 2 + end + terminator, control: None })
+                Some(Self {
+                    length: 2 + end + terminator,
+                    control: None,
+                })
             }
             // Other escape sequences (ECMA-35, 13.1).
             _ => {
-                let between = bytes[1..].iter().take_while(|byte| matches!(byte, 0x20..=0x2F)).count();
-                bytes.get(1 + between).filter(|byte| matches!(byte, 0x30..=0x7E))?;
-                Some(Self { length: 2 + between, control: None })
+                let between = bytes[1..]
+                    .iter()
+                    .take_while(|byte| matches!(byte, 0x20..=0x2F))
+                    .count();
+                bytes
+                    .get(1 + between)
+                    .filter(|byte| matches!(byte, 0x30..=0x7E))?;
+                Some(Self {
+                    length: 2 + between,
+                    control: None,
+                })
             }
         }
     }
@@ -200,7 +254,10 @@ fn runs(rows: &[Row]) -> Vec<Range<usize>> {
         let end = run_end(rows, start);
         let run = start..end;
         if run.len() > 3 {
-            let left_out: usize = rows[start + 1..end - 1].iter().map(|row| row.text.len() + 1).sum();
+            let left_out: usize = rows[start + 1..end - 1]
+                .iter()
+                .map(|row| row.text.len() + 1)
+                .sum();
             if left_out >= mark(rows, &run).len() + MIN_FOLDED_BYTES {
                 found.push(run);
                 start = end;
@@ -217,11 +274,16 @@ fn runs(rows: &[Row]) -> Vec<Range<usize>> {
 fn run_end(rows: &[Row], start: usize) -> usize {
     let first = fields(&rows[start].text);
     let second = fields(&rows[start + 1].text);
-    let Some(steps) = steps(&first, &second) else { return start + 1 };
+    let Some(steps) = steps(&first, &second) else {
+        return start + 1;
+    };
     let is_next = |&at: &usize| {
         let (row, behind) = (&rows[at], at - start);
-        let Ok(steps_behind) = i64::try_from(behind) else { return false };
-        row.line == rows[start].line + behind && Some(&row.text) == expected(&first, &steps, steps_behind).as_ref()
+        let Ok(steps_behind) = i64::try_from(behind) else {
+            return false;
+        };
+        row.line == rows[start].line + behind
+            && Some(&row.text) == expected(&first, &steps, steps_behind).as_ref()
     };
     let follow = (start + 1..rows.len()).take_while(is_next).count();
     start + 1 + follow
@@ -241,13 +303,17 @@ enum Field<'a> {
 fn fields(text: &[u8]) -> Vec<Field<'_>> {
     // Eighteen digits fit.
     let field = |part: &'_ [u8]| {
-        let digits =
-            std::str::from_utf8(part).ok().filter(|text| text.len() <= 18 && text.as_bytes()[0].is_ascii_digit());
+        let digits = std::str::from_utf8(part)
+            .ok()
+            .filter(|text| text.len() <= 18 && text.as_bytes()[0].is_ascii_digit());
         digits.and_then(|text| text.parse().ok())
     };
     text.chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit())
         .map(|part| match field(part) {
-            Some(value) => Field::Number { value, digits: if part[0] == b'0' { part.len() } else { 1 } },
+            Some(value) => Field::Number {
+                value,
+                digits: if part[0] == b'0' { part.len() } else { 1 },
+            },
             None => Field::Text(part),
         })
         .collect()
@@ -256,7 +322,9 @@ fn fields(text: &[u8]) -> Vec<Field<'_>> {
 /// By how much each number goes on; `None` if another text stands between them.
 fn steps(first: &[Field<'_>], second: &[Field<'_>]) -> Option<Vec<i64>> {
     let step = |(first, second): (&Field<'_>, &Field<'_>)| match (first, second) {
-        (Field::Number { value: first, .. }, Field::Number { value: second, .. }) => Some(second - first),
+        (Field::Number { value: first, .. }, Field::Number { value: second, .. }) => {
+            Some(second - first)
+        }
         _ => (first == second).then_some(0),
     };
     if first.len() != second.len() {

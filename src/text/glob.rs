@@ -1,11 +1,13 @@
 //! Globs over relative paths: `**`, `*`, `?`, `[...]`, `{a,b}` and `\` before a literal character.
 //!
-//! `*`, `?` and classes never match `/`; `**` as a whole component matches any number of components.
-//! `?` and a class match one character, of a path that is not UTF-8 also one sequence of bytes that is none.
-//! A glob is measured before it is compiled, so one that stands for a million others costs nothing.
+//! `*`, `?` and classes never match `/`; `**` as a whole component matches any number of
+//! components. `?` and a class match one character, of a path that is not UTF-8 also one sequence
+//! of bytes that is none. A glob is measured before it is compiled, so one that stands for a
+//! million others costs nothing.
 
 use crate::limits::{
-    MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH, MAX_GLOBS, MAX_GLOBS_BYTES, MAX_PATTERN_PROGRAM_BYTES,
+    MAX_GLOB_ALTERNATIVES, MAX_GLOB_BYTES, MAX_GLOB_DEPTH, MAX_GLOBS, MAX_GLOBS_BYTES,
+    MAX_PATTERN_PROGRAM_BYTES,
 };
 use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use regex_automata::meta::Regex;
@@ -35,7 +37,9 @@ pub enum GlobError {
     #[error("the braces of glob `{glob}` stand for more than {MAX_GLOB_ALTERNATIVES} alternatives")]
     TooManyAlternatives { glob: String },
     /// Braces inside braces, too often.
-    #[error("the braces of glob `{glob}` are nested deeper than {MAX_GLOB_DEPTH}, at offset {offset}")]
+    #[error(
+        "the braces of glob `{glob}` are nested deeper than {MAX_GLOB_DEPTH}, at offset {offset}"
+    )]
     TooDeep {
         glob: String,
         /// Where the brace that is too deep stands.
@@ -59,14 +63,19 @@ impl GlobError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Empty => "`**` matches every file",
-            Self::Directory { .. } => "write `**` behind the slash for all files below the directory",
+            Self::Directory { .. } => {
+                "write `**` behind the slash for all files below the directory"
+            }
             Self::Negated { .. } => {
                 "name what is left out in `excludeGlobs`, where a tool has it, without `!`; write `\\!` for a name that begins with `!`"
             }
-            Self::TooLong { .. } | Self::TooManyAlternatives { .. } | Self::TooDeep { .. } | Self::TooLarge { .. } => {
-                "give several shorter globs instead"
+            Self::TooLong { .. }
+            | Self::TooManyAlternatives { .. }
+            | Self::TooDeep { .. }
+            | Self::TooLarge { .. } => "give several shorter globs instead",
+            Self::Syntax { .. } => {
+                "write `\\` before `*`, `?`, `[`, `{` or `}` to mean the character itself"
             }
-            Self::Syntax { .. } => "write `\\` before `*`, `?`, `[`, `{` or `}` to mean the character itself",
         }
     }
 }
@@ -86,8 +95,15 @@ pub struct TooManyGlobs {
 
 /// Whether a list of globs is short enough to be compiled.
 pub fn few_enough<S: AsRef<str>>(globs: &[S]) -> Result<(), TooManyGlobs> {
-    let (count, bytes) = (globs.len(), globs.iter().map(|glob| glob.as_ref().len()).sum());
-    if count > MAX_GLOBS || bytes > MAX_GLOBS_BYTES { Err(TooManyGlobs { count, bytes }) } else { Ok(()) }
+    let (count, bytes) = (
+        globs.len(),
+        globs.iter().map(|glob| glob.as_ref().len()).sum(),
+    );
+    if count > MAX_GLOBS || bytes > MAX_GLOBS_BYTES {
+        Err(TooManyGlobs { count, bytes })
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether a glob is well-formed, without making what matches it.
@@ -110,15 +126,21 @@ impl GlobMatcher {
         for glob in globs {
             builder.add(compile(glob.as_ref(), case_insensitive)?);
         }
-        let set = builder
-            .build()
-            .map_err(|error| GlobError::TooLarge { glob: error.glob().unwrap_or_default().to_owned() })?;
+        let set = builder.build().map_err(|error| GlobError::TooLarge {
+            glob: error.glob().unwrap_or_default().to_owned(),
+        })?;
         let mut characters = None;
         if globs.iter().any(|glob| glob.as_ref().contains(['?', '['])) {
-            let each: Vec<String> =
-                globs.iter().map(|glob| characters::to_regex(&for_engine(glob.as_ref()), case_insensitive)).collect();
+            let each: Vec<String> = globs
+                .iter()
+                .map(|glob| characters::to_regex(&for_engine(glob.as_ref()), case_insensitive))
+                .collect();
             let regex = Regex::builder().configure(limits()).build_many(&each);
-            let first = || globs.first().map_or(String::new(), |glob| glob.as_ref().to_owned());
+            let first = || {
+                globs
+                    .first()
+                    .map_or(String::new(), |glob| glob.as_ref().to_owned())
+            };
             characters = Some(regex.map_err(|_| GlobError::TooLarge { glob: first() })?);
         }
         Ok(Self { set, characters })
@@ -127,7 +149,9 @@ impl GlobMatcher {
     /// Whether any glob matches a whole path, given as bytes with `/` between its components.
     pub fn is_match(&self, path: &[u8]) -> bool {
         match &self.characters {
-            Some(regex) if !path.is_ascii() => regex.is_match(String::from_utf8_lossy(path).as_ref()),
+            Some(regex) if !path.is_ascii() => {
+                regex.is_match(String::from_utf8_lossy(path).as_ref())
+            }
             _ => self.set.is_match_candidate(&Candidate::from_bytes(path)),
         }
     }
@@ -150,11 +174,13 @@ fn compile(glob: &str, case_insensitive: bool) -> Result<Glob, GlobError> {
         .empty_alternates(true)
         .case_insensitive(case_insensitive)
         .build()
-        .map_err(|_| GlobError::TooLarge { glob: glob.to_owned() })
+        .map_err(|_| GlobError::TooLarge {
+            glob: glob.to_owned(),
+        })
 }
 
-/// The glob as the engine needs it: its negated classes match `/`, ours never do; and `**/**/` matches what `**/`
-/// matches, but costs more with each repetition.
+/// The glob as the engine needs it: its negated classes match `/`, ours never do; and `**/**/`
+/// matches what `**/` matches, but costs more with each repetition.
 fn for_engine(glob: &str) -> Cow<'_, str> {
     if !glob.contains(['[', '\\']) {
         let mut short = Cow::Borrowed(glob);
@@ -181,7 +207,10 @@ fn for_engine(glob: &str) -> Cow<'_, str> {
 
 /// Adds `/` to a negated class, where it neither closes the class nor makes a range.
 fn push_class(out: &mut String, class: &str) {
-    let (open, members) = match class.strip_prefix("[!").or_else(|| class.strip_prefix("[^")) {
+    let (open, members) = match class
+        .strip_prefix("[!")
+        .or_else(|| class.strip_prefix("[^"))
+    {
         Some(members) => class.split_at(class.len() - members.len()),
         None => (class, ""),
     };
@@ -202,19 +231,29 @@ fn measure(glob: &str) -> Result<(), GlobError> {
     if glob.len() > MAX_GLOB_BYTES {
         return Err(GlobError::TooLong { bytes: glob.len() });
     }
-    let fault = |fault, offset| GlobError::Syntax { glob: glob.to_owned(), fault, offset };
-    // For each open brace: where it is, the alternatives before the last comma, those of the part since then.
+    let fault = |fault, offset| GlobError::Syntax {
+        glob: glob.to_owned(),
+        fault,
+        offset,
+    };
+    // For each open brace: where it is, the alternatives before the last comma, those of the part
+    // since then.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
     let mut count = 1_usize;
     let bytes = glob.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
-            b'\\' if at + 1 == bytes.len() => return Err(fault("a `\\` with nothing behind it", at)),
+            b'\\' if at + 1 == bytes.len() => {
+                return Err(fault("a `\\` with nothing behind it", at));
+            }
             b'\\' => at += 1,
             b'[' => at = class_end(glob, at)?,
             b'{' if open.len() == MAX_GLOB_DEPTH => {
-                return Err(GlobError::TooDeep { glob: glob.to_owned(), offset: at });
+                return Err(GlobError::TooDeep {
+                    glob: glob.to_owned(),
+                    offset: at,
+                });
             }
             b'{' => {
                 open.push((at, 0, count));
@@ -240,14 +279,20 @@ fn measure(glob: &str) -> Result<(), GlobError> {
         return Err(fault("a `{` that is not closed", *offset));
     }
     if count > MAX_GLOB_ALTERNATIVES {
-        return Err(GlobError::TooManyAlternatives { glob: glob.to_owned() });
+        return Err(GlobError::TooManyAlternatives {
+            glob: glob.to_owned(),
+        });
     }
     Ok(())
 }
 
 /// The offset of the `]` that closes the class opened at `open`.
 fn class_end(glob: &str, open: usize) -> Result<usize, GlobError> {
-    let fault = |fault, offset| GlobError::Syntax { glob: glob.to_owned(), fault, offset };
+    let fault = |fault, offset| GlobError::Syntax {
+        glob: glob.to_owned(),
+        fault,
+        offset,
+    };
     let start = open + 1 + usize::from(glob[open + 1..].starts_with(['!', '^']));
     let mut members = glob[start..].char_indices().peekable();
     let mut first = true;
@@ -336,7 +381,10 @@ mod tests {
             assert_eq!(matches(glob, path), expected, "{glob} on {path}");
         }
         let globs = GlobMatcher::new(&["*.c", "B"], true).expect("good globs");
-        assert_eq!([&b"b"[..], b"x.C", b"\xff.c", b"c"].map(|p| globs.is_match(p)), [true, true, true, false]);
+        assert_eq!(
+            [&b"b"[..], b"x.C", b"\xff.c", b"c"].map(|p| globs.is_match(p)),
+            [true, true, true, false]
+        );
     }
 
     #[test]
@@ -344,20 +392,41 @@ mod tests {
         let refusal = |glob: &str| GlobMatcher::new(&[glob], false).unwrap_err().to_string();
         for (glob, expected) in [
             ("", "a glob is empty"),
-            ("a/[b", "glob `a/[b` has a `[` that is not closed at offset 2"),
+            (
+                "a/[b",
+                "glob `a/[b` has a `[` that is not closed at offset 2",
+            ),
             ("[]", "glob `[]` has a `[` that is not closed at offset 0"),
-            ("a{b,{c}", "glob `a{b,{c}` has a `{` that is not closed at offset 1"),
+            (
+                "a{b,{c}",
+                "glob `a{b,{c}` has a `{` that is not closed at offset 1",
+            ),
             ("a}", "glob `a}` has a `}` without a `{` at offset 1"),
-            ("a\\", "glob `a\\` has a `\\` with nothing behind it at offset 1"),
-            ("[z-a]", "glob `[z-a]` has a class range that runs backwards at offset 1"),
+            (
+                "a\\",
+                "glob `a\\` has a `\\` with nothing behind it at offset 1",
+            ),
+            (
+                "[z-a]",
+                "glob `[z-a]` has a class range that runs backwards at offset 1",
+            ),
         ] {
             assert_eq!(refusal(glob), expected);
         }
-        assert_eq!(refusal(&"x".repeat(5000)), "a glob of 5000 bytes is too long: at most 4096 bytes are allowed");
+        assert_eq!(
+            refusal(&"x".repeat(5000)),
+            "a glob of 5000 bytes is too long: at most 4096 bytes are allowed"
+        );
         let bomb = "{a,b}".repeat(40);
-        assert_eq!(refusal(&bomb), format!("the braces of glob `{bomb}` stand for more than 1024 alternatives"));
+        assert_eq!(
+            refusal(&bomb),
+            format!("the braces of glob `{bomb}` stand for more than 1024 alternatives")
+        );
         let deep = "{".repeat(17) + &"}".repeat(17);
-        assert_eq!(refusal(&deep), format!("the braces of glob `{deep}` are nested deeper than 16, at offset 16"));
+        assert_eq!(
+            refusal(&deep),
+            format!("the braces of glob `{deep}` are nested deeper than 16, at offset 16")
+        );
     }
 
     #[test]
@@ -369,7 +438,10 @@ mod tests {
     #[test]
     fn bytes_that_are_no_character_count_as_one() {
         let globs = GlobMatcher::new(&["a?c"], false).expect("a good glob");
-        assert_eq!([&b"a\xffc"[..], b"a\xff\xffc"].map(|path| globs.is_match(path)), [true, false]);
+        assert_eq!(
+            [&b"a\xffc"[..], b"a\xff\xffc"].map(|path| globs.is_match(path)),
+            [true, false]
+        );
     }
 
     proptest! {

@@ -1,4 +1,5 @@
-//! Pages for a browser: the style that all have in common, what one begins with, and text between tags.
+//! Pages for a browser: the style that all have in common, what one begins with, and text between
+//! tags.
 
 use super::escape::harmless;
 
@@ -8,8 +9,8 @@ pub const STYLE: &str = include_str!("style.css");
 const LOGO: &str = "<svg viewBox=\"0 0 16 16\" aria-hidden=\"true\"><rect width=\"16\" height=\"16\" rx=\"4\" fill=\"#2f5bd7\"/>\
                     <path d=\"M6 4.5v7l5.5-3.5z\" fill=\"#fff\"/></svg>";
 
-/// The beginning of a page with this title, up to its own text. `beside` is markup that stands in its head; the page ends
-/// with `</main></body></html>`.
+/// The beginning of a page with this title, up to its own text. `beside` is markup that stands in
+/// its head; the page ends with `</main></body></html>`.
 pub fn begin(title: &str, beside: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -21,5 +22,9 @@ pub fn begin(title: &str, beside: &str) -> String {
 
 /// Text for a place between tags, or in an attribute.
 pub fn escaped(text: &str) -> String {
-    harmless(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    harmless(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }

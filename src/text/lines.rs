@@ -1,7 +1,8 @@
 //! Lines: where they begin, what ends them, and which one an offset is on.
 //!
-//! A line ends with LF, CRLF, or (old Macintosh files) a lone CR. Line numbers count LFs only, as every tool that
-//! an agent compares with does; a lone CR is looked at only to say what a file uses.
+//! A line ends with LF, CRLF, or (old Macintosh files) a lone CR. Line numbers count LFs only, as
+//! every tool that an agent compares with does; a lone CR is looked at only to say what a file
+//! uses.
 
 use memchr::{memchr_iter, memrchr};
 use std::borrow::Cow;
@@ -54,7 +55,8 @@ impl LineEndings {
     }
 }
 
-/// The lines of ascending offsets into a text that lies in pieces, counted from 1. Offsets past the end count as the end.
+/// The lines of ascending offsets into a text that lies in pieces, counted from 1. Offsets past the
+/// end count as the end.
 pub fn lines_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, offsets: &[usize]) -> Vec<usize> {
     let mut lines = Vec::with_capacity(offsets.len());
     let (mut line, mut start) = (1, 0);
@@ -77,7 +79,8 @@ pub fn lines_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, offsets: &[usize
     lines
 }
 
-/// The line of byte `offset`, counted from 1. Counts the LFs before it; an offset past the end counts as the end.
+/// The line of byte `offset`, counted from 1. Counts the LFs before it; an offset past the end
+/// counts as the end.
 pub fn line_at(bytes: &[u8], offset: usize) -> usize {
     memchr_iter(b'\n', &bytes[..offset.min(bytes.len())]).count() + 1
 }
@@ -95,7 +98,10 @@ pub fn line_end(bytes: &[u8], offset: usize) -> usize {
 
 /// Splits a line into its content and its ending (`\r\n`, `\n` or nothing).
 pub fn split_ending(line: &str) -> (&str, &str) {
-    let content = line.strip_suffix("\r\n").or_else(|| line.strip_suffix('\n')).unwrap_or(line);
+    let content = line
+        .strip_suffix("\r\n")
+        .or_else(|| line.strip_suffix('\n'))
+        .unwrap_or(line);
     (content, &line[content.len()..])
 }
 
@@ -130,14 +136,21 @@ mod tests {
             ("a\r\nb\n", "mixed"),
             ("a\r\r\n", "mixed"),
         ] {
-            assert_eq!(LineEndings::of(text.as_bytes()).name(), expected, "{text:?}");
+            assert_eq!(
+                LineEndings::of(text.as_bytes()).name(),
+                expected,
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn lines_are_counted_across_pieces() {
         let pieces: [&[u8]; 4] = [b"a\nb", b"", b"\n", b"c\n"];
-        assert_eq!(lines_of(pieces, &[0, 1, 2, 3, 4, 4, 5, 6, 99]), [1, 1, 2, 2, 3, 3, 3, 4, 4]);
+        assert_eq!(
+            lines_of(pieces, &[0, 1, 2, 3, 4, 4, 5, 6, 99]),
+            [1, 1, 2, 2, 3, 3, 3, 4, 4]
+        );
         assert_eq!(lines_of([], &[0]), [1]);
     }
 

@@ -30,7 +30,8 @@ impl Media {
     }
 }
 
-/// Signatures at the very beginning, after the WHATWG MIME Sniffing Standard, section 6, and RFC 9639 (FLAC).
+/// Signatures at the very beginning, after the WHATWG MIME Sniffing Standard, section 6, and RFC
+/// 9639 (FLAC).
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xFF\xD8\xFF", "image/jpeg"),
@@ -46,28 +47,42 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"MThd\0\0\0\x06", "audio/midi"),
     (b"%PDF-", "application/pdf"),
     (b"PK\x03\x04", "application/zip"),
-    (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "application/x-ole-storage"),
+    (
+        b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1",
+        "application/x-ole-storage",
+    ),
     (b"\x1f\x8b\x08", "application/gzip"),
     (b"\x7FELF", "application/x-elf"),
 ];
 
-/// Finds the media type of a file from its name (bytes, any encoding) and its first bytes (64 are enough).
+/// Finds the media type of a file from its name (bytes, any encoding) and its first bytes (64 are
+/// enough).
 pub fn media(name: &[u8], head: &[u8]) -> Media {
     let by_name = from_name(name);
     match from_bytes(head) {
         // Office documents, Java archives and many more are zip files; an Ogg file may be a film.
         Some("application/zip" | "audio/ogg") => by_name
             .filter(|name| !name.starts_with("text/"))
-            .map_or_else(|| Media::new(from_bytes(head).unwrap_or(OCTETS)), Media::new),
+            .map_or_else(
+                || Media::new(from_bytes(head).unwrap_or(OCTETS)),
+                Media::new,
+            ),
         // Two letters are a weak sign: a text may begin with them.
         Some("image/bmp") if head.len() < 26 || head.get(6..10) != Some(&[0; 4]) => {
             Media::new(by_name.unwrap_or(OCTETS))
         }
         Some(found) => Media::new(found),
         None => match by_name {
-            // The name promises a picture or a sound that the bytes do not keep, unless it is a format without a signature.
-            Some(named) if SIGNATURES.iter().any(|(_, known)| *known == named) && !head.is_empty() => {
-                Media::new(if named.starts_with("application/") { named } else { mpeg(named, head) })
+            // The name promises a picture or a sound that the bytes do not keep, unless it is a
+            // format without a signature.
+            Some(named)
+                if SIGNATURES.iter().any(|(_, known)| *known == named) && !head.is_empty() =>
+            {
+                Media::new(if named.starts_with("application/") {
+                    named
+                } else {
+                    mpeg(named, head)
+                })
             }
             named => Media::new(named.unwrap_or(OCTETS)),
         },
@@ -79,7 +94,11 @@ const OCTETS: &str = "application/octet-stream";
 /// MPEG audio without a tag begins with eleven set bits; anything else under that name is unknown.
 fn mpeg(named: &'static str, head: &[u8]) -> &'static str {
     let frame = matches!(head, [0xFF, second, ..] if second & 0xE0 == 0xE0);
-    if named == "audio/mpeg" && frame { named } else { OCTETS }
+    if named == "audio/mpeg" && frame {
+        named
+    } else {
+        OCTETS
+    }
 }
 
 fn from_name(name: &[u8]) -> Option<&'static str> {
@@ -114,33 +133,75 @@ mod tests {
     #[test]
     fn bytes_win_over_the_name() {
         let cases: &[(&str, &[u8], &str, MediaKind)] = &[
-            ("a.txt", b"\x89PNG\r\n\x1a\n....", "image/png", MediaKind::Image),
+            (
+                "a.txt",
+                b"\x89PNG\r\n\x1a\n....",
+                "image/png",
+                MediaKind::Image,
+            ),
             ("a", b"\xFF\xD8\xFF\xE0", "image/jpeg", MediaKind::Image),
             ("a.bin", b"GIF89a", "image/gif", MediaKind::Image),
-            ("a", b"RIFF\x10\0\0\0WEBPVP8 ", "image/webp", MediaKind::Image),
-            ("a", b"RIFF\x10\0\0\0WAVEfmt ", "audio/wav", MediaKind::Audio),
+            (
+                "a",
+                b"RIFF\x10\0\0\0WEBPVP8 ",
+                "image/webp",
+                MediaKind::Image,
+            ),
+            (
+                "a",
+                b"RIFF\x10\0\0\0WAVEfmt ",
+                "audio/wav",
+                MediaKind::Audio,
+            ),
             ("a", b"fLaC\0", "audio/flac", MediaKind::Audio),
             ("a.mp3", b"ID3\x04", "audio/mpeg", MediaKind::Audio),
             ("a.mp3", b"\xFF\xFB\x90", "audio/mpeg", MediaKind::Audio),
             ("a.ogg", b"OggS\0", "audio/ogg", MediaKind::Audio),
             ("a.svg", b"<svg", "image/svg+xml", MediaKind::Image),
-            ("a.png", b"not a picture", "application/octet-stream", MediaKind::Other),
+            (
+                "a.png",
+                b"not a picture",
+                "application/octet-stream",
+                MediaKind::Other,
+            ),
             (
                 "a.docx",
                 b"PK\x03\x04",
                 "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
                 MediaKind::Other,
             ),
-            ("a.jar", b"PK\x03\x04", "application/java-archive", MediaKind::Other),
+            (
+                "a.jar",
+                b"PK\x03\x04",
+                "application/java-archive",
+                MediaKind::Other,
+            ),
             ("a", b"PK\x03\x04", "application/zip", MediaKind::Other),
-            ("a", b"BMW is a car maker", "application/octet-stream", MediaKind::Other),
-            ("x.bmp", b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x02\0\0\0\x02\0\0\0", "image/bmp", MediaKind::Image),
+            (
+                "a",
+                b"BMW is a car maker",
+                "application/octet-stream",
+                MediaKind::Other,
+            ),
+            (
+                "x.bmp",
+                b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x02\0\0\0\x02\0\0\0",
+                "image/bmp",
+                MediaKind::Image,
+            ),
             ("a.d/b", b"", "application/octet-stream", MediaKind::Other),
             ("a.pdf", b"%PDF-1.7", "application/pdf", MediaKind::Other),
         ];
         for (name, head, media_type, kind) in cases {
             let found = media(name.as_bytes(), head);
-            assert_eq!(found, Media { media_type, kind: *kind }, "{name}");
+            assert_eq!(
+                found,
+                Media {
+                    media_type,
+                    kind: *kind
+                },
+                "{name}"
+            );
         }
     }
 }

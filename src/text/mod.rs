@@ -1,6 +1,8 @@
-//! What the server knows about text and names: encodings, lines, differences, globs, media types, escapes.
+//! What the server knows about text and names: encodings, lines, differences, globs, media types,
+//! escapes.
 //!
-//! Functions over bytes. Nothing here touches the disk, and the only clock is a deadline that is passed in.
+//! Functions over bytes. Nothing here touches the disk, and the only clock is a deadline that is
+//! passed in.
 
 pub mod alike;
 pub mod columns;

@@ -4,17 +4,22 @@ use std::borrow::Cow;
 
 use crate::limits::MAX_SHOWN_NAME_BYTES;
 
-/// The known name that is nearest to `word` by its Damerau-Levenshtein distance, if at most half of it differs. `None` for a word
-/// of more than [`MAX_SHOWN_NAME_BYTES`]: the work grows with its length, and nobody has mistyped so long a name.
+/// The known name that is nearest to `word` by its Damerau-Levenshtein distance, if at most half of
+/// it differs. `None` for a word of more than [`MAX_SHOWN_NAME_BYTES`]: the work grows with its
+/// length, and nobody has mistyped so long a name.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_SHOWN_NAME_BYTES {
         return None;
     }
-    let near = known.map(|known| (strsim::damerau_levenshtein(known, word), known)).min();
-    near.filter(|(distance, known)| *distance <= known.len() / 2).map(|(_, known)| known)
+    let near = known
+        .map(|known| (strsim::damerau_levenshtein(known, word), known))
+        .min();
+    near.filter(|(distance, known)| *distance <= known.len() / 2)
+        .map(|(_, known)| known)
 }
 
-/// A name as a message says it: itself, or its first [`MAX_SHOWN_NAME_BYTES`] at most and an ellipsis.
+/// A name as a message says it: itself, or its first [`MAX_SHOWN_NAME_BYTES`] at most and an
+/// ellipsis.
 pub fn shortened(name: &str) -> Cow<'_, str> {
     if name.len() <= MAX_SHOWN_NAME_BYTES {
         return Cow::Borrowed(name);
@@ -44,6 +49,9 @@ mod tests {
         assert_eq!(shortened(&most), most);
         assert_eq!(shortened(&format!("{most}y")), format!("{most}…"));
         let wide = "é".repeat(MAX_SHOWN_NAME_BYTES);
-        assert_eq!(shortened(&format!("x{wide}")), format!("x{}…", "é".repeat((MAX_SHOWN_NAME_BYTES - 1) / 2)));
+        assert_eq!(
+            shortened(&format!("x{wide}")),
+            format!("x{}…", "é".repeat((MAX_SHOWN_NAME_BYTES - 1) / 2))
+        );
     }
 }

@@ -16,15 +16,22 @@ pub struct Page {
 }
 
 impl Page {
-    /// The lines it stands for in a text of `total` lines, counted from 0, end excluded. `None` when it begins
-    /// beyond the end. A negative offset that reaches back too far begins at the first line.
+    /// The lines it stands for in a text of `total` lines, counted from 0, end excluded. `None`
+    /// when it begins beyond the end. A negative offset that reaches back too far begins at the
+    /// first line.
     pub fn lines(self, total: u64) -> Option<Range<u64>> {
         let back = self.offset.unsigned_abs();
-        let start = if self.offset > 0 { back - 1 } else { total.saturating_sub(back) };
+        let start = if self.offset > 0 {
+            back - 1
+        } else {
+            total.saturating_sub(back)
+        };
         if start >= total && !(start == 0 && total == 0) {
             return None;
         }
-        let end = self.limit.map_or(total, |limit| start.saturating_add(limit).min(total));
+        let end = self
+            .limit
+            .map_or(total, |limit| start.saturating_add(limit).min(total));
         Some(start..end)
     }
 }
@@ -32,7 +39,8 @@ impl Page {
 /// How far apart the marks of a [`LineMap`] are, in bytes.
 const STRIDE: u64 = 1024 * 1024;
 
-/// Where lines begin, roughly: one mark a mebibyte, so that a map of gigabytes stays small. Fed from front to back.
+/// Where lines begin, roughly: one mark a mebibyte, so that a map of gigabytes stays small. Fed
+/// from front to back.
 #[derive(Debug)]
 pub struct LineMap {
     /// Newlines before each multiple of [`STRIDE`].
@@ -44,7 +52,12 @@ pub struct LineMap {
 
 impl Default for LineMap {
     fn default() -> Self {
-        Self { marks: vec![0], newlines: 0, bytes: 0, ends_in_newline: true }
+        Self {
+            marks: vec![0],
+            newlines: 0,
+            bytes: 0,
+            ends_in_newline: true,
+        }
     }
 }
 
@@ -69,10 +82,15 @@ impl LineMap {
         self.newlines + u64::from(!self.ends_in_newline)
     }
 
-    /// A byte offset at or before the beginning of `line` (from 0), and how many newlines lie between the two.
+    /// A byte offset at or before the beginning of `line` (from 0), and how many newlines lie
+    /// between the two.
     pub fn before(&self, line: u64) -> (u64, u64) {
-        // The line begins after newline number `line`, so behind the last mark with fewer newlines than that.
-        let index = self.marks.partition_point(|&newlines| newlines < line).saturating_sub(1);
+        // The line begins after newline number `line`, so behind the last mark with fewer newlines
+        // than that.
+        let index = self
+            .marks
+            .partition_point(|&newlines| newlines < line)
+            .saturating_sub(1);
         (index as u64 * STRIDE, line - self.marks[index])
     }
 }
@@ -84,7 +102,14 @@ mod tests {
 
     #[test]
     fn pages_are_cut_at_both_ends() {
-        let lines = |offset, limit, total| Page { offset, limit, skip: 0 }.lines(total);
+        let lines = |offset, limit, total| {
+            Page {
+                offset,
+                limit,
+                skip: 0,
+            }
+            .lines(total)
+        };
         assert_eq!(lines(1, None, 3), Some(0..3));
         assert_eq!(lines(2, Some(1), 3), Some(1..2));
         assert_eq!(lines(-1, None, 3), Some(2..3));

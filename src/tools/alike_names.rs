@@ -28,12 +28,21 @@ pub struct AlikeNames<'a> {
 
 impl<'a> AlikeNames<'a> {
     pub fn new(wanted: &'a str) -> Self {
-        Self { wanted, folded: skeleton(wanted).to_lowercase(), found: Mutex::default() }
+        Self {
+            wanted,
+            folded: skeleton(wanted).to_lowercase(),
+            found: Mutex::default(),
+        }
     }
 
     /// Looks at a name that does not have what was asked for.
     pub fn look(&self, name: &OsStr) {
-        let Some(name) = name.to_str().filter(|name| !(name.is_ascii() && self.wanted.is_ascii())) else { return };
+        let Some(name) = name
+            .to_str()
+            .filter(|name| !(name.is_ascii() && self.wanted.is_ascii()))
+        else {
+            return;
+        };
         if skeleton(name).to_lowercase().contains(&self.folded) {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             found.0 += 1;
@@ -45,23 +54,33 @@ impl<'a> AlikeNames<'a> {
 
     /// A note about them, and the first names, for the data.
     pub fn told(self, parameter: &str) -> Option<(String, Vec<String>)> {
-        let (count, mut names) = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (count, mut names) = self
+            .found
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         names.sort();
         let first = names.first()?;
         let place = find(&first.to_lowercase(), &self.wanted.to_lowercase());
         let lower = first.to_lowercase();
-        let difference = place.and_then(|place| Divergence::of(&lower[place], &self.wanted.to_lowercase()));
-        let difference = difference.map(|one| format!(" has {}", one.words(parameter))).unwrap_or_default();
+        let difference =
+            place.and_then(|place| Divergence::of(&lower[place], &self.wanted.to_lowercase()));
+        let difference = difference
+            .map(|one| format!(" has {}", one.words(parameter)))
+            .unwrap_or_default();
         let shown = show(first.as_bytes());
         let more = match count - 1 {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        Some((format!("[a name only looks like {parameter}: `{shown}`{difference}{more}]"), names))
+        Some((
+            format!("[a name only looks like {parameter}: `{shown}`{difference}{more}]"),
+            names,
+        ))
     }
 }
 
-/// Note about files whose name only looks like the last part of a glob, and the first names, for the data.
+/// Note about files whose name only looks like the last part of a glob, and the first names, for
+/// the data.
 pub fn alike_to_globs(
     context: &Context<'_>,
     directory: Checked<Read>,
@@ -69,21 +88,53 @@ pub fn alike_to_globs(
 ) -> Result<Option<(String, Vec<String>)>, Error> {
     // Most globs have nothing that another character could stand for, and the walk is spared.
     let is_likely = |part: &&str| !part.is_ascii() || part.contains([' ', '\'', '"']);
-    let parts: Vec<&str> = globs.iter().filter_map(|glob| glob.rsplit('/').next()).filter(is_likely).collect();
-    let Ok(matcher) = GlobMatcher::new(&parts.iter().map(|part| skeleton(part)).collect::<Vec<_>>(), false) else {
+    let parts: Vec<&str> = globs
+        .iter()
+        .filter_map(|glob| glob.rsplit('/').next())
+        .filter(is_likely)
+        .collect();
+    let Ok(matcher) = GlobMatcher::new(
+        &parts.iter().map(|part| skeleton(part)).collect::<Vec<_>>(),
+        false,
+    ) else {
         return Ok(None);
     };
     if parts.is_empty() {
         return Ok(None);
     }
-    let scope = scope(context, Selection { directory: Some(directory), ..Selection::default() })?;
-    let is_alike = |name: &OsStr| name.to_str().is_some_and(|name| matcher.is_match(skeleton(name).as_bytes()));
-    let found = names(call(context, &|_| {}), &scope, NAMED, &|name, kind| kind != Kind::Directory && is_alike(name))?;
-    let paths: Vec<String> = found.paths.iter().map(|path| show(path).into_owned()).collect();
-    let Some(first) = found.paths.iter().next() else { return Ok(None) };
-    let name = Path::new(OsStr::from_bytes(first)).file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let scope = scope(
+        context,
+        Selection {
+            directory: Some(directory),
+            ..Selection::default()
+        },
+    )?;
+    let is_alike = |name: &OsStr| {
+        name.to_str()
+            .is_some_and(|name| matcher.is_match(skeleton(name).as_bytes()))
+    };
+    let found = names(call(context, &|_| {}), &scope, NAMED, &|name, kind| {
+        kind != Kind::Directory && is_alike(name)
+    })?;
+    let paths: Vec<String> = found
+        .paths
+        .iter()
+        .map(|path| show(path).into_owned())
+        .collect();
+    let Some(first) = found.paths.iter().next() else {
+        return Ok(None);
+    };
+    let name = Path::new(OsStr::from_bytes(first))
+        .file_name()
+        .and_then(OsStr::to_str)
+        .unwrap_or_default();
     let difference = Divergence::of(name, &skeleton(name));
-    let difference = difference.map(|one| format!(" has {}", one.words("globs"))).unwrap_or_default();
+    let difference = difference
+        .map(|one| format!(" has {}", one.words("globs")))
+        .unwrap_or_default();
     let shown = show(first);
-    Ok(Some((format!("[a name only looks like what globs name: `{shown}`{difference}]"), paths)))
+    Ok(Some((
+        format!("[a name only looks like what globs name: `{shown}`{difference}]"),
+        paths,
+    )))
 }

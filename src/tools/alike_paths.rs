@@ -12,17 +12,23 @@ use crate::text::escape::show_path;
 /// The error, with the path that looks like the one that is not there, if there is one.
 pub fn explained(policy: &Policy, error: Error) -> Error {
     let explained = |error: PolicyError| {
-        let PolicyError::NotFound { path } = error else { return error };
+        let PolicyError::NotFound { path } = error else {
+            return error;
+        };
         match twin(policy, &path) {
-            Some((other, difference)) => {
-                PolicyError::LooksAlike { path, other: show_path(&other).into_owned(), difference }
-            }
+            Some((other, difference)) => PolicyError::LooksAlike {
+                path,
+                other: show_path(&other).into_owned(),
+                difference,
+            },
             None => PolicyError::NotFound { path },
         }
     };
     match error {
         Error::Policy(error) => Error::Policy(explained(error)),
-        Error::Python(PythonError::Policy(error)) => Error::Python(PythonError::Policy(explained(error))),
+        Error::Python(PythonError::Policy(error)) => {
+            Error::Python(PythonError::Policy(explained(error)))
+        }
         error => error,
     }
 }
@@ -32,7 +38,10 @@ fn twin(policy: &Policy, path: &Path) -> Option<(PathBuf, String)> {
     // The audit log has what the call asked for, not what is looked at here.
     let aside = Touched::default();
     let _aside = aside.enter();
-    let roots = policy.roots().iter().filter(|root| path.starts_with(root.path()));
+    let roots = policy
+        .roots()
+        .iter()
+        .filter(|root| path.starts_with(root.path()));
     let root = roots.max_by_key(|root| root.path().as_os_str().len())?;
     let (mut place, mut difference) = (root.path().to_owned(), None);
     for name in path.strip_prefix(root.path()).ok()? {
@@ -42,15 +51,24 @@ fn twin(policy: &Policy, path: &Path) -> Option<(PathBuf, String)> {
         }
         let name = name.to_str()?;
         let wanted = skeleton(name);
-        let is_alike = |other: &&str| !(other.is_ascii() && name.is_ascii()) && skeleton(other) == wanted;
-        let directory = policy.read(&place).ok().filter(|place| place.kind() == Kind::Directory)?;
+        let is_alike =
+            |other: &&str| !(other.is_ascii() && name.is_ascii()) && skeleton(other) == wanted;
+        let directory = policy
+            .read(&place)
+            .ok()
+            .filter(|place| place.kind() == Kind::Directory)?;
         let entries = fs::entries(&directory).ok()?;
-        let other = entries.iter().filter_map(|entry| entry.name.to_str()).find(is_alike)?;
+        let other = entries
+            .iter()
+            .filter_map(|entry| entry.name.to_str())
+            .find(is_alike)?;
         if difference.is_none() {
             difference = Divergence::of(other, name).map(|one| one.words("the one asked for"));
         }
         place.push(other);
     }
     let is_there = policy.look(&place).is_ok();
-    difference.filter(|_| is_there).map(|difference| (place, difference))
+    difference
+        .filter(|_| is_there)
+        .map(|difference| (place, difference))
 }

@@ -41,8 +41,7 @@ impl Surroundings<'_> {
 }
 
 /// Said of code that looked for another machine.
-pub(super) const NO_NETWORK: &str =
-    "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
+pub(super) const NO_NETWORK: &str = "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
 
 /// How the system, Python and the usual programs say that there is no way to another machine.
 const UNREACHABLE: [&str; 7] = [
@@ -55,7 +54,8 @@ const UNREACHABLE: [&str; 7] = [
     "unable to resolve host address",
 ];
 
-/// Hints for who has run a cell that raised this, a sentence each. `owner` finds another session that has a module.
+/// Hints for who has run a cell that raised this, a sentence each. `owner` finds another session
+/// that has a module.
 pub(super) fn hints(
     raised: Option<&Raised>,
     around: Surroundings<'_>,
@@ -70,8 +70,15 @@ pub(super) fn hints(
                     .to_owned(),
             );
         }
-        if raised.name == "SyntaxError" && around.code.lines().any(|line| line.trim_end().ends_with('?')) {
-            hints.push("a ? behind a name is IPython's: inspect_object tells what an object is".to_owned());
+        if raised.name == "SyntaxError"
+            && around
+                .code
+                .lines()
+                .any(|line| line.trim_end().ends_with('?'))
+        {
+            hints.push(
+                "a ? behind a name is IPython's: inspect_object tells what an object is".to_owned(),
+            );
         }
         if raised.name == "RuntimeError" && raised.value == "no running event loop" {
             hints.push(
@@ -81,11 +88,18 @@ pub(super) fn hints(
             );
         }
         if raised.name == "EOFError" && raised.value.contains("EOF when reading a line") {
-            hints.push("sessions have no input: put the values into the code instead of input()".to_owned());
+            hints.push(
+                "sessions have no input: put the values into the code instead of input()"
+                    .to_owned(),
+            );
         }
         if let Some(module) = missing_module(raised) {
             let owner = owner(module);
-            let own = if owner.is_none() { around.in_the_project(module) } else { None };
+            let own = if owner.is_none() {
+                around.in_the_project(module)
+            } else {
+                None
+            };
             let module = named(module);
             hints.push(match owner {
                 None if let Some(own) = own => own,
@@ -102,7 +116,8 @@ pub(super) fn hints(
     }
     let is_unreachable = |text: &str| UNREACHABLE.iter().any(|said| text.contains(said));
     if around.offline
-        && (is_unreachable(around.stderr) || raised.is_some_and(|raised| is_unreachable(&raised.traceback)))
+        && (is_unreachable(around.stderr)
+            || raised.is_some_and(|raised| is_unreachable(&raised.traceback)))
     {
         hints.push(NO_NETWORK.to_owned());
     }
@@ -111,7 +126,10 @@ pub(super) fn hints(
 
 /// The package that an import did not find. A module that a package lacks is none.
 fn missing_module(raised: &Raised) -> Option<&str> {
-    let module = raised.value.strip_prefix("No module named '")?.strip_suffix('\'')?;
+    let module = raised
+        .value
+        .strip_prefix("No module named '")?
+        .strip_suffix('\'')?;
     (raised.name == "ModuleNotFoundError" && !module.contains('.')).then_some(module)
 }
 
@@ -122,7 +140,11 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn said(name: &str, value: &str, stderr: &str, offline: bool) -> Vec<String> {
-        said_in(&Policy::open(&[], &[]).unwrap(), Path::new("/"), (name, value, stderr, offline))
+        said_in(
+            &Policy::open(&[], &[]).unwrap(),
+            Path::new("/"),
+            (name, value, stderr, offline),
+        )
     }
 
     fn said_in(
@@ -131,10 +153,22 @@ mod tests {
         (name, value, stderr, offline): (&str, &str, &str, bool),
     ) -> Vec<String> {
         let traceback = format!("Traceback (most recent call last):\n{name}: {value}");
-        let raised = Raised { name: name.to_owned(), value: value.to_owned(), traceback };
+        let raised = Raised {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            traceback,
+        };
         let raised = Some(&raised).filter(|_| !name.is_empty());
-        let around = Surroundings { code: "1", stderr, offline, directory, policy };
-        hints(raised, around, |module| (module == "tiny").then(|| "other".to_owned()))
+        let around = Surroundings {
+            code: "1",
+            stderr,
+            offline,
+            directory,
+            policy,
+        };
+        hints(raised, around, |module| {
+            (module == "tiny").then(|| "other".to_owned())
+        })
     }
 
     #[test]
@@ -150,11 +184,19 @@ mod tests {
         );
         assert_eq!(
             said(error, "No module named 'numpy'", "", true),
-            ["`numpy` is not there, and nothing can be fetched: use an environment that has it (create_session with \
-              `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree"]
+            [
+                "`numpy` is not there, and nothing can be fetched: use an environment that has it (create_session with \
+              `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree"
+            ]
         );
-        assert_eq!(said(error, "No module named 'numpy.nothing'", "", true), [""; 0]);
-        assert_eq!(said("ImportError", "No module named 'numpy'", "", true), [""; 0]);
+        assert_eq!(
+            said(error, "No module named 'numpy.nothing'", "", true),
+            [""; 0]
+        );
+        assert_eq!(
+            said("ImportError", "No module named 'numpy'", "", true),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -172,11 +214,18 @@ mod tests {
             std::fs::create_dir_all(base.join(file).parent().unwrap()).unwrap();
             std::fs::write(base.join(file), "").unwrap();
         }
-        let grant = Grant { path: base.clone(), access: Access::ReadOnly };
+        let grant = Grant {
+            path: base.clone(),
+            access: Access::ReadOnly,
+        };
         let policy = Policy::open(&[grant], &[]).unwrap();
         let told = |directory: &str, module: &str| {
             let value = format!("No module named '{module}'");
-            said_in(&policy, &base.join(directory), ("ModuleNotFoundError", &value, "", false))
+            said_in(
+                &policy,
+                &base.join(directory),
+                ("ModuleNotFoundError", &value, "", false),
+            )
         };
         let shown = base.display();
         let own = |module: &str| {
@@ -194,7 +243,8 @@ mod tests {
         assert_eq!(told("", "pack"), [own("pack")]);
         assert_eq!(told("", "numpy"), [venv.as_str()]);
         assert_eq!(told("a/b", "numpy"), [venv.as_str()]);
-        // A directory without modules is no package, and what is not in the environment is not promised.
+        // A directory without modules is no package, and what is not in the environment is not
+        // promised.
         assert_eq!(told("", "b"), [usual]);
     }
 
@@ -203,7 +253,10 @@ mod tests {
         let network = NO_NETWORK;
         let unreachable = "[Errno 101] Network is unreachable";
         assert_eq!(said("OSError", unreachable, "", true), [network]);
-        assert_eq!(said("", "", "curl: (6) Could not resolve host: x\n", true), [network]);
+        assert_eq!(
+            said("", "", "curl: (6) Could not resolve host: x\n", true),
+            [network]
+        );
         assert_eq!(said("OSError", unreachable, "", false), [""; 0]);
         assert_eq!(
             said("EOFError", "EOF when reading a line", "", true),

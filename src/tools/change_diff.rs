@@ -9,7 +9,9 @@ use super::change_notes::Names;
 use crate::budget::Room;
 use crate::error::Error;
 use crate::journal::{Change, Place, Version, Versions};
-use crate::limits::{MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_CHANGES_BYTES, MAX_SHOWN_FILE_BYTES};
+use crate::limits::{
+    MAX_EDIT_MS, MAX_NAMED_CHANGES, MAX_SHOWN_CHANGES_BYTES, MAX_SHOWN_FILE_BYTES,
+};
 use crate::text::diff;
 use crate::text::encoding;
 use crate::text::escape::show_path;
@@ -41,14 +43,19 @@ impl Side {
             Some(Version::Link(target)) => Self::Link(target.path().into()),
             Some(Version::Special) => Self::Special,
             Some(Version::Unknown) => Self::Unknown,
-            Some(ref file @ Version::File { size, .. }) => {
-                Self::File { size, bytes: (size <= MAX_SHOWN_FILE_BYTES).then(|| file.bytes()) }
-            }
+            Some(ref file @ Version::File { size, .. }) => Self::File {
+                size,
+                bytes: (size <= MAX_SHOWN_FILE_BYTES).then(|| file.bytes()),
+            },
         }
     }
 
     fn size(&self) -> u64 {
-        if let Self::File { size, .. } = self { *size } else { 0 }
+        if let Self::File { size, .. } = self {
+            *size
+        } else {
+            0
+        }
     }
 
     /// Its content, or what is said in the place of a difference.
@@ -58,11 +65,16 @@ impl Side {
             Self::Directory => Err(String::new()),
             Self::Link(target) => Err(format!("[a link to {}]\n", show_path(&target))),
             Self::Special => Err("[no regular file]\n".to_owned()),
-            Self::Unknown => Err("[no diff: a content was not kept, or changed since]\n".to_owned()),
-            Self::File { bytes: Some(bytes), .. } => bytes.map_err(|error| format!("[no diff: {error}]\n")),
-            Self::File { bytes: None, .. } => {
-                Err(format!("[no diff: {} bytes before, {} after]\n", sizes[0], sizes[1]))
+            Self::Unknown => {
+                Err("[no diff: a content was not kept, or changed since]\n".to_owned())
             }
+            Self::File {
+                bytes: Some(bytes), ..
+            } => bytes.map_err(|error| format!("[no diff: {error}]\n")),
+            Self::File { bytes: None, .. } => Err(format!(
+                "[no diff: {} bytes before, {} after]\n",
+                sizes[0], sizes[1]
+            )),
         }
     }
 }
@@ -74,19 +86,42 @@ pub fn difference(
     (place, change): &(Place, Change),
     room: &Room<'_>,
 ) -> Result<String, Error> {
-    let from = if let Change::Renamed { from } = change { from } else { place };
-    let mut before = if *change == Change::Created { None } else { versions.before(from)? };
-    let mut after = if *change == Change::Deleted { None } else { versions.after(place)? };
+    let from = if let Change::Renamed { from } = change {
+        from
+    } else {
+        place
+    };
+    let mut before = if *change == Change::Created {
+        None
+    } else {
+        versions.before(from)?
+    };
+    let mut after = if *change == Change::Deleted {
+        None
+    } else {
+        versions.after(place)?
+    };
     if matches!(change, Change::Edited | Change::Renamed { .. }) {
         // In a directory that was moved or made anew not all is noted by its name.
         for side in [&mut before, &mut after] {
             side.get_or_insert(Version::Unknown);
         }
     }
-    let sizes = [&before, &after].map(|side| if let Some(Version::File { size, .. }) = side { *size } else { 0 });
+    let sizes = [&before, &after].map(|side| {
+        if let Some(Version::File { size, .. }) = side {
+            *size
+        } else {
+            0
+        }
+    });
     let bytes: u64 = sizes.iter().sum();
-    let _held = room.take(usize::try_from(bytes.min(2 * MAX_SHOWN_FILE_BYTES)).unwrap_or(usize::MAX))?;
-    Ok(between(&names.place(place), Side::of(before), Side::of(after)))
+    let _held =
+        room.take(usize::try_from(bytes.min(2 * MAX_SHOWN_FILE_BYTES)).unwrap_or(usize::MAX))?;
+    Ok(between(
+        &names.place(place),
+        Side::of(before),
+        Side::of(after),
+    ))
 }
 
 /// The same for something of this name.
@@ -100,11 +135,20 @@ pub fn between(name: &str, before: Side, after: Side) -> String {
         return format!("[binary: {} bytes before, {} after]\n", sizes[0], sizes[1]);
     }
     let deadline = Instant::now() + Duration::from_millis(MAX_EDIT_MS);
-    diff::unified(name, &String::from_utf8_lossy(&before), &String::from_utf8_lossy(&after), Some(deadline))
+    diff::unified(
+        name,
+        &String::from_utf8_lossy(&before),
+        &String::from_utf8_lossy(&after),
+        Some(deadline),
+    )
 }
 
-/// So many changes, each with its difference, as far as they are shown. They are asked for one by one.
-pub fn shown(count: usize, changes: impl Iterator<Item = Result<String, Error>>) -> Result<String, Error> {
+/// So many changes, each with its difference, as far as they are shown. They are asked for one by
+/// one.
+pub fn shown(
+    count: usize,
+    changes: impl Iterator<Item = Result<String, Error>>,
+) -> Result<String, Error> {
     let (mut text, mut left) = (String::new(), count);
     let mut changes = changes.take(MAX_NAMED_CHANGES);
     while text.len() <= MAX_SHOWN_CHANGES_BYTES

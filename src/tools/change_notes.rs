@@ -13,7 +13,9 @@ use super::python::Open;
 use super::{Context, Services};
 use crate::budget::Exhausted;
 use crate::error::Error;
-use crate::journal::{ByCommands, Change, Conflict, Ended, Entry, Journal, Outcome, Outside, Place, Settled, Store};
+use crate::journal::{
+    ByCommands, Change, Conflict, Ended, Entry, Journal, Outcome, Outside, Place, Settled, Store,
+};
 use crate::policy::Root;
 use crate::sandbox::Changed;
 use crate::text::escape::{show, show_path};
@@ -22,16 +24,23 @@ use crate::text::escape::{show, show_path};
 pub const NAMED: usize = 3;
 const NAMED_CALLS: usize = 10;
 const NAMED_OTHERS: usize = 10;
-/// Paths that are named, and parts of each; and bytes of the name of a part, which an agent may choose.
+/// Paths that are named, and parts of each; and bytes of the name of a part, which an agent may
+/// choose.
 const NAMED_OUTSIDE: usize = 8;
 const NAMED_OUTSIDE_BYTES: usize = 100;
 
 /// The journal, with what a crash left in it mended; an error where there is none.
 pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
     let hint = "the operator switches it on (--undo on), or makes room for it; until then copy what you may want back";
-    let refused =
-        |reason: &str| Error::Refused { what: tool, reason: format!("nothing is kept for undo: {reason}"), hint };
-    let journal = services.journal.as_deref().map_err(|reason| refused(reason))?;
+    let refused = |reason: &str| Error::Refused {
+        what: tool,
+        reason: format!("nothing is kept for undo: {reason}"),
+        hint,
+    };
+    let journal = services
+        .journal
+        .as_deref()
+        .map_err(|reason| refused(reason))?;
     journal.mend().map_err(refused)?;
     Ok(journal)
 }
@@ -90,14 +99,30 @@ impl Counts {
 
     /// What their undo does, as `3 reverted, 1 restored`.
     pub fn undone(self) -> String {
-        self.told(["reverted", "removed", "restored", "moved back", "restored in their metadata"])
+        self.told([
+            "reverted",
+            "removed",
+            "restored",
+            "moved back",
+            "restored in their metadata",
+        ])
     }
 
     fn told(self, words: [&str; 5]) -> String {
-        let Self { edited, created, deleted, moved, touched } = self;
-        let all = [edited, created, deleted, moved, touched].into_iter().zip(words);
+        let Self {
+            edited,
+            created,
+            deleted,
+            moved,
+            touched,
+        } = self;
+        let all = [edited, created, deleted, moved, touched]
+            .into_iter()
+            .zip(words);
         let some = all.filter(|(count, _)| *count > 0);
-        some.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+        some.map(|(count, word)| format!("{count} {word}"))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -125,61 +150,128 @@ impl ChangesMade {
     }
 }
 
-/// The note below the reply to a call that waited for its commands, and the same for programs. `None` if nothing was changed.
+/// The note below the reply to a call that waited for its commands, and the same for programs.
+/// `None` if nothing was changed.
 pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
-    let ByCommands { number: call, fault, settled } = context.changes.by_commands();
-    changes_told(context, Some(&Changed { call, fault, settled }))
+    let ByCommands {
+        number: call,
+        fault,
+        settled,
+    } = context.changes.by_commands();
+    changes_told(
+        context,
+        Some(&Changed {
+            call,
+            fault,
+            settled,
+        }),
+    )
 }
 
 /// The same of what changes of its own account.
-pub fn changes_told(context: &Context<'_>, changed: Option<&Changed>) -> Option<(String, ChangesMade)> {
-    let Changed { call, fault, settled } = changed.filter(|changed| **changed != Changed::default())?;
+pub fn changes_told(
+    context: &Context<'_>,
+    changed: Option<&Changed>,
+) -> Option<(String, ChangesMade)> {
+    let Changed {
+        call,
+        fault,
+        settled,
+    } = changed.filter(|changed| **changed != Changed::default())?;
     let journal = context.services.journal.as_deref().ok()?;
     if call.is_none() && fault.is_none() {
         // It is of what came between two cells.
-        context.changes.made(Ended { settled: settled.clone(), ..Ended::default() });
+        context.changes.made(Ended {
+            settled: settled.clone(),
+            ..Ended::default()
+        });
         return None;
     }
     let ended = call.and_then(|call| journal.store.ended_entry(call).ok().flatten());
     let entry = ended.as_ref().map(|ended| &*ended.entry);
-    let changes = entry.map(|entry| journal.store.changes(entry)).unwrap_or_default();
+    let changes = entry
+        .map(|entry| journal.store.changes(entry))
+        .unwrap_or_default();
     let is_kept = entry.map_or(Ok(()), |entry| journal.keep(entry));
     let call = call.filter(|_| is_kept.is_ok());
-    let lost = is_kept.err().or_else(|| fault.clone()).or_else(|| journal.not_kept(entry?));
+    let lost = is_kept
+        .err()
+        .or_else(|| fault.clone())
+        .or_else(|| journal.not_kept(entry?));
     let changed = entry.map(|_| {
-        let who = if context.can_undo { "undo with" } else { "the operator can undo" };
+        let who = if context.can_undo {
+            "undo with"
+        } else {
+            "the operator can undo"
+        };
         let undo = call.map_or_else(String::new, |call| format!(": {who} call {call}"));
-        format!("changed: {}{undo}", Names::new(context.services, journal).line(&changes))
+        format!(
+            "changed: {}{undo}",
+            Names::new(context.services, journal).line(&changes)
+        )
     });
-    let not_kept = lost.as_ref().map(|lost| format!("not kept for undo: {lost}"));
-    let note = [changed, not_kept].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let not_kept = lost
+        .as_ref()
+        .map(|lost| format!("not kept for undo: {lost}"));
+    let note = [changed, not_kept]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ");
     let counts = Counts::of(&changes);
-    context.changes.made(Ended { number: call, changes, lost: None, settled: settled.clone() });
+    context.changes.made(Ended {
+        number: call,
+        changes,
+        lost: None,
+        settled: settled.clone(),
+    });
     let outside = Some(Open(settled.clone())).filter(|settled| !settled.0.is_nothing());
-    Some((note, ChangesMade { call, counts, lost, outside }))
+    Some((
+        note,
+        ChangesMade {
+            call,
+            counts,
+            lost,
+            outside,
+        },
+    ))
 }
 
 /// What is told of changes to what programs outside the walls run, a line each.
 pub fn outside_lines(services: &Services, settled: &Settled) -> Vec<String> {
-    let Settled { outside, put_back, failed } = settled;
+    let Settled {
+        outside,
+        put_back,
+        failed,
+    } = settled;
     let below = services.policy.project().map(Root::path);
     let list = |all: &[Outside]| some_outside(all, below);
-    let failed = failed.as_ref().map(|failed| show(failed.as_bytes()).into_owned());
+    let failed = failed
+        .as_ref()
+        .map(|failed| show(failed.as_bytes()).into_owned());
     let mut lines = Vec::new();
     match (&outside[..], failed) {
         ([], None) => {}
         ([], Some(why)) => {
-            lines.push(format!("whether this changed what runs outside the walls could not be seen: {why}"));
+            lines.push(format!(
+                "whether this changed what runs outside the walls could not be seen: {why}"
+            ));
         }
         (all, failed) => {
-            let stays =
-                failed.map(|why| format!("; it could not be put back (--freeze-sinks): {why}")).unwrap_or_default();
-            lines.push(format!("this changed what runs outside the walls: {}{stays}", list(all)));
+            let stays = failed
+                .map(|why| format!("; it could not be put back (--freeze-sinks): {why}"))
+                .unwrap_or_default();
+            lines.push(format!(
+                "this changed what runs outside the walls: {}{stays}",
+                list(all)
+            ));
         }
     }
     if !put_back.is_empty() {
         let all = list(put_back);
-        lines.push(format!("put back, since it changed what runs outside the walls (--freeze-sinks): {all}"));
+        lines.push(format!(
+            "put back, since it changed what runs outside the walls (--freeze-sinks): {all}"
+        ));
     }
     lines
 }
@@ -189,13 +281,23 @@ fn some_outside(all: &[Outside], below: Option<&Path>) -> String {
     fn named(all: impl ExactSizeIterator<Item = String>) -> String {
         let more = all.len().saturating_sub(NAMED_OUTSIDE);
         let named = all.take(NAMED_OUTSIDE).collect::<Vec<_>>().join(", ");
-        if more > 0 { format!("{named} and {more} more") } else { named }
+        if more > 0 {
+            format!("{named} and {more} more")
+        } else {
+            named
+        }
     }
     let what = |what: &String| {
         let shown = show(what.as_bytes());
         shown[..shown.floor_char_boundary(NAMED_OUTSIDE_BYTES)].to_owned()
     };
-    named(all.iter().map(|one| format!("{} ({})", name(&one.path, below), named(one.what.iter().map(what)))))
+    named(all.iter().map(|one| {
+        format!(
+            "{} ({})",
+            name(&one.path, below),
+            named(one.what.iter().map(what))
+        )
+    }))
 }
 
 /// What an entry came to.
@@ -217,27 +319,49 @@ pub struct Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, at, tool, changed, undone, .. } = self;
+        let Self {
+            number,
+            at,
+            tool,
+            changed,
+            undone,
+            ..
+        } = self;
         let undone = if *undone { " [undone]" } else { "" };
-        write!(out, "{number}  {at}  {}: {changed}{undone}", show(tool.as_bytes()))
+        write!(
+            out,
+            "{number}  {at}  {}: {changed}{undone}",
+            show(tool.as_bytes())
+        )
     }
 }
 
 /// A path, below this directory seen from there.
 pub fn name(path: &Path, below: Option<&Path>) -> String {
     let short = below.and_then(|dir| path.strip_prefix(dir).ok());
-    show_path(short.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)).into_owned()
+    show_path(
+        short
+            .filter(|below| !below.as_os_str().is_empty())
+            .unwrap_or(path),
+    )
+    .into_owned()
 }
 
 /// What is told of calls whose changes are let go of.
 pub fn gone(store: &Store) -> Option<String> {
     let last = store.gone()?;
-    Some(format!("[up to call {last} nothing is kept any more (--undo-mib, --undo-days)]"))
+    Some(format!(
+        "[up to call {last} nothing is kept any more (--undo-mib, --undo-days)]"
+    ))
 }
 
 /// Numbers of calls, as far as they are named.
 pub fn some(numbers: &[u64]) -> String {
-    let named: Vec<String> = numbers.iter().take(NAMED_CALLS).map(u64::to_string).collect();
+    let named: Vec<String> = numbers
+        .iter()
+        .take(NAMED_CALLS)
+        .map(u64::to_string)
+        .collect();
     match numbers.len().saturating_sub(NAMED_CALLS) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
@@ -265,7 +389,10 @@ pub struct Names<'a> {
 impl<'a> Names<'a> {
     /// As an agent would name them.
     pub fn new(services: &'a Services, journal: &'a Journal) -> Self {
-        Self { store: &journal.store, below: services.policy.project().map(Root::path) }
+        Self {
+            store: &journal.store,
+            below: services.policy.project().map(Root::path),
+        }
     }
 
     pub fn place(&self, place: &Place) -> String {
@@ -289,48 +416,78 @@ impl<'a> Names<'a> {
             Change::Created => ("removed", "remove", path),
             Change::Deleted => ("restored", "restore", path),
             Change::Metadata => ("restored", "restore", format!("the metadata of {path}")),
-            Change::Renamed { from } => ("moved", "move", format!("{path} back to {}", self.place(from))),
+            Change::Renamed { from } => (
+                "moved",
+                "move",
+                format!("{path} back to {}", self.place(from)),
+            ),
         };
-        if is_dry { format!("would {dry} {what}") } else { format!("{done} {what}") }
+        if is_dry {
+            format!("would {dry} {what}")
+        } else {
+            format!("{done} {what}")
+        }
     }
 
-    /// Lines about what an undo does not touch: what others changed since beside it, and objects of git.
+    /// Lines about what an undo does not touch: what others changed since beside it, and objects of
+    /// git.
     pub fn left_alone(&self, outcome: &Outcome) -> Vec<String> {
         let list = |places: &[Place]| {
-            let named: Vec<String> = places.iter().take(NAMED_OTHERS).map(|place| self.place(place)).collect();
+            let named: Vec<String> = places
+                .iter()
+                .take(NAMED_OTHERS)
+                .map(|place| self.place(place))
+                .collect();
             match places.len().saturating_sub(NAMED_OTHERS) {
                 0 => named.join(", "),
                 more => format!("{} and {more} more", named.join(", ")),
             }
         };
-        let Outcome { others, objects, .. } = outcome;
+        let Outcome {
+            others, objects, ..
+        } = outcome;
         let mut lines = Vec::new();
         if !others.is_empty() {
-            lines.push(format!("others changed since, in the same directories: {}; that stays", list(others)));
+            lines.push(format!(
+                "others changed since, in the same directories: {}; that stays",
+                list(others)
+            ));
         }
         if !objects.is_empty() {
-            lines.push(format!("new objects stay in {}; git gc removes those that nothing needs", list(objects)));
+            lines.push(format!(
+                "new objects stay in {}; git gc removes those that nothing needs",
+                list(objects)
+            ));
         }
         lines
     }
 
     pub fn conflict(&self, conflict: &Conflict) -> String {
         // It may say what an agent called.
-        format!("{}: {}", self.place(&conflict.place), show(conflict.why.as_bytes()))
+        format!(
+            "{}: {}",
+            self.place(&conflict.place),
+            show(conflict.why.as_bytes())
+        )
     }
 
     /// Changes in a line: the names where they are few.
     pub fn line(&self, changes: &[(Place, Change)]) -> String {
         match changes.len() {
             0 => "nothing".to_owned(),
-            1..=NAMED => changes.iter().map(|change| self.change(change)).collect::<Vec<_>>().join(", "),
+            1..=NAMED => changes
+                .iter()
+                .map(|change| self.change(change))
+                .collect::<Vec<_>>()
+                .join(", "),
             _ => Counts::of(changes).words(),
         }
     }
 
     /// A call for a list: not one that ended with all as it was.
     pub fn listed(&self, entry: &Entry, undone: &HashSet<u64>) -> Option<Call> {
-        let is_nothing = entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
+        let is_nothing =
+            entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
         (!is_nothing).then(|| self.call(entry, undone))
     }
 
@@ -339,7 +496,14 @@ impl<'a> Names<'a> {
         let (tool, began) = self.store.title(number).ok()??;
         let at = humantime::format_rfc3339_seconds(began).to_string();
         let changed = format!("too much to be read now: {short}");
-        Some(Call { number, at, tool, undoes: Vec::new(), undone: false, changed })
+        Some(Call {
+            number,
+            at,
+            tool,
+            undoes: Vec::new(),
+            undone: false,
+            changed,
+        })
     }
 
     /// A call, where these are undone.

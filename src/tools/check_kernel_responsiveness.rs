@@ -54,16 +54,22 @@ impl Tool for CheckKernelResponsiveness {
         let kernel = session.live();
         let busy_for = kernel.as_ref().and_then(|kernel| kernel.busy_for());
         let pong = match &kernel {
-            Some(kernel) => match kernel.ping(Duration::from_millis(PYTHON_PING_MS), context.cancel) {
-                Err(PythonError::Over { .. }) => None,
-                pong => pong?,
-            },
+            Some(kernel) => {
+                match kernel.ping(Duration::from_millis(PYTHON_PING_MS), context.cancel) {
+                    Err(PythonError::Over { .. }) => None,
+                    pong => pong?,
+                }
+            }
             None => None,
         };
         let test_result = match (&pong, busy_for, session.live()) {
             (Some(pong), None, _) => format!("6 * 7 = {}; the session is idle", pong.value),
             (Some(pong), Some(busy), _) => {
-                format!("6 * 7 = {}; code has been running for {:.1} s", pong.value, busy.as_secs_f64())
+                format!(
+                    "6 * 7 = {}; code has been running for {:.1} s",
+                    pong.value,
+                    busy.as_secs_f64()
+                )
             }
             (None, Some(busy), Some(_)) => format!(
                 "no answer within {PYTHON_PING_MS} ms: the code, which has been running for {:.1} s, is inside a call that \
@@ -76,7 +82,10 @@ impl Tool for CheckKernelResponsiveness {
                  ends it"
             ),
             (None, _, None) => match session.health()?.exit {
-                Some(exit) => format!("the process has ended ({}); run_python_code starts a new one", how(exit)),
+                Some(exit) => format!(
+                    "the process has ended ({}); run_python_code starts a new one",
+                    how(exit)
+                ),
                 None => "there is no process; run_python_code starts one".to_owned(),
             },
         };

@@ -43,10 +43,18 @@ impl Tool for CodeCompletion {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;
-        let kernel = session(context, params.session_id.as_deref())?.kernel(&host, context.cancel)?;
-        let question = Question { code: &params.code, cursor: params.cursor_pos };
+        let kernel =
+            session(context, params.session_id.as_deref())?.kernel(&host, context.cancel)?;
+        let question = Question {
+            code: &params.code,
+            cursor: params.cursor_pos,
+        };
         let found = kernel.complete(question, context.cancel)?;
         let (cursor_start, cursor_end) = (found.cursor_start, found.cursor_end);
-        Reply::json(Open(Output { matches: found.matches, cursor_start, cursor_end }))
+        Reply::json(Open(Output {
+            matches: found.matches,
+            cursor_start,
+            cursor_end,
+        }))
     }
 }

@@ -1,4 +1,5 @@
-//! What is said about a command beside its output: how it ended, what ended with it, what the walls refused.
+//! What is said about a command beside its output: how it ended, what ended with it, what the walls
+//! refused.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -13,8 +14,13 @@ use crate::text::escape::show_path;
 
 /// The refusal of a tool where no command runs.
 pub fn refused(what: &'static str, reason: &str) -> Error {
-    let hint = "use the file tools; the operator can allow commands without a wall with --sandbox off";
-    Error::Refused { what, reason: reason.to_owned(), hint }
+    let hint =
+        "use the file tools; the operator can allow commands without a wall with --sandbox off";
+    Error::Refused {
+        what,
+        reason: reason.to_owned(),
+        hint,
+    }
 }
 
 /// The number of an exit, as shells have it: 128 and the signal's where one ended the program.
@@ -33,14 +39,17 @@ pub fn signal(exit: Exit) -> Option<i32> {
     }
 }
 
-/// Note about processes that were ended with the program that had left them running; `None` if there were none.
+/// Note about processes that were ended with the program that had left them running; `None` if
+/// there were none.
 pub fn left_note(left: u32) -> Option<String> {
     let processes = match left {
         0 => return None,
         1 => "1 process that it left running was ended with it".to_owned(),
         _ => format!("{left} processes that it left running were ended with it"),
     };
-    Some(format!("{processes}; run a server in the foreground of a background command, without `&` or a daemon option"))
+    Some(format!(
+        "{processes}; run a server in the foreground of a background command, without `&` or a daemon option"
+    ))
 }
 
 /// Refusals of the walls, a line each, connections left out.
@@ -52,7 +61,10 @@ pub fn denied_lines(denied: &[Denied], commands: &Commands) -> Vec<String> {
 
 /// What is said of a place that is hidden by a pattern.
 pub fn hidden_note(place: &Path) -> String {
-    format!("hidden by the operator: `{}` (--hide); other ways do not lead there", show_path(place))
+    format!(
+        "hidden by the operator: `{}` (--hide); other ways do not lead there",
+        show_path(place)
+    )
 }
 
 /// Tells of a refused connection to a unix socket.
@@ -83,11 +95,18 @@ pub struct Remarks {
 impl Notes {
     /// Below this output, or these words where there is none.
     pub fn below(output: &str, nothing: &str) -> Self {
-        let mut text = if output.is_empty() { nothing.to_owned() } else { output.to_owned() };
+        let mut text = if output.is_empty() {
+            nothing.to_owned()
+        } else {
+            output.to_owned()
+        };
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        Self { text, remarks: Remarks::default() }
+        Self {
+            text,
+            remarks: Remarks::default(),
+        }
     }
 
     pub fn add(&mut self, note: fmt::Arguments<'_>) {
@@ -102,7 +121,9 @@ impl Notes {
     }
 
     pub fn show_all(&mut self, notes: impl IntoIterator<Item = String>) {
-        notes.into_iter().for_each(|note| self.show(format_args!("{note}")));
+        notes
+            .into_iter()
+            .for_each(|note| self.show(format_args!("{note}")));
     }
 
     /// Takes what the data says.
@@ -125,7 +146,8 @@ impl Notes {
         }
     }
 
-    /// Adds what the walls refused, and who can change that. It comes from those who refused it, not from the output.
+    /// Adds what the walls refused, and who can change that. It comes from those who refused it,
+    /// not from the output.
     pub fn add_denied(&mut self, denied: &[Denied], commands: &Commands) {
         for denied in denied {
             match denied {
@@ -191,8 +213,9 @@ impl Notes {
         }
     }
 
-    /// Adds how commits are made without an identity, if a command that failed said that git has none. Nobody refused anything,
-    /// so only git's own words tell it (`ident_env_hint` in git's ident.c).
+    /// Adds how commits are made without an identity, if a command that failed said that git has
+    /// none. Nobody refused anything, so only git's own words tell it (`ident_env_hint` in git's
+    /// ident.c).
     pub fn add_identity(&mut self, exit: Exit, output: &[&str]) {
         const ASKS: &str = "*** Please tell me who you are.";
         if exit != Exit::Code(0) && output.iter().any(|text| text.contains(ASKS)) {
@@ -235,8 +258,15 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn said(walls: Tier, network: Network, denied: &[Denied]) -> String {
-        let standing = WallStatus { tier: Some(walls), network, ..WallStatus::off() };
-        let commands = Commands { standing, ..Commands::refused("a test") };
+        let standing = WallStatus {
+            tier: Some(walls),
+            network,
+            ..WallStatus::off()
+        };
+        let commands = Commands {
+            standing,
+            ..Commands::refused("a test")
+        };
         let mut notes = Notes::below("", "(no output)");
         notes.add_denied(denied, &commands);
         notes.end(format_args!("exit code: {}", exit_code(Exit::Signal(9))))
@@ -255,13 +285,23 @@ mod tests {
             "(no output)\n[commands have no git identity: give one with `git -c user.name=NAME -c user.email=MAIL commit \
              ...`; the operator can give one to all commands (--git-identity 'NAME <MAIL>')]"
         );
-        assert_eq!([said(0, &[asks]), said(128, &["fatal: not a git repository"])], ["(no output)"; 2]);
+        assert_eq!(
+            [
+                said(0, &[asks]),
+                said(128, &["fatal: not a git repository"])
+            ],
+            ["(no output)"; 2]
+        );
     }
 
     #[test]
     fn a_refusal_says_who_can_change_it() {
         assert_eq!(
-            said(Tier::Landlock, Network::Loopback, &[Denied::Network, Denied::Metadata("/etc/x".into())]),
+            said(
+                Tier::Landlock,
+                Network::Loopback,
+                &[Denied::Network, Denied::Metadata("/etc/x".into())]
+            ),
             "(no output)\n[a network was looked for, and commands have none; only the operator can give them one \
              (--allow-net)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
         );
@@ -274,7 +314,12 @@ mod tests {
             said(
                 Tier::Off,
                 Network::None,
-                &[Denied::MachineMemory, Denied::ProcessorTime, Denied::FileSize, Denied::Processes]
+                &[
+                    Denied::MachineMemory,
+                    Denied::ProcessorTime,
+                    Denied::FileSize,
+                    Denied::Processes
+                ]
             ),
             "(no output)\n[the kernel ended a process for want of memory: the machine, or the container around the server, has \
              no more; use less at once]\n[ended because a process used more processor time than it may; only the operator \
@@ -283,17 +328,29 @@ mod tests {
              started; only the operator can raise that (--limit-processes)]\n[exit code: 137]"
         );
         assert_eq!(
-            said(Tier::Off, Network::None, &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]),
+            said(
+                Tier::Off,
+                Network::None,
+                &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]
+            ),
             "(no output)\n[ended because its processes together held more memory than a command may; only the operator \
              can raise that (--limit-memory-bytes)]\n[`/w/.git/hooks` is protected: what the command put there was moved \
              aside (.set-aside); the operator decides that (--protect, --unprotect)]\n[exit code: 137]"
         );
         assert_eq!(
-            said(Tier::Namespaces, Network::None, &[Denied::Hidden("/w/.env".into())]),
+            said(
+                Tier::Namespaces,
+                Network::None,
+                &[Denied::Hidden("/w/.env".into())]
+            ),
             "(no output)\n[hidden by the operator: `/w/.env` (--hide); other ways do not lead there]\n[exit code: 137]"
         );
         assert_eq!(
-            said(Tier::Namespaces, Network::None, &[Denied::Repeated, Denied::Unwatched("inotify: full".into())]),
+            said(
+                Tier::Namespaces,
+                Network::None,
+                &[Denied::Repeated, Denied::Unwatched("inotify: full".into())]
+            ),
             "(no output)\n[ended, with all commands that ran, because one of them put something at protected paths again and \
              again]\n[ended because protected paths could not be watched any more: inotify: full]\n[exit code: 137]"
         );

@@ -1,4 +1,5 @@
-//! What a tool may reach while it runs: the policy, the locks, its cancel token and its progress line.
+//! What a tool may reach while it runs: the policy, the locks, its cancel token and its progress
+//! line.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -35,7 +36,10 @@ pub type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Send + Sync + 'a;
 impl<'a> Context<'a> {
     /// Where the call takes memory from.
     pub fn room(&self) -> Room<'a> {
-        Room { account: Some(&self.services.account), cancel: self.cancel }
+        Room {
+            account: Some(&self.services.account),
+            cancel: self.cancel,
+        }
     }
 
     /// How many bytes of text the reply may have, if the call asked for so many tokens.
@@ -53,7 +57,8 @@ impl<'a> Context<'a> {
         self.services.writer.telling(self.changes)
     }
 
-    /// Does work that takes long for a tool that is quick as a rule, so that it is not in the way of others.
+    /// Does work that takes long for a tool that is quick as a rule, so that it is not in the way
+    /// of others.
     pub fn at_length<T>(&self, work: impl Fn() -> T) -> T {
         let mut done = None;
         (self.aside)(&mut || done = Some(work()));
@@ -62,7 +67,9 @@ impl<'a> Context<'a> {
 }
 
 fn bytes(tokens: u64) -> usize {
-    usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
+    usize::try_from(tokens)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(BYTES_PER_TOKEN)
 }
 
 /// Where a report goes: amount done, amount in all if known, a message.
@@ -86,7 +93,10 @@ const INTERVAL: Duration = Duration::from_millis(100);
 impl<'a> Progress<'a> {
     /// Reports go to `sink`; `None` when the client asked for no progress.
     pub fn new(sink: Option<&'a ProgressSink<'a>>) -> Self {
-        Self { sink, last: Mutex::default() }
+        Self {
+            sink,
+            last: Mutex::default(),
+        }
     }
 
     /// Whether anybody listens, so that a costly message need not be made.
@@ -94,7 +104,8 @@ impl<'a> Progress<'a> {
         self.sink.is_some()
     }
 
-    /// Says how far the call is. Dropped unless `done` is more than what was last sent and some time has passed.
+    /// Says how far the call is. Dropped unless `done` is more than what was last sent and some
+    /// time has passed.
     pub fn report(&self, done: u64, total: Option<u64>, message: &str) {
         self.send(done, total, message, INTERVAL);
     }
@@ -103,9 +114,16 @@ impl<'a> Progress<'a> {
     pub fn stage(&self, elapsed: Duration, most: Duration, stage: Stage) {
         let message = match stage {
             Stage::Waiting => "waiting for a free place".to_owned(),
-            Stage::Running { bytes } => format!("running for {:.1} s, {bytes} bytes of output", elapsed.as_secs_f64()),
+            Stage::Running { bytes } => format!(
+                "running for {:.1} s, {bytes} bytes of output",
+                elapsed.as_secs_f64()
+            ),
         };
-        self.report(elapsed.as_millis() as u64, Some(most.as_millis() as u64), &message);
+        self.report(
+            elapsed.as_millis() as u64,
+            Some(most.as_millis() as u64),
+            &message,
+        );
     }
 
     /// As [`Progress::report`], whatever the time: for a last report before the reply.
@@ -115,11 +133,18 @@ impl<'a> Progress<'a> {
 
     fn send(&self, done: u64, total: Option<u64>, message: &str, interval: Duration) {
         let Some(sink) = self.sink else { return };
-        let Ok(mut last) = self.last.lock() else { return };
-        if last.done.is_some_and(|sent| done <= sent) || last.sent_at.is_some_and(|at| at.elapsed() < interval) {
+        let Ok(mut last) = self.last.lock() else {
+            return;
+        };
+        if last.done.is_some_and(|sent| done <= sent)
+            || last.sent_at.is_some_and(|at| at.elapsed() < interval)
+        {
             return;
         }
-        *last = Last { done: Some(done), sent_at: Some(Instant::now()) };
+        *last = Last {
+            done: Some(done),
+            sent_at: Some(Instant::now()),
+        };
         // Under the lock, so that two threads cannot send in the wrong order.
         sink(done, total, message);
     }
@@ -132,13 +157,18 @@ mod tests {
     #[test]
     fn what_is_sent_always_rises() {
         let sent = Mutex::new(Vec::new());
-        let sink = |done: u64, _: Option<u64>, message: &str| sent.lock().unwrap().push((done, message.to_owned()));
+        let sink = |done: u64, _: Option<u64>, message: &str| {
+            sent.lock().unwrap().push((done, message.to_owned()))
+        };
         let progress = Progress::new(Some(&sink));
         progress.report(1, None, "first");
         progress.report(2, None, "too soon");
         progress.report_now(3, Some(4), "last");
         progress.report_now(3, Some(4), "again");
         progress.report_now(2, Some(4), "back");
-        assert_eq!(*sent.lock().unwrap(), [(1, "first".to_owned()), (3, "last".to_owned())]);
+        assert_eq!(
+            *sent.lock().unwrap(),
+            [(1, "first".to_owned()), (3, "last".to_owned())]
+        );
     }
 }

@@ -31,14 +31,21 @@ impl Tool for CreateDirectory {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
         let policy = &context.services.policy;
-        let directory = policy.create_dir(&params.path).map_err(|error| match error {
-            PolicyError::NotADirectory { path } if policy.look(&params.path).is_ok() => Error::Unsuitable {
-                message: format!("`{}` exists and is no directory", show_path(&path)),
-                hint: "choose another name, or delete what is there first".into(),
-            },
-            error => Error::Policy(error),
-        })?;
+        let directory = policy
+            .create_dir(&params.path)
+            .map_err(|error| match error {
+                PolicyError::NotADirectory { path } if policy.look(&params.path).is_ok() => {
+                    Error::Unsuitable {
+                        message: format!("`{}` exists and is no directory", show_path(&path)),
+                        hint: "choose another name, or delete what is there first".into(),
+                    }
+                }
+                error => Error::Policy(error),
+            })?;
         fs::create_dir(context.changes, &directory)?;
-        Ok(Reply::text(format!("Successfully created {}", show_path(directory.shown()))))
+        Ok(Reply::text(format!(
+            "Successfully created {}",
+            show_path(directory.shown())
+        )))
     }
 }

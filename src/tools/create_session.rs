@@ -65,7 +65,9 @@ impl Tool for CreateSession {
         };
         let python = params.python.unwrap_or_else(|| DEFAULT_PYTHON.to_owned());
         if python.is_empty() || python.contains('\0') || python.starts_with('-') {
-            return Err(Error::params("`python` of create_session is no name and no path of an interpreter"));
+            return Err(Error::params(
+                "`python` of create_session is no name and no path of an interpreter",
+            ));
         }
         let policy = &context.services.policy;
         let place = policy.absolute(&directory).ok();
@@ -75,13 +77,20 @@ impl Tool for CreateSession {
         };
         let environment = environment(params.environment.unwrap_or_default())?;
         let description = params.description;
-        let chars = description.as_deref().map_or(0, |text| text.chars().count());
+        let chars = description
+            .as_deref()
+            .map_or(0, |text| text.chars().count());
         if chars > MAX_SESSION_DESCRIPTION_CHARS {
             return Err(Error::params(format!(
                 "`description` of create_session is {chars} characters long, and at most {MAX_SESSION_DESCRIPTION_CHARS} are allowed"
             )));
         }
-        let settings = Settings { description: description.clone(), python, directory, environment };
+        let settings = Settings {
+            description: description.clone(),
+            python,
+            directory,
+            environment,
+        };
         let session = sessions.create(&params.session_id, settings)?;
         let kernel = session.kernel(&host, context.cancel).inspect_err(|_| {
             // It is there only if it works; somebody else may have deleted it meanwhile.
@@ -102,8 +111,12 @@ impl Tool for CreateSession {
 
 fn environment(given: Vec<String>) -> Result<Vec<(OsString, OsString)>, Error> {
     let variable = |(index, text): (usize, String)| match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !text.contains('\0') => Ok((name.into(), value.into())),
-        _ => Err(Error::params(format!("`environment[{index}]` of create_session must be NAME=VALUE"))),
+        Some((name, value)) if !name.is_empty() && !text.contains('\0') => {
+            Ok((name.into(), value.into()))
+        }
+        _ => Err(Error::params(format!(
+            "`environment[{index}]` of create_session must be NAME=VALUE"
+        ))),
     };
     given.into_iter().enumerate().map(variable).collect()
 }

@@ -37,6 +37,10 @@ impl Tool for DeleteSession {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let active_session = context.services.python.delete(&params.session_id)?;
-        Reply::json(Open(Output { session_id: params.session_id, status: "deleted", active_session }))
+        Reply::json(Open(Output {
+            session_id: params.session_id,
+            status: "deleted",
+            active_session,
+        }))
     }
 }

@@ -1,4 +1,5 @@
-//! The schemas of a tool, made from its types. Tests write them to `schemas.rs` beside this file; the program has them from there.
+//! The schemas of a tool, made from its types. Tests write them to `schemas.rs` beside this file;
+//! the program has them from there.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
@@ -10,9 +11,17 @@ use super::tool::Tool;
 /// What `schemas.rs` has to say of a tool: an arm of its match.
 pub fn arm<T: Tool>() -> String {
     let declared = declared::<T::Params>();
-    let output = output::<T::Output>().map_or("None".to_owned(), |schema| format!("Some({})", literal(&schema)));
-    let (name, arguments, published) = (T::NAME, literal(&declared), literal(&published(declared.clone())));
-    format!("        \"{name}\" => Schemas {{ arguments: {arguments}, published: {published}, output: {output} }},\n")
+    let output = output::<T::Output>().map_or("None".to_owned(), |schema| {
+        format!("Some({})", literal(&schema))
+    });
+    let (name, arguments, published) = (
+        T::NAME,
+        literal(&declared),
+        literal(&published(declared.clone())),
+    );
+    format!(
+        "        \"{name}\" => Schemas {{ arguments: {arguments}, published: {published}, output: {output} }},\n"
+    )
 }
 
 fn literal(schema: &Value) -> String {
@@ -32,7 +41,8 @@ fn declared<P: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Drops what costs tokens and tells an agent nothing: titles, number formats, defaults of null, nullable unions.
+/// Drops what costs tokens and tells an agent nothing: titles, number formats, defaults of null,
+/// nullable unions.
 fn simplify(schema: &mut Schema) {
     transform::transform_subschemas(&mut simplify, schema);
     schema.remove("title");
@@ -53,7 +63,10 @@ fn simplify(schema: &mut Schema) {
     }
     // `Option<Vec<T>>` of a referenced type comes out as a union with null.
     if let Some(Value::Array(options)) = schema.get("anyOf") {
-        let options: Vec<&Value> = options.iter().filter(|option| option["type"] != "null").collect();
+        let options: Vec<&Value> = options
+            .iter()
+            .filter(|option| option["type"] != "null")
+            .collect();
         if let [Value::Object(only)] = options.as_slice() {
             let only = only.clone();
             schema.remove("anyOf");
@@ -64,12 +77,15 @@ fn simplify(schema: &mut Schema) {
     }
 }
 
-/// The schema as tools/list shows it: without the aliases, and with an object's bare essentials in order.
+/// The schema as tools/list shows it: without the aliases, and with an object's bare essentials in
+/// order.
 fn published(mut schema: Value) -> Value {
     strip(&mut schema);
     if let Some(object) = schema.as_object_mut() {
         object.remove("description");
-        object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+        object
+            .entry("properties")
+            .or_insert_with(|| Value::Object(Map::new()));
     }
     schema
 }
@@ -92,16 +108,20 @@ fn strip(schema: &mut Value) {
     }
 }
 
-/// The output schema of `O`, if it is an object (the root type that 2025-06-18 and 2025-11-25 require).
+/// The output schema of `O`, if it is an object (the root type that 2025-06-18 and 2025-11-25
+/// require).
 fn output<O: JsonSchema>() -> Option<Value> {
-    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| settings.meta_schema = None);
+    let settings = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with(|settings| settings.meta_schema = None);
     let mut schema = settings.into_generator().into_root_schema_for::<O>();
     simplify(&mut schema);
     bare(&mut schema);
     (schema.get("type").and_then(Value::as_str) == Some("object")).then(|| schema.to_value())
 }
 
-/// Drops the words from an output schema: its field names say enough, and every client pays for it on every request.
+/// Drops the words from an output schema: its field names say enough, and every client pays for it
+/// on every request.
 fn bare(schema: &mut Schema) {
     transform::transform_subschemas(&mut bare, schema);
     schema.remove("description");

@@ -12,7 +12,9 @@ use super::reply_size::Bulk;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::fs::{self, TreeEntry, TreeOptions};
-use crate::limits::{MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH, TREE_COPIES, TREE_NODE_BYTES};
+use crate::limits::{
+    MAX_NESTED_LEVELS, MAX_TREE_ENTRIES, MAX_WALK_DEPTH, TREE_COPIES, TREE_NODE_BYTES,
+};
 use crate::policy::Kind;
 use crate::protocol::{Content, escape_into};
 use crate::search::{Exclude, with_slash};
@@ -37,8 +39,9 @@ pub struct Params {
     respect_gitignore: Option<bool>,
 }
 
-/// A node on the wire, but for `leftOut` and `truncated`, which are told where they are. Only its schema is used: the JSON is written from a flat list, so that no depth of
-/// nesting can exhaust a stack.
+/// A node on the wire, but for `leftOut` and `truncated`, which are told where they are. Only its
+/// schema is used: the JSON is written from a flat list, so that no depth of nesting can exhaust a
+/// stack.
 #[derive(JsonSchema)]
 #[schemars(rename = "Node")]
 #[expect(dead_code, reason = "the schema generator reads its fields")]
@@ -78,9 +81,17 @@ impl Tool for DirectoryTree {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let directory = open_directory(&context.services.policy, &params.path)?;
-        let root = directory.shown().file_name().map_or(Cow::Borrowed("/"), |name| show(name.as_bytes()));
+        let root = directory
+            .shown()
+            .file_name()
+            .map_or(Cow::Borrowed("/"), |name| show(name.as_bytes()));
         let exclude = params.exclude_globs.as_deref().unwrap_or_default();
-        let exclude = Exclude::new(&context.services.policy, directory.shown(), exclude, Some(context.room()))?;
+        let exclude = Exclude::new(
+            &context.services.policy,
+            directory.shown(),
+            exclude,
+            Some(context.room()),
+        )?;
         let start = with_slash(directory.shown());
         let options = TreeOptions {
             max_depth: params.depth.unwrap_or(MAX_WALK_DEPTH),
@@ -91,26 +102,50 @@ impl Tool for DirectoryTree {
             closed: &[],
             cancel: context.cancel,
         };
-        let mut tree = if options.max_depth == 0 { None } else { Some(fs::tree(&directory, &options)?) };
+        let mut tree = if options.max_depth == 0 {
+            None
+        } else {
+            Some(fs::tree(&directory, &options)?)
+        };
         let entries = tree.as_ref().map(|tree| tree.entries.as_slice());
         let all = entries.unwrap_or_default();
         let mut held = context.room().share();
-        let names: usize = all.iter().map(|entry| entry.name.len() + TREE_NODE_BYTES).sum();
-        context.room().cover(&mut held, size_of_val(all) + names * TREE_COPIES)?;
+        let names: usize = all
+            .iter()
+            .map(|entry| entry.name.len() + TREE_NODE_BYTES)
+            .sum();
+        context
+            .room()
+            .cover(&mut held, size_of_val(all) + names * TREE_COPIES)?;
         let is_truncated = tree.as_ref().is_some_and(|tree| tree.truncated);
-        let root = Root { name: &root, left_out: 0, is_truncated };
+        let root = Root {
+            name: &root,
+            left_out: 0,
+            is_truncated,
+        };
         let mut text = json(root, entries, &[], usize::MAX);
         let means = "leave it out with excludeGlobs or respectGitignore, or set depth";
-        let bulk = Bulk::note(text.len(), all.len(), "entries", means, || Bulk::of_tree(all));
+        let bulk = Bulk::note(text.len(), all.len(), "entries", means, || {
+            Bulk::of_tree(all)
+        });
         let mut notes: Vec<String> = bulk.into_iter().collect();
         if let Some(tree) = tree.as_ref().filter(|tree| tree.truncated) {
             let count = tree.entries.len();
-            notes.push(format!("[truncated after {count} entries; set depth or list a subdirectory]"));
+            notes.push(format!(
+                "[truncated after {count} entries; set depth or list a subdirectory]"
+            ));
         }
         if let Some(tree) = tree.as_ref().filter(|tree| tree.skipped > 0) {
-            notes.push(format!("[{} directories could not be read, or lie too deep]", tree.skipped));
+            notes.push(format!(
+                "[{} directories could not be read, or lie too deep]",
+                tree.skipped
+            ));
         }
-        let most = if params.depth.is_some() { usize::MAX } else { context.most_bytes(None) };
+        let most = if params.depth.is_some() {
+            usize::MAX
+        } else {
+            context.most_bytes(None)
+        };
         let (mut cut, mut left_out, mut root) = (None, Vec::new(), root);
         if text.len() > most
             && let Some(tree) = &mut tree
@@ -124,7 +159,10 @@ impl Tool for DirectoryTree {
             (tree.entries, left_out) = (fitted.entries, fitted.left_out);
         }
         let entries = tree.as_ref().map(|tree| tree.entries.as_slice());
-        let is_deep = entries.unwrap_or_default().iter().any(|entry| entry.depth > MAX_NESTED_LEVELS);
+        let is_deep = entries
+            .unwrap_or_default()
+            .iter()
+            .any(|entry| entry.depth > MAX_NESTED_LEVELS);
         let structured = if is_deep {
             notes.push(format!(
                 "[structuredContent ends {MAX_NESTED_LEVELS} levels down, for clients that cannot read more]"
@@ -133,8 +171,14 @@ impl Tool for DirectoryTree {
         } else {
             text.clone()
         };
-        let content = std::iter::once(text).chain(notes).chain(cut).map(Content::Text).collect();
-        Ok(Reply::content(content).with_written(structured).holding(held))
+        let content = std::iter::once(text)
+            .chain(notes)
+            .chain(cut)
+            .map(Content::Text)
+            .collect();
+        Ok(Reply::content(content)
+            .with_written(structured)
+            .holding(held))
     }
 }
 
@@ -147,19 +191,32 @@ struct Root<'a> {
     is_truncated: bool,
 }
 
-/// The root and the entries below it (each directory before what is in it) as nested JSON, `levels` deep. `left_out` says how many
-/// entries below each were left out.
-fn json(root: Root<'_>, entries: Option<&[TreeEntry]>, left_out: &[usize], levels: usize) -> String {
+/// The root and the entries below it (each directory before what is in it) as nested JSON, `levels`
+/// deep. `left_out` says how many entries below each were left out.
+fn json(
+    root: Root<'_>,
+    entries: Option<&[TreeEntry]>,
+    left_out: &[usize],
+    levels: usize,
+) -> String {
     let mut out = Vec::new();
     let mut open = 0;
     let all = entries.unwrap_or_default();
     // Of a tree that is cut at a level, the root says that it is.
     let cut = all.iter().filter(|entry| entry.depth > levels).count();
-    let name =
-        Node { name: root.name, kind: Kind::Directory, is_truncated: root.is_truncated, left_out: root.left_out + cut };
+    let name = Node {
+        name: root.name,
+        kind: Kind::Directory,
+        is_truncated: root.is_truncated,
+        left_out: root.left_out + cut,
+    };
     node(&mut out, name, entries.is_some(), &mut open);
     let mut first = true;
-    for (at, entry) in all.iter().enumerate().filter(|(_, entry)| entry.depth <= levels) {
+    for (at, entry) in all
+        .iter()
+        .enumerate()
+        .filter(|(_, entry)| entry.depth <= levels)
+    {
         while open > entry.depth {
             out.extend_from_slice(b"]}");
             open -= 1;
@@ -169,8 +226,18 @@ fn json(root: Root<'_>, entries: Option<&[TreeEntry]>, left_out: &[usize], level
             out.push(b',');
         }
         let left_out = left_out.get(at).copied().unwrap_or_default();
-        let name = Node { name: &show(entry.name.as_bytes()), kind: entry.kind, is_truncated: false, left_out };
-        first = node(&mut out, name, entry.listed && entry.depth < levels, &mut open);
+        let name = Node {
+            name: &show(entry.name.as_bytes()),
+            kind: entry.kind,
+            is_truncated: false,
+            left_out,
+        };
+        first = node(
+            &mut out,
+            name,
+            entry.listed && entry.depth < levels,
+            &mut open,
+        );
     }
     for _ in 0..open {
         out.extend_from_slice(b"]}");
@@ -181,7 +248,12 @@ fn json(root: Root<'_>, entries: Option<&[TreeEntry]>, left_out: &[usize], level
 /// Longest text of one entry, with a comma.
 fn length(entry: &TreeEntry) -> usize {
     let mut out = Vec::new();
-    let name = Node { name: &show(entry.name.as_bytes()), kind: entry.kind, is_truncated: false, left_out: 0 };
+    let name = Node {
+        name: &show(entry.name.as_bytes()),
+        kind: entry.kind,
+        is_truncated: false,
+        left_out: 0,
+    };
     let is_open = node(&mut out, name, entry.listed, &mut 0);
     // A directory that is closed says how much it holds, which takes more than an empty list.
     out.len() + 1 + usize::from(is_open) * (2 + LEFT_OUT_BYTES)
@@ -201,7 +273,12 @@ const LEFT_OUT_BYTES: usize = 3;
 /// Writes a node, and leaves it open when it has a list of children; whether it did.
 #[expect(clippy::needless_pass_by_value, reason = "made for the call")]
 fn node(out: &mut Vec<u8>, node: Node<'_>, listed: bool, open: &mut usize) -> bool {
-    let Node { name, kind, is_truncated, left_out } = node;
+    let Node {
+        name,
+        kind,
+        is_truncated,
+        left_out,
+    } = node;
     out.extend_from_slice(b"{\"name\":");
     escape_into(out, name);
     out.extend_from_slice(b",\"type\":\"");
@@ -226,7 +303,12 @@ mod tests {
 
     #[test]
     fn a_flat_list_becomes_nested_json() {
-        let entry = |depth, name: &str, kind, listed| TreeEntry { depth, name: name.into(), kind, listed };
+        let entry = |depth, name: &str, kind, listed| TreeEntry {
+            depth,
+            name: name.into(),
+            kind,
+            listed,
+        };
         let entries = [
             entry(1, "a", Kind::Directory, true),
             entry(2, "b", Kind::Directory, true),
@@ -241,16 +323,30 @@ mod tests {
             r#"{"name":"d","type":"directory"},{"name":"e","type":"directory","children":[]},"#,
             r#"{"name":"f","type":"link"}]}"#
         );
-        let root = Root { name: "r", left_out: 0, is_truncated: false };
+        let root = Root {
+            name: "r",
+            left_out: 0,
+            is_truncated: false,
+        };
         assert_eq!(json(root, Some(&entries), &[], 3), expected);
         let shallow = concat!(
             r#"{"name":"r","type":"directory","leftOut":2,"children":[{"name":"a","type":"directory"},"#,
             r#"{"name":"d","type":"directory"},{"name":"e","type":"directory"},{"name":"f","type":"link"}]}"#
         );
         assert_eq!(json(root, Some(&entries), &[], 1), shallow);
-        assert_eq!(json(root, Some(&[]), &[], 3), r#"{"name":"r","type":"directory","children":[]}"#);
-        assert_eq!(json(root, None, &[], 3), r#"{"name":"r","type":"directory"}"#);
-        let cut = Root { is_truncated: true, left_out: 7, ..root };
+        assert_eq!(
+            json(root, Some(&[]), &[], 3),
+            r#"{"name":"r","type":"directory","children":[]}"#
+        );
+        assert_eq!(
+            json(root, None, &[], 3),
+            r#"{"name":"r","type":"directory"}"#
+        );
+        let cut = Root {
+            is_truncated: true,
+            left_out: 7,
+            ..root
+        };
         let closed = r#"{"name":"r","type":"directory","truncated":true,"leftOut":7,"children":[{"name":"d","type":"directory","leftOut":9}]}"#;
         assert_eq!(json(cut, Some(&entries[3..4]), &[9], 3), closed);
     }

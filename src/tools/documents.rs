@@ -1,4 +1,5 @@
-//! What `read_file` makes of pictures and documents. A process that can do nothing else reads them (`exec::read_apart`).
+//! What `read_file` makes of pictures and documents. A process that can do nothing else reads them
+//! (`exec::read_apart`).
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -9,14 +10,16 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{Context, Reply};
 use crate::budget::Purpose;
-use crate::documents::{Answer, Kind, Part, Question, Shown, Size, claimed, kind, picture_size, read_answer};
+use crate::documents::{
+    Answer, Kind, Part, Question, Shown, Size, claimed, kind, picture_size, read_answer,
+};
 use crate::error::Error;
 use crate::exec::{ReaderError, ReaderLimits, read_apart};
 use crate::fs::{FsError, Reader};
 use crate::limits::{
-    DOCUMENT_HEAD_BYTES, DOCUMENT_MEMORY_BYTES, DOCUMENT_MEMORY_COPIES, MAX_ANSWER_BYTES, MAX_DOCUMENT_BYTES,
-    MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, MAX_READER_MEMORY_BYTES, PICTURE_BYTES_PER_PIXEL,
-    PICTURE_BYTES_PER_SCALED_PIXEL,
+    DOCUMENT_HEAD_BYTES, DOCUMENT_MEMORY_BYTES, DOCUMENT_MEMORY_COPIES, MAX_ANSWER_BYTES,
+    MAX_DOCUMENT_BYTES, MAX_PICTURE_BYTES, MAX_PICTURE_SIDE, MAX_READER_MEMORY_BYTES,
+    PICTURE_BYTES_PER_PIXEL, PICTURE_BYTES_PER_SCALED_PIXEL,
 };
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
@@ -33,8 +36,7 @@ pub enum Made {
 }
 
 /// Other tools, which look for text, see its lines.
-const NOTEBOOK_NOTE: &str =
-    "[cells and outputs; `encoding: \"utf-8\"` reads the JSON, whose lines grep_files and edit_file go by]";
+const NOTEBOOK_NOTE: &str = "[cells and outputs; `encoding: \"utf-8\"` reads the JSON, whose lines grep_files and edit_file go by]";
 
 /// Whether the name says that this is for [`read`].
 pub fn is_claimed(file: &Checked<Read>) -> bool {
@@ -42,7 +44,11 @@ pub fn is_claimed(file: &Checked<Read>) -> bool {
 }
 
 /// `None` where the file is neither a document nor a picture that clients can show.
-pub fn read(context: &Context<'_>, file: &Checked<Read>, part: Part) -> Result<Option<Made>, Error> {
+pub fn read(
+    context: &Context<'_>,
+    file: &Checked<Read>,
+    part: Part,
+) -> Result<Option<Made>, Error> {
     let head = bytes_at(file, 0)?;
     let tail = if head.starts_with(b"PK") {
         bytes_at(file, file.size().saturating_sub(DOCUMENT_HEAD_BYTES as u64))?
@@ -54,12 +60,19 @@ pub fn read(context: &Context<'_>, file: &Checked<Read>, part: Part) -> Result<O
     };
     let foreign = match (kind, part) {
         (Kind::Picture, Part { pages: Some(_), .. }) => Some(("pages", "picture")),
-        (Kind::Notebook | Kind::Pdf | Kind::Office, Part { region: Some(_), .. }) => Some(("region", "document")),
+        (
+            Kind::Notebook | Kind::Pdf | Kind::Office,
+            Part {
+                region: Some(_), ..
+            },
+        ) => Some(("region", "document")),
         _ => None,
     };
     if let Some((parameter, what)) = foreign {
         let path = show_path(file.shown());
-        return Err(Error::params(format!("`{parameter}` of read_file means nothing here: `{path}` is a {what}")));
+        return Err(Error::params(format!(
+            "`{parameter}` of read_file means nothing here: `{path}` is a {what}"
+        )));
     }
     let wanted = if kind == Kind::Picture {
         let size = picture_size(&head);
@@ -72,17 +85,32 @@ pub fn read(context: &Context<'_>, file: &Checked<Read>, part: Part) -> Result<O
         (file.size() as usize).saturating_mul(DOCUMENT_MEMORY_COPIES)
     };
     let memory_bytes = memory(context, wanted);
-    let question = Question { kind, part, memory_bytes: memory_bytes as u64 };
-    let limits = ReaderLimits { memory_bytes, file_bytes: MAX_DOCUMENT_BYTES, answer_bytes: MAX_ANSWER_BYTES };
+    let question = Question {
+        kind,
+        part,
+        memory_bytes: memory_bytes as u64,
+    };
+    let limits = ReaderLimits {
+        memory_bytes,
+        file_bytes: MAX_DOCUMENT_BYTES,
+        answer_bytes: MAX_ANSWER_BYTES,
+    };
     let question = serde_json::to_string(&question).map_err(Error::output)?;
     let held = context.room().take(memory_bytes)?;
     let said = context.at_length(|| read_apart(file.as_fd(), &question, limits, context.cancel));
     drop(held);
     let said = said.map_err(|error| refused(file, &error))?;
-    let unsound = || failed(file, "the program that reads it gave an answer that makes no sense");
+    let unsound = || {
+        failed(
+            file,
+            "the program that reads it gave an answer that makes no sense",
+        )
+    };
     match read_answer(&said).ok_or_else(unsound)? {
         (Answer::AsItIs, _) => Ok(Some(Made::Nothing)),
-        (Answer::Picture(shown), picture) => Ok(Some(Made::Picture(picture_reply(file, shown, picture)))),
+        (Answer::Picture(shown), picture) => {
+            Ok(Some(Made::Picture(picture_reply(file, shown, picture))))
+        }
         (Answer::Text, text) => {
             let text = String::from_utf8(text.to_vec()).map_err(|_| unsound())?;
             Ok(Some(Made::Text(match kind {
@@ -98,13 +126,24 @@ pub fn read(context: &Context<'_>, file: &Checked<Read>, part: Part) -> Result<O
 }
 
 fn name(file: &Checked<Read>) -> &[u8] {
-    file.shown().file_name().unwrap_or_default().as_encoded_bytes()
+    file.shown()
+        .file_name()
+        .unwrap_or_default()
+        .as_encoded_bytes()
 }
 
 fn bytes_at(file: &Checked<Read>, offset: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    let read = Reader::new(file, offset).take(DOCUMENT_HEAD_BYTES as u64).read_to_end(&mut bytes);
-    read.map_err(|source| Error::Fs(FsError::Io { path: file.shown().into(), doing: "read", source }))?;
+    let read = Reader::new(file, offset)
+        .take(DOCUMENT_HEAD_BYTES as u64)
+        .read_to_end(&mut bytes);
+    read.map_err(|source| {
+        Error::Fs(FsError::Io {
+            path: file.shown().into(),
+            doing: "read",
+            source,
+        })
+    })?;
     Ok(bytes)
 }
 
@@ -112,32 +151,54 @@ fn bytes_at(file: &Checked<Read>, offset: u64) -> Result<Vec<u8>, Error> {
 fn pixels(size: Size) -> usize {
     let (width, height) = (size.width as usize, size.height as usize);
     let scaled = width.saturating_mul(MAX_PICTURE_SIDE as usize * PICTURE_BYTES_PER_SCALED_PIXEL);
-    width.saturating_mul(height).saturating_mul(PICTURE_BYTES_PER_PIXEL).saturating_add(scaled)
+    width
+        .saturating_mul(height)
+        .saturating_mul(PICTURE_BYTES_PER_PIXEL)
+        .saturating_add(scaled)
 }
 
 /// As much of that as one reader may have here.
 fn memory(context: &Context<'_>, wanted: usize) -> usize {
     let most = context.services.account.most(Purpose::Work) / 2;
-    wanted.saturating_add(DOCUMENT_MEMORY_BYTES).min(MAX_READER_MEMORY_BYTES).min(most)
+    wanted
+        .saturating_add(DOCUMENT_MEMORY_BYTES)
+        .min(MAX_READER_MEMORY_BYTES)
+        .min(most)
 }
 
 fn picture_reply(file: &Checked<Read>, shown: Shown, picture: &[u8]) -> Reply<()> {
-    let Shown { form, size, region, original, is_animated } = shown;
+    let Shown {
+        form,
+        size,
+        region,
+        original,
+        is_animated,
+    } = shown;
     let [x, y, width, height] = region;
     let said = |size: Size| format!("{} x {}", size.width, size.height);
     let mut note = if [width, height] == [original.width, original.height] {
         format!("{} pixels", said(original))
     } else {
-        format!("region [{x}, {y}, {width}, {height}] of {} pixels", said(original))
+        format!(
+            "region [{x}, {y}, {width}, {height}] of {} pixels",
+            said(original)
+        )
     };
     if size != (Size { width, height }) {
         // Writing to a String cannot fail.
-        let _ = write!(note, ", scaled to {}; `region` gives a part at full size", said(size));
+        let _ = write!(
+            note,
+            ", scaled to {}; `region` gives a part at full size",
+            said(size)
+        );
     }
     if is_animated {
         note.push_str("; the first picture of an animation");
     }
-    let image = Content::Image { data: STANDARD.encode(picture), mime: form.media_type().to_owned() };
+    let image = Content::Image {
+        data: STANDARD.encode(picture),
+        mime: form.media_type().to_owned(),
+    };
     Reply::content(vec![image, Content::text(format!("[{note}]"))])
         .meta("encoding", "base64")
         .meta("binary", true)
@@ -147,7 +208,10 @@ fn picture_reply(file: &Checked<Read>, shown: Shown, picture: &[u8]) -> Reply<()
 fn is_not(file: &Checked<Read>, claim: &str, head: &[u8]) -> Error {
     let (is, hint) = match head {
         [] => ("an empty file", "write it first"),
-        head if is_binary(head) => (media(b"", head).media_type, "use a command that knows its format"),
+        head if is_binary(head) => (
+            media(b"", head).media_type,
+            "use a command that knows its format",
+        ),
         _ => ("text", "`encoding`, such as utf-8, reads it as text"),
     };
     let (path, size) = (show_path(file.shown()), file.size());
@@ -165,7 +229,9 @@ fn refused(file: &Checked<Read>, error: &ReaderError) -> Error {
             reason: error.to_string(),
             hint: "the operator has to see to it; commands may read them",
         },
-        ReaderError::Failed(_) | ReaderError::TooSlow | ReaderError::TooLong(_) => failed(file, &error.to_string()),
+        ReaderError::Failed(_) | ReaderError::TooSlow | ReaderError::TooLong(_) => {
+            failed(file, &error.to_string())
+        }
     }
 }
 

@@ -22,7 +22,10 @@ pub struct WouldChange {
 }
 
 /// The note below the reply to a dry run, and the same for programs.
-pub fn would_change(context: &Context<'_>, report: DryRunReport) -> Result<(String, WouldChange), Error> {
+pub fn would_change(
+    context: &Context<'_>,
+    report: DryRunReport,
+) -> Result<(String, WouldChange), Error> {
     let _held = context.room().take(2 * report.contents.len())?;
     let mut counts = Counts::default();
     for (change, count) in &report.counts {
@@ -30,13 +33,22 @@ pub fn would_change(context: &Context<'_>, report: DryRunReport) -> Result<(Stri
     }
     let all: usize = report.counts.iter().map(|(_, count)| count).sum();
     let below = context.services.policy.project().map(Root::path);
-    let words = |told: &Told| format!("{} {}", verb(&told.change), name(told.path.as_path(), below));
+    let words = |told: &Told| {
+        format!(
+            "{} {}",
+            verb(&told.change),
+            name(told.path.as_path(), below)
+        )
+    };
     let mut note = match all {
         0 if report.gaps.is_empty() => "dry run: nothing would be changed".to_owned(),
         0 => "dry run: no change was seen; nothing was changed".to_owned(),
         1..=NAMED => {
             let named: Vec<_> = report.told.iter().map(words).collect();
-            format!("dry run: would be {}; nothing was changed", named.join(", "))
+            format!(
+                "dry run: would be {}; nothing was changed",
+                named.join(", ")
+            )
         }
         _ => format!("dry run: would be {}; nothing was changed", counts.words()),
     };
@@ -64,15 +76,23 @@ pub fn would_change(context: &Context<'_>, report: DryRunReport) -> Result<(Stri
         Ok(text)
     };
     let diff = shown(all, report.told.iter().map(one))?;
-    Ok((note, WouldChange { counts, diff, gaps: report.gaps }))
+    Ok((
+        note,
+        WouldChange {
+            counts,
+            diff,
+            gaps: report.gaps,
+        },
+    ))
 }
 
 fn side(report: &DryRunReport, content: &Content) -> Side {
     match content {
         Content::Nothing => Side::Nothing,
-        Content::File { size, .. } => {
-            Side::File { size: *size, bytes: report.bytes(content).map(|bytes| Ok(bytes.to_vec())) }
-        }
+        Content::File { size, .. } => Side::File {
+            size: *size,
+            bytes: report.bytes(content).map(|bytes| Ok(bytes.to_vec())),
+        },
         Content::Link(target) => Side::Link(target.as_path().into()),
         Content::Directory => Side::Directory,
         Content::Special => Side::Special,

@@ -60,7 +60,12 @@ impl Tool for EditFile {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
         if params.dry_run == Some(true) {
-            return preview(context, &params.path, &edits, params.expected_sha256.as_deref());
+            return preview(
+                context,
+                &params.path,
+                &edits,
+                params.expected_sha256.as_deref(),
+            );
         }
         let writer = context.writer();
         let target = context.services.policy.write(&params.path)?;
@@ -71,45 +76,82 @@ impl Tool for EditFile {
             if let Some(expected) = &params.expected_sha256 {
                 hash::expect(target.shown(), Some(&current.bytes), expected)?;
             }
-            let applied = edits::apply(current.bytes, &edits, context.room())
-                .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
+            let applied =
+                edits::apply(current.bytes, &edits, context.room()).map_err(|source| {
+                    Error::Edit {
+                        path: path.clone(),
+                        source: Box::new(source),
+                    }
+                })?;
             if context.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
             if applied.changed {
-                writer.replace_under(held, &target, applied.content.pieces(), Some(&current.stamp))?;
+                writer.replace_under(
+                    held,
+                    &target,
+                    applied.content.pieces(),
+                    Some(&current.stamp),
+                )?;
             }
             Ok(applied)
         })?;
         let mut content = vec![Content::text(format!("Successfully edited {path}"))];
         content.extend(edits::notes(&applied, &edits).map(Content::Text));
-        let sha256 = params.expected_sha256.map(|_| hash::of(applied.content.pieces()));
+        let sha256 = params
+            .expected_sha256
+            .map(|_| hash::of(applied.content.pieces()));
         let edits = applied.per_edit.iter().map(EditReport::from).collect();
-        Ok(Reply::content(content).with(Output { path, edits, sha256, diff: None }))
+        Ok(Reply::content(content).with(Output {
+            path,
+            edits,
+            sha256,
+            diff: None,
+        }))
     }
 }
 
-fn preview(context: &Context<'_>, path: &str, edits: &[Edit], expected: Option<&str>) -> Result<Reply<Output>, Error> {
+fn preview(
+    context: &Context<'_>,
+    path: &str,
+    edits: &[Edit],
+    expected: Option<&str>,
+) -> Result<Reply<Output>, Error> {
     let file = match context.services.policy.read(path) {
         Err(PolicyError::NotFound { path }) => {
             let path = show_path(&path).into_owned();
             let text = edits::intended(&path, edits);
-            return Ok(Reply::text(text).with(Output { path, edits: Vec::new(), sha256: None, diff: None }));
+            return Ok(Reply::text(text).with(Output {
+                path,
+                edits: Vec::new(),
+                sha256: None,
+                diff: None,
+            }));
         }
         file => file?,
     };
-    let fs::Loaded { bytes, share: _held } = fs::load(&file, MAX_EDIT_BYTES, context.room())?;
+    let fs::Loaded {
+        bytes,
+        share: _held,
+    } = fs::load(&file, MAX_EDIT_BYTES, context.room())?;
     if let Some(expected) = expected {
         hash::expect(file.shown(), Some(&bytes), expected)?;
     }
     let path = show_path(file.shown()).into_owned();
-    let applied = edits::apply(&bytes, edits, context.room())
-        .map_err(|source| Error::Edit { path: path.clone(), source: Box::new(source) })?;
+    let applied = edits::apply(&bytes, edits, context.room()).map_err(|source| Error::Edit {
+        path: path.clone(),
+        source: Box::new(source),
+    })?;
     let diff = edits::preview(&path, &bytes, &applied, context.room())?;
     let diff = edits::fitted(diff, context.most_bytes(None));
     let mut content = vec![Content::text(&*diff)];
     content.extend(edits::notes(&applied, edits).map(Content::Text));
     let sha256 = expected.map(|_| hash::of(applied.content.pieces()));
     let edits = applied.per_edit.iter().map(EditReport::from).collect();
-    Ok(Reply::content(content).with(Output { path, edits, sha256, diff: Some(diff) }))
+    Ok(Reply::content(content).with(Output {
+        path,
+        edits,
+        sha256,
+        diff: Some(diff),
+    }))
 }

@@ -84,9 +84,20 @@ impl Tool for EditFiles {
         if params.dry_run == Some(true) {
             let results = parallel::map(&paths, |path| preview(context, path, &edits));
             let results = fitted(results, context.most_bytes(None));
-            return Ok(report(&paths, results, Some(&Preview { atomic: params.atomic == Some(true) })));
+            return Ok(report(
+                &paths,
+                results,
+                Some(&Preview {
+                    atomic: params.atomic == Some(true),
+                }),
+            ));
         }
-        let batch = Batch { context, edits: &edits, steps: AtomicU64::new(0), files: paths.len() as u64 };
+        let batch = Batch {
+            context,
+            edits: &edits,
+            steps: AtomicU64::new(0),
+            files: paths.len() as u64,
+        };
         let mut attempts = 1..CHANGE_ATTEMPTS;
         let results = loop {
             match batch.write(&paths, params.atomic == Some(true)) {
@@ -117,35 +128,66 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
         let may_be_glob = is_glob(pattern) || pattern.starts_with('!');
         let is_there = !may_be_glob || policy.look(pattern).is_ok();
         if pattern.starts_with('!') && !is_there {
-            let source = GlobError::Negated { glob: pattern.clone() };
-            return Err(Error::Glob { parameter: format!("paths[{index}]"), source });
+            let source = GlobError::Negated {
+                glob: pattern.clone(),
+            };
+            return Err(Error::Glob {
+                parameter: format!("paths[{index}]"),
+                source,
+            });
         }
         // A set could choose another file than the name that it looks like.
         let named = LiteralGlob::new(pattern);
-        let path = if is_there { Some(pattern) } else { named.path.as_ref() };
+        let path = if is_there {
+            Some(pattern)
+        } else {
+            named.path.as_ref()
+        };
         if let Some(path) = path {
-            // One spelling for one place, so that no file is edited twice; what has none is reported with the others.
+            // One spelling for one place, so that no file is edited twice; what has none is
+            // reported with the others.
             paths.push(policy.absolute(path).unwrap_or_else(|_| path.into()));
             continue;
         }
         let globs = std::slice::from_ref(&named.glob);
-        let selection = Selection { globs: Some(globs), ..Selection::default() };
+        let selection = Selection {
+            globs: Some(globs),
+            ..Selection::default()
+        };
         let scope = scope(context, selection).map_err(|error| match error {
-            Error::Glob { source, .. } => Error::Glob { parameter: format!("paths[{index}]"), source },
+            Error::Glob { source, .. } => Error::Glob {
+                parameter: format!("paths[{index}]"),
+                source,
+            },
             error => error,
         })?;
-        let found = names(call(context, &|_| {}), &scope, usize::MAX, &|_, kind| kind == Kind::File)?;
+        let found = names(call(context, &|_| {}), &scope, usize::MAX, &|_, kind| {
+            kind == Kind::File
+        })?;
         if found.paths.is_empty() {
-            let names = if named.is_unclear { "; brackets in it are parts of names" } else { "" };
-            return Err(Error::NoMatch { what: format!("the glob `{pattern}` (`paths[{index}]`{names})") });
+            let names = if named.is_unclear {
+                "; brackets in it are parts of names"
+            } else {
+                ""
+            };
+            return Err(Error::NoMatch {
+                what: format!("the glob `{pattern}` (`paths[{index}]`{names})"),
+            });
         }
-        paths.extend(found.paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path))));
+        paths.extend(
+            found
+                .paths
+                .iter()
+                .map(|path| PathBuf::from(OsStr::from_bytes(path))),
+        );
     }
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     if paths.len() > MAX_EDIT_FILES {
-        let message =
-            format!("`paths` stands for {} files; at most {MAX_EDIT_FILES} are edited in one call", paths.len());
+        let message = format!(
+            "`paths` stands for {} files; at most {MAX_EDIT_FILES} are edited in one call",
+            paths.len()
+        );
         return Err(Error::params(message));
     }
     Ok(paths)
@@ -153,10 +195,16 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
 
 fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
     let file = context.services.policy.read(path)?;
-    let fs::Loaded { bytes, share: _held } = fs::load(&file, MAX_EDIT_BYTES, context.room())?;
+    let fs::Loaded {
+        bytes,
+        share: _held,
+    } = fs::load(&file, MAX_EDIT_BYTES, context.room())?;
     let applied = apply(file.shown(), Cow::Borrowed(&bytes), edits, context.room())?;
     let text = edits::preview(&show_path(file.shown()), &bytes, &applied, context.room())?;
-    Ok((text, applied.per_edit.iter().map(EditReport::from).collect()))
+    Ok((
+        text,
+        applied.per_edit.iter().map(EditReport::from).collect(),
+    ))
 }
 
 /// Diffs that fit into a reply of so many bytes: the first ones whole, then a line for each.
@@ -172,16 +220,24 @@ fn fitted(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
     results.into_iter().map(fit).collect()
 }
 
-/// Files named by a glob were not looked at by anybody, so what searches leave out as binary is left alone here too.
-fn apply<'a>(shown: &Path, bytes: Cow<'a, [u8]>, edits: &[Edit], room: Room<'_>) -> Result<Applied<'a>, Error> {
+/// Files named by a glob were not looked at by anybody, so what searches leave out as binary is
+/// left alone here too.
+fn apply<'a>(
+    shown: &Path,
+    bytes: Cow<'a, [u8]>,
+    edits: &[Edit],
+    room: Room<'_>,
+) -> Result<Applied<'a>, Error> {
     if encoding::is_binary(&bytes) {
         return Err(Error::Unsuitable {
             message: format!("`{}` is binary", show_path(shown)),
             hint: "if it is text all the same, edit it with edit_file".into(),
         });
     }
-    edits::apply(bytes, edits, room)
-        .map_err(|source| Error::Edit { path: show_path(shown).into_owned(), source: Box::new(source) })
+    edits::apply(bytes, edits, room).map_err(|source| Error::Edit {
+        path: show_path(shown).into_owned(),
+        source: Box::new(source),
+    })
 }
 
 /// A call that writes.
@@ -207,17 +263,26 @@ impl Batch<'_> {
         // Of an attempt that is made anew nothing is reported.
         if self.context.progress.is_wanted() && step <= self.files * 2 {
             let done = step.saturating_sub(self.files);
-            let message = format!("{} of {} files computed, {done} written", step.min(self.files), self.files);
-            self.context.progress.report(step, Some(self.files * 2), &message);
+            let message = format!(
+                "{} of {} files computed, {done} written",
+                step.min(self.files),
+                self.files
+            );
+            self.context
+                .progress
+                .report(step, Some(self.files * 2), &message);
         }
     }
 
     fn finished(&self) {
         let message = format!("{} files done", self.files);
-        self.context.progress.report_now(self.files * 2, Some(self.files * 2), &message);
+        self.context
+            .progress
+            .report_now(self.files * 2, Some(self.files * 2), &message);
     }
 
-    /// Computes every file first and then writes, so that a call that is cancelled early has done nothing.
+    /// Computes every file first and then writes, so that a call that is cancelled early has done
+    /// nothing.
     fn write(&self, paths: &[PathBuf], atomic: bool) -> Result<Vec<FileResult>, Error> {
         let policy = &self.context.services.policy;
         let budget = AtomicU64::new(0);
@@ -234,7 +299,9 @@ impl Batch<'_> {
         let items: Vec<(&PathBuf, Result<Computed, Error>)> = paths.iter().zip(computed).collect();
         let written = parallel::map_writing(&items, |(path, computed)| {
             self.step();
-            let Ok(computed) = computed else { return Ok(None) };
+            let Ok(computed) = computed else {
+                return Ok(None);
+            };
             if !computed.applied.changed {
                 return Ok(None);
             }
@@ -242,10 +309,19 @@ impl Batch<'_> {
             let target = policy.write(path)?;
             let _locked = writer.lock(&target);
             // The stamp refuses a file that was changed since it was read, so no update is lost.
-            match writer.replace(&target, computed.applied.content.pieces(), Some(&computed.stamp)) {
+            match writer.replace(
+                &target,
+                computed.applied.content.pieces(),
+                Some(&computed.stamp),
+            ) {
                 Err(FsError::Changed { .. }) => edits::attempts(&target, |held| {
                     let again = self.compute_at(&target, &AtomicU64::new(0))?;
-                    writer.replace_under(held, &target, again.applied.content.pieces(), Some(&again.stamp))?;
+                    writer.replace_under(
+                        held,
+                        &target,
+                        again.applied.content.pieces(),
+                        Some(&again.stamp),
+                    )?;
                     Ok(Some(again))
                 }),
                 written => Ok(written.map(|_| None)?),
@@ -269,20 +345,42 @@ impl Batch<'_> {
         let current = fs::current(target, MAX_EDIT_BYTES, Some(self.context.room()))?;
         let held = budget.fetch_add(current.bytes.len() as u64, Ordering::Relaxed);
         if held + current.bytes.len() as u64 > MAX_EDIT_TOTAL_BYTES && held > 0 {
-            let message = format!("the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together");
-            return Err(Error::Unsuitable { message, hint: "edit fewer files in one call".into() });
+            let message = format!(
+                "the files of one call are more than {MAX_EDIT_TOTAL_BYTES} bytes together"
+            );
+            return Err(Error::Unsuitable {
+                message,
+                hint: "edit fewer files in one call".into(),
+            });
         }
-        let fs::Current { bytes, mut share, stamp } = current;
+        let fs::Current {
+            bytes,
+            mut share,
+            stamp,
+        } = current;
         // Of small ones there may be many.
         let uncounted = bytes.len().saturating_sub(share.bytes());
         self.context.room().grow(&mut share, uncounted)?;
-        let applied = apply(target.shown(), Cow::Owned(bytes), self.edits, self.context.room())?;
-        Ok(Computed { applied, stamp, _share: share })
+        let applied = apply(
+            target.shown(),
+            Cow::Owned(bytes),
+            self.edits,
+            self.context.room(),
+        )?;
+        Ok(Computed {
+            applied,
+            stamp,
+            _share: share,
+        })
     }
 
-    /// All files or none: everything that can fail for want of space or rights happens before the first rename, and a
-    /// rename that fails puts back the files before it.
-    fn write_all(&self, paths: &[PathBuf], computed: Vec<Result<Computed, Error>>) -> Result<Vec<FileResult>, Error> {
+    /// All files or none: everything that can fail for want of space or rights happens before the
+    /// first rename, and a rename that fails puts back the files before it.
+    fn write_all(
+        &self,
+        paths: &[PathBuf],
+        computed: Vec<Result<Computed, Error>>,
+    ) -> Result<Vec<FileResult>, Error> {
         let (policy, writer) = (&self.context.services.policy, self.context.writer());
         if computed.iter().any(Result::is_err) {
             let unwritten = |computed: Result<Computed, Error>| match computed {
@@ -293,9 +391,15 @@ impl Batch<'_> {
         }
         self.context.changes.are_atomic();
         let computed: Vec<Computed> = computed.into_iter().flatten().collect();
-        let items: Vec<(&PathBuf, &Computed)> =
-            paths.iter().zip(&computed).filter(|(_, file)| file.applied.changed).collect();
-        let targets: Vec<_> = items.iter().map(|(path, _)| policy.write(path)).collect::<Result<_, _>>()?;
+        let items: Vec<(&PathBuf, &Computed)> = paths
+            .iter()
+            .zip(&computed)
+            .filter(|(_, file)| file.applied.changed)
+            .collect();
+        let targets: Vec<_> = items
+            .iter()
+            .map(|(path, _)| policy.write(path))
+            .collect::<Result<_, _>>()?;
         let names: Vec<&dyn fs::locks::Named> = targets.iter().map(|target| target as _).collect();
         let _locked = writer.lock_all(&names);
         let pairs: Vec<_> = targets.iter().zip(&items).collect();
@@ -305,7 +409,11 @@ impl Batch<'_> {
         .into_iter()
         .collect::<Result<_, _>>()?;
         fs::commit_all(prepared, None)?;
-        Ok(paths.iter().zip(computed).map(|(path, file)| done(path, self.edits, Ok(file), Ok(None))).collect())
+        Ok(paths
+            .iter()
+            .zip(computed)
+            .map(|(path, file)| done(path, self.edits, Ok(file), Ok(None)))
+            .collect())
     }
 }
 
@@ -331,7 +439,15 @@ fn done(
         text.push('\n');
         text.push_str(&note);
     }
-    Ok((text, computed.applied.per_edit.iter().map(EditReport::from).collect()))
+    Ok((
+        text,
+        computed
+            .applied
+            .per_edit
+            .iter()
+            .map(EditReport::from)
+            .collect(),
+    ))
 }
 
 /// A call that writes nothing.
@@ -341,7 +457,11 @@ struct Preview {
 }
 
 fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<&Preview>) -> Reply<Output> {
-    let verb = if preview.is_some() { "would be edited" } else { "edited" };
+    let verb = if preview.is_some() {
+        "would be edited"
+    } else {
+        "edited"
+    };
     let mut content = Vec::with_capacity(results.len() + 1);
     let mut files = Vec::with_capacity(results.len());
     let mut hints = HashSet::new();
@@ -351,20 +471,38 @@ fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<&Preview>
             Ok((text, edits)) => {
                 let diff = preview.is_some().then(|| text.clone());
                 content.push(Content::Text(text));
-                files.push(FileReport { path, edits, error: None, diff });
+                files.push(FileReport {
+                    path,
+                    edits,
+                    error: None,
+                    diff,
+                });
             }
             Err(error) => {
                 let told = error.to_string();
                 // The path stands before the message anyway.
-                let told = told.strip_prefix(&path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told);
+                let told = told
+                    .strip_prefix(&path)
+                    .and_then(|rest| rest.strip_prefix(": "))
+                    .unwrap_or(&told);
                 // Once is enough: many files often fail for the same reason.
-                let hint = error.hint().filter(|hint| !hint.is_empty() && hints.insert(hint.to_string()));
+                let hint = error
+                    .hint()
+                    .filter(|hint| !hint.is_empty() && hints.insert(hint.to_string()));
                 let message = match hint {
                     Some(hint) => format!("{told}\nhint: {hint}"),
                     None => told.to_owned(),
                 };
-                content.push(Content::text(format!("{path}: [error {}] {message}", error.code().number())));
-                files.push(FileReport { path, edits: Vec::new(), error: Some(message), diff: None });
+                content.push(Content::text(format!(
+                    "{path}: [error {}] {message}",
+                    error.code().number()
+                )));
+                files.push(FileReport {
+                    path,
+                    edits: Vec::new(),
+                    error: Some(message),
+                    diff: None,
+                });
             }
         }
     }
@@ -376,9 +514,15 @@ fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<&Preview>
             None if edited > 0 => "; do not repeat those that succeeded",
             _ => "",
         };
-        content.push(Content::text(format!("[{edited} {verb}, {failed} failed{advice}]")));
+        content.push(Content::text(format!(
+            "[{edited} {verb}, {failed} failed{advice}]"
+        )));
     }
-    let mut reply = Reply::content(content).with(Output { files, edited, failed });
+    let mut reply = Reply::content(content).with(Output {
+        files,
+        edited,
+        failed,
+    });
     reply.is_error = edited == 0;
     reply
 }

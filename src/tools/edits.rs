@@ -1,4 +1,5 @@
-//! What `edit_file` and `edit_files` share: the edits as arguments, applied to a content, and reported.
+//! What `edit_file` and `edit_files` share: the edits as arguments, applied to a content, and
+//! reported.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -68,22 +69,44 @@ pub struct EditReport {
 
 impl From<&edit::EditReport> for EditReport {
     fn from(report: &edit::EditReport) -> Self {
-        let edit::EditReport { replacements, first_line, last_line, rule, more: _ } = *report;
-        Self { replacements, first_line, last_line, rule: rule.name() }
+        let edit::EditReport {
+            replacements,
+            first_line,
+            last_line,
+            rule,
+            more: _,
+        } = *report;
+        Self {
+            replacements,
+            first_line,
+            last_line,
+            rule: rule.name(),
+        }
     }
 }
 
 /// Applies the edits within the time that one file may take.
-pub fn apply<'a>(bytes: impl Into<Cow<'a, [u8]>>, edits: &[Edit], room: Room<'_>) -> Result<Applied<'a>, EditError> {
+pub fn apply<'a>(
+    bytes: impl Into<Cow<'a, [u8]>>,
+    edits: &[Edit],
+    room: Room<'_>,
+) -> Result<Applied<'a>, EditError> {
     edit::apply(bytes, edits, options(room))
 }
 
 /// The unified diff of what the edits would do.
-pub fn preview(path: &str, before: &[u8], applied: &Applied<'_>, room: Room<'_>) -> Result<String, Exhausted> {
-    Ok(edit::preview(path, before, applied, options(room))?.unwrap_or_else(|| "(no changes)".to_owned()))
+pub fn preview(
+    path: &str,
+    before: &[u8],
+    applied: &Applied<'_>,
+    room: Room<'_>,
+) -> Result<String, Exhausted> {
+    Ok(edit::preview(path, before, applied, options(room))?
+        .unwrap_or_else(|| "(no changes)".to_owned()))
 }
 
-/// Cuts a diff after whole lines of at most `most` bytes, and a line that says how much is left out.
+/// Cuts a diff after whole lines of at most `most` bytes, and a line that says how much is left
+/// out.
 pub fn fitted(mut diff: String, most: usize) -> String {
     if diff.len() <= most {
         return diff;
@@ -100,8 +123,9 @@ pub fn fitted(mut diff: String, most: usize) -> String {
     diff
 }
 
-/// Makes a change of one file anew as long as other programs change the file meanwhile; the last time with its directory
-/// locked from reading to renaming, so that no other server does. Each attempt reads the file again.
+/// Makes a change of one file anew as long as other programs change the file meanwhile; the last
+/// time with its directory locked from reading to renaming, so that no other server does. Each
+/// attempt reads the file again.
 pub fn attempts<T>(
     target: &Checked<Write>,
     mut attempt: impl FnMut(Option<&DirLocks>) -> Result<T, Error>,
@@ -118,25 +142,42 @@ pub fn attempts<T>(
 
 fn options(room: Room<'_>) -> Options<'_> {
     let deadline = Some(Instant::now() + Duration::from_millis(MAX_EDIT_MS));
-    Options { bound: Bound { deadline, cancel: Some(room.cancel) }, room: Some(room), ..Options::default() }
+    Options {
+        bound: Bound {
+            deadline,
+            cancel: Some(room.cancel),
+        },
+        room: Some(room),
+        ..Options::default()
+    }
 }
 
-/// Says what of the edits an agent should know of: those that matched only by a looser rule, those that a limit cut short,
-/// and new texts that look like references and are none.
+/// Says what of the edits an agent should know of: those that matched only by a looser rule, those
+/// that a limit cut short, and new texts that look like references and are none.
 pub fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
     let mut notes = Vec::new();
     for (index, (report, edit)) in applied.per_edit.iter().zip(edits).enumerate() {
         if report.rule == Rule::Whitespace {
             let (first, last) = (report.first_line, report.last_line);
-            let lines = if first == last { format!("line {first}") } else { format!("lines {first}-{last}") };
+            let lines = if first == last {
+                format!("line {first}")
+            } else {
+                format!("lines {first}-{last}")
+            };
             notes.push(format!(
                 "edits[{index}] matched only with indentation ignored; newText was indented to fit ({lines} of the result)"
             ));
         }
         if report.more {
             let count = report.replacements;
-            let matches = if count == 1 { "match".to_owned() } else { format!("{count} matches") };
-            notes.push(format!("edits[{index}] replaced the first {matches} only; `limit: 0` replaces all"));
+            let matches = if count == 1 {
+                "match".to_owned()
+            } else {
+                format!("{count} matches")
+            };
+            notes.push(format!(
+                "edits[{index}] replaced the first {matches} only; `limit: 0` replaces all"
+            ));
         }
         let slip = pattern::replacement_slip(&edit.new_text).filter(|_| edit.is_regex);
         notes.extend(slip.map(|slip| format!("edits[{index}]: {slip}")));
@@ -149,9 +190,17 @@ pub fn intended(path: &str, edits: &[Edit]) -> String {
     let list: Vec<String> = edits
         .iter()
         .enumerate()
-        .map(|(index, edit)| format!("edits[{index}]: replace {:?} with {:?}", edit.old_text, edit.new_text))
+        .map(|(index, edit)| {
+            format!(
+                "edits[{index}]: replace {:?} with {:?}",
+                edit.old_text, edit.new_text
+            )
+        })
         .collect();
-    format!("{path} does not exist; intended edits:\n{}", list.join("\n"))
+    format!(
+        "{path} does not exist; intended edits:\n{}",
+        list.join("\n")
+    )
 }
 
 #[cfg(test)]
@@ -161,14 +210,25 @@ mod tests {
 
     fn told(text: &'static str, edit: Edit) -> Option<String> {
         let edits = [edit];
-        let room = Room { account: None, cancel: &CancelToken::new() };
+        let room = Room {
+            account: None,
+            cancel: &CancelToken::new(),
+        };
         notes(&apply(text.as_bytes(), &edits, room).unwrap(), &edits)
     }
 
     #[test]
     fn what_a_limit_left_out_and_references_that_are_none_are_said() {
-        let regex = |limit, new: &str| Edit { is_regex: true, limit, ..Edit::new("(a)", new) };
-        let first = |what: &str| Some(format!("[edits[0] replaced the first {what} only; `limit: 0` replaces all]"));
+        let regex = |limit, new: &str| Edit {
+            is_regex: true,
+            limit,
+            ..Edit::new("(a)", new)
+        };
+        let first = |what: &str| {
+            Some(format!(
+                "[edits[0] replaced the first {what} only; `limit: 0` replaces all]"
+            ))
+        };
         assert_eq!(told("a a a", regex(1, "$1b")), first("match"));
         assert_eq!(told("a a a", regex(2, "b")), first("2 matches"));
         assert_eq!(told("a a a", regex(3, "b")), None);

@@ -1,5 +1,5 @@
-//! `execute_command`: one shell command, its output and its exit status; or one that runs on in the background, at once or
-//! because it takes long.
+//! `execute_command`: one shell command, its output and its exit status; or one that runs on in the
+//! background, at once or because it takes long.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use super::shown_output::{ShownOutput, both};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{
-    self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited, place_of,
+    self, BackgroundCommands, Blocked, ExecError, Foreground, HandedOver, Outcome, Stage, Waited,
+    place_of,
 };
 use crate::limits::{KILL_GRACE_MS, TERMINAL_COLUMNS, TERMINAL_ROWS};
 use crate::policy::{Checked, Kind, Read};
@@ -145,14 +146,21 @@ impl Tool for ExecuteCommand {
 /// The one asked for, else the first writable one, else the project.
 fn directory(context: &Context<'_>, asked: Option<&str>) -> Result<Checked<Read>, Error> {
     let policy = &context.services.policy;
-    let default = policy.roots().iter().find(|root| root.writable()).or_else(|| policy.project());
+    let default = policy
+        .roots()
+        .iter()
+        .find(|root| root.writable())
+        .or_else(|| policy.project());
     let directory = match (asked, default) {
         (Some(path), _) => policy.read(path)?,
         (None, Some(root)) => policy.read(root.path())?,
         (None, None) => policy.read(".")?,
     };
     if directory.kind() != Kind::Directory {
-        let message = format!("`workingDirectory` {} is not a directory", show_path(directory.shown()));
+        let message = format!(
+            "`workingDirectory` {} is not a directory",
+            show_path(directory.shown())
+        );
         return Err(Error::params(message));
     }
     Ok(directory)
@@ -170,8 +178,15 @@ fn start(
     let grace = Duration::from_millis(KILL_GRACE_MS);
     let started = background.start(launcher, command, timeout, grace, context.cancel)?;
     let id = started.id();
-    let text = format!("[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]");
-    Ok(Reply::text(text).with(Output { command_id: Some(id.to_owned()), ..Output::default() }).starting(id))
+    let text = format!(
+        "[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]"
+    );
+    Ok(Reply::text(text)
+        .with(Output {
+            command_id: Some(id.to_owned()),
+            ..Output::default()
+        })
+        .starting(id))
 }
 
 fn run(
@@ -182,7 +197,9 @@ fn run(
     most: usize,
 ) -> Result<Reply<Output>, Error> {
     let rules = &context.services.commands;
-    let Some(launcher) = &rules.launcher else { return Err(ExecError::NoLauncher.into()) };
+    let Some(launcher) = &rules.launcher else {
+        return Err(ExecError::NoLauncher.into());
+    };
     let timeout = asked.unwrap_or(rules.timeout);
     if timeout > rules.max_timeout {
         let (asked, most) = (timeout.as_secs(), rules.max_timeout.as_secs());
@@ -193,31 +210,48 @@ fn run(
         )));
     }
     let files = rules.background.as_ref().map(BackgroundCommands::files);
-    let foreground = Foreground { files, ..rules.foreground(launcher, context.cancel, timeout) };
+    let foreground = Foreground {
+        files,
+        ..rules.foreground(launcher, context.cancel, timeout)
+    };
     let mut waited = Duration::ZERO;
     let mut progress = |elapsed: Duration, stage: Stage| {
         let message = match stage {
             Stage::Waiting => {
                 waited = elapsed;
-                format!("waiting for a free place, all {} are taken", rules.running.len())
+                format!(
+                    "waiting for a free place, all {} are taken",
+                    rules.running.len()
+                )
             }
             Stage::Running { bytes } => {
-                format!("running for {:.1} s, {bytes} bytes of output", elapsed.saturating_sub(waited).as_secs_f64())
+                format!(
+                    "running for {:.1} s, {bytes} bytes of output",
+                    elapsed.saturating_sub(waited).as_secs_f64()
+                )
             }
         };
         let total = (waited + timeout).as_millis() as u64;
-        context.progress.report(elapsed.as_millis() as u64, Some(total), &message);
+        context
+            .progress
+            .report(elapsed.as_millis() as u64, Some(total), &message);
     };
-    let mut more_time = format!("for longer, give a timeout (at most {} s)", rules.max_timeout.as_secs());
+    let mut more_time = format!(
+        "for longer, give a timeout (at most {} s)",
+        rules.max_timeout.as_secs()
+    );
     let mut outcome = if is_dry {
         foreground.run_dry(command, &mut progress)?
     } else if asked.is_some() {
         "without `timeout` it would go on in the background".clone_into(&mut more_time);
         foreground.run(command, &mut progress)?
     } else {
-        let Some(background) = &rules.background else { return Err(ExecError::NoLauncher.into()) };
+        let Some(background) = &rules.background else {
+            return Err(ExecError::NoLauncher.into());
+        };
         let mut place = || {
-            let refused = |error| more_time = format!("it could not go on in the background: {error}");
+            let refused =
+                |error| more_time = format!("it could not go on in the background: {error}");
             background.place().map_err(refused).ok()
         };
         match foreground.run_or_hand_over(command, &mut place, &mut progress)? {
@@ -228,8 +262,19 @@ fn run(
     if outcome.cancelled {
         return Err(Error::Cancelled);
     }
-    let would_change = outcome.would_change.take().map(|report| would_change(context, report)).transpose()?;
-    Ok(reply(&outcome, timeout, &more_time, would_change, context, most))
+    let would_change = outcome
+        .would_change
+        .take()
+        .map(|report| would_change(context, report))
+        .transpose()?;
+    Ok(reply(
+        &outcome,
+        timeout,
+        &more_time,
+        would_change,
+        context,
+        most,
+    ))
 }
 
 /// The output until now, of a command that goes on.
@@ -239,14 +284,19 @@ fn handed_over(
     context: &Context<'_>,
     most: usize,
 ) -> Result<Reply<Output>, Error> {
-    let HandedOver { command, stdout, stderr } = handed;
+    let HandedOver {
+        command,
+        stdout,
+        stderr,
+    } = handed;
     if context.cancel.is_cancelled() {
         // Nobody hears of it.
         command.end();
         return Err(Error::Cancelled);
     }
     let (id, cursor) = (command.id(), stdout.total_bytes + stderr.total_bytes);
-    let (stdout, stderr, notes, logs) = shown(both(context, ExecuteCommand::NAME, [stdout, stderr], most));
+    let (stdout, stderr, notes, logs) =
+        shown(both(context, ExecuteCommand::NAME, [stdout, stderr], most));
     let state = format!(
         "still running after {} s, and goes on in the background as commandId \"{id}\", without stdin; follow_command waits for \
          its end, reads on from cursor {cursor}, and ends it",
@@ -255,7 +305,14 @@ fn handed_over(
     let mut content = vec![Content::text(notes.end(format_args!("{state}")))];
     content.extend(stderr_block(&stderr));
     let command_id = Some(id.to_owned());
-    let output = Output { stdout, stderr, command_id, logs, cursor: Some(cursor), ..Output::default() };
+    let output = Output {
+        stdout,
+        stderr,
+        command_id,
+        logs,
+        cursor: Some(cursor),
+        ..Output::default()
+    };
     Ok(Reply::content(content).with(output).starting(id))
 }
 
@@ -281,12 +338,22 @@ fn reply(
 ) -> Reply<Output> {
     let exit_code = exit_code(outcome.exit);
     let streams = [&outcome.stdout, &outcome.stderr];
-    let (stdout, stderr, mut notes, logs) = shown(both(context, ExecuteCommand::NAME, streams, most));
+    let (stdout, stderr, mut notes, logs) =
+        shown(both(context, ExecuteCommand::NAME, streams, most));
     if outcome.timed_out {
         let seconds = timeout.as_secs();
-        notes.add(format_args!("timed out after {seconds} s, the output is what there was until then; {more_time}"));
+        notes.add(format_args!(
+            "timed out after {seconds} s, the output is what there was until then; {more_time}"
+        ));
     } else if outcome.left > 0 {
-        let (count, plural) = (outcome.left, if outcome.left == 1 { "process was" } else { "processes were" });
+        let (count, plural) = (
+            outcome.left,
+            if outcome.left == 1 {
+                "process was"
+            } else {
+                "processes were"
+            },
+        );
         notes.add(format_args!(
             "{count} background {plural} ended with the shell; to keep one running use background: true"
         ));
@@ -302,7 +369,9 @@ fn reply(
     }
     notes.show_all(note);
     let remarks = notes.take_remarks();
-    let mut content = vec![Content::text(notes.end(format_args!("exit code: {exit_code}")))];
+    let mut content = vec![Content::text(
+        notes.end(format_args!("exit code: {exit_code}")),
+    )];
     content.extend(stderr_block(&stderr));
     if let Some(WouldChange { diff, .. }) = &would_change
         && !diff.is_empty()
@@ -311,7 +380,10 @@ fn reply(
     }
     let timed_out = outcome.timed_out;
     let would_change = would_change.map(Open);
-    let (blocked, blocked_more) = (Blocked::among(&outcome.denied), Blocked::more(&outcome.denied));
+    let (blocked, blocked_more) = (
+        Blocked::among(&outcome.denied),
+        Blocked::more(&outcome.denied),
+    );
     let output = Output {
         stdout,
         stderr,

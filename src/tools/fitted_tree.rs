@@ -18,10 +18,15 @@ pub struct FittedTree {
 }
 
 impl FittedTree {
-    /// Of these entries as many as take `most` bytes, of which one alone takes `cost`. Directories next to each other get as much
-    /// each as all of them can have, so a small one is shown whole beside a large one. One that is opened shows all that lies in it
-    /// directly; only the root may show the first of it.
-    pub fn new(mut entries: Vec<TreeEntry>, most: usize, cost: impl Fn(&TreeEntry) -> usize) -> Self {
+    /// Of these entries as many as take `most` bytes, of which one alone takes `cost`. Directories
+    /// next to each other get as much each as all of them can have, so a small one is shown whole
+    /// beside a large one. One that is opened shows all that lies in it directly; only the root may
+    /// show the first of it.
+    pub fn new(
+        mut entries: Vec<TreeEntry>,
+        most: usize,
+        cost: impl Fn(&TreeEntry) -> usize,
+    ) -> Self {
         let tree = Sizes::of(&entries, cost);
         let mut kept = vec![false; entries.len()];
         let mut open = vec![(0..entries.len(), most)];
@@ -32,16 +37,23 @@ impl FittedTree {
             }
             let mut large = Vec::new();
             for child in tree.children(&range) {
-                let Some(rest) = room.checked_sub(tree.cost(&(child..child + 1))) else { break };
+                let Some(rest) = room.checked_sub(tree.cost(&(child..child + 1))) else {
+                    break;
+                };
                 (room, kept[child]) = (rest, true);
                 large.push(child + 1..tree.ends[child]);
             }
             large.retain(|below| !below.is_empty());
             large.sort_by_key(|below| tree.cost(below));
             // What cannot be opened leaves its share to the others.
-            let largest = tree.shares(&large, room).last().copied().unwrap_or_default();
-            let (large, mut late): (Vec<_>, Vec<_>) =
-                large.into_iter().partition(|below| tree.children_cost(below) <= largest);
+            let largest = tree
+                .shares(&large, room)
+                .last()
+                .copied()
+                .unwrap_or_default();
+            let (large, mut late): (Vec<_>, Vec<_>) = large
+                .into_iter()
+                .partition(|below| tree.children_cost(below) <= largest);
             let shares = tree.shares(&large, room);
             for (below, share) in large.into_iter().zip(shares) {
                 if tree.children_cost(&below) > share {
@@ -73,14 +85,22 @@ impl FittedTree {
         for (at, _, below) in &closed {
             (entries[*at].listed, left_out[*at]) = (false, *below);
         }
-        let mut closed: Vec<_> = closed.into_iter().map(|(_, path, below)| (path, below)).collect();
+        let mut closed: Vec<_> = closed
+            .into_iter()
+            .map(|(_, path, below)| (path, below))
+            .collect();
         closed.sort_by_key(|(_, below)| std::cmp::Reverse(*below));
         let all = entries.len();
         let mut is_kept = kept.iter();
         entries.retain(|_| is_kept.next() == Some(&true));
         let mut is_kept = kept.iter();
         left_out.retain(|_| is_kept.next() == Some(&true));
-        Self { entries, left_out, closed, all }
+        Self {
+            entries,
+            left_out,
+            closed,
+            all,
+        }
     }
 
     /// Number of entries left out that lie in no closed directory.
@@ -90,10 +110,15 @@ impl FittedTree {
 
     /// What was left out, and how to get it.
     pub fn note(&self) -> String {
-        let (named, others) = self.closed.split_at(self.closed.len().min(MAX_CLOSED_SHOWN));
-        let mut left: Vec<String> =
-            named.iter().map(|(path, count)| format!("{count} below `{}`", show(path))).collect();
-        let below = |closed: &[(Vec<u8>, usize)]| closed.iter().map(|(_, count)| count).sum::<usize>();
+        let (named, others) = self
+            .closed
+            .split_at(self.closed.len().min(MAX_CLOSED_SHOWN));
+        let mut left: Vec<String> = named
+            .iter()
+            .map(|(path, count)| format!("{count} below `{}`", show(path)))
+            .collect();
+        let below =
+            |closed: &[(Vec<u8>, usize)]| closed.iter().map(|(_, count)| count).sum::<usize>();
         if !others.is_empty() {
             left.push(format!("{} below {} more", below(others), others.len()));
         }
@@ -141,10 +166,12 @@ impl Sizes {
     /// Those that lie directly in a directory.
     fn children(&self, range: &Range<usize>) -> impl Iterator<Item = usize> {
         let end = range.end;
-        std::iter::successors(Some(range.start), |at| self.ends.get(*at).copied()).take_while(move |at| *at < end)
+        std::iter::successors(Some(range.start), |at| self.ends.get(*at).copied())
+            .take_while(move |at| *at < end)
     }
 
-    /// What each of these gets of `room`, the smallest first: as much as the others, or all that it needs.
+    /// What each of these gets of `room`, the smallest first: as much as the others, or all that it
+    /// needs.
     fn shares(&self, ranges: &[Range<usize>], mut room: usize) -> Vec<usize> {
         let share = |(at, range): (usize, &Range<usize>)| {
             let share = room / (ranges.len() - at);
@@ -155,7 +182,9 @@ impl Sizes {
     }
 
     fn children_cost(&self, range: &Range<usize>) -> usize {
-        self.children(range).map(|child| self.cost(&(child..child + 1))).sum()
+        self.children(range)
+            .map(|child| self.cost(&(child..child + 1)))
+            .sum()
     }
 }
 
@@ -169,9 +198,18 @@ mod tests {
     fn entries(listing: &str) -> Vec<TreeEntry> {
         let entry = |line: &str| {
             let name = line.trim_start();
-            let kind = if name.ends_with('/') { Kind::Directory } else { Kind::File };
+            let kind = if name.ends_with('/') {
+                Kind::Directory
+            } else {
+                Kind::File
+            };
             let depth = line.len() - name.len() + 1;
-            TreeEntry { depth, name: name.trim_end_matches('/').into(), kind, listed: kind == Kind::Directory }
+            TreeEntry {
+                depth,
+                name: name.trim_end_matches('/').into(),
+                kind,
+                listed: kind == Kind::Directory,
+            }
         };
         listing.split(',').map(entry).collect()
     }
@@ -183,7 +221,11 @@ mod tests {
             .iter()
             .map(|entry| {
                 let mark = if entry.listed { "/" } else { "" };
-                format!("{}{}{mark}", " ".repeat(entry.depth - 1), entry.name.display())
+                format!(
+                    "{}{}{mark}",
+                    " ".repeat(entry.depth - 1),
+                    entry.name.display()
+                )
             })
             .collect();
         (lines.join(","), tree.note())
@@ -204,7 +246,10 @@ mod tests {
         assert_eq!(shown(equal, 13).0, "a/, 1, 2, 3,b/, 1, 2, 3,c,d/, 1, 2, 3");
         let (lines, note) = shown(tree, 2);
         assert_eq!(lines, "a,b");
-        assert!(note.contains("left out are 6 below `b`, 3 below `a`, 3 others: "), "{note}");
+        assert!(
+            note.contains("left out are 6 below `b`, 3 below `a`, 3 others: "),
+            "{note}"
+        );
     }
 
     proptest! {

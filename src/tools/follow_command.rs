@@ -14,8 +14,8 @@ use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
 use crate::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
 use crate::limits::{
-    COMMAND_PROGRESS_MS, DEFAULT_FOLLOW_SECS, DEFAULT_MATCH_SECS, KILL_GRACE_MS, KILL_WAIT_MS, MAX_FOLLOW_BYTES,
-    MAX_FOLLOW_SECS,
+    COMMAND_PROGRESS_MS, DEFAULT_FOLLOW_SECS, DEFAULT_MATCH_SECS, KILL_GRACE_MS, KILL_WAIT_MS,
+    MAX_FOLLOW_BYTES, MAX_FOLLOW_SECS,
 };
 use crate::pattern::{Options, Pattern};
 use crate::policy::{self, Touch};
@@ -100,19 +100,39 @@ impl Tool for FollowCommand {
         if let Some(reason) = &rules.standing.refused {
             return Err(refused(Self::NAME, reason));
         }
-        let Some(background) = &rules.background else { return Err(ExecError::NoLauncher.into()) };
-        let command = background.find(&params.command_id).ok_or_else(|| unknown(&params.command_id, background))?;
+        let Some(background) = &rules.background else {
+            return Err(ExecError::NoLauncher.into());
+        };
+        let command = background
+            .find(&params.command_id)
+            .ok_or_else(|| unknown(&params.command_id, background))?;
         let written = command.written();
         if let Some(cursor) = params.cursor.filter(|cursor| *cursor > written) {
             let id = command.id();
-            return Err(Error::params(format!("`cursor` is {cursor}; the output of {id} has {written} bytes so far")));
+            return Err(Error::params(format!(
+                "`cursor` is {cursor}; the output of {id} has {written} bytes so far"
+            )));
         }
-        let pattern = params.until.as_deref().map(|source| Pattern::new(source, Options::default())).transpose()?;
-        let default_secs = if pattern.is_some() { DEFAULT_MATCH_SECS } else { DEFAULT_FOLLOW_SECS };
-        let mut until = Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
+        let pattern = params
+            .until
+            .as_deref()
+            .map(|source| Pattern::new(source, Options::default()))
+            .transpose()?;
+        let default_secs = if pattern.is_some() {
+            DEFAULT_MATCH_SECS
+        } else {
+            DEFAULT_FOLLOW_SECS
+        };
+        let mut until =
+            Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
         let mut beyond = params.cursor.unwrap_or_else(|| command.seen());
         if let Some(text) = params.stdin.as_deref().filter(|text| !text.is_empty()) {
-            give(&command, text, until.max(Instant::now() + Duration::from_secs(1)), context)?;
+            give(
+                &command,
+                text,
+                until.max(Instant::now() + Duration::from_secs(1)),
+                context,
+            )?;
             // What was there before is no answer to the input.
             beyond = beyond.max(written);
         }
@@ -125,7 +145,12 @@ impl Tool for FollowCommand {
             until = Instant::now() + Duration::from_millis(KILL_GRACE_MS + KILL_WAIT_MS);
         }
         let is_answer = params.stdin.is_some() || params.wait_secs.is_none();
-        let mut search = pattern.map(|pattern| Search { pattern, from: beyond, beyond, found: None });
+        let mut search = pattern.map(|pattern| Search {
+            pattern,
+            from: beyond,
+            beyond,
+            found: None,
+        });
         let awaited = match &mut search {
             Some(search) => Awaited::Match(search),
             None if is_answer && !ends => Awaited::OutputBeyond(beyond),
@@ -148,7 +173,12 @@ enum Awaited<'a> {
 }
 
 /// Waits for it, no longer than `until`, and says meanwhile how far the command is.
-fn attend(command: &Background, mut awaited: Awaited<'_>, until: Instant, context: &Context<'_>) -> Result<(), Error> {
+fn attend(
+    command: &Background,
+    mut awaited: Awaited<'_>,
+    until: Instant,
+    context: &Context<'_>,
+) -> Result<(), Error> {
     let (begun, cancel) = (Instant::now(), context.cancel);
     loop {
         let next = until.min(Instant::now() + Duration::from_millis(COMMAND_PROGRESS_MS));
@@ -159,7 +189,8 @@ fn attend(command: &Background, mut awaited: Awaited<'_>, until: Instant, contex
             }
         }
         // Before the search: what has ended writes nothing more.
-        let is_over = command.state() != State::Running || cancel.is_cancelled() || Instant::now() >= until;
+        let is_over =
+            command.state() != State::Running || cancel.is_cancelled() || Instant::now() >= until;
         let is_here = match &mut awaited {
             Awaited::End => false,
             Awaited::OutputBeyond(beyond) => command.written() > *beyond,
@@ -168,12 +199,20 @@ fn attend(command: &Background, mut awaited: Awaited<'_>, until: Instant, contex
         if is_over || is_here {
             return Ok(());
         }
-        let (done, most) = (begun.elapsed().as_millis() as u64, (until - begun).as_millis() as u64);
-        context.progress.report(done, Some(most), &format!("{} bytes of output", command.written()));
+        let (done, most) = (
+            begun.elapsed().as_millis() as u64,
+            (until - begun).as_millis() as u64,
+        );
+        context.progress.report(
+            done,
+            Some(most),
+            &format!("{} bytes of output", command.written()),
+        );
     }
 }
 
-/// A search through output as it comes: whole lines once, and the last one again when there is more of it.
+/// A search through output as it comes: whole lines once, and the last one again when there is more
+/// of it.
 struct Search {
     pattern: Pattern,
     /// Where the first line begins that was not searched as a whole.
@@ -187,21 +226,38 @@ struct Search {
 impl Search {
     /// Searches what is new; whether there is a match.
     fn goes_on(&mut self, command: &Background, cancel: &CancelToken) -> Result<bool, Error> {
-        let bound = Bound { deadline: None, cancel: Some(cancel) };
+        let bound = Bound {
+            deadline: None,
+            cancel: Some(cancel),
+        };
         while self.found.is_none() {
-            let page = command.peek(self.from, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
+            let page = command
+                .peek(self.from, MAX_FOLLOW_BYTES)
+                .map_err(ExecError::Follow)?;
             let begin = page.next - page.bytes.len() as u64;
             let text = String::from_utf8_lossy(&page.bytes);
             if let Some(found) = self.pattern.spans_iter(&text, bound).next().transpose()? {
                 // A line feed is a byte in both.
                 let lines = text[..found.range().start].matches('\n').count();
-                let mut feeds = page.bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-                let at = lines.checked_sub(1).and_then(|before| feeds.nth(before)).map_or(0, |(at, _)| at as u64 + 1);
+                let mut feeds = page
+                    .bytes
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, byte)| **byte == b'\n');
+                let at = lines
+                    .checked_sub(1)
+                    .and_then(|before| feeds.nth(before))
+                    .map_or(0, |(at, _)| at as u64 + 1);
                 self.found = Some(begin + at);
             }
             self.beyond = page.next;
-            let lines = page.bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
-            // Of a line that is longer than a reply, half of what was searched is searched again with what follows.
+            let lines = page
+                .bytes
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map(|at| at + 1);
+            // Of a line that is longer than a reply, half of what was searched is searched again
+            // with what follows.
             let half = (page.next < page.end).then_some(page.bytes.len() / 2);
             self.from = begin + lines.or(half).unwrap_or(0) as u64;
             if page.next == page.end {
@@ -218,21 +274,37 @@ fn reply(
     search: Option<&Search>,
     context: &Context<'_>,
 ) -> Result<Reply<Followed>, Error> {
-    // Before the output: what has ended writes nothing more, so that the end is not told before the last words.
+    // Before the output: what has ended writes nothing more, so that the end is not told before the
+    // last words.
     let state = command.state();
-    let page = command.read(params.cursor, MAX_FOLLOW_BYTES).map_err(ExecError::Follow)?;
+    let page = command
+        .read(params.cursor, MAX_FOLLOW_BYTES)
+        .map_err(ExecError::Follow)?;
     let is_long = page.bytes.len() >= MAX_FOLLOW_BYTES / 2;
     let whole = Captured::whole(page.bytes);
-    let shown = folded(context, FollowCommand::NAME, ("output", &whole), context.most_output_bytes(params.max_tokens));
+    let shown = folded(
+        context,
+        FollowCommand::NAME,
+        ("output", &whole),
+        context.most_output_bytes(params.max_tokens),
+    );
     let mut notes = Notes::below(&shown.text, "(no new output)");
     notes.show_all(shown.note);
     if page.skipped > 0 {
-        notes.show(format_args!("{} bytes before this are no longer kept", page.skipped));
+        notes.show(format_args!(
+            "{} bytes before this are no longer kept",
+            page.skipped
+        ));
     }
     let more = page.end - page.next;
     if more > 0 && is_long {
-        let last = page.end.saturating_sub(MAX_FOLLOW_BYTES as u64 / 2).max(page.next);
-        notes.add(format_args!("{more} bytes more: call again, or with cursor {last} for the last of them"));
+        let last = page
+            .end
+            .saturating_sub(MAX_FOLLOW_BYTES as u64 / 2)
+            .max(page.next);
+        notes.add(format_args!(
+            "{more} bytes more: call again, or with cursor {last} for the last of them"
+        ));
     }
     let matched_at = search.and_then(|search| search.found);
     match matched_at {
@@ -290,7 +362,12 @@ fn reply(
     Ok(reply)
 }
 
-fn give(command: &Background, text: &str, until: Instant, context: &Context<'_>) -> Result<(), Error> {
+fn give(
+    command: &Background,
+    text: &str,
+    until: Instant,
+    context: &Context<'_>,
+) -> Result<(), Error> {
     let id = command.id();
     match command.write(text.as_bytes(), until, context.cancel)? {
         _ if context.cancel.is_cancelled() => Err(Error::Cancelled),
@@ -302,7 +379,10 @@ fn give(command: &Background, text: &str, until: Instant, context: &Context<'_>)
             hint: "call follow_command without `stdin` for its state and its last output".into(),
         }),
         Some(taken) if taken < text.len() => Err(Error::Unsuitable {
-            message: format!("{id} took only the first {taken} of {} bytes of `stdin`: it does not read", text.len()),
+            message: format!(
+                "{id} took only the first {taken} of {} bytes of `stdin`: it does not read",
+                text.len()
+            ),
             hint: "see what it is doing without `stdin`, then write the rest".into(),
         }),
         Some(_) => Ok(()),
@@ -314,9 +394,18 @@ fn unknown(id: &str, background: &BackgroundCommands) -> Error {
         .list()
         .iter()
         .map(|command| {
-            let state = if command.state() == State::Running { "running" } else { "ended" };
+            let state = if command.state() == State::Running {
+                "running"
+            } else {
+                "ended"
+            };
             let line: String = command.line().chars().take(60).collect();
-            format!("{} ({state}, {} s ago: {})", command.id(), command.age().as_secs(), show(line.as_bytes()))
+            format!(
+                "{} ({state}, {} s ago: {})",
+                command.id(),
+                command.age().as_secs(),
+                show(line.as_bytes())
+            )
         })
         .collect();
     let known = if known.is_empty() {
@@ -324,5 +413,8 @@ fn unknown(id: &str, background: &BackgroundCommands) -> Error {
     } else {
         format!("there are {}", known.join(", "))
     };
-    Error::params(format!("no background command has the `commandId` `{}`; {known}", show(id.as_bytes())))
+    Error::params(format!(
+        "no background command has the `commandId` `{}`; {known}",
+        show(id.as_bytes())
+    ))
 }

@@ -59,12 +59,21 @@ impl Tool for GetFileInfo {
             modified: iso(info.modified),
             permissions: format!("{:03o}", info.mode),
         };
-        let mut text = format!("path: {}\ntype: {}\nsize: {}\n", output.path, kind.name(), output.size);
+        let mut text = format!(
+            "path: {}\ntype: {}\nsize: {}\n",
+            output.path,
+            kind.name(),
+            output.size
+        );
         if let Some(created) = &output.created {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "created: {created}");
         }
-        let _ = write!(text, "modified: {}\npermissions: {}", output.modified, output.permissions);
+        let _ = write!(
+            text,
+            "modified: {}\npermissions: {}",
+            output.modified, output.permissions
+        );
         Ok(Reply::text(text).with(output))
     }
 }

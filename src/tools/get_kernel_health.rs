@@ -64,7 +64,14 @@ impl Tool for GetKernelHealth {
             let host = host(context, Self::NAME)?;
             self::session(context, Some(session.name()))?.kernel(&host, context.cancel)?;
         }
-        let Health { condition, pid, status, cpu_percent, busy_for, exit } = session.health()?;
+        let Health {
+            condition,
+            pid,
+            status,
+            cpu_percent,
+            busy_for,
+            exit,
+        } = session.health()?;
         let status = status.as_ref();
         Reply::json(Open(Output {
             session_id: session.name().to_owned(),

@@ -63,7 +63,8 @@ impl Tool for GlobSearch {
     type Output = Output;
     const NAME: &'static str = "glob_search";
     const TITLE: &'static str = "Find files by glob";
-    const DESCRIPTION: &'static str = "Find files by path glob, hidden ones too; absolute paths in order.";
+    const DESCRIPTION: &'static str =
+        "Find files by path glob, hidden ones too; absolute paths in order.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
@@ -82,13 +83,25 @@ impl Tool for GlobSearch {
         };
         let again = selection.without_directory();
         let scope = scope(context, selection)?;
-        let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
-        let named = names(call(context, &progress), &scope, max, &|_, kind| kind != Kind::Directory)?;
+        let progress = |seen| {
+            context
+                .progress
+                .report(seen, None, &format!("{seen} entries seen"))
+        };
+        let named = names(call(context, &progress), &scope, max, &|_, kind| {
+            kind != Kind::Directory
+        })?;
         let matches = NameList::new(&named.paths);
         let (count, total) = (matches.len(), named.total);
         let truncated = total > count || named.more;
-        context.progress.report_now(total as u64, None, &format!("{total} files found"));
-        let text = if count == 0 { "(no matches found)" } else { matches.text() };
+        context
+            .progress
+            .report_now(total as u64, None, &format!("{total} files found"));
+        let text = if count == 0 {
+            "(no matches found)"
+        } else {
+            matches.text()
+        };
         let mut content = Vec::new();
         if truncated {
             let more = if named.more { "more than " } else { "" };
@@ -100,7 +113,9 @@ impl Tool for GlobSearch {
         }
         let means = "leave it out with excludeGlobs or respectGitignore";
         let bulk = || Bulk::of_paths(scope.root()?, || named.paths.iter());
-        content.extend(Bulk::note(matches.text().len(), count, "paths", means, bulk).map(Content::Text));
+        content.extend(
+            Bulk::note(matches.text().len(), count, "paths", means, bulk).map(Content::Text),
+        );
         let mut alike = Vec::new();
         if count == 0 {
             let directory = open_directory(&context.services.policy, &params.directory)?;
@@ -114,15 +129,37 @@ impl Tool for GlobSearch {
             (0, false) => Outcome::Nothing,
             _ => Outcome::Found,
         };
-        let notes = glob_notes(context, &scope.globs(), outcome, Some(&params.directory), again);
+        let notes = glob_notes(
+            context,
+            &scope.globs(),
+            outcome,
+            Some(&params.directory),
+            again,
+        );
         content.extend(notes.iter().map(|note| Content::Text(format!("[{note}]"))));
         if named.skipped > 0 {
-            content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
-            content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
+            content.push(Content::text(format!(
+                "[{} directories could not be read]",
+                named.skipped
+            )));
+            content.extend(
+                unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text),
+            );
         }
         let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
-        content.extend(not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
-        let output = Output { matches, count, truncated, alike, not_searched, notes };
+        content.extend(
+            not_searched
+                .as_ref()
+                .map(|left_out| Content::Text(left_out.note())),
+        );
+        let output = Output {
+            matches,
+            count,
+            truncated,
+            alike,
+            not_searched,
+            notes,
+        };
         Ok(Reply::content(content).with(output).holding(named.held))
     }
 }

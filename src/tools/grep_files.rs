@@ -13,7 +13,9 @@ use super::odd_files;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
-use crate::limits::{DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_RESULTS};
+use crate::limits::{
+    DEFAULT_GREP_BYTES, DEFAULT_GREP_RESULTS, MAX_CONTEXT_LINES, MAX_GREP_BYTES, MAX_GREP_RESULTS,
+};
 use crate::pattern::{Options, Pattern, slip};
 use crate::policy::Kind;
 use crate::protocol::Content;
@@ -88,10 +90,16 @@ impl Tool for GrepFiles {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         if params.directory.is_none() && params.globs.is_none() {
-            return Err(Error::params("grep_files needs `directory` or `globs`, so that it is clear what to search"));
+            return Err(Error::params(
+                "grep_files needs `directory` or `globs`, so that it is clear what to search",
+            ));
         }
-        let pattern =
-            Pattern::new(&params.regex, Options { case_insensitive: params.case_insensitive.unwrap_or_default() })?;
+        let pattern = Pattern::new(
+            &params.regex,
+            Options {
+                case_insensitive: params.case_insensitive.unwrap_or_default(),
+            },
+        )?;
         let wanted = Wanted {
             mode: match params.output_mode {
                 OutputMode::Content => Mode::Lines,
@@ -110,34 +118,69 @@ impl Tool for GrepFiles {
             types: params.file_types.as_deref().unwrap_or_default(),
             respect_gitignore: params.respect_gitignore.unwrap_or_default(),
         };
-        let progress = |files| context.progress.report(files, None, &format!("{files} files searched"));
+        let progress = |files| {
+            context
+                .progress
+                .report(files, None, &format!("{files} files searched"))
+        };
         let call = call(context, &progress);
-        let place = params.directory.as_deref().map(|path| context.services.policy.read(path)).transpose()?;
+        let place = params
+            .directory
+            .as_deref()
+            .map(|path| context.services.policy.read(path))
+            .transpose()?;
         // A `directory` that is a file stands for that file, which is what an agent means by it.
-        let file = place.as_ref().filter(|place| place.kind() == Kind::File && params.globs.is_none());
+        let file = place
+            .as_ref()
+            .filter(|place| place.kind() == Kind::File && params.globs.is_none());
         let is_file = file.is_some();
         let (hits, root, globs) = if let Some(file) = file {
             (grep_one(call, file, &pattern, wanted)?, None, [].into())
         } else {
             let directory = place.map(as_directory).transpose()?;
-            let scope = scope(context, Selection { directory, ..select() })?;
+            let scope = scope(
+                context,
+                Selection {
+                    directory,
+                    ..select()
+                },
+            )?;
             let (root, globs) = (scope.root().map(<[u8]>::to_vec), scope.globs());
             (grep(call, scope, &pattern, wanted)?, root, globs)
         };
         let (mut output, text) = assemble(&hits, wanted);
         if !params.regex.is_ascii() {
-            let place = params.directory.as_deref().map(|path| context.services.policy.read(path)).transpose()?;
+            let place = params
+                .directory
+                .as_deref()
+                .map(|path| context.services.policy.read(path))
+                .transpose()?;
             output.notes.extend(if is_file {
                 odd_files::note(context, place.into_iter())
             } else {
                 let directory = place.map(as_directory).transpose()?;
-                odd_files::note_of(context, &scope(context, Selection { directory, ..select() })?)?
+                odd_files::note_of(
+                    context,
+                    &scope(
+                        context,
+                        Selection {
+                            directory,
+                            ..select()
+                        },
+                    )?,
+                )?
             });
         }
-        let has_lone_cr = |file: &&FileHits| file.hits.iter().any(|hit| hit.text.trim_end_matches('\r').contains('\r'));
+        let has_lone_cr = |file: &&FileHits| {
+            file.hits
+                .iter()
+                .any(|hit| hit.text.trim_end_matches('\r').contains('\r'))
+        };
         if let Some(file) = hits.files.iter().find(has_lone_cr) {
             let path = show_path(&file.path);
-            output.notes.push(format!("lines of `{path}` that end with CR alone are matched, and count as one line"));
+            output.notes.push(format!(
+                "lines of `{path}` that end with CR alone are matched, and count as one line"
+            ));
         }
         // Images between sources are no news; a source that is binary is.
         let is_narrow = params.globs.is_some() || params.file_types.is_some();
@@ -145,7 +188,9 @@ impl Tool for GrepFiles {
             output.not_searched = NotSearched::of(hits.left_out);
         }
         let files = hits.searched;
-        context.progress.report_now(files, Some(files), &format!("{files} files searched"));
+        context
+            .progress
+            .report_now(files, Some(files), &format!("{files} files searched"));
         let note = root.and_then(|root| bulk_note(&hits, &output, &root, text.len()));
         let mut content = vec![Content::Text(text)];
         let outcome = match hits.files.is_empty() {
@@ -153,28 +198,56 @@ impl Tool for GrepFiles {
             true => Outcome::Nothing,
             false => Outcome::Found,
         };
-        let of_globs = glob_notes(context, &globs, outcome, params.directory.as_deref(), select());
-        content.extend(of_globs.iter().map(|note| Content::Text(format!("[{note}]"))));
+        let of_globs = glob_notes(
+            context,
+            &globs,
+            outcome,
+            params.directory.as_deref(),
+            select(),
+        );
+        content.extend(
+            of_globs
+                .iter()
+                .map(|note| Content::Text(format!("[{note}]"))),
+        );
         if hits.files.is_empty() {
             if hits.searched == 0 && hits.left_out.is_empty() {
-                content.push(Content::text("[no file was searched: none is left by directory, globs and fileTypes]"));
+                content.push(Content::text(
+                    "[no file was searched: none is left by directory, globs and fileTypes]",
+                ));
             } else if !wanted.multiline && may_cross_lines(&params.regex) {
-                content
-                    .push(Content::text("[a match ends with its line: set `multiline: true` to let it go over lines]"));
+                content.push(Content::text(
+                    "[a match ends with its line: set `multiline: true` to let it go over lines]",
+                ));
             }
             content.extend(slip(&params.regex).map(|slip| Content::text(format!("[{slip}]"))));
         }
         content.extend(note.map(Content::Text));
-        let unreadable = hits.unreadable.iter().map(|path| path.as_os_str().as_bytes());
+        let unreadable = hits
+            .unreadable
+            .iter()
+            .map(|path| path.as_os_str().as_bytes());
         content.extend(unreadable_note(unreadable).map(Content::Text));
-        content.extend(output.notes.iter().map(|note| Content::Text(format!("[{note}]"))));
+        content.extend(
+            output
+                .notes
+                .iter()
+                .map(|note| Content::Text(format!("[{note}]"))),
+        );
         output.notes.extend(of_globs);
-        content.extend(output.not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
+        content.extend(
+            output
+                .not_searched
+                .as_ref()
+                .map(|left_out| Content::Text(left_out.note())),
+        );
         Ok(Reply::content(content).with(output).holding(hits.held))
     }
 }
 
 /// Whether the author of a pattern is likely to mean more than one line.
 fn may_cross_lines(source: &str) -> bool {
-    ["\\n", "\n", "[^]", "[\\s\\S]", "[\\S\\s]", "(?s:"].iter().any(|sign| source.contains(sign))
+    ["\\n", "\n", "[^]", "[\\s\\S]", "[\\S\\s]", "(?s:"]
+        .iter()
+        .any(|sign| source.contains(sign))
 }

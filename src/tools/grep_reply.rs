@@ -57,7 +57,12 @@ pub struct Counted {
 
 /// The text and its typed form.
 pub fn assemble(hits: &Hits, wanted: Wanted) -> (Output, String) {
-    let mut reply = Reply { wanted, text: String::new(), left_out: LeftOut::default(), output: Output::default() };
+    let mut reply = Reply {
+        wanted,
+        text: String::new(),
+        left_out: LeftOut::default(),
+        output: Output::default(),
+    };
     reply.output.skipped = hits.skipped;
     reply.output.truncated = hits.more;
     for file in &hits.files {
@@ -70,15 +75,22 @@ pub fn assemble(hits: &Hits, wanted: Wanted) -> (Output, String) {
     reply.finish(hits)
 }
 
-/// Where most of a long reply comes from that was cut, if one directory stands out; `root` is where the search began, `bytes`
-/// the length of its text.
+/// Where most of a long reply comes from that was cut, if one directory stands out; `root` is where
+/// the search began, `bytes` the length of its text.
 pub fn bulk_note(hits: &Hits, output: &Output, root: &[u8], bytes: usize) -> Option<String> {
     let files = &hits.files;
-    let paths = || files.iter().flat_map(|file| repeat_n(file.path.as_os_str().as_bytes(), file.matches as usize));
+    let paths = || {
+        files
+            .iter()
+            .flat_map(|file| repeat_n(file.path.as_os_str().as_bytes(), file.matches as usize))
+    };
     let means = "leave it out with excludeGlobs or respectGitignore";
     let bulk = || Bulk::of_paths(root, paths);
     let count = output.count as usize;
-    output.truncated.then(|| Bulk::note(bytes, count, "matches", means, bulk)).flatten()
+    output
+        .truncated
+        .then(|| Bulk::note(bytes, count, "matches", means, bulk))
+        .flatten()
 }
 
 struct Reply {
@@ -105,7 +117,8 @@ impl Reply {
                 break;
             }
             let separator = if hit.is_match { ':' } else { '-' };
-            let gap = self.wanted.context > 0 && (hit.after_gap || index == 0 && !self.text.is_empty());
+            let gap =
+                self.wanted.context > 0 && (hit.after_gap || index == 0 && !self.text.is_empty());
             let before = self.text.len();
             // Writing to a String cannot fail.
             let _ = writeln!(
@@ -152,16 +165,30 @@ impl Reply {
             return;
         }
         let count = (self.wanted.mode == Mode::Count).then_some(file.matches);
-        self.output.files.push(Counted { path: path.into_owned(), count });
+        self.output.files.push(Counted {
+            path: path.into_owned(),
+            count,
+        });
     }
 
     fn finish(mut self, hits: &Hits) -> (Output, String) {
         let mut notices = String::new();
         let (output, files) = (&mut self.output, hits.files.len());
-        let all = if self.wanted.mode == Mode::Lines { output.count } else { files as u64 };
-        let units = if self.wanted.mode == Mode::Lines { "matches" } else { "files" };
+        let all = if self.wanted.mode == Mode::Lines {
+            output.count
+        } else {
+            files as u64
+        };
+        let units = if self.wanted.mode == Mode::Lines {
+            "matches"
+        } else {
+            "files"
+        };
         if output.truncated {
-            let _ = writeln!(notices, "[truncated: the first {all} {units}; narrow the search or raise maxResults]");
+            let _ = writeln!(
+                notices,
+                "[truncated: the first {all} {units}; narrow the search or raise maxResults]"
+            );
         }
         if let Some(first) = &self.left_out.first {
             output.truncated = true;

@@ -31,7 +31,13 @@ pub fn of_file(file: &Checked<Read>, cancel: &CancelToken) -> Result<Option<Stri
     let (mut hasher, mut chunk) = (Sha256::new(), vec![0; 256 * 1024]);
     loop {
         let read = reader.read(&mut chunk);
-        match read.map_err(|source| Error::Fs(FsError::Io { path: file.shown().into(), doing: "read", source }))? {
+        match read.map_err(|source| {
+            Error::Fs(FsError::Io {
+                path: file.shown().into(),
+                doing: "read",
+                source,
+            })
+        })? {
             0 => return Ok(Some(hexadecimal(hasher))),
             length => hasher.update(&chunk[..length]),
         }
@@ -45,24 +51,35 @@ pub fn of_file(file: &Checked<Read>, cancel: &CancelToken) -> Result<Option<Stri
 }
 
 fn hexadecimal(hasher: Sha256) -> String {
-    hasher.finalize().iter().fold(String::with_capacity(64), |mut digits, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    hasher
+        .finalize()
+        .iter()
+        .fold(String::with_capacity(64), |mut digits, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(digits, "{byte:02x}");
+            digits
+        })
 }
 
 /// Refuses unless `current` (`None`: no file) has the expected hash.
 pub fn expect(path: &Path, current: Option<&[u8]>, expected: &str) -> Result<(), Error> {
     if expected.len() != 64 || !expected.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let message = format!("`expectedSha256` is \"{expected}\"; it must be 64 hexadecimal digits");
+        let message =
+            format!("`expectedSha256` is \"{expected}\"; it must be 64 hexadecimal digits");
         return Err(Error::params(message));
     }
-    let actual = current.map_or_else(|| "of no file: it does not exist".to_owned(), |bytes| of([bytes]));
+    let actual = current.map_or_else(
+        || "of no file: it does not exist".to_owned(),
+        |bytes| of([bytes]),
+    );
     if actual.eq_ignore_ascii_case(expected) {
         return Ok(());
     }
-    Err(Error::Stale { path: show_path(path).into_owned(), expected: expected.to_owned(), actual })
+    Err(Error::Stale {
+        path: show_path(path).into_owned(),
+        expected: expected.to_owned(),
+        actual,
+    })
 }
 
 #[cfg(test)]
@@ -70,6 +87,9 @@ mod tests {
     #[test]
     fn the_digest_is_the_published_one() {
         // FIPS 180-4, example "abc".
-        assert_eq!(super::of([&b"a"[..], b"bc"]), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            super::of([&b"a"[..], b"bc"]),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 }

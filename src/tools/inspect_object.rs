@@ -49,9 +49,16 @@ impl Tool for InspectObject {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;
-        let kernel = session(context, params.session_id.as_deref())?.kernel(&host, context.cancel)?;
-        let question = Question { code: &params.code, cursor: params.cursor_pos };
+        let kernel =
+            session(context, params.session_id.as_deref())?.kernel(&host, context.cancel)?;
+        let question = Question {
+            code: &params.code,
+            cursor: params.cursor_pos,
+        };
         let found = kernel.inspect(question, params.detail_level.unwrap_or(0), context.cancel)?;
-        Reply::json(Open(Output { found: found.found, data: found.data }))
+        Reply::json(Open(Output {
+            found: found.found,
+            data: found.data,
+        }))
     }
 }

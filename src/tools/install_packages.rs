@@ -14,7 +14,8 @@ use crate::error::Error;
 use crate::exec::{self, Blocked, Denied, ExecError, place_of};
 use crate::limits::{DEFAULT_INSTALL_SECS, MAX_INSTALL_SECS, MAX_PACKAGES};
 use crate::python::packages::{
-    ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script, shortened,
+    ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, found, is_path, missing_builder, script,
+    shortened,
 };
 use crate::python::{PythonError, named};
 
@@ -23,7 +24,8 @@ pub struct InstallPackages;
 /// Arguments of `install_packages`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// What to install: names as for pip, with versions if wanted, or paths of wheels and source trees
+    /// What to install: names as for pip, with versions if wanted, or paths of wheels and source
+    /// trees
     #[schemars(length(min = 1, max = MAX_PACKAGES), extend("x-aliases" = ["package"]))]
     packages: Vec<String>,
     /// Seconds until it is ended (default 120)
@@ -66,15 +68,31 @@ impl Tool for InstallPackages {
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
         let offline = !has_network(context);
-        let wanted = params.packages.iter().map(|package| one(context, package)).collect::<Result<Vec<_>, _>>()?;
-        let Some(directory) = private_directory(context) else { return Err(ExecError::NoLauncher.into()) };
+        let wanted = params
+            .packages
+            .iter()
+            .map(|package| one(context, package))
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some(directory) = private_directory(context) else {
+            return Err(ExecError::NoLauncher.into());
+        };
         let own = directory.join(format!("python-{}", session.number()));
         let line = script(&session.settings().python, &own, &wanted, offline);
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None, path: None };
+        let command = exec::Command {
+            changes: context.changes,
+            line: &line,
+            dir,
+            terminal: None,
+            path: None,
+        };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
-        let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
-        let outcome = foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage));
+        let foreground = services
+            .commands
+            .foreground(host.launcher, context.cancel, timeout);
+        let outcome = foreground.run(&command, &mut |done, stage| {
+            context.progress.stage(done, timeout, stage)
+        });
         let outcome = outcome.map_err(PythonError::Exec)?;
         if outcome.cancelled {
             return Err(Error::Cancelled);
@@ -90,10 +108,19 @@ impl Tool for InstallPackages {
             _ if outcome.timed_out => format!("ended after its timeout of {} s", timeout.as_secs()),
             ALL_THERE => "nothing to do: the session can import them".to_owned(),
             0 if success => "installed; the session can import them".to_owned(),
-            NO_ENVIRONMENT => "no environment for packages can be made with this interpreter".to_owned(),
-            NO_PIP => "this interpreter has neither pip nor ensurepip, so that nothing can be installed".to_owned(),
+            NO_ENVIRONMENT => {
+                "no environment for packages can be made with this interpreter".to_owned()
+            }
+            NO_PIP => {
+                "this interpreter has neither pip nor ensurepip, so that nothing can be installed"
+                    .to_owned()
+            }
             _ if offline && let Some(builder) = missing_builder(&outcome.stderr.text()) => {
-                let who = if builder == "wheel" { "setuptools before 70.1 needs to build" } else { "builds" };
+                let who = if builder == "wheel" {
+                    "setuptools before 70.1 needs to build"
+                } else {
+                    "builds"
+                };
                 format!(
                     "pip failed with exit code {code}; `{builder}`, which {who} the source tree, is not in this \
                      interpreter, and programs have no network to fetch it: name a wheel of `{builder}` by its path first, or a \
@@ -106,7 +133,10 @@ impl Tool for InstallPackages {
             ),
             _ => format!("pip failed with exit code {code}"),
         };
-        let (blocked, blocked_more) = (Blocked::among(&outcome.denied), Blocked::more(&outcome.denied));
+        let (blocked, blocked_more) = (
+            Blocked::among(&outcome.denied),
+            Blocked::more(&outcome.denied),
+        );
         for blocked in outcome.denied.iter().filter_map(Denied::blocked_in_words) {
             message = format!("{message}; {blocked}");
         }
@@ -118,14 +148,28 @@ impl Tool for InstallPackages {
             if let Some(kernel) = session.live()
                 && let Err(error) = kernel.add_packages(modules, context.cancel)
             {
-                message = format!("installed; the session can import them after restart_session ({error})");
+                message = format!(
+                    "installed; the session can import them after restart_session ({error})"
+                );
             }
         }
         let said = [said, &outcome.stderr.text()].join("\n").trim().to_owned();
-        let said = if success { said } else { shortened(&said).into_owned() };
+        let said = if success {
+            said
+        } else {
+            shortened(&said).into_owned()
+        };
         let session_id = session.name().to_owned();
         let packages = wanted;
-        let output = Output { success, session_id, packages, said, message, blocked, blocked_more };
+        let output = Output {
+            success,
+            session_id,
+            packages,
+            said,
+            message,
+            blocked,
+            blocked_more,
+        };
         let mut reply = Reply::json(Open(output))?;
         reply.is_error = !success;
         Ok(reply)
@@ -134,11 +178,15 @@ impl Tool for InstallPackages {
 
 /// The refusal where names are wanted that are not there, and there is no network.
 fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
-    let names: Vec<String> =
-        wanted.iter().filter(|package| !is_path(package)).map(|package| format!("`{}`", named(package))).collect();
+    let names: Vec<String> = wanted
+        .iter()
+        .filter(|package| !is_path(package))
+        .map(|package| format!("`{}`", named(package)))
+        .collect();
     let names = named(&names.join(", ")).into_owned();
     // pip takes such a word for a name too.
-    let is_there = |package: &&String| !is_path(package) && context.services.policy.is_there(package);
+    let is_there =
+        |package: &&String| !is_path(package) && context.services.policy.is_there(package);
     if let Some(package) = wanted.iter().find(is_there) {
         return Error::params(format!(
             "`{0}` of `packages` is a name to pip, and would have to be fetched, for which programs have no network; if the \
@@ -164,7 +212,11 @@ fn one(context: &Context<'_>, package: &str) -> Result<String, Error> {
         )));
     }
     if is_path(package) {
-        let file = context.services.policy.read(Path::new(package)).map_err(PythonError::Policy)?;
+        let file = context
+            .services
+            .policy
+            .read(Path::new(package))
+            .map_err(PythonError::Policy)?;
         return file.shown().to_str().map(str::to_owned).ok_or_else(|| {
             Error::params("`packages` of install_packages has a path that is no UTF-8, which pip cannot be given")
         });

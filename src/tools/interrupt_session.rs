@@ -39,7 +39,15 @@ impl Tool for InterruptSession {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let session = context.services.python.find(params.session_id.as_deref())?;
         let interrupted = session.interrupt(context.asked)?;
-        let message = if interrupted { "the code was sent an interrupt" } else { "no code runs in this session" };
-        Reply::json(Open(Output { session_id: session.name().to_owned(), interrupted, message }))
+        let message = if interrupted {
+            "the code was sent an interrupt"
+        } else {
+            "no code runs in this session"
+        };
+        Reply::json(Open(Output {
+            session_id: session.name().to_owned(),
+            interrupted,
+            message,
+        }))
     }
 }

@@ -39,27 +39,53 @@ impl Tool for KeployListMocks {
     const TOOLSET: Toolset = Toolset::Calls;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
-        let path = params.path.unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
+        let path = params
+            .path
+            .unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
         let found = sets::list(&context.services.policy, &path)?;
-        let message = if found.is_empty() { none_in(&path) } else { told(&found) };
+        let message = if found.is_empty() {
+            none_in(&path)
+        } else {
+            told(&found)
+        };
         let mock_sets: Vec<String> = found.into_iter().map(|set| set.name).collect();
-        let output = Output { success: true, count: mock_sets.len(), mock_sets, path, message };
+        let output = Output {
+            success: true,
+            count: mock_sets.len(),
+            mock_sets,
+            path,
+            message,
+        };
         Reply::json(output)
     }
 }
 
 /// What there is. A set without calls is never the latest: no replay takes it unless it is named.
 fn told(found: &[Set]) -> String {
-    let empty: Vec<String> = found.iter().filter(|set| set.is_empty()).map(|set| set.name.clone()).collect();
-    let latest = found.iter().find(|set| !set.is_empty()).map(|set| format!(" The latest is '{}'.", set.name));
+    let empty: Vec<String> = found
+        .iter()
+        .filter(|set| set.is_empty())
+        .map(|set| set.name.clone())
+        .collect();
+    let latest = found
+        .iter()
+        .find(|set| !set.is_empty())
+        .map(|set| format!(" The latest is '{}'.", set.name));
     let empty = match empty.len() {
         0 => String::new(),
         count if count == found.len() => {
             " No calls were captured in any; record again with keploy_mock_record.".to_owned()
         }
-        count => format!(" No calls were captured in {count} of them: {}.", some_of(&empty)),
+        count => format!(
+            " No calls were captured in {count} of them: {}.",
+            some_of(&empty)
+        ),
     };
-    format!("Found {} mock set(s).{}{empty}", found.len(), latest.unwrap_or_default())
+    format!(
+        "Found {} mock set(s).{}{empty}",
+        found.len(),
+        latest.unwrap_or_default()
+    )
 }
 
 #[cfg(test)]
@@ -72,11 +98,17 @@ mod tests {
     #[test]
     fn a_set_without_calls_is_not_the_latest() {
         let told = |names: &[&str]| {
-            let set =
-                |name: &&str| Set { name: (*name).to_owned(), path: PathBuf::new(), modified: SystemTime::UNIX_EPOCH };
+            let set = |name: &&str| Set {
+                name: (*name).to_owned(),
+                path: PathBuf::new(),
+                modified: SystemTime::UNIX_EPOCH,
+            };
             super::told(&names.iter().map(set).collect::<Vec<_>>())
         };
-        assert_eq!(told(&["shop-http", "a"]), "Found 2 mock set(s). The latest is 'shop-http'.");
+        assert_eq!(
+            told(&["shop-http", "a"]),
+            "Found 2 mock set(s). The latest is 'shop-http'."
+        );
         assert_eq!(
             told(&["mock-1704153600-2", "shop-http", "mock-1704153600"]),
             "Found 3 mock set(s). The latest is 'shop-http'. No calls were captured in 2 of them: mock-1704153600-2, mock-1704153600."

@@ -46,7 +46,8 @@ pub struct Output {
     protocols: Vec<String>,
     message: String,
     configuration: Configuration,
-    /// How far the application was held, once it ran; with `env` only what went through `HTTP_PROXY` was seen.
+    /// How far the application was held, once it ran; with `env` only what went through
+    /// `HTTP_PROXY` was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<Isolation>,
     /// Of the application, once it ran.
@@ -73,9 +74,14 @@ impl Tool for KeployMockRecord {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
-        let path = params.path.unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
+        let path = params
+            .path
+            .unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
         let done = record(context, &params.command, &path, params.timeout)?;
-        let configuration = Configuration { command: params.command, path };
+        let configuration = Configuration {
+            command: params.command,
+            path,
+        };
         let output = match done {
             Ok((kept, exchanges, ran)) => {
                 context.services.calls.remember(&configuration.path);
@@ -101,7 +107,12 @@ impl Tool for KeployMockRecord {
 /// What was kept, or why nothing was even tried.
 type Recorded = Result<(Kept, Vec<Exchange>, Ran), String>;
 
-fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>) -> Result<Recorded, Error> {
+fn record(
+    context: &Context<'_>,
+    command: &str,
+    path: &str,
+    timeout: Option<u64>,
+) -> Result<Recorded, Error> {
     if command.trim().is_empty() {
         return Ok(Err("Command is required".to_owned()));
     }
@@ -110,20 +121,36 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     sets::prepare(&services.policy, context.writer(), path)?;
     let declared = declared(&services.policy, path, command)?;
     let rules = secrets(services, &declared)?;
-    let wanted =
-        Wanted { changes: context.changes, line: command, timeout_secs: timeout, streams: None, signals: None };
-    let mut ran = match run_command(services, &wanted, Play::Record, context.cancel, &mut |done, all, stage| {
-        context.progress.stage(done, all, stage);
-    }) {
+    let wanted = Wanted {
+        changes: context.changes,
+        line: command,
+        timeout_secs: timeout,
+        streams: None,
+        signals: None,
+    };
+    let mut ran = match run_command(
+        services,
+        &wanted,
+        Play::Record,
+        context.cancel,
+        &mut |done, all, stage| {
+            context.progress.stage(done, all, stage);
+        },
+    ) {
         Ok(ran) => ran,
-        Err(error) if error.is_setup() => return Ok(Err(format!("failed to setup agent: {}", error.advice()))),
+        Err(error) if error.is_setup() => {
+            return Ok(Err(format!("failed to setup agent: {}", error.advice())));
+        }
         Err(error) => return Err(error.into()),
     };
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
     if exchanges.is_empty() && did_not_run(&ran) {
         let code = exit_code(ran.outcome.exit);
         let words = last_words(&ran).unwrap_or_default();
-        return Ok(Err(format!("the command did not run (exit code {code}): {}", words.trim_end())));
+        return Ok(Err(format!(
+            "the command did not run (exit code {code}): {}",
+            words.trim_end()
+        )));
     }
     let folder = folder(services);
     let named = (command, folder.as_str());
@@ -133,7 +160,13 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
         context.writer(),
         path,
         named,
-        (Head { redact: declared, ..Head::default() }, Vec::new()),
+        (
+            Head {
+                redact: declared,
+                ..Head::default()
+            },
+            Vec::new(),
+        ),
         exchanges,
         (!services.calls.keep_secrets).then_some(&rules),
     );
@@ -143,23 +176,50 @@ fn record(context: &Context<'_>, command: &str, path: &str, timeout: Option<u64>
     }
 }
 
-fn told(context: &Context<'_>, configuration: Configuration, kept: &Kept, exchanges: &[Exchange], ran: &Ran) -> Output {
+fn told(
+    context: &Context<'_>,
+    configuration: Configuration,
+    kept: &Kept,
+    exchanges: &[Exchange],
+    ran: &Ran,
+) -> Output {
     let summary = Summary::of(exchanges);
-    let words = if summary.is_nothing { Vec::new() } else { summary.protocol_words() };
+    let words = if summary.is_nothing {
+        Vec::new()
+    } else {
+        summary.protocol_words()
+    };
     let protocols: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let message = if summary.is_nothing {
-        // The contract calls that a success; whoever reads on learns whether the application was one.
+        // The contract calls that a success; whoever reads on learns whether the application was
+        // one.
         let code = exit_code(ran.outcome.exit);
-        let failed = if code == 0 { String::new() } else { format!(", app exited with code {code}") };
+        let failed = if code == 0 {
+            String::new()
+        } else {
+            format!(", app exited with code {code}")
+        };
         format!("Recording completed but no mocks were captured{failed}")
     } else {
-        format!("Recorded {} mocks ({})", exchanges.len(), protocols.join(", "))
+        format!(
+            "Recorded {} mocks ({})",
+            exchanges.len(),
+            protocols.join(", ")
+        )
     };
-    let unreached = if summary.is_nothing { unreached(context.services, ran, exchanges) } else { Vec::new() };
+    let unreached = if summary.is_nothing {
+        unreached(context.services, ran, exchanges)
+    } else {
+        Vec::new()
+    };
     Output {
         success: true,
         mock_file_path: kept.path.display().to_string(),
-        mock_count: if summary.is_nothing { 0 } else { exchanges.len() },
+        mock_count: if summary.is_nothing {
+            0
+        } else {
+            exchanges.len()
+        },
         protocols,
         message,
         configuration,

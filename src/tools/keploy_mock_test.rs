@@ -23,12 +23,12 @@ pub struct KeployMockTest;
 pub struct Params {
     /// Test command to run (e.g. 'go test -v' or 'npm test')
     command: String,
-    /// Mock set to replay, as `keploy_list_mocks` shows it (default: the latest that was recorded with the same command,
-    /// else the latest)
+    /// Mock set to replay, as `keploy_list_mocks` shows it (default: the latest that was recorded
+    /// with the same command, else the latest)
     #[schemars(extend("x-aliases" = ["mock_name"]))]
     mock_name: Option<String>,
-    /// Whether calls that no mock matches go to the real server (default false); not those on a database connection that
-    /// mocks answer
+    /// Whether calls that no mock matches go to the real server (default false); not those on a
+    /// database connection that mocks answer
     #[schemars(extend("x-aliases" = ["fall_back_on_miss", "fallbackOnMiss"]))]
     fall_back_on_miss: Option<bool>,
     /// Where the mock sets are (default: where the last recording went, else ./keploy)
@@ -64,7 +64,8 @@ pub struct Output {
     mocks_unused: usize,
     /// Whether the run had no need of a network: something was replayed, and nothing missed.
     isolated: bool,
-    /// How far the command was held, once it ran; with `env` only what went through `HTTP_PROXY` was seen.
+    /// How far the command was held, once it ran; with `env` only what went through `HTTP_PROXY`
+    /// was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     isolation: Option<Isolation>,
     /// Calls that no recording answers, each with the closest one and how it differs.
@@ -129,16 +130,27 @@ fn replay(
         return Ok(Err("Replay failed: Command is required".to_owned()));
     }
     let (policy, calls) = (&context.services.policy, &context.services.calls);
-    let path = params.path.clone().or_else(|| calls.remembered()).unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
+    let path = params
+        .path
+        .clone()
+        .or_else(|| calls.remembered())
+        .unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
     configuration.path = params.path.is_none().then(|| path.clone());
     let mut more = Vec::new();
     let name = if let Some(name) = &params.mock_name {
-        set_name::check(name).map_err(|error| Error::params(format!("{error}; {}", set_name::HINT)))?;
+        set_name::check(name)
+            .map_err(|error| Error::params(format!("{error}; {}", set_name::HINT)))?;
         name.clone()
     } else {
         let known = sets::candidates(sets::list(policy, &path)?);
-        let Some(latest) = known.first() else { return Ok(Err(none_in(&path))) };
-        let same = if known.len() > 1 { sets::of_command(policy, &path, &known, &params.command) } else { None };
+        let Some(latest) = known.first() else {
+            return Ok(Err(none_in(&path)));
+        };
+        let same = if known.len() > 1 {
+            sets::of_command(policy, &path, &known, &params.command)
+        } else {
+            None
+        };
         more.extend(same.filter(|same| *same != latest).map(|same| {
             format!(
                 "of {} mock sets `{}` is the latest that was recorded with this command, `{}` the latest of all: `mockName` takes \
@@ -152,15 +164,28 @@ fn replay(
     };
     configuration.mock_name.clone_from(&name);
     let Some(loaded) = load(policy, &path, &name, &context.room())? else {
-        let known: Vec<String> = sets::list(policy, &path)?.into_iter().map(|set| set.name).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { some_of(&known) };
-        return Ok(Err(format!("Failed to load mocks: there is no set '{name}' in {path}; there are: {known}")));
+        let known: Vec<String> = sets::list(policy, &path)?
+            .into_iter()
+            .map(|set| set.name)
+            .collect();
+        let known = if known.is_empty() {
+            "none".to_owned()
+        } else {
+            some_of(&known)
+        };
+        return Ok(Err(format!(
+            "Failed to load mocks: there is no set '{name}' in {path}; there are: {known}"
+        )));
     };
     let play = Play::Replay {
         recordings: loaded.recordings,
         noise: loaded.noise,
         secrets: Box::new(secrets(context.services, &loaded.head.redact)?),
-        on_miss: if configuration.fall_back_on_miss { OnMiss::Passthrough } else { OnMiss::Fail },
+        on_miss: if configuration.fall_back_on_miss {
+            OnMiss::Passthrough
+        } else {
+            OnMiss::Fail
+        },
     };
     let wanted = Wanted {
         changes: context.changes,
@@ -169,18 +194,36 @@ fn replay(
         streams: None,
         signals: None,
     };
-    match run_command(context.services, &wanted, play, context.cancel, &mut |done, all, stage| {
-        context.progress.stage(done, all, stage);
-    }) {
+    match run_command(
+        context.services,
+        &wanted,
+        play,
+        context.cancel,
+        &mut |done, all, stage| {
+            context.progress.stage(done, all, stage);
+        },
+    ) {
         Ok(ran) => Ok(Ok((ran, loaded.torn.into_iter().chain(more).collect()))),
-        Err(error) if error.is_setup() => Ok(Err(format!("Replay failed: failed to setup agent: {}", error.advice()))),
+        Err(error) if error.is_setup() => Ok(Err(format!(
+            "Replay failed: failed to setup agent: {}",
+            error.advice()
+        ))),
         Err(error) => Err(error.into()),
     }
 }
 
-fn told(context: &Context<'_>, configuration: Configuration, ran: &Ran, more: Vec<String>) -> Output {
+fn told(
+    context: &Context<'_>,
+    configuration: Configuration,
+    ran: &Ran,
+    more: Vec<String>,
+) -> Output {
     let report = ran.report.clone().unwrap_or_default();
-    let (replayed, missed, code) = (report.replayed, report.missed_count, exit_code(ran.outcome.exit));
+    let (replayed, missed, code) = (
+        report.replayed,
+        report.missed_count,
+        exit_code(ran.outcome.exit),
+    );
     let mut message = format!("Replayed {replayed} mocks");
     if missed > 0 {
         let _ = write!(message, ", {missed} mocks missed");
@@ -196,11 +239,17 @@ fn told(context: &Context<'_>, configuration: Configuration, ran: &Ran, more: Ve
         message,
         configuration,
         mocks_unused: report.unused.len(),
-        isolated: report.is_isolated() && ran.recorded.counts.passed == 0 && ran.isolation != Isolation::Env,
+        isolated: report.is_isolated()
+            && ran.recorded.counts.passed == 0
+            && ran.isolation != Isolation::Env,
         isolation: Some(ran.isolation),
         misses: misses(&report),
         last_words: last_words(ran),
-        notes: notes(context.services, ran).into_iter().chain(elsewhere(&report)).chain(more).collect(),
+        notes: notes(context.services, ran)
+            .into_iter()
+            .chain(elsewhere(&report))
+            .chain(more)
+            .collect(),
     }
 }
 
@@ -214,5 +263,10 @@ fn elsewhere(report: &Report) -> Option<String> {
 }
 
 fn misses(report: &Report) -> Vec<String> {
-    report.missed.iter().take(MAX_MISSES_SHOWN).map(ToString::to_string).collect()
+    report
+        .missed
+        .iter()
+        .take(MAX_MISSES_SHOWN)
+        .map(ToString::to_string)
+        .collect()
 }

@@ -57,11 +57,17 @@ impl Sandbox {
 }
 
 fn network(commands: &Commands) -> String {
-    let Some(gate) = &commands.gate else { return commands.standing.network_word().to_owned() };
+    let Some(gate) = &commands.gate else {
+        return commands.standing.network_word().to_owned();
+    };
     let flags = gate.flags();
     let shown = flags[..flags.len().min(MAX_SHOWN_NETWORK_RULES)].join(", ");
     let more = flags.len().saturating_sub(MAX_SHOWN_NETWORK_RULES);
-    if more > 0 { format!("{shown}, and {more} more") } else { shown }
+    if more > 0 {
+        format!("{shown}, and {more} more")
+    } else {
+        shown
+    }
 }
 
 /// One directory.
@@ -76,8 +82,7 @@ impl Tool for ListAllowedDirectories {
     type Output = Output;
     const NAME: &'static str = "list_allowed_directories";
     const TITLE: &'static str = "List allowed directories";
-    const DESCRIPTION: &'static str =
-        "The directories that can be used, and which are read-only. Relative paths start at the first.";
+    const DESCRIPTION: &'static str = "The directories that can be used, and which are read-only. Relative paths start at the first.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;
@@ -88,12 +93,23 @@ impl Tool for ListAllowedDirectories {
             .policy
             .roots()
             .iter()
-            .map(|root| Directory { path: show_path(root.path()).into_owned(), writable: root.writable() })
+            .map(|root| Directory {
+                path: show_path(root.path()).into_owned(),
+                writable: root.writable(),
+            })
             .collect();
         let lines: Vec<String> = directories
             .iter()
             .map(|directory| {
-                format!("{} ({})", directory.path, if directory.writable { "read-write" } else { "read-only" })
+                format!(
+                    "{} ({})",
+                    directory.path,
+                    if directory.writable {
+                        "read-write"
+                    } else {
+                        "read-only"
+                    }
+                )
             })
             .collect();
         let text = if lines.is_empty() {
@@ -104,10 +120,20 @@ impl Tool for ListAllowedDirectories {
         let commands = &context.services.commands;
         let sandbox = Sandbox::of(commands);
         let held = commands.standing.tier.map(|_| {
-            let rules = commands.gate.as_ref().map(|_| format!(" They are {}.", sandbox.network)).unwrap_or_default();
-            Content::text(format!("[execute_command: {}{rules}]", commands.standing.instruction()))
+            let rules = commands
+                .gate
+                .as_ref()
+                .map(|_| format!(" They are {}.", sandbox.network))
+                .unwrap_or_default();
+            Content::text(format!(
+                "[execute_command: {}{rules}]",
+                commands.standing.instruction()
+            ))
         });
         let content = iter::once(Content::text(text)).chain(held).collect();
-        Ok(Reply::content(content).with(Output { directories, sandbox }))
+        Ok(Reply::content(content).with(Output {
+            directories,
+            sandbox,
+        }))
     }
 }

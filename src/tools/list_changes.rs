@@ -58,7 +58,10 @@ impl Tool for ListChanges {
         let names = Names::new(context.services, journal);
         let (numbers, undone) = (journal.store.numbers()?, journal.store.undone()?);
         let most = params.limit.unwrap_or(USUAL_CALLS) as usize;
-        let mut older = numbers.iter().rev().filter(|number| params.before.is_none_or(|before| **number < before));
+        let mut older = numbers
+            .iter()
+            .rev()
+            .filter(|number| params.before.is_none_or(|before| **number < before));
         let mut calls = Vec::new();
         while calls.len() < most
             && let Some(number) = older.next()
@@ -67,10 +70,14 @@ impl Tool for ListChanges {
                 return Err(Error::Cancelled);
             }
             // It may have been let go of meanwhile.
-            let listed = journal.store.entry(*number).map_err(Error::from).and_then(|entry| {
-                let _held = context.room().take(entry.list_bytes())?;
-                Ok(names.listed(&entry, &undone))
-            });
+            let listed = journal
+                .store
+                .entry(*number)
+                .map_err(Error::from)
+                .and_then(|entry| {
+                    let _held = context.room().take(entry.list_bytes())?;
+                    Ok(names.listed(&entry, &undone))
+                });
             match listed {
                 Ok(listed) => calls.extend(listed),
                 Err(Error::Memory(short)) => calls.extend(names.unread(*number, short)),
@@ -94,7 +101,11 @@ impl Tool for ListChanges {
 }
 
 /// One call, with the difference that it made.
-fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Reply<Open<Output>>, Error> {
+fn alone(
+    context: &Context<'_>,
+    journal: &Journal,
+    entry: &Entry,
+) -> Result<Reply<Open<Output>>, Error> {
     let names = Names::new(context.services, journal);
     let _held = context.room().take(entry.list_bytes())?;
     let changes = journal.store.changes(entry);
@@ -114,6 +125,13 @@ fn alone(context: &Context<'_>, journal: &Journal, entry: &Entry) -> Result<Repl
     };
     let text = shown(changes.len(), changes.iter().map(one))?;
     let call = names.call(entry, &journal.store.undone()?);
-    let content = if text.is_empty() { call.to_string() } else { format!("{call}\n{text}") };
-    Ok(Reply::text(content).with(Open(Output { calls: vec![call], diff: Some(text) })))
+    let content = if text.is_empty() {
+        call.to_string()
+    } else {
+        format!("{call}\n{text}")
+    };
+    Ok(Reply::text(content).with(Open(Output {
+        calls: vec![call],
+        diff: Some(text),
+    })))
 }

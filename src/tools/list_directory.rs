@@ -110,7 +110,11 @@ impl Tool for ListDirectory {
     }
 }
 
-fn list(context: &Context<'_>, directory: &Checked<Read>, entries: &[DirEntry]) -> Result<Reply<Output>, Error> {
+fn list(
+    context: &Context<'_>,
+    directory: &Checked<Read>,
+    entries: &[DirEntry],
+) -> Result<Reply<Output>, Error> {
     let policy = &context.services.policy;
     let mut items = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -146,7 +150,11 @@ fn list(context: &Context<'_>, directory: &Checked<Read>, entries: &[DirEntry]) 
     }
     let content = std::iter::once(Content::Text(text)).chain(note).collect();
     let total = Some(lines.len()).filter(|total| *total > items.len());
-    Ok(Reply::content(content).with(Output { entries: items, truncated: total.is_some(), total }))
+    Ok(Reply::content(content).with(Output {
+        entries: items,
+        truncated: total.is_some(),
+        total,
+    }))
 }
 
 /// Opens a directory; a file is an error that names the right tool.
@@ -158,7 +166,10 @@ pub(super) fn open_directory(policy: &Policy, path: &str) -> Result<Checked<Read
 pub(super) fn as_directory(directory: Checked<Read>) -> Result<Checked<Read>, Error> {
     if directory.kind() != Kind::Directory {
         return Err(Error::Unsuitable {
-            message: format!("`{}` is a file, not a directory", show_path(directory.shown())),
+            message: format!(
+                "`{}` is a file, not a directory",
+                show_path(directory.shown())
+            ),
             hint: "use read_file or get_file_info, or name its directory".into(),
         });
     }
@@ -173,9 +184,18 @@ fn item(policy: &Policy, directory: &Checked<Read>, entry: &DirEntry) -> Item {
         let info = target.and_then(|target| fs::info(&target).ok());
         info.map_or((Kind::Symlink, None), |info| (info.kind, Some(info.size)))
     } else if entry.kind == Kind::File {
-        (entry.kind, fs::entry_info(directory, &entry.name).ok().map(|info| info.size))
+        (
+            entry.kind,
+            fs::entry_info(directory, &entry.name)
+                .ok()
+                .map(|info| info.size),
+        )
     } else {
         (entry.kind, None)
     };
-    Item { name, kind: kind.into(), size: size.filter(|_| kind == Kind::File) }
+    Item {
+        name,
+        kind: kind.into(),
+        size: size.filter(|_| kind == Kind::File),
+    }
 }

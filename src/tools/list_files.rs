@@ -47,7 +47,14 @@ pub struct Output {
 }
 
 /// Directories that hold what tools have made: thousands of files that nobody looks for.
-const CLOSED: [&str; 6] = [".git", "node_modules", ".venv", "venv", "target", "__pycache__"];
+const CLOSED: [&str; 6] = [
+    ".git",
+    "node_modules",
+    ".venv",
+    "venv",
+    "target",
+    "__pycache__",
+];
 
 impl Tool for ListFiles {
     type Params = Params;
@@ -62,15 +69,24 @@ impl Tool for ListFiles {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
-        let path = params.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
-        let directory = open_directory(&context.services.policy, path).map_err(|error| match error {
-            Error::Policy(error) => PythonError::Policy(error).into(),
-            error => error,
-        })?;
+        let path = params
+            .path
+            .as_deref()
+            .filter(|path| !path.is_empty())
+            .unwrap_or(".");
+        let directory =
+            open_directory(&context.services.policy, path).map_err(|error| match error {
+                Error::Policy(error) => PythonError::Policy(error).into(),
+                error => error,
+            })?;
         let wants_tree = params.tree == Some(true);
         let is_deep = wants_tree || params.recursive.unwrap_or(params.max_depth.is_some());
         let options = TreeOptions {
-            max_depth: if is_deep { params.max_depth.unwrap_or(MAX_WALK_DEPTH) } else { 1 },
+            max_depth: if is_deep {
+                params.max_depth.unwrap_or(MAX_WALK_DEPTH)
+            } else {
+                1
+            },
             max_entries: MAX_TREE_ENTRIES,
             respect_gitignore: false,
             account: None,
@@ -79,20 +95,35 @@ impl Tool for ListFiles {
             cancel: context.cancel,
         };
         let tree = fs::tree(&directory, &options)?;
-        let lead = if path == "." { String::new() } else { format!("{}/", path.trim_end_matches('/')) };
+        let lead = if path == "." {
+            String::new()
+        } else {
+            format!("{}/", path.trim_end_matches('/'))
+        };
         let drawn = wants_tree.then(|| draw(&tree));
         let mut files = files(&tree, &lead, if wants_tree { 1 } else { usize::MAX });
-        let all = if wants_tree { tree.entries.len() } else { files.len() };
+        let all = if wants_tree {
+            tree.entries.len()
+        } else {
+            files.len()
+        };
         files.truncate(MAX_LISTED_FILES);
         let more = all.saturating_sub(MAX_LISTED_FILES);
         let truncated = more > 0 || tree.truncated;
         let at_least = if tree.truncated { "at least " } else { "" };
-        let note = truncated.then(|| format!("{at_least}{more} more; narrow the path, or set max_depth"));
-        Reply::json(Open(Output { files, tree: drawn, truncated, note }))
+        let note =
+            truncated.then(|| format!("{at_least}{more} more; narrow the path, or set max_depth"));
+        Reply::json(Open(Output {
+            files,
+            tree: drawn,
+            truncated,
+            note,
+        }))
     }
 }
 
-/// The paths of all that is no directory down to a depth, and, with a slash, of the directories at whose door that ends.
+/// The paths of all that is no directory down to a depth, and, with a slash, of the directories at
+/// whose door that ends.
 fn files(tree: &Tree, lead: &str, max_depth: usize) -> Vec<String> {
     let mut above: Vec<String> = Vec::new();
     let mut files = Vec::new();
@@ -102,7 +133,10 @@ fn files(tree: &Tree, lead: &str, max_depth: usize) -> Vec<String> {
         let is_directory = entry.kind == Kind::Directory;
         let is_open = is_directory && entry.listed && entry.depth < max_depth;
         if !is_open && entry.depth <= max_depth {
-            let (between, slash) = (if above.is_empty() { "" } else { "/" }, if is_directory { "/" } else { "" });
+            let (between, slash) = (
+                if above.is_empty() { "" } else { "/" },
+                if is_directory { "/" } else { "" },
+            );
             files.push(format!("{lead}{}{between}{name}{slash}", above.join("/")));
         }
         if is_directory {
@@ -112,13 +146,23 @@ fn files(tree: &Tree, lead: &str, max_depth: usize) -> Vec<String> {
     files
 }
 
-/// A line each, indented by its depth, directories with a slash; the first [`MAX_LISTED_FILES`] of them.
+/// A line each, indented by its depth, directories with a slash; the first [`MAX_LISTED_FILES`] of
+/// them.
 fn draw(tree: &Tree) -> String {
     let mut drawn = String::new();
     for entry in tree.entries.iter().take(MAX_LISTED_FILES) {
-        let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+        let slash = if entry.kind == Kind::Directory {
+            "/"
+        } else {
+            ""
+        };
         // Writing to a String cannot fail.
-        let _ = writeln!(drawn, "{}{}{slash}", "  ".repeat(entry.depth - 1), show(entry.name.as_bytes()));
+        let _ = writeln!(
+            drawn,
+            "{}{}{slash}",
+            "  ".repeat(entry.depth - 1),
+            show(entry.name.as_bytes())
+        );
     }
     drawn
 }
@@ -130,7 +174,12 @@ mod tests {
 
     #[test]
     fn a_flat_list_becomes_paths_and_a_drawing() {
-        let entry = |depth, name: &str, kind| TreeEntry { depth, name: name.into(), kind, listed: true };
+        let entry = |depth, name: &str, kind| TreeEntry {
+            depth,
+            name: name.into(),
+            kind,
+            listed: true,
+        };
         let entries = vec![
             entry(1, "a", Kind::Directory),
             entry(2, "b", Kind::Directory),
@@ -138,7 +187,10 @@ mod tests {
             entry(2, "d.py", Kind::File),
             entry(1, "e", Kind::Symlink),
         ];
-        let tree = Tree { entries, ..Tree::default() };
+        let tree = Tree {
+            entries,
+            ..Tree::default()
+        };
         assert_eq!(files(&tree, "", usize::MAX), ["a/b/c.py", "a/d.py", "e"]);
         assert_eq!(files(&tree, "x/", 1), ["x/a/", "x/e"]);
         assert_eq!(draw(&tree), "a/\n  b/\n    c.py\n  d.py\ne\n");

@@ -52,13 +52,21 @@ impl Tool for ListSessions {
             let item = Item {
                 description: session.settings().description.clone(),
                 created_at: humantime::format_rfc3339_millis(session.created()).to_string(),
-                last_activity: humantime::format_rfc3339_millis(session.last_activity()).to_string(),
+                last_activity: humantime::format_rfc3339_millis(session.last_activity())
+                    .to_string(),
                 status: session.word(),
                 python: session.python(),
                 working_directory: show_path(&absolute(context, session)).into_owned(),
             };
-            sessions.insert(session.name().to_owned(), serde_json::to_value(item).map_err(Error::output)?);
+            sessions.insert(
+                session.name().to_owned(),
+                serde_json::to_value(item).map_err(Error::output)?,
+            );
         }
-        Reply::json(Open(Output { total_sessions: sessions.len(), sessions, active_session }))
+        Reply::json(Open(Output {
+            total_sessions: sessions.len(),
+            sessions,
+            active_session,
+        }))
     }
 }

@@ -30,8 +30,7 @@ impl Tool for ListVariables {
     type Output = Open<Output>;
     const NAME: &'static str = "list_variables";
     const TITLE: &'static str = "List Python variables";
-    const DESCRIPTION: &'static str =
-        "The variables and functions that code has made in a session: name, type, size, the beginning of the value.";
+    const DESCRIPTION: &'static str = "The variables and functions that code has made in a session: name, type, size, the beginning of the value.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = Weight::Waits;
@@ -39,7 +38,12 @@ impl Tool for ListVariables {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;
         let session = session(context, params.session_id.as_deref())?;
-        let variables = session.kernel(&host, context.cancel)?.variables(context.cancel)?;
-        Reply::json(Open(Output { session_id: session.name().to_owned(), variables }))
+        let variables = session
+            .kernel(&host, context.cancel)?
+            .variables(context.cancel)?;
+        Reply::json(Open(Output {
+            session_id: session.name().to_owned(),
+            variables,
+        }))
     }
 }

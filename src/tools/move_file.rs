@@ -28,8 +28,7 @@ impl Tool for MoveFile {
     type Output = ();
     const NAME: &'static str = "move_file";
     const TITLE: &'static str = "Move or rename";
-    const DESCRIPTION: &'static str =
-        "Move or rename a file or directory; missing parents are created. Fails if the destination exists.";
+    const DESCRIPTION: &'static str = "Move or rename a file or directory; missing parents are created. Fails if the destination exists.";
     const HINTS: Hints = Hints::Mutates;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
@@ -38,18 +37,23 @@ impl Tool for MoveFile {
         let policy = &context.services.policy;
         let source = policy.entry(&params.source)?;
         let destination = policy.destination(&params.destination)?;
-        fs::move_no_clobber(context.changes, &source, &destination).map_err(|error| match error {
-            FsError::AlreadyExists { path }
-                if policy.look(&path).is_ok_and(|place| place.kind() == Kind::Directory) =>
-            {
-                let name = source.shown().file_name().unwrap_or_default();
-                Error::Unsuitable {
-                    message: format!("`{}` is a directory that exists", show_path(&path)),
-                    hint: format!("to move into it, say `{}`", show_path(&path.join(name))).into(),
+        fs::move_no_clobber(context.changes, &source, &destination).map_err(
+            |error| match error {
+                FsError::AlreadyExists { path }
+                    if policy
+                        .look(&path)
+                        .is_ok_and(|place| place.kind() == Kind::Directory) =>
+                {
+                    let name = source.shown().file_name().unwrap_or_default();
+                    Error::Unsuitable {
+                        message: format!("`{}` is a directory that exists", show_path(&path)),
+                        hint: format!("to move into it, say `{}`", show_path(&path.join(name)))
+                            .into(),
+                    }
                 }
-            }
-            error => Error::Fs(error),
-        })?;
+                error => Error::Fs(error),
+            },
+        )?;
         let (from, to) = (show_path(source.shown()), show_path(destination.shown()));
         Ok(Reply::text(format!("Successfully moved {from} to {to}")))
     }

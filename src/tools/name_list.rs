@@ -1,4 +1,5 @@
-//! Paths as a reply has them: one text with a line each, which is also the list of the structured form.
+//! Paths as a reply has them: one text with a line each, which is also the list of the structured
+//! form.
 
 use std::borrow::Cow;
 
@@ -24,7 +25,10 @@ impl NameList {
             }
             text.push_str(&show(path));
         }
-        Self { text, count: paths.len() }
+        Self {
+            text,
+            count: paths.len(),
+        }
     }
 
     /// How many there are.

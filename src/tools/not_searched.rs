@@ -16,13 +16,26 @@ pub struct NotSearched {
 
 impl NotSearched {
     pub fn of(left_out: LeftOut) -> Option<Self> {
-        let LeftOut { binary_files, ignored_files, ignored_directories } = left_out;
-        (!left_out.is_empty()).then_some(Self { binary_files, ignored_files, ignored_directories })
+        let LeftOut {
+            binary_files,
+            ignored_files,
+            ignored_directories,
+        } = left_out;
+        (!left_out.is_empty()).then_some(Self {
+            binary_files,
+            ignored_files,
+            ignored_directories,
+        })
     }
 
     pub fn note(&self) -> String {
-        let (binary, ignored, directories) = (self.binary_files, self.ignored_files, self.ignored_directories);
-        let files = |count, what: &str| format!("{count} {what} file{}", if count == 1 { "" } else { "s" });
+        let (binary, ignored, directories) = (
+            self.binary_files,
+            self.ignored_files,
+            self.ignored_directories,
+        );
+        let files =
+            |count, what: &str| format!("{count} {what} file{}", if count == 1 { "" } else { "s" });
         let all = match (binary, ignored) {
             (0, 0) => String::new(),
             (_, 0) => files(binary, "binary"),
@@ -30,13 +43,21 @@ impl NotSearched {
             _ if directories == 0 => format!("{binary} binary and {}", files(ignored, "ignored")),
             _ => format!("{}, {}", files(binary, "binary"), files(ignored, "ignored")),
         };
-        let and = if all.is_empty() || directories == 0 { "" } else { " and " };
+        let and = if all.is_empty() || directories == 0 {
+            ""
+        } else {
+            " and "
+        };
         let directories = match directories {
             0 => String::new(),
             1 => "1 ignored directory".to_owned(),
             _ => format!("{directories} ignored directories"),
         };
-        let were = if self.binary_files + self.ignored_files + self.ignored_directories == 1 { "was" } else { "were" };
+        let were = if self.binary_files + self.ignored_files + self.ignored_directories == 1 {
+            "was"
+        } else {
+            "were"
+        };
         format!("[{all}{and}{directories} {were} not searched]")
     }
 }
@@ -48,10 +69,23 @@ mod tests {
     #[test]
     fn a_sentence_of_what_there_is() {
         let note = |binary_files, ignored_files, ignored_directories| {
-            NotSearched { binary_files, ignored_files, ignored_directories }.note()
+            NotSearched {
+                binary_files,
+                ignored_files,
+                ignored_directories,
+            }
+            .note()
         };
         assert_eq!(
-            [note(2, 14, 0), note(1, 0, 0), note(0, 2, 0), note(0, 0, 1), note(0, 1, 2), note(2, 3, 1), note(1, 1, 0)],
+            [
+                note(2, 14, 0),
+                note(1, 0, 0),
+                note(0, 2, 0),
+                note(0, 0, 1),
+                note(0, 1, 2),
+                note(2, 3, 1),
+                note(1, 1, 0)
+            ],
             [
                 "[2 binary and 14 ignored files were not searched]",
                 "[1 binary file was not searched]",

@@ -1,4 +1,5 @@
-//! Files in 8-bit encodings, in which `grep_files` finds no letters beyond ASCII although `read_file` shows them.
+//! Files in 8-bit encodings, in which `grep_files` finds no letters beyond ASCII although
+//! `read_file` shows them.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -22,11 +23,16 @@ const MAX_CUT_BYTES: usize = 4;
 
 /// Note about such files in a scope.
 pub fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, Error> {
-    let found = names(call(context, &|_| {}), scope, MAX_LOOKED, &|_, kind| kind == Kind::File)?;
+    let found = names(call(context, &|_| {}), scope, MAX_LOOKED, &|_, kind| {
+        kind == Kind::File
+    })?;
     // The search has looked at them before.
     let aside = Touched::default();
     let _aside = aside.enter();
-    let paths = found.paths.iter().map(|path| PathBuf::from(OsStr::from_bytes(path)));
+    let paths = found
+        .paths
+        .iter()
+        .map(|path| PathBuf::from(OsStr::from_bytes(path)));
     let files = paths.filter_map(|path| context.services.policy.read(path).ok());
     Ok(note(context, files))
 }
@@ -36,7 +42,9 @@ pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -
     let (mut count, mut first) = (0_usize, None);
     for file in files.take_while(|_| !context.cancel.is_cancelled()) {
         let mut head = vec![0; LOOKED_BYTES];
-        let Ok(read) = Reader::new(&file, 0).read(&mut head) else { continue };
+        let Ok(read) = Reader::new(&file, 0).read(&mut head) else {
+            continue;
+        };
         head.truncate(read);
         let is_coded = std::str::from_utf8(&head).is_err_and(|error| error.error_len().is_some());
         if is_coded && !is_binary(&head) && !is_utf16(&head) {
@@ -45,7 +53,11 @@ pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -
         }
     }
     let (path, encoding) = first?;
-    let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+    let more = if count > 1 {
+        format!(" and {} more", count - 1)
+    } else {
+        String::new()
+    };
     Some(format!(
         "`{path}`{more} not searched for letters beyond ASCII: the encoding is {encoding}, and bytes are compared as UTF-8; read_file \
          decodes it"
@@ -54,7 +66,11 @@ pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -
 
 /// The name of an 8-bit encoding, guessed as `read_file` does.
 fn encoding(head: &[u8]) -> String {
-    let decoded = (0..MAX_CUT_BYTES)
-        .find_map(|cut| detect_and_decode(head[..head.len() - cut.min(head.len())].to_vec(), None).ok());
-    decoded.map_or_else(|| "not UTF-8".to_owned(), |decoded| decoded.encoding.name().to_owned())
+    let decoded = (0..MAX_CUT_BYTES).find_map(|cut| {
+        detect_and_decode(head[..head.len() - cut.min(head.len())].to_vec(), None).ok()
+    });
+    decoded.map_or_else(
+        || "not UTF-8".to_owned(),
+        |decoded| decoded.encoding.name().to_owned(),
+    )
 }

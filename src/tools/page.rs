@@ -1,4 +1,5 @@
-//! A page of lines out of a file, for `read_file`: small files from memory, large ones without holding them.
+//! A page of lines out of a file, for `read_file`: small files from memory, large ones without
+//! holding them.
 
 use std::io::{self, Read as _};
 use std::ops::Range;
@@ -32,8 +33,10 @@ pub fn read(
 ) -> Result<Reply<()>, Error> {
     let head = head(file)?;
     let utf16 = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
-    let forced_wide =
-        forced.map(encoding::by_name).transpose()?.is_some_and(|encoding| encoding.name().starts_with("UTF-16"));
+    let forced_wide = forced
+        .map(encoding::by_name)
+        .transpose()?
+        .is_some_and(|encoding| encoding.name().starts_with("UTF-16"));
     if file.size() <= MAX_READ_BYTES {
         return from_memory(file, page, forced, most, room);
     }
@@ -54,29 +57,53 @@ fn from_memory(
     most: usize,
     room: Room<'_>,
 ) -> Result<Reply<()>, Error> {
-    let fs::Loaded { bytes, share: mut held } = fs::load(file, MAX_READ_BYTES, room)?;
+    let fs::Loaded {
+        bytes,
+        share: mut held,
+    } = fs::load(file, MAX_READ_BYTES, room)?;
     let size = bytes.len() as u64;
     if std::str::from_utf8(&bytes).is_err() {
         room.cover(&mut held, bytes.len() * DECODING_COPIES)?;
     }
-    let decoded = encoding::detect_and_decode(bytes, forced)
-        .map_err(|error| if forced.is_some() { Error::from(error) } else { no_lines(file) })?;
+    let decoded = encoding::detect_and_decode(bytes, forced).map_err(|error| {
+        if forced.is_some() {
+            Error::from(error)
+        } else {
+            no_lines(file)
+        }
+    })?;
     Ok(of_text(&decoded.text, decoded.encoding, page, most, size)?.holding(held))
 }
 
 pub fn no_lines(file: &Checked<Read>) -> Error {
     Error::Unsuitable {
-        message: format!("`{}` is binary, so it has no lines", show_path(file.shown())),
+        message: format!(
+            "`{}` is binary, so it has no lines",
+            show_path(file.shown())
+        ),
         hint: "read it without offset and limit, or use a command that knows its format".into(),
     }
 }
 
 /// The lines of a text that has `size` bytes where it lies.
-pub fn of_text(text: &str, encoding: Encoding, page: Page, most: usize, size: u64) -> Result<Reply<()>, Error> {
+pub fn of_text(
+    text: &str,
+    encoding: Encoding,
+    page: Page,
+    most: usize,
+    size: u64,
+) -> Result<Reply<()>, Error> {
     let mut map = LineMap::default();
     map.feed(text.as_bytes());
     let lines = lines(page, &map)?;
-    reply(cut(text, &lines).to_owned(), encoding, size, (lines, map.total()), page.skip, most)
+    reply(
+        cut(text, &lines).to_owned(),
+        encoding,
+        size,
+        (lines, map.total()),
+        page.skip,
+        most,
+    )
 }
 
 /// The text of these lines.
@@ -131,7 +158,8 @@ fn from_disk(
     let mut text = Vec::new();
     let mut held = room.share();
     // More than is shown, and no character is cut.
-    let is_full = |text: &[u8]| text.len() > most.saturating_add(page.skip) && text.ends_with(b"\n");
+    let is_full =
+        |text: &[u8]| text.len() > most.saturating_add(page.skip) && text.ends_with(b"\n");
     while wanted > 0 {
         let read = reader.read(&mut buffer).map_err(failed)?;
         let mut chunk = &buffer[..read];
@@ -139,7 +167,9 @@ fn from_disk(
             break;
         }
         while skip > 0 {
-            let Some(at) = memchr(b'\n', chunk) else { break };
+            let Some(at) = memchr(b'\n', chunk) else {
+                break;
+            };
             chunk = &chunk[at + 1..];
             skip -= 1;
         }
@@ -169,7 +199,14 @@ fn from_disk(
         }
     }
     let decoded = encoding::detect_and_decode(text, forced)?;
-    let reply = reply(decoded.text, decoded.encoding, file.size(), (lines, map.total()), page.skip, most)?;
+    let reply = reply(
+        decoded.text,
+        decoded.encoding,
+        file.size(),
+        (lines, map.total()),
+        page.skip,
+        most,
+    )?;
     Ok(reply.holding(held))
 }
 
@@ -179,23 +216,32 @@ pub(super) const LONE_CR: &str = "[lines end with CR alone here, and count as on
 /// Its beginning, enough to see whether it is binary.
 pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
     let mut head = vec![0; 4096];
-    let read = Reader::new(file, 0).read(&mut head).map_err(|source| read_failed(file, source))?;
+    let read = Reader::new(file, 0)
+        .read(&mut head)
+        .map_err(|source| read_failed(file, source))?;
     head.truncate(read);
     Ok(head)
 }
 
 fn read_failed(file: &Checked<Read>, source: io::Error) -> Error {
-    Error::Fs(FsError::Io { path: file.shown().into(), doing: "read", source })
+    Error::Fs(FsError::Io {
+        path: file.shown().into(),
+        doing: "read",
+        source,
+    })
 }
 
 fn lines(page: Page, map: &LineMap) -> Result<Range<u64>, Error> {
     page.lines(map.total()).ok_or_else(|| {
         let (offset, total) = (page.offset, map.total());
-        Error::params(format!("`offset` of read_file is {offset}; the file has {total} lines"))
+        Error::params(format!(
+            "`offset` of read_file is {offset}; the file has {total} lines"
+        ))
     })
 }
 
-/// Of the text, from a byte of its first line on, as many whole lines as have `most` bytes; of the first line at least a part.
+/// Of the text, from a byte of its first line on, as many whole lines as have `most` bytes; of the
+/// first line at least a part.
 fn reply(
     mut text: String,
     encoding: Encoding,
@@ -207,7 +253,9 @@ fn reply(
     let (line, first) = (lines.start + 1, text.find('\n').unwrap_or(text.len()));
     if skip > first {
         let column = skip + 1;
-        return Err(Error::params(format!("`column` of read_file is {column}; line {line} has {first} bytes")));
+        return Err(Error::params(format!(
+            "`column` of read_file is {column}; line {line} has {first} bytes"
+        )));
     }
     let skip = text.floor_char_boundary(skip);
     text.drain(..skip);
@@ -258,12 +306,18 @@ pub fn whole_lines(text: &str, most: usize) -> usize {
 /// The error for a file over the cap.
 pub fn too_large(path: &Path, size: u64) -> Error {
     Error::Unsuitable {
-        message: format!("`{}` is {size} bytes; at most {MAX_READ_BYTES} bytes are read whole", show_path(path)),
-        hint: "page through it with offset and limit (lines), or find the place with grep_files".into(),
+        message: format!(
+            "`{}` is {size} bytes; at most {MAX_READ_BYTES} bytes are read whole",
+            show_path(path)
+        ),
+        hint: "page through it with offset and limit (lines), or find the place with grep_files"
+            .into(),
     }
 }
 
 /// Says that the text is not in the encoding that everybody expects.
 pub fn note(encoding: &str) -> String {
-    format!("[decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\"]")
+    format!(
+        "[decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\"]"
+    )
 }

@@ -9,10 +9,15 @@ use crate::policy::Touched;
 
 /// Applies `work` to each item. A panic in it reaches the caller.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    map_on(thread::available_parallelism().map_or(1, usize::from), items, work)
+    map_on(
+        thread::available_parallelism().map_or(1, usize::from),
+        items,
+        work,
+    )
 }
 
-/// As [`map`], for work that writes files: it waits for the disk, which serves many flushes at once for the price of a few.
+/// As [`map`], for work that writes files: it waits for the disk, which serves many flushes at once
+/// for the price of a few.
 pub fn map_writing<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     map_on(WRITE_THREADS, items, work)
 }
@@ -44,7 +49,9 @@ fn map_on<T: Sync, R: Send>(most: usize, items: &[T], work: impl Fn(&T) -> R + S
         }
         run();
     });
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut done = done
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     done.sort_unstable_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }

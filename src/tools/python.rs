@@ -20,8 +20,8 @@ use crate::policy::{Touch, note};
 use crate::python::{Changes, Host, Session, shown_path};
 use crate::text::escape::show_path;
 
-/// An object whose members the output schema leaves open. Clients that make types of output schemas then give it to their
-/// users as a dictionary, as those of such servers expect.
+/// An object whose members the output schema leaves open. Clients that make types of output schemas
+/// then give it to their users as a dictionary, as those of such servers expect.
 #[derive(Debug)]
 pub struct Open<T>(pub T);
 
@@ -55,7 +55,10 @@ pub(super) fn host<'a>(context: &Context<'a>, tool: &'static str) -> Result<Host
 
 fn host_of<'a>(services: &'a Services, changes: &'a journal::Changes<'a>) -> Option<Host<'a>> {
     let rules = &services.commands;
-    let launcher = rules.launcher.as_ref().filter(|_| rules.standing.refused.is_none())?;
+    let launcher = rules
+        .launcher
+        .as_ref()
+        .filter(|_| rules.standing.refused.is_none())?;
     Some(Host {
         launcher,
         residents: &rules.residents,
@@ -64,7 +67,8 @@ fn host_of<'a>(services: &'a Services, changes: &'a journal::Changes<'a>) -> Opt
     })
 }
 
-/// A client has come that sees the tools for Python: the first session is not to wait for its interpreter.
+/// A client has come that sees the tools for Python: the first session is not to wait for its
+/// interpreter.
 pub fn expect_use(services: &Services) {
     if let Some(host) = host_of(services, &journal::Changes::none()) {
         services.python.expect_use(&host);
@@ -103,7 +107,10 @@ pub(super) fn shown<'a>(
 ) -> Vec<String> {
     let directory = absolute(context, session);
     let policy = &context.services.policy;
-    paths.into_iter().map(|rel| show_path(&shown_path(policy, &directory, rel)).into_owned()).collect()
+    paths
+        .into_iter()
+        .map(|rel| show_path(&shown_path(policy, &directory, rel)).into_owned())
+        .collect()
 }
 
 /// Notes for whoever looks on which files a program has written in a session's directory.
@@ -116,14 +123,23 @@ pub(super) fn note_written(context: &Context<'_>, session: &Session, changes: &C
 
 pub(super) fn absolute(context: &Context<'_>, session: &Session) -> PathBuf {
     let asked = &session.settings().directory;
-    context.services.policy.absolute(asked).unwrap_or_else(|_| asked.clone())
+    context
+        .services
+        .policy
+        .absolute(asked)
+        .unwrap_or_else(|_| asked.clone())
 }
 
 /// Where a program in the walls may write that belongs to no allowed directory.
 pub(super) fn private_directory(context: &Context<'_>) -> Option<PathBuf> {
     let rules = &context.services.commands;
     let tmp = rules.standing.tmp.as_ref().map(|tmp| PathBuf::from(&tmp.0));
-    tmp.or_else(|| rules.scratch.as_ref().map(|scratch| scratch.path().join("tmp")))
+    tmp.or_else(|| {
+        rules
+            .scratch
+            .as_ref()
+            .map(|scratch| scratch.path().join("tmp"))
+    })
 }
 
 /// How a process ended, in words.

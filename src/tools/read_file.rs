@@ -86,21 +86,29 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
     let (page, part) = (page(params)?, part(params)?);
     let is_partial = part.region.is_some() || part.pages.is_some();
     // Of text that is read whole only the name is looked at.
-    let may_be = is_partial || page.is_some() || file.size() > MAX_READ_BYTES || documents::is_claimed(file);
+    let may_be =
+        is_partial || page.is_some() || file.size() > MAX_READ_BYTES || documents::is_claimed(file);
     if forced.is_none() && may_be {
         match documents::read(context, file, part)? {
             Some(Made::Picture(_)) if page.is_some() => return Err(page::no_lines(file)),
             Some(Made::Picture(reply)) => return Ok(reply),
             Some(Made::Text(text)) => {
-                return page::of_text(&text, Encoding::UTF_8, page.unwrap_or(WHOLE), most, file.size());
+                return page::of_text(
+                    &text,
+                    Encoding::UTF_8,
+                    page.unwrap_or(WHOLE),
+                    most,
+                    file.size(),
+                );
             }
             Some(Made::Nothing) | None => {}
         }
     }
     if is_partial {
         let path = show_path(file.shown());
-        let message =
-            format!("`region` and `pages` of read_file are for pictures and documents, and `{path}` is neither");
+        let message = format!(
+            "`region` and `pages` of read_file are for pictures and documents, and `{path}` is neither"
+        );
         return Err(Error::params(message));
     }
     match page {
@@ -118,14 +126,21 @@ fn part(params: &Params) -> Result<Part, Error> {
         };
         pages.parse().map_err(|()| Error::params(wrong()))
     });
-    Ok(Part { region: params.region, pages: pages.transpose()? })
+    Ok(Part {
+        region: params.region,
+        pages: pages.transpose()?,
+    })
 }
 
 /// Who says how many lines it wants gets them all.
 fn most_bytes(context: &Context<'_>, params: &Params) -> usize {
     let from_end = params.tail.is_some() || params.offset.is_some_and(|offset| offset < 0);
     let counts_lines = from_end || params.limit.or(params.head).is_some();
-    if counts_lines && params.max_tokens.is_none() { usize::MAX } else { context.most_bytes(params.max_tokens) }
+    if counts_lines && params.max_tokens.is_none() {
+        usize::MAX
+    } else {
+        context.most_bytes(params.max_tokens)
+    }
 }
 
 /// The lines that are asked for, unless it is all of them.
@@ -133,19 +148,32 @@ fn page(params: &Params) -> Result<Option<Page>, Error> {
     let offset = params.offset.or(params.tail.map(|lines| -lines));
     let limit = params.limit.or(params.head);
     if offset == Some(0) {
-        return Err(Error::params("`offset` of read_file is 0; it must be 1 or more, or negative from the end"));
+        return Err(Error::params(
+            "`offset` of read_file is 0; it must be 1 or more, or negative from the end",
+        ));
     }
     let is_part = offset.is_some() || limit.is_some() || params.column.is_some();
     let skip = params.column.map_or(0, |column| column - 1);
-    Ok(is_part.then(|| Page { offset: offset.unwrap_or(1), limit, skip }))
+    Ok(is_part.then(|| Page {
+        offset: offset.unwrap_or(1),
+        limit,
+        skip,
+    }))
 }
 
-const WHOLE: Page = Page { offset: 1, limit: None, skip: 0 };
+const WHOLE: Page = Page {
+    offset: 1,
+    limit: None,
+    skip: 0,
+};
 
 /// What a program wrote.
 fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
     let Some(log) = context.services.logs.find(&params.path) else {
-        let message = format!("no log `{}`; only the last ones are kept", show_path(Path::new(&params.path)));
+        let message = format!(
+            "no log `{}`; only the last ones are kept",
+            show_path(Path::new(&params.path))
+        );
         return Err(Error::params(message));
     };
     let (page, size) = (page(params)?.unwrap_or(WHOLE), log.kept.len());
@@ -154,9 +182,20 @@ fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
         context.room().cover(&mut held, size * READ_COPIES)?;
         let bytes = log.kept.read(0, size).map_err(ExecError::Follow)?;
         let text = String::from_utf8_lossy(&bytes);
-        Ok(page::of_text(&text, Encoding::UTF_8, page, most_bytes(context, params), size as u64)?.holding(held))
+        Ok(page::of_text(
+            &text,
+            Encoding::UTF_8,
+            page,
+            most_bytes(context, params),
+            size as u64,
+        )?
+        .holding(held))
     };
-    if size > QUICK_BYTES { context.at_length(read) } else { read() }
+    if size > QUICK_BYTES {
+        context.at_length(read)
+    } else {
+        read()
+    }
 }
 
 /// Opens a file for reading; a directory is an error that names the right tool.
@@ -171,7 +210,12 @@ pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, E
     Ok(file)
 }
 
-fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>, most: usize) -> Result<Reply<()>, Error> {
+fn whole(
+    context: &Context<'_>,
+    file: &Checked<Read>,
+    forced: Option<&str>,
+    most: usize,
+) -> Result<Reply<()>, Error> {
     if file.size() > MAX_READ_BYTES {
         let head = page::head(file)?;
         return Err(if encoding::is_binary(&head) && forced.is_none() {
@@ -182,12 +226,16 @@ fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>, most
         });
     }
     let mut held = context.room().share();
-    context.room().cover(&mut held, file.size() as usize * READ_COPIES)?;
+    context
+        .room()
+        .cover(&mut held, file.size() as usize * READ_COPIES)?;
     let bytes = fs::read_all(file, MAX_READ_BYTES)?;
     let size = bytes.len();
     let is_text = std::str::from_utf8(&bytes).is_ok() && forced.is_none();
     if !is_text {
-        context.room().cover(&mut held, size * (READ_COPIES + DECODING_COPIES))?;
+        context
+            .room()
+            .cover(&mut held, size * (READ_COPIES + DECODING_COPIES))?;
     }
     let reply = if let Some(label) = forced {
         text(encoding::detect_and_decode(bytes, Some(label))?, size, most)?
@@ -198,7 +246,12 @@ fn whole(context: &Context<'_>, file: &Checked<Read>, forced: Option<&str>, most
 }
 
 /// As text, as a picture or sound, or as bytes.
-fn by_content(context: &Context<'_>, file: &Checked<Read>, bytes: Vec<u8>, most: usize) -> Result<Reply<()>, Error> {
+fn by_content(
+    context: &Context<'_>,
+    file: &Checked<Read>,
+    bytes: Vec<u8>,
+    most: usize,
+) -> Result<Reply<()>, Error> {
     let size = bytes.len();
     let is_binary = encoding::is_binary(&bytes);
     if !is_binary && std::str::from_utf8(&bytes).is_ok() {
@@ -210,9 +263,13 @@ fn by_content(context: &Context<'_>, file: &Checked<Read>, bytes: Vec<u8>, most:
     if is_binary || media.kind != MediaKind::Other {
         return match documents::read(context, file, Part::default())? {
             Some(Made::Picture(reply)) => Ok(reply),
-            Some(Made::Text(text)) => page::of_text(&text, Encoding::UTF_8, WHOLE, most, size as u64),
+            Some(Made::Text(text)) => {
+                page::of_text(&text, Encoding::UTF_8, WHOLE, most, size as u64)
+            }
             None if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
-            Some(Made::Nothing) | None => Ok(binary(file.shown(), &bytes, media.kind, media.media_type)),
+            Some(Made::Nothing) | None => {
+                Ok(binary(file.shown(), &bytes, media.kind, media.media_type))
+            }
         };
     }
     // What turns out to be no text is still wanted as bytes.
@@ -227,7 +284,11 @@ fn text(decoded: Decoded, size: usize, most: usize) -> Result<Reply<()>, Error> 
     if decoded.text.len() > most {
         return page::of_text(&decoded.text, decoded.encoding, WHOLE, most, size as u64);
     }
-    let Decoded { text, encoding, had_bom } = decoded;
+    let Decoded {
+        text,
+        encoding,
+        had_bom,
+    } = decoded;
     let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
     if ending == LineEndings::Cr {
@@ -245,8 +306,14 @@ fn text(decoded: Decoded, size: usize, most: usize) -> Result<Reply<()>, Error> 
 }
 
 /// Says what it is instead: nobody reads so much of it.
-fn too_large_blob(context: &Context<'_>, file: &Checked<Read>, media_type: &str) -> Result<Error, Error> {
-    let hash = hash::of_file(file, context.cancel)?.map(|hash| format!(", SHA-256 {hash}")).unwrap_or_default();
+fn too_large_blob(
+    context: &Context<'_>,
+    file: &Checked<Read>,
+    media_type: &str,
+) -> Result<Error, Error> {
+    let hash = hash::of_file(file, context.cancel)?
+        .map(|hash| format!(", SHA-256 {hash}"))
+        .unwrap_or_default();
     let (path, size) = (show_path(file.shown()), file.size());
     Ok(Error::Unsuitable {
         message: format!(
@@ -257,11 +324,22 @@ fn too_large_blob(context: &Context<'_>, file: &Checked<Read>, media_type: &str)
 }
 
 fn binary(path: &Path, bytes: &[u8], kind: MediaKind, mime: &'static str) -> Reply<()> {
-    let (data, mime, uri) = (STANDARD.encode(bytes), mime.to_owned(), file_uri(path.as_os_str().as_bytes()));
+    let (data, mime, uri) = (
+        STANDARD.encode(bytes),
+        mime.to_owned(),
+        file_uri(path.as_os_str().as_bytes()),
+    );
     let block = match kind {
         MediaKind::Image => Content::Image { data, mime },
         MediaKind::Audio => Content::Audio { data, mime, uri },
-        MediaKind::Other => Content::Blob { uri, mime, blob: data },
+        MediaKind::Other => Content::Blob {
+            uri,
+            mime,
+            blob: data,
+        },
     };
-    Reply::content(vec![block]).meta("encoding", "base64").meta("binary", true).meta("size", bytes.len())
+    Reply::content(vec![block])
+        .meta("encoding", "base64")
+        .meta("binary", true)
+        .meta("size", bytes.len())
 }

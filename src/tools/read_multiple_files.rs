@@ -1,4 +1,5 @@
-//! `read_multiple_files`: several files in one call, in the order asked for; no file can fail the others.
+//! `read_multiple_files`: several files in one call, in the order asked for; no file can fail the
+//! others.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +10,9 @@ use super::{page, parallel, read_file};
 use crate::documents::Part;
 use crate::error::Error;
 use crate::fs;
-use crate::limits::{DECODING_COPIES, MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES, READ_COPIES};
+use crate::limits::{
+    DECODING_COPIES, MAX_READ_BYTES, MAX_READ_FILES, MAX_READ_TOTAL_BYTES, READ_COPIES,
+};
 use crate::policy::{Checked, Read};
 use crate::protocol::Content;
 use crate::text::encoding;
@@ -49,23 +52,35 @@ impl Tool for ReadMultipleFiles {
             })
             .collect();
         let mut held = context.room().share();
-        context.room().cover(&mut held, (MAX_READ_TOTAL_BYTES - left) as usize * READ_COPIES)?;
-        let texts = parallel::map(&opened, |(_, file)| match file.as_ref().map(|file| read(context, file)) {
-            Ok(Ok(read)) => read,
-            Ok(Err(error)) => (format!("[error: {error}]"), None),
-            Err(error) => (format!("[error: {error}]"), None),
+        context.room().cover(
+            &mut held,
+            (MAX_READ_TOTAL_BYTES - left) as usize * READ_COPIES,
+        )?;
+        let texts = parallel::map(&opened, |(_, file)| {
+            match file.as_ref().map(|file| read(context, file)) {
+                Ok(Ok(read)) => read,
+                Ok(Err(error)) => (format!("[error: {error}]"), None),
+                Err(error) => (format!("[error: {error}]"), None),
+            }
         });
         let mut left = context.most_bytes(None);
-        let blocks = params.paths.iter().zip(texts).map(|(path, (mut text, note))| {
-            let rest = cut(&mut text, left);
-            left = left.saturating_sub(text.len());
-            for note in note.into_iter().chain(rest) {
-                text.push('\n');
-                text.push_str(&note);
-            }
-            Content::Text(format!("{path}:\n{text}"))
-        });
-        Ok(Reply { held, ..Reply::content(blocks.collect()) })
+        let blocks = params
+            .paths
+            .iter()
+            .zip(texts)
+            .map(|(path, (mut text, note))| {
+                let rest = cut(&mut text, left);
+                left = left.saturating_sub(text.len());
+                for note in note.into_iter().chain(rest) {
+                    text.push('\n');
+                    text.push_str(&note);
+                }
+                Content::Text(format!("{path}:\n{text}"))
+            });
+        Ok(Reply {
+            held,
+            ..Reply::content(blocks.collect())
+        })
     }
 }
 
@@ -121,6 +136,9 @@ fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<(String, Option<S
     Ok(match encoding::detect_and_decode(bytes, None) {
         Ok(decoded) if decoded.encoding.is_utf8() => (decoded.text, None),
         Ok(decoded) => (decoded.text, Some(page::note(decoded.encoding.name()))),
-        Err(_) => (format!("[binary: {media_type}, {size} bytes; read_file returns it]"), None),
+        Err(_) => (
+            format!("[binary: {media_type}, {size} bytes; read_file returns it]"),
+            None,
+        ),
     })
 }

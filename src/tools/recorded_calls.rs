@@ -44,10 +44,18 @@ pub fn run_command(
 ) -> Result<Ran, CallsError> {
     let rules = &services.commands;
     let (Some(launcher), Some(scratch)) = (&rules.launcher, &rules.scratch) else {
-        let reason = rules.standing.refused.clone().unwrap_or_else(|| "there is no launcher of commands".to_owned());
+        let reason = rules
+            .standing
+            .refused
+            .clone()
+            .unwrap_or_else(|| "there is no launcher of commands".to_owned());
         return Err(CallsError::Refused { reason });
     };
-    let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
+    let tmp = rules
+        .standing
+        .tmp
+        .as_ref()
+        .map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
     let ground = RunHost {
         account: &services.account,
         launcher,
@@ -62,8 +70,18 @@ pub fn run_command(
     let directory = services.policy.read(place(services))?;
     let dir = place_of(&directory)?;
     // A person's program has the PATH that it would have without this one.
-    let path = wanted.streams.is_none().then(|| path(&services.policy, launcher, dir.path.as_path())).flatten();
-    let command = exec::Command { changes: wanted.changes, line: wanted.line, dir, terminal: None, path };
+    let path = wanted
+        .streams
+        .is_none()
+        .then(|| path(&services.policy, launcher, dir.path.as_path()))
+        .flatten();
+    let command = exec::Command {
+        changes: wanted.changes,
+        line: wanted.line,
+        dir,
+        terminal: None,
+        path,
+    };
     let timeout = Duration::from_secs(wanted.timeout_secs.unwrap_or(DEFAULT_CALLS_TIMEOUT_SECS));
     let how = Run {
         command: &command,
@@ -74,16 +92,24 @@ pub fn run_command(
         open: services.calls.open,
         isolation: isolation(services)?,
     };
-    run(&ground, &how, play, cancel, &mut |elapsed, stage| on_progress(elapsed, timeout, stage))
+    run(&ground, &how, play, cancel, &mut |elapsed, stage| {
+        on_progress(elapsed, timeout, stage)
+    })
 }
 
-/// The rules by which secrets of commands are found: what their environment has, and what a set declares.
+/// The rules by which secrets of commands are found: what their environment has, and what a set
+/// declares.
 pub fn secrets(services: &Services, declared: &[String]) -> Result<Secrets, CallsError> {
-    let variables = services.commands.launcher.iter().flat_map(Launcher::variables);
+    let variables = services
+        .commands
+        .launcher
+        .iter()
+        .flat_map(Launcher::variables);
     Secrets::new(variables, declared).map_err(|reason| CallsError::Refused { reason })
 }
 
-/// How far commands are held to their recordings here. Fails when that is less than what the operator asked for.
+/// How far commands are held to their recordings here. Fails when that is less than what the
+/// operator asked for.
 fn isolation(services: &Services) -> Result<Isolation, CallsError> {
     let standing = &services.commands.standing;
     let has_own = standing.effective_network() != Network::Host;
@@ -91,7 +117,11 @@ fn isolation(services: &Services) -> Result<Isolation, CallsError> {
         (Some(Isolation::Env), _) => Ok(Isolation::Env),
         (_, true) => Ok(Isolation::Strict),
         (Some(Isolation::Strict), false) => {
-            let why = if standing.tier == Some(Tier::Off) { "--sandbox off" } else { "--network host" };
+            let why = if standing.tier == Some(Tier::Off) {
+                "--sandbox off"
+            } else {
+                "--network host"
+            };
             let reason = format!(
                 "`--isolation strict` takes a network of the command's own, and {why} leaves it that of the system; leave one \
                  of the two out"
@@ -104,13 +134,21 @@ fn isolation(services: &Services) -> Result<Isolation, CallsError> {
 
 /// Where the command runs.
 fn place(services: &Services) -> &Path {
-    let root = services.policy.roots().iter().find(|root| root.writable()).or_else(|| services.policy.project());
+    let root = services
+        .policy
+        .roots()
+        .iter()
+        .find(|root| root.writable())
+        .or_else(|| services.policy.project());
     root.map_or(Path::new("."), Root::path)
 }
 
 /// The last part of that path: what a set is called whose command says no name.
 pub fn folder(services: &Services) -> String {
-    place(services).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    place(services)
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// Whether the shell found nothing to run (sh(1), "Exit Status"), or could not run it.
@@ -139,17 +177,34 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
 
 /// That a file is not where it was wanted, or does not hold all that was recorded as it was said.
 pub fn left_out(kept: &Kept) -> Vec<String> {
-    let count = counted(kept.left_out as u64, "call, the largest one, is", "calls, the largest ones, are");
+    let count = counted(
+        kept.left_out as u64,
+        "call, the largest one, is",
+        "calls, the largest ones, are",
+    );
     let text = format!("{count} left out: the set would be too large");
-    let more = (kept.left_out > 0).then_some(text).into_iter().chain(kept.altered.iter().cloned());
+    let more = (kept.left_out > 0)
+        .then_some(text)
+        .into_iter()
+        .chain(kept.altered.iter().cloned());
     kept.elsewhere.clone().into_iter().chain(more).collect()
 }
 
 /// The first names of a list, and how many more there are.
 pub fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 10;
-    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
-    names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ") + &more
+    let more = if names.len() > SHOWN {
+        format!(" and {} more", names.len() - SHOWN)
+    } else {
+        String::new()
+    };
+    names
+        .iter()
+        .take(SHOWN)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
+        + &more
 }
 
 /// What keeps calls near, if anything does.
@@ -162,10 +217,13 @@ fn nearness(services: &Services, ran: &Ran) -> Option<String> {
         Reach::Nothing if ran.report.is_none() => "commands have no network (--network none)",
         _ => return None,
     };
-    Some(format!("{reason}; the operator can let calls out with --allow-net"))
+    Some(format!(
+        "{reason}; the operator can let calls out with --allow-net"
+    ))
 }
 
-/// What there is to tell about a recording without a call that was answered: which names were looked up and not reached.
+/// What there is to tell about a recording without a call that was answered: which names were
+/// looked up and not reached.
 pub fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<String> {
     let names: BTreeSet<&str> = exchanges
         .iter()
@@ -181,7 +239,13 @@ pub fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<
     let looked_up = counted(names.len() as u64, "name was", "names were");
     let is_told = ran.recorded.counts.refused + ran.recorded.counts.unanswered > 0;
     let why = nearness(services, ran).filter(|_| !is_told);
-    [format!("{looked_up} looked up and not reached: {}", some_of(&names))].into_iter().chain(why).collect()
+    [format!(
+        "{looked_up} looked up and not reached: {}",
+        some_of(&names)
+    )]
+    .into_iter()
+    .chain(why)
+    .collect()
 }
 
 /// What there is to tell about a run beside its calls.
@@ -194,24 +258,73 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         }
     };
     add(counts.dropped, "call was", "calls were", " not kept");
-    add(counts.passed, "call found no recording and was", "calls found no recording and were", " passed on");
-    let targets: Vec<String> = ran.recorded.refused.iter().map(ToString::to_string).collect();
-    add(counts.refused, "connection was", "connections were", &format!(" refused: {}", some_of(&targets)));
-    let targets: Vec<String> = ran.recorded.unanswered.iter().map(ToString::to_string).collect();
-    add(counts.unanswered, "connection", "connections", &format!(" had no answer: {}", some_of(&targets)));
+    add(
+        counts.passed,
+        "call found no recording and was",
+        "calls found no recording and were",
+        " passed on",
+    );
+    let targets: Vec<String> = ran
+        .recorded
+        .refused
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    add(
+        counts.refused,
+        "connection was",
+        "connections were",
+        &format!(" refused: {}", some_of(&targets)),
+    );
+    let targets: Vec<String> = ran
+        .recorded
+        .unanswered
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    add(
+        counts.unanswered,
+        "connection",
+        "connections",
+        &format!(" had no answer: {}", some_of(&targets)),
+    );
     for (name, times) in ran.report.iter().flat_map(|report| &report.others) {
-        add(*times, "call was", "calls were", &format!(" asked with another `{name}` than when recorded"));
+        add(
+            *times,
+            "call was",
+            "calls were",
+            &format!(" asked with another `{name}` than when recorded"),
+        );
     }
-    let anew: Vec<String> =
-        ran.report.iter().flat_map(|report| &report.anew).map(|(name, said)| format!("{name} ({said})")).collect();
+    let anew: Vec<String> = ran
+        .report
+        .iter()
+        .flat_map(|report| &report.anew)
+        .map(|(name, said)| format!("{name} ({said})"))
+        .collect();
     let values = " other values of those that each run makes anew: ";
-    add(anew.len() as u64, "recording answered", "recordings answered", &(values.to_owned() + &some_of(&anew)));
+    add(
+        anew.len() as u64,
+        "recording answered",
+        "recordings answered",
+        &(values.to_owned() + &some_of(&anew)),
+    );
     let again = ran.report.iter().map(|report| report.again).sum();
     let more_often = " more often than recorded, and the last answer was given again";
     add(again, "read was asked", "reads were asked", more_often);
     let udp = " refused: UDP other than name lookups cannot be recorded";
-    add(more.datagrams_refused, "datagram was", "datagrams were", udp);
-    notes.extend(ran.outcome.denied.iter().filter_map(Denied::blocked_in_words));
+    add(
+        more.datagrams_refused,
+        "datagram was",
+        "datagrams were",
+        udp,
+    );
+    notes.extend(
+        ran.outcome
+            .denied
+            .iter()
+            .filter_map(Denied::blocked_in_words),
+    );
     notes.extend(denied_lines(&ran.outcome.denied, &services.commands));
     notes.extend(nearness(services, ran).filter(|_| counts.refused + counts.unanswered > 0));
     if ran.isolation == Isolation::Env {
@@ -224,7 +337,11 @@ pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         notes.push("the application was ended at the timeout".to_owned());
     } else if ran.outcome.left > 0 {
         let left = u64::from(ran.outcome.left);
-        let processes = counted(left, "process that it left running was", "processes that it left running were");
+        let processes = counted(
+            left,
+            "process that it left running was",
+            "processes that it left running were",
+        );
         notes
             .push(format!("{processes} ended with the application; start a server in the foreground, not as a daemon"));
     }

@@ -9,7 +9,8 @@ use crate::text::nearest::{nearest, shortened};
 /// Why a tool that changes files may be left out.
 const READ_ONLY: &str = "every allowed directory is read-only";
 
-/// What tools/list shows and tools/call finds. Holds declared tools and any other [`Callable`] alike.
+/// What tools/list shows and tools/call finds. Holds declared tools and any other [`Callable`]
+/// alike.
 pub struct Registry {
     tools: Vec<Box<dyn Callable>>,
     /// Names of tools that exist and are left out, with the reason.
@@ -17,10 +18,13 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The declared tools of these sets; with `read_only`, without those that change files. Commands change none where a
-    /// kernel wall holds them (`walled`).
+    /// The declared tools of these sets; with `read_only`, without those that change files.
+    /// Commands change none where a kernel wall holds them (`walled`).
     pub fn declared(toolsets: &[Toolset], read_only: bool, walled: bool) -> Self {
-        let mut registry = Self { tools: Vec::new(), absent: Vec::new() };
+        let mut registry = Self {
+            tools: Vec::new(),
+            absent: Vec::new(),
+        };
         for make in TOOLS {
             let tool = make();
             if !toolsets.contains(&tool.toolset()) {
@@ -28,7 +32,9 @@ impl Registry {
                     tool.name().to_owned(),
                     "its toolset is not switched on (--tools, or the token's own tools)",
                 ));
-            } else if read_only && !(tool.hints() == Hints::Observes || walled && tool.hints() == Hints::Runs) {
+            } else if read_only
+                && !(tool.hints() == Hints::Observes || walled && tool.hints() == Hints::Runs)
+            {
                 registry.absent.push((tool.name().to_owned(), READ_ONLY));
             } else {
                 registry.tools.push(tool);
@@ -67,17 +73,30 @@ impl Registry {
             return Ok(tool);
         }
         if let Some((_, reason)) = self.absent.iter().find(|(absent, _)| absent == name) {
-            let code = if *reason == READ_ONLY { Code::NotAllowed } else { Code::InvalidParams };
+            let code = if *reason == READ_ONLY {
+                Code::NotAllowed
+            } else {
+                Code::InvalidParams
+            };
             let message = format!("the tool `{name}` is not served: {reason}");
-            let unsent = Some(Box::new(Unsent { is_denial: true, ..Unsent::default() }));
-            return Err(RpcError { unsent, ..RpcError::new(code, message) });
+            let unsent = Some(Box::new(Unsent {
+                is_denial: true,
+                ..Unsent::default()
+            }));
+            return Err(RpcError {
+                unsent,
+                ..RpcError::new(code, message)
+            });
         }
         let shown = shortened(name);
         let message = match nearest(name, self.iter().map(Callable::name)) {
             Some(known) => format!("no tool `{shown}`; the nearest one is `{known}`"),
             None => format!(
                 "no tool `{shown}`; there are {}",
-                self.iter().map(Callable::name).collect::<Vec<_>>().join(", ")
+                self.iter()
+                    .map(Callable::name)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ),
         };
         Err(RpcError::new(Code::InvalidParams, message))
@@ -92,17 +111,29 @@ mod tests {
     fn an_unknown_name_is_answered_in_short_however_long_it_is() {
         let registry = Registry::declared(&Toolset::ALL, false, true);
         let said = |name: &str| registry.find(name).err().map(|error| error.message);
-        assert_eq!(said("raed_file").as_deref(), Some("no tool `raed_file`; the nearest one is `read_file`"));
+        assert_eq!(
+            said("raed_file").as_deref(),
+            Some("no tool `raed_file`; the nearest one is `read_file`")
+        );
         let message = said(&"a".repeat(20_000_000)).unwrap();
         let begin = format!("no tool `{}…`; there are ", "a".repeat(100));
-        assert_eq!((&message[..begin.len()], message.len() < 2000), (&*begin, true));
+        assert_eq!(
+            (&message[..begin.len()], message.len() < 2000),
+            (&*begin, true)
+        );
     }
 
     #[test]
     fn where_nothing_may_be_changed_commands_need_a_wall() {
         let served = |read_only, walled| {
             let registry = Registry::declared(&Toolset::ALL, read_only, walled);
-            ["read_file", "write_file", "execute_command", "follow_command"].map(|name| registry.find(name).is_ok())
+            [
+                "read_file",
+                "write_file",
+                "execute_command",
+                "follow_command",
+            ]
+            .map(|name| registry.find(name).is_ok())
         };
         assert_eq!(served(false, false), [true, true, true, true]);
         assert_eq!(served(true, false), [true, false, false, false]);

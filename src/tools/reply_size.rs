@@ -4,7 +4,8 @@ use crate::fs::TreeEntry;
 use crate::limits::{LONG_REPLY_BYTES, MIN_BULK_PERCENT, MIN_NESTED_BULK_PERCENT};
 use crate::text::escape::show;
 
-/// The directory, below where a listing began, that holds most of what was listed, and how much of it.
+/// The directory, below where a listing began, that holds most of what was listed, and how much of
+/// it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Bulk {
     path: Vec<u8>,
@@ -21,7 +22,10 @@ impl Bulk {
             let mut best: Option<(usize, usize)> = None;
             let mut at = range.start;
             while at < range.end {
-                let below = entries[at + 1..range.end].iter().take_while(|entry| entry.depth > depth).count();
+                let below = entries[at + 1..range.end]
+                    .iter()
+                    .take_while(|entry| entry.depth > depth)
+                    .count();
                 if below > best.map_or(0, |(_, most)| most) {
                     best = Some((at, below));
                 }
@@ -34,7 +38,10 @@ impl Bulk {
     }
 
     /// Of absolute paths, those of a directory next to each other; `root` is where they begin.
-    pub fn of_paths<'a, I: Iterator<Item = &'a [u8]>>(root: &[u8], paths: impl Fn() -> I) -> Option<Self> {
+    pub fn of_paths<'a, I: Iterator<Item = &'a [u8]>>(
+        root: &[u8],
+        paths: impl Fn() -> I,
+    ) -> Option<Self> {
         let mut lead = root.to_vec();
         if !lead.ends_with(b"/") {
             lead.push(b'/');
@@ -49,8 +56,14 @@ impl Bulk {
             let nothing: (&[u8], usize) = (b"", 0);
             let (mut best, mut run) = (nothing, nothing);
             for rest in paths().filter_map(|path| path.strip_prefix(&*lead)) {
-                let Some(end) = memchr::memchr(b'/', rest) else { continue };
-                run = if run.0 == &rest[..end] { (run.0, run.1 + 1) } else { (&rest[..end], 1) };
+                let Some(end) = memchr::memchr(b'/', rest) else {
+                    continue;
+                };
+                run = if run.0 == &rest[..end] {
+                    (run.0, run.1 + 1)
+                } else {
+                    (&rest[..end], 1)
+                };
                 if run.1 > best.1 {
                     best = run;
                 }
@@ -59,7 +72,8 @@ impl Bulk {
         })
     }
 
-    /// What to say of a listing of this length whose parts are `what`; `means` is what leaves parts of it out.
+    /// What to say of a listing of this length whose parts are `what`; `means` is what leaves parts
+    /// of it out.
     pub fn note(
         bytes: usize,
         all: usize,
@@ -68,14 +82,24 @@ impl Bulk {
         find: impl FnOnce() -> Option<Self>,
     ) -> Option<String> {
         let Self { path, count } = (bytes >= LONG_REPLY_BYTES).then(find).flatten()?;
-        Some(format!("[{count} of {all} {what} lie below `{}`: {means}]", show(&path)))
+        Some(format!(
+            "[{count} of {all} {what} lie below `{}`: {means}]",
+            show(&path)
+        ))
     }
 }
 
-/// Goes down from directory to directory as long as one holds nearly all of the one before; the first need hold only most of
-/// all. `largest` names the largest one in a directory, and how much it holds.
-fn descend<'a>(all: usize, mut largest: impl FnMut(&[u8]) -> Option<(&'a [u8], usize)>) -> Option<Bulk> {
-    let mut bulk = Bulk { path: Vec::new(), count: all };
+/// Goes down from directory to directory as long as one holds nearly all of the one before; the
+/// first need hold only most of all. `largest` names the largest one in a directory, and how much
+/// it holds.
+fn descend<'a>(
+    all: usize,
+    mut largest: impl FnMut(&[u8]) -> Option<(&'a [u8], usize)>,
+) -> Option<Bulk> {
+    let mut bulk = Bulk {
+        path: Vec::new(),
+        count: all,
+    };
     let mut least = MIN_BULK_PERCENT;
     while let Some((name, count)) = largest(&bulk.path) {
         if count * 100 < bulk.count * least {
@@ -97,7 +121,9 @@ mod tests {
 
     fn paths(modules: usize) -> Vec<String> {
         let mut all = vec!["/p/a.ts".to_owned(), "/p/web/b.ts".to_owned()];
-        all.extend((0..modules).map(|number| format!("/p/web/node_modules/m{}/index.js", number / 10)));
+        all.extend(
+            (0..modules).map(|number| format!("/p/web/node_modules/m{}/index.js", number / 10)),
+        );
         all.push("/p/web/src/c.ts".to_owned());
         all
     }
@@ -108,23 +134,56 @@ mod tests {
             let all = paths(modules);
             Bulk::of_paths(b"/p", || all.iter().map(String::as_bytes))
         };
-        assert_eq!(of(97), Some(Bulk { path: b"web/node_modules".to_vec(), count: 97 }));
-        assert_eq!(of(3), Some(Bulk { path: b"web".to_vec(), count: 5 }));
+        assert_eq!(
+            of(97),
+            Some(Bulk {
+                path: b"web/node_modules".to_vec(),
+                count: 97
+            })
+        );
+        assert_eq!(
+            of(3),
+            Some(Bulk {
+                path: b"web".to_vec(),
+                count: 5
+            })
+        );
         let flat = ["/p/a", "/p/b/c", "/p/d"];
-        assert_eq!(Bulk::of_paths(b"/p/", || flat.iter().map(|path| path.as_bytes())), None);
+        assert_eq!(
+            Bulk::of_paths(b"/p/", || flat.iter().map(|path| path.as_bytes())),
+            None
+        );
         assert_eq!(Bulk::of_paths(b"/", std::iter::empty), None);
     }
 
     #[test]
     fn a_tree_has_the_same_bulk() {
-        let entry = |depth, name: String, kind| TreeEntry { depth, name: name.into(), kind, listed: true };
-        let mut tree = vec![entry(1, "a".to_owned(), Kind::File), entry(1, "web".to_owned(), Kind::Directory)];
+        let entry = |depth, name: String, kind| TreeEntry {
+            depth,
+            name: name.into(),
+            kind,
+            listed: true,
+        };
+        let mut tree = vec![
+            entry(1, "a".to_owned(), Kind::File),
+            entry(1, "web".to_owned(), Kind::Directory),
+        ];
         tree.push(entry(2, "node_modules".to_owned(), Kind::Directory));
         tree.extend((0..97).map(|number| entry(3, format!("m{number}"), Kind::File)));
         tree.push(entry(2, "src".to_owned(), Kind::File));
-        assert_eq!(Bulk::of_tree(&tree), Some(Bulk { path: b"web/node_modules".to_vec(), count: 97 }));
+        assert_eq!(
+            Bulk::of_tree(&tree),
+            Some(Bulk {
+                path: b"web/node_modules".to_vec(),
+                count: 97
+            })
+        );
         assert_eq!(Bulk::of_tree(&tree[..1]), None);
-        let note = |bytes| Bulk::note(bytes, tree.len(), "entries", "leave it out", || Bulk::of_tree(&tree));
+        let note = |bytes| {
+            Bulk::note(bytes, tree.len(), "entries", "leave it out", || {
+                Bulk::of_tree(&tree)
+            })
+        };
         assert_eq!(note(LONG_REPLY_BYTES - 1), None);
         let told = "[97 of 101 entries lie below `web/node_modules`: leave it out]";
         assert_eq!(note(LONG_REPLY_BYTES).as_deref(), Some(told));

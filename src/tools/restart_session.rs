@@ -41,7 +41,12 @@ impl Tool for RestartSession {
         let session = session(context, params.session_id.as_deref())?;
         let kernel = session.restart(&host, context.cancel)?;
         context.services.python.prepare(&host);
-        let (session_id, python_version) = (session.name().to_owned(), kernel.ready().version.clone());
-        Reply::json(Open(Output { session_id, status: "restarted", python_version }))
+        let (session_id, python_version) =
+            (session.name().to_owned(), kernel.ready().version.clone());
+        Reply::json(Open(Output {
+            session_id,
+            status: "restarted",
+            python_version,
+        }))
     }
 }

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::cell_notes::{NO_NETWORK, Surroundings, hints};
 use super::change_notes::{ChangesMade, changes_told};
 use super::command_notes::denied_lines;
-use super::python::{Open, absolute, has_network, host, note_written, seconds, session, shown, time_limit};
+use super::python::{
+    Open, absolute, has_network, host, note_written, seconds, session, shown, time_limit,
+};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
 use crate::error::Error;
@@ -110,15 +112,19 @@ impl Tool for RunPythonCode {
         let bounds = Bounds {
             timeout,
             grace: timeout.clamp(least, most),
-            output_cap_bytes: PYTHON_OUTPUT_CAP_BYTES.min(context.services.commands.output_cap_bytes),
+            output_cap_bytes: PYTHON_OUTPUT_CAP_BYTES
+                .min(context.services.commands.output_cap_bytes),
         };
         let (progress, streams) = (context.progress, params.stream.unwrap_or(true));
         let mut on_news = |news: News<'_>| {
             if progress.is_wanted() {
                 let (done, all) = (news.elapsed.as_millis() as u64, timeout.as_millis() as u64);
                 if news.text.is_empty() || !streams {
-                    let text =
-                        format!("running for {:.1} s, {} bytes of output", news.elapsed.as_secs_f64(), news.bytes);
+                    let text = format!(
+                        "running for {:.1} s, {} bytes of output",
+                        news.elapsed.as_secs_f64(),
+                        news.bytes
+                    );
                     progress.report_now(done, Some(all), &text);
                 } else {
                     progress.report_now(done, Some(all), news.text);
@@ -144,15 +150,32 @@ fn reply(
     timeout: Duration,
     ran: Ran,
 ) -> Result<Reply<Open<Output>>, Error> {
-    let Ran { mut cell, changes, logs, lost, mut notes } = ran;
-    let shown_files = cell.shown.iter().flat_map(|shown| &shown.files).chain(&logs).map(String::as_bytes);
+    let Ran {
+        mut cell,
+        changes,
+        logs,
+        lost,
+        mut notes,
+    } = ran;
+    let shown_files = cell
+        .shown
+        .iter()
+        .flat_map(|shown| &shown.files)
+        .chain(&logs)
+        .map(String::as_bytes);
     let outputs = shown(context, session, shown_files);
     let new_files = shown(context, session, changes.new.iter().map(|path| &**path));
-    let modified_files = shown(context, session, changes.modified.iter().map(|path| &**path));
+    let modified_files = shown(
+        context,
+        session,
+        changes.modified.iter().map(|path| &**path),
+    );
     note_written(context, session, &changes);
     let images = images(&mut cell.shown, &mut notes);
     if let Some(partial) = changes.partial {
-        notes.push(format!("new and modified files are not all told: {partial}"));
+        notes.push(format!(
+            "new and modified files are not all told: {partial}"
+        ));
     }
     let (note_of_changes, changed) = changes_told(context, cell.changed.as_ref()).unzip();
     notes.extend(note_of_changes);
@@ -181,7 +204,9 @@ fn reply(
         directory: &absolute(context, session),
         policy: &context.services.policy,
     };
-    let hints = hints(cell.error.as_ref(), around, |module| owner(context, session, module));
+    let hints = hints(cell.error.as_ref(), around, |module| {
+        owner(context, session, module)
+    });
     if hints.iter().any(|hint| hint == NO_NETWORK) {
         // Said once.
         cell.denied.retain(|denied| *denied != Denied::Network);
@@ -189,9 +214,13 @@ fn reply(
     notes.extend(denied_lines(&cell.denied, &context.services.commands));
     notes.extend(hints);
     let mut error = cell.error.take().map(|raised| {
-        let [message, traceback] =
-            [raised.value, raised.traceback].map(|text| beginning_and_end(text, PYTHON_RESULT_CAP_BYTES));
-        Failure { name: named(&raised.name).into_owned(), message, traceback }
+        let [message, traceback] = [raised.value, raised.traceback]
+            .map(|text| beginning_and_end(text, PYTHON_RESULT_CAP_BYTES));
+        Failure {
+            name: named(&raised.name).into_owned(),
+            message,
+            traceback,
+        }
     });
     if cell.timed_out {
         let seconds = timeout.as_secs();
@@ -200,15 +229,33 @@ fn reply(
         } else {
             "it was interrupted; variables are kept"
         };
-        let traceback = error.take().map(|error| error.traceback).unwrap_or_default();
-        let message = format!("the code ran longer than its timeout of {seconds} s; {what}; it was not run again");
-        error = Some(Failure { name: "TimeoutError".to_owned(), message, traceback });
-    } else if let Some(lost) = lost.as_ref().filter(|_| cell.ended.is_some() || cell.killed) {
-        error = Some(Failure { name: "SessionEnded".to_owned(), message: lost.clone(), traceback: String::new() });
+        let traceback = error
+            .take()
+            .map(|error| error.traceback)
+            .unwrap_or_default();
+        let message = format!(
+            "the code ran longer than its timeout of {seconds} s; {what}; it was not run again"
+        );
+        error = Some(Failure {
+            name: "TimeoutError".to_owned(),
+            message,
+            traceback,
+        });
+    } else if let Some(lost) = lost
+        .as_ref()
+        .filter(|_| cell.ended.is_some() || cell.killed)
+    {
+        error = Some(Failure {
+            name: "SessionEnded".to_owned(),
+            message: lost.clone(),
+            traceback: String::new(),
+        });
     }
     let state_lost = lost.is_some();
     if let Some(lost) = lost {
-        notes.push(format!("{lost}; variables and imports from before are gone"));
+        notes.push(format!(
+            "{lost}; variables and imports from before are gone"
+        ));
     }
     let (mut result, mut result_data, mut displays) = (None, BTreeMap::new(), Vec::new());
     let (mut displayed, mut left_out) = (0, 0);
@@ -232,7 +279,9 @@ fn reply(
         }
     }
     if left_out > 0 {
-        notes.push(format!("the texts of {left_out} displayed values are left out: print what is needed of them"));
+        notes.push(format!(
+            "the texts of {left_out} displayed values are left out: print what is needed of them"
+        ));
     }
     let is_error = error.is_some() || cell.timed_out;
     let output = Output {
@@ -261,8 +310,8 @@ fn reply(
     Ok(reply)
 }
 
-/// The forms of a value that are shown, none of them long. HTML costs many times what the same costs as plain text, so it is
-/// shown only of a value whose plain text says nothing.
+/// The forms of a value that are shown, none of them long. HTML costs many times what the same
+/// costs as plain text, so it is shown only of a value whose plain text says nothing.
 fn texts(data: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let says_something = data.get("text/plain").is_some_and(|plain| !is_bare(plain));
     let is_wanted = |mime: &str, text: &str| match mime {
@@ -284,27 +333,37 @@ fn is_bare(plain: &str) -> bool {
 /// Another session that packages were installed for which have this module.
 fn owner(context: &Context<'_>, session: &Session, module: &str) -> Option<String> {
     let (sessions, _) = context.services.python.list();
-    let owner = sessions.iter().find(|other| other.number() != session.number() && other.has_module(module));
+    let owner = sessions
+        .iter()
+        .find(|other| other.number() != session.number() && other.has_module(module));
     owner.map(|owner| owner.name().to_owned())
 }
 
 /// The pictures of a cell, as many as a reply has.
 fn images(shown: &mut [Shown], notes: &mut Vec<String>) -> Vec<Content> {
-    let mut images: Vec<Content> = shown.iter_mut().flat_map(|shown| pictures(shown, notes)).collect();
+    let mut images: Vec<Content> = shown
+        .iter_mut()
+        .flat_map(|shown| pictures(shown, notes))
+        .collect();
     let more = images.len().saturating_sub(MAX_CELL_PICTURES);
     if more > 0 {
         images.truncate(MAX_CELL_PICTURES);
-        notes.push(format!("{} in their files alone", counted(more as u64, "more picture is", "more pictures are")));
+        notes.push(format!(
+            "{} in their files alone",
+            counted(more as u64, "more picture is", "more pictures are")
+        ));
     }
     images
 }
 
-/// Takes the pictures out of what was shown. What a session says is a picture need not be one, and a client may end a conversation
-/// over one that is large.
+/// Takes the pictures out of what was shown. What a session says is a picture need not be one, and
+/// a client may end a conversation over one that is large.
 fn pictures(shown: &mut Shown, notes: &mut Vec<String>) -> Vec<Content> {
     let mut found = Vec::new();
     for mime in ["image/png", "image/jpeg"] {
-        let Some(data) = shown.data.remove(mime) else { continue };
+        let Some(data) = shown.data.remove(mime) else {
+            continue;
+        };
         let bytes = STANDARD.decode(&data).unwrap_or_default();
         match picture_size(&bytes) {
             Some(size) if size.width.max(size.height) <= MAX_PICTURE_SIDE && bytes.len() <= MAX_PICTURE_BYTES => {
@@ -327,7 +386,13 @@ mod tests {
 
     fn shown(plain: &str, others: &[(&str, &str)]) -> Vec<(String, String)> {
         let all = [&[("text/plain", plain)], others].concat();
-        texts(all.into_iter().map(|(mime, text)| (mime.to_owned(), text.to_owned())).collect()).into_iter().collect()
+        texts(
+            all.into_iter()
+                .map(|(mime, text)| (mime.to_owned(), text.to_owned()))
+                .collect(),
+        )
+        .into_iter()
+        .collect()
     }
 
     #[test]
@@ -335,17 +400,32 @@ mod tests {
         let html = ("text/html", "<b>1</b>");
         let long = "x".repeat(PYTHON_RESULT_CAP_BYTES + 1);
         let told = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
-            pairs.iter().map(|(mime, text)| ((*mime).to_owned(), (*text).to_owned())).collect()
+            pairs
+                .iter()
+                .map(|(mime, text)| ((*mime).to_owned(), (*text).to_owned()))
+                .collect()
         };
-        assert_eq!(shown("1", &[html, ("text/latex", "1")]), told(&[("text/latex", "1"), ("text/plain", "1")]));
-        assert_eq!(shown("1", &[html, ("text/latex", &long)]), told(&[("text/plain", "1")]));
+        assert_eq!(
+            shown("1", &[html, ("text/latex", "1")]),
+            told(&[("text/latex", "1"), ("text/plain", "1")])
+        );
+        assert_eq!(
+            shown("1", &[html, ("text/latex", &long)]),
+            told(&[("text/plain", "1")])
+        );
         let bare = "<a.B object at 0x7f>";
         assert_eq!(shown(bare, &[html]), told(&[html, ("text/plain", bare)]));
     }
 
     #[test]
     fn no_form_is_long() {
-        let [(_, text)] = &shown(&"x".repeat(100_000), &[])[..] else { panic!("one form") };
-        assert!(text.len() < PYTHON_RESULT_CAP_BYTES + 100 && text.contains(" of 100000 bytes left out"), "{text}");
+        let [(_, text)] = &shown(&"x".repeat(100_000), &[])[..] else {
+            panic!("one form")
+        };
+        assert!(
+            text.len() < PYTHON_RESULT_CAP_BYTES + 100
+                && text.contains(" of 100000 bytes left out"),
+            "{text}"
+        );
     }
 }

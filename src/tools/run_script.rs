@@ -31,7 +31,8 @@ pub struct Params {
     /// Seconds until it is ended (default 30)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
-    /// Session whose interpreter, directory and packages it gets, but not its variables (default: the active one)
+    /// Session whose interpreter, directory and packages it gets, but not its variables (default:
+    /// the active one)
     #[schemars(extend("x-aliases" = ["session"]))]
     session_id: Option<String>,
 }
@@ -70,7 +71,10 @@ impl Tool for RunScript {
         let host = host(context, Self::NAME)?;
         let services = context.services;
         let session = services.python.find(params.session_id.as_deref())?;
-        let script = services.policy.read(&params.path).map_err(PythonError::Policy)?;
+        let script = services
+            .policy
+            .read(&params.path)
+            .map_err(PythonError::Policy)?;
         if script.kind() != Kind::File {
             let message = format!("`path` {} is no file", show_path(script.shown()));
             return Err(Error::params(message));
@@ -82,12 +86,22 @@ impl Tool for RunScript {
         };
         let line = line(&session, path, params.args.as_deref().unwrap_or_default());
         let dir = place_of(session.directory(&services.policy)?)?;
-        let command = exec::Command { changes: context.changes, line: &line, dir, terminal: None, path: None };
+        let command = exec::Command {
+            changes: context.changes,
+            line: &line,
+            dir,
+            terminal: None,
+            path: None,
+        };
         let timeout = time_limit(context, params.timeout)?;
-        let foreground = services.commands.foreground(host.launcher, context.cancel, timeout);
+        let foreground = services
+            .commands
+            .foreground(host.launcher, context.cancel, timeout);
         let begun = Instant::now();
         let (outcome, changes) = session.with_changes(&services.policy, context.cancel, || {
-            foreground.run(&command, &mut |done, stage| context.progress.stage(done, timeout, stage))
+            foreground.run(&command, &mut |done, stage| {
+                context.progress.stage(done, timeout, stage)
+            })
         })?;
         let outcome = match outcome {
             Ok(outcome) if outcome.cancelled => return Err(Error::Cancelled),
@@ -96,13 +110,24 @@ impl Tool for RunScript {
         };
         let mut notes = Vec::new();
         for (name, stream) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
-            if let Captured { truncated: true, bytes, total_bytes, .. } = stream {
+            if let Captured {
+                truncated: true,
+                bytes,
+                total_bytes,
+                ..
+            } = stream
+            {
                 let shown = bytes.len();
-                notes.push(format!("{name} truncated: {shown} of {total_bytes} bytes are shown, beginning and end"));
+                notes.push(format!(
+                    "{name} truncated: {shown} of {total_bytes} bytes are shown, beginning and end"
+                ));
             }
         }
         if outcome.timed_out {
-            notes.push(format!("ended after its timeout of {} s", timeout.as_secs()));
+            notes.push(format!(
+                "ended after its timeout of {} s",
+                timeout.as_secs()
+            ));
         } else {
             notes.extend(left_note(outcome.left));
         }
@@ -111,7 +136,11 @@ impl Tool for RunScript {
         notes.extend(denied_lines(&outcome.denied, &services.commands));
         let (note, changed) = changes_made(context).unzip();
         notes.extend(note);
-        notes.extend(changes.partial.map(|partial| format!("new and modified files are not all told: {partial}")));
+        notes.extend(
+            changes
+                .partial
+                .map(|partial| format!("new and modified files are not all told: {partial}")),
+        );
         note_written(context, &session, &changes);
         let exit_code = exit_code(outcome.exit);
         let mut reply = Reply::json(Open(Output {
@@ -121,10 +150,17 @@ impl Tool for RunScript {
             execution_time: seconds(begun.elapsed()),
             timed_out: outcome.timed_out,
             new_files: shown(context, &session, changes.new.iter().map(|path| &**path)),
-            modified_files: shown(context, &session, changes.modified.iter().map(|path| &**path)),
+            modified_files: shown(
+                context,
+                &session,
+                changes.modified.iter().map(|path| &**path),
+            ),
             blocked,
             outside: changed.and_then(ChangesMade::into_outside),
-            remarks: Remarks { signal: signal(outcome.exit), notes },
+            remarks: Remarks {
+                signal: signal(outcome.exit),
+                notes,
+            },
         }))?;
         reply.is_error = exit_code != 0 || outcome.timed_out;
         Ok(reply)
@@ -135,7 +171,11 @@ impl Tool for RunScript {
 fn line(session: &Session, path: &str, args: &[String]) -> String {
     let mut words = vec!["exec env".to_owned()];
     for (name, value) in &session.settings().environment {
-        words.push(quoted(&format!("{}={}", name.to_string_lossy(), value.to_string_lossy())));
+        words.push(quoted(&format!(
+            "{}={}",
+            name.to_string_lossy(),
+            value.to_string_lossy()
+        )));
     }
     words.extend([quoted(&session.python()), "-B".to_owned(), quoted(path)]);
     words.extend(args.iter().map(|arg| quoted(arg)));

@@ -1,7 +1,8 @@
 //! `run_tests`: the tests of a project, whatever its runner, and what became of them.
 //!
-//! What is told comes from reporters that run in the project's own processes: a project that means to deceive can write their
-//! events itself. By accident nothing does: each run has a place of its own with a random name, which the reporter alone is told.
+//! What is told comes from reporters that run in the project's own processes: a project that means
+//! to deceive can write their events itself. By accident nothing does: each run has a place of its
+//! own with a random name, which the reporter alone is told.
 
 use std::time::Duration;
 
@@ -71,7 +72,10 @@ impl Tool for RunTests {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Reported<TestReport>>, Error> {
-        let files = params.test_files.map(OneOrMany::into_list).unwrap_or_default();
+        let files = params
+            .test_files
+            .map(OneOrMany::into_list)
+            .unwrap_or_default();
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
         let request = RunRequest {
             cwd: params.cwd.as_deref(),
@@ -86,11 +90,22 @@ impl Tool for RunTests {
             timeout,
         };
         let ran = with_run_context(context, Self::NAME, |run_context| {
-            run(run_context, &request, &mut |elapsed, words| tell(context, elapsed, timeout, words))
+            run(run_context, &request, &mut |elapsed, words| {
+                tell(context, elapsed, timeout, words)
+            })
         })?;
-        let is_error = matches!(ran.report().status, TestStatus::MissingTool | TestStatus::ConfigError);
+        let is_error = matches!(
+            ran.report().status,
+            TestStatus::MissingTool | TestStatus::ConfigError
+        );
         let text = text::tests(ran.report());
-        let reply = ran.reply(context, &text, |report| if request.all { report } else { shortened(report) });
+        let reply = ran.reply(context, &text, |report| {
+            if request.all {
+                report
+            } else {
+                shortened(report)
+            }
+        });
         Ok(Reply { is_error, ..reply })
     }
 }

@@ -1,7 +1,8 @@
 //! Arguments checked against a tool's schema before they are read.
 //!
-//! The schema is the one declaration: types, ranges, required fields and aliases are enforced from it, so what is
-//! published and what is accepted cannot differ, and every complaint can name its field (`edits[0].oldText`).
+//! The schema is the one declaration: types, ranges, required fields and aliases are enforced from
+//! it, so what is published and what is accepted cannot differ, and every complaint can name its
+//! field (`edits[0].oldText`).
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -26,7 +27,8 @@ pub struct Schemas {
     pub output: Option<&'static str>,
 }
 
-/// Accepted beside a property, never published: other spellings that agents bring along from their training.
+/// Accepted beside a property, never published: other spellings that agents bring along from their
+/// training.
 pub const ALIASES: &str = "x-aliases";
 
 /// Marks a property that is accepted and never published.
@@ -35,24 +37,37 @@ pub const HIDDEN: &str = "x-hidden";
 /// Arguments that agents add to explain themselves; harmless, so they are dropped.
 const HARMLESS: [&str; 3] = ["description", "explanation", "reason"];
 
-/// Reads a tool's arguments, which have to fit `schema`. The error names the field, what was got and what is allowed.
-pub fn read_params<P: DeserializeOwned>(tool: &str, schema: &Value, arguments: Option<&RawValue>) -> Result<P, Error> {
+/// Reads a tool's arguments, which have to fit `schema`. The error names the field, what was got
+/// and what is allowed.
+pub fn read_params<P: DeserializeOwned>(
+    tool: &str,
+    schema: &Value,
+    arguments: Option<&RawValue>,
+) -> Result<P, Error> {
     let mut arguments = match arguments {
         None => Value::Object(Map::new()),
-        Some(raw) => serde_json::from_str(raw.get())
-            .map_err(|error| Error::params(format!("`arguments` of {tool} cannot be read: {}", fault(&error))))?,
+        Some(raw) => serde_json::from_str(raw.get()).map_err(|error| {
+            Error::params(format!(
+                "`arguments` of {tool} cannot be read: {}",
+                fault(&error)
+            ))
+        })?,
     };
     if arguments.is_null() {
         arguments = Value::Object(Map::new());
     }
     if !arguments.is_object() {
         let got = describe(&arguments);
-        return Err(Error::params(format!("`arguments` of {tool} is {got}; it must be an object")));
+        return Err(Error::params(format!(
+            "`arguments` of {tool} is {got}; it must be an object"
+        )));
     }
     check(&mut arguments, schema, Place::Root, tool)?;
     serde_json::from_value(arguments).map_err(|error| {
         let reason = fault(&error);
-        Error::params(format!("the arguments of {tool} cannot be read: {reason}; tools/list has their schema"))
+        Error::params(format!(
+            "the arguments of {tool} cannot be read: {reason}; tools/list has their schema"
+        ))
     })
 }
 
@@ -80,7 +95,9 @@ fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Resu
     if let Some(options) = schema["anyOf"].as_array() {
         return check_any(value, options, path, tool);
     }
-    let Some(kind) = schema["type"].as_str() else { return Ok(()) };
+    let Some(kind) = schema["type"].as_str() else {
+        return Ok(());
+    };
     unquote(value, kind);
     if kind == "array" && schema["items"]["type"] == "string" && value.is_string() {
         *value = Value::Array(vec![value.take()]);
@@ -99,7 +116,9 @@ fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Resu
     };
     if !fits {
         let (got, wanted) = (describe(value), article(kind));
-        return Err(Error::params(format!("`{path}` of {tool} is {got}; it must be {wanted}")));
+        return Err(Error::params(format!(
+            "`{path}` of {tool} is {got}; it must be {wanted}"
+        )));
     }
     match value {
         Value::Object(members) => check_object(members, schema, path, tool),
@@ -113,7 +132,9 @@ fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Resu
                     (Some(least), None) => format!("{least} or more"),
                     _ => format!("{} or less", most.unwrap_or(i64::MAX)),
                 };
-                return Err(Error::params(format!("`{path}` of {tool} is {value}; it must be {allowed}")));
+                return Err(Error::params(format!(
+                    "`{path}` of {tool} is {value}; it must be {allowed}"
+                )));
             }
             Ok(())
         }
@@ -122,7 +143,9 @@ fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Resu
                 let allowed: Vec<&str> = allowed.iter().filter_map(Value::as_str).collect();
                 let allowed = allowed.join("`, `");
                 let text = shortened(text);
-                Err(Error::params(format!("`{path}` of {tool} is \"{text}\"; it must be one of `{allowed}`")))
+                Err(Error::params(format!(
+                    "`{path}` of {tool} is \"{text}\"; it must be one of `{allowed}`"
+                )))
             }
             _ => Ok(()),
         },
@@ -131,7 +154,12 @@ fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Resu
 }
 
 /// Checks `value` against the option whose type it has.
-fn check_any(value: &mut Value, options: &[Value], path: Place<'_>, tool: &str) -> Result<(), Error> {
+fn check_any(
+    value: &mut Value,
+    options: &[Value],
+    path: Place<'_>,
+    tool: &str,
+) -> Result<(), Error> {
     // A list in quotes, where both a text and a list are allowed, is a list.
     for kind in options.iter().filter_map(|option| option["type"].as_str()) {
         unquote(value, kind);
@@ -144,23 +172,40 @@ fn check_any(value: &mut Value, options: &[Value], path: Place<'_>, tool: &str) 
         Value::Number(_) => matches!(kind, "integer" | "number"),
         Value::Null => false,
     };
-    let kinds: Vec<&str> = options.iter().filter_map(|option| option["type"].as_str()).collect();
-    let Some(option) = options.iter().find(|option| option["type"].as_str().is_some_and(is_of)) else {
+    let kinds: Vec<&str> = options
+        .iter()
+        .filter_map(|option| option["type"].as_str())
+        .collect();
+    let Some(option) = options
+        .iter()
+        .find(|option| option["type"].as_str().is_some_and(is_of))
+    else {
         let wanted: Vec<&str> = kinds.iter().map(|kind| article(kind)).collect();
         let (got, wanted) = (describe(value), wanted.join(" or "));
-        return Err(Error::params(format!("`{path}` of {tool} is {got}; it must be {wanted}")));
+        return Err(Error::params(format!(
+            "`{path}` of {tool} is {got}; it must be {wanted}"
+        )));
     };
     check(value, option, path, tool)
 }
 
-fn check_array(items: &mut [Value], schema: &Value, path: Place<'_>, tool: &str) -> Result<(), Error> {
+fn check_array(
+    items: &mut [Value],
+    schema: &Value,
+    path: Place<'_>,
+    tool: &str,
+) -> Result<(), Error> {
     let (count, least) = (items.len() as u64, schema["minItems"].as_u64().unwrap_or(0));
     let most = schema["maxItems"].as_u64().unwrap_or(u64::MAX);
     if count < least {
-        return Err(Error::params(format!("`{path}` of {tool} has {count} items; it needs at least {least}")));
+        return Err(Error::params(format!(
+            "`{path}` of {tool} has {count} items; it needs at least {least}"
+        )));
     }
     if count > most {
-        return Err(Error::params(format!("`{path}` of {tool} has {count} items; at most {most} are allowed")));
+        return Err(Error::params(format!(
+            "`{path}` of {tool} has {count} items; at most {most} are allowed"
+        )));
     }
     for (index, item) in items.iter_mut().enumerate() {
         check(item, &schema["items"], Place::Item(&path, index), tool)?;
@@ -168,21 +213,38 @@ fn check_array(items: &mut [Value], schema: &Value, path: Place<'_>, tool: &str)
     Ok(())
 }
 
-fn check_object(members: &mut Map<String, Value>, schema: &Value, path: Place<'_>, tool: &str) -> Result<(), Error> {
+fn check_object(
+    members: &mut Map<String, Value>,
+    schema: &Value,
+    path: Place<'_>,
+    tool: &str,
+) -> Result<(), Error> {
     let empty = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&empty);
     if !members.keys().all(|name| properties.contains_key(name)) {
         rename_aliases(members, properties);
-        members.retain(|name, _| properties.contains_key(name) || !HARMLESS.contains(&name.as_str()));
+        members
+            .retain(|name, _| properties.contains_key(name) || !HARMLESS.contains(&name.as_str()));
         if let Some(unknown) = members.keys().find(|name| !properties.contains_key(*name)) {
-            return Err(unknown_parameter(Place::Member(&path, unknown), unknown, properties, tool));
+            return Err(unknown_parameter(
+                Place::Member(&path, unknown),
+                unknown,
+                properties,
+                tool,
+            ));
         }
     }
     // A null stands for "not given", as agents use it.
     members.retain(|_, value| !value.is_null());
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
-    if let Some(missing) = required.iter().filter_map(Value::as_str).find(|name| !members.contains_key(*name)) {
-        let wanted = properties[missing]["type"].as_str().map_or(Cow::Borrowed("a value"), |kind| article(kind).into());
+    if let Some(missing) = required
+        .iter()
+        .filter_map(Value::as_str)
+        .find(|name| !members.contains_key(*name))
+    {
+        let wanted = properties[missing]["type"]
+            .as_str()
+            .map_or(Cow::Borrowed("a value"), |kind| article(kind).into());
         return Err(Error::params(format!(
             "`{}` of {tool} is missing; it must be {wanted}",
             Place::Member(&path, missing)
@@ -197,7 +259,12 @@ fn check_object(members: &mut Map<String, Value>, schema: &Value, path: Place<'_
 /// Puts aliased arguments under their canonical names; a canonical one that is also given wins.
 fn rename_aliases(members: &mut Map<String, Value>, properties: &Map<String, Value>) {
     for (canonical, property) in properties {
-        for alias in property[ALIASES].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        for alias in property[ALIASES]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+        {
             if properties.contains_key(alias) {
                 continue;
             }
@@ -210,15 +277,29 @@ fn rename_aliases(members: &mut Map<String, Value>, properties: &Map<String, Val
     }
 }
 
-fn unknown_parameter(place: Place<'_>, name: &str, properties: &Map<String, Value>, tool: &str) -> Error {
+fn unknown_parameter(
+    place: Place<'_>,
+    name: &str,
+    properties: &Map<String, Value>,
+    tool: &str,
+) -> Error {
     let mut message = format!("`{place}` is no parameter of {tool}");
-    let known = || properties.iter().filter(|(_, property)| property.get(HIDDEN).is_none()).map(|(name, _)| name);
+    let known = || {
+        properties
+            .iter()
+            .filter(|(_, property)| property.get(HIDDEN).is_none())
+            .map(|(name, _)| name)
+    };
     // Case is no slip: a name is looked for as it would be in lower case.
-    let lower: Vec<(String, &String)> = known().map(|known| (known.to_lowercase(), known)).collect();
+    let lower: Vec<(String, &String)> =
+        known().map(|known| (known.to_lowercase(), known)).collect();
     let near = if name.len() > MAX_SHOWN_NAME_BYTES {
         None
     } else {
-        nearest(&name.to_lowercase(), lower.iter().map(|(lower, _)| &**lower))
+        nearest(
+            &name.to_lowercase(),
+            lower.iter().map(|(lower, _)| &**lower),
+        )
     };
     let near = near.and_then(|near| lower.iter().find(|(lower, _)| lower == near));
     // Writing to a String cannot fail.
@@ -233,13 +314,16 @@ fn unknown_parameter(place: Place<'_>, name: &str, properties: &Map<String, Valu
     Error::params(message)
 }
 
-/// Some clients send arrays, numbers and booleans as text; only a text that is exactly such a value is taken for it.
+/// Some clients send arrays, numbers and booleans as text; only a text that is exactly such a value
+/// is taken for it.
 fn unquote(value: &mut Value, kind: &str) {
     if !matches!(kind, "array" | "object" | "integer" | "number" | "boolean") {
         return;
     }
     let Value::String(text) = &*value else { return };
-    let Ok(inner) = serde_json::from_str::<Value>(text) else { return };
+    let Ok(inner) = serde_json::from_str::<Value>(text) else {
+        return;
+    };
     let fits = match kind {
         "array" => inner.is_array(),
         "object" => inner.is_object(),
@@ -251,9 +335,12 @@ fn unquote(value: &mut Value, kind: &str) {
     }
 }
 
-/// Writes `2.0` as `2`: JSON Schema counts both as integers, and some clients write every number with a point.
+/// Writes `2.0` as `2`: JSON Schema counts both as integers, and some clients write every number
+/// with a point.
 fn make_whole(value: &mut Value) {
-    if let Some(number) = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0)
+    if let Some(number) = value
+        .as_f64()
+        .filter(|number| value.is_f64() && number.fract() == 0.0)
         && let Ok(whole) = format!("{number:.0}").parse::<i64>()
     {
         *value = whole.into();

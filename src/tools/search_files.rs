@@ -72,7 +72,9 @@ impl Tool for SearchFiles {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         if params.name_contains.is_empty() {
-            return Err(Error::params("`nameContains` of search_files is empty; give a part of a name"));
+            return Err(Error::params(
+                "`nameContains` of search_files is empty; give a part of a name",
+            ));
         }
         let selection = Selection {
             directory: Some(open_directory(&context.services.policy, &params.directory)?),
@@ -82,7 +84,11 @@ impl Tool for SearchFiles {
         };
         let needle = Needle::new(&params.name_contains);
         let scope = scope(context, selection)?;
-        let progress = |seen| context.progress.report(seen, None, &format!("{seen} entries seen"));
+        let progress = |seen| {
+            context
+                .progress
+                .report(seen, None, &format!("{seen} entries seen"))
+        };
         let alike = AlikeNames::new(&params.name_contains);
         let keep = |name: &OsStr| {
             let is_found = needle.is_in(name);
@@ -95,15 +101,25 @@ impl Tool for SearchFiles {
         let named = names(call(context, &progress), &scope, max, &|name, _| keep(name))?;
         let matches = NameList::new(&named.paths);
         let count = matches.len();
-        context.progress.report_now(count as u64 + 1, None, &format!("{count} names found"));
-        let text = if count == 0 { "(no matches found)" } else { matches.text() };
+        context
+            .progress
+            .report_now(count as u64 + 1, None, &format!("{count} names found"));
+        let text = if count == 0 {
+            "(no matches found)"
+        } else {
+            matches.text()
+        };
         let mut content = vec![Content::text(text)];
         if count == 0 && is_glob(&params.name_contains) {
-            content.push(Content::text("[`nameContains` is plain text; glob_search takes globs]"));
+            content.push(Content::text(
+                "[`nameContains` is plain text; glob_search takes globs]",
+            ));
         }
         let means = "leave it out with excludeGlobs or respectGitignore";
         let bulk = || Bulk::of_paths(scope.root()?, || named.paths.iter());
-        content.extend(Bulk::note(matches.text().len(), count, "names", means, bulk).map(Content::Text));
+        content.extend(
+            Bulk::note(matches.text().len(), count, "names", means, bulk).map(Content::Text),
+        );
         let truncated = named.total > count || named.more;
         if truncated {
             let (more, total) = (if named.more { "more than " } else { "" }, named.total);
@@ -114,13 +130,28 @@ impl Tool for SearchFiles {
         let (note, alike) = alike.told("nameContains").unzip();
         content.extend(note.map(Content::Text));
         if named.skipped > 0 {
-            content.push(Content::text(format!("[{} directories could not be read]", named.skipped)));
-            content.extend(unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text));
+            content.push(Content::text(format!(
+                "[{} directories could not be read]",
+                named.skipped
+            )));
+            content.extend(
+                unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text),
+            );
         }
         let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
-        content.extend(not_searched.as_ref().map(|left_out| Content::Text(left_out.note())));
+        content.extend(
+            not_searched
+                .as_ref()
+                .map(|left_out| Content::Text(left_out.note())),
+        );
         Ok(Reply::content(content)
-            .with(Output { matches, count, truncated, alike: alike.unwrap_or_default(), not_searched })
+            .with(Output {
+                matches,
+                count,
+                truncated,
+                alike: alike.unwrap_or_default(),
+                not_searched,
+            })
             .holding(named.held))
     }
 }
@@ -134,13 +165,19 @@ struct Needle {
 impl Needle {
     fn new(text: &str) -> Self {
         let lower = text.to_lowercase();
-        Self { lower: Finder::new(&lower).into_owned(), is_ascii: lower.is_ascii() }
+        Self {
+            lower: Finder::new(&lower).into_owned(),
+            is_ascii: lower.is_ascii(),
+        }
     }
 
     fn is_in(&self, name: &OsStr) -> bool {
         let name = name.as_bytes();
         if !self.is_ascii {
-            return self.lower.find(String::from_utf8_lossy(name).to_lowercase().as_bytes()).is_some();
+            return self
+                .lower
+                .find(String::from_utf8_lossy(name).to_lowercase().as_bytes())
+                .is_some();
         }
         let mut lower = [0; 256];
         // No name is longer on Linux (`NAME_MAX`), but some filesystems do not know that.

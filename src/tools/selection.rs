@@ -1,4 +1,5 @@
-//! What searches have in common as tools: a directory and globs as arguments, and notes about what was not found or read.
+//! What searches have in common as tools: a directory and globs as arguments, and notes about what
+//! was not found or read.
 
 use super::Context;
 use super::list_directory::open_directory;
@@ -25,7 +26,10 @@ pub struct Selection<'a> {
 impl Selection<'_> {
     /// The same without its directory.
     pub fn without_directory(&self) -> Self {
-        Self { directory: None, ..*self }
+        Self {
+            directory: None,
+            ..*self
+        }
     }
 }
 

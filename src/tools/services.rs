@@ -11,8 +11,8 @@ use crate::fs::Writer;
 use crate::gate::{Gate, SshAgent};
 use crate::journal::Journal;
 use crate::limits::{
-    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_CELL_SECS, MAX_COMMAND_TIMEOUT_SECS, MAX_PYTHON_SESSIONS,
-    OUTPUT_CAP_BYTES, RESIDENTS_FOR_A_SESSION,
+    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_CELL_SECS, MAX_COMMAND_TIMEOUT_SECS,
+    MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES, RESIDENTS_FOR_A_SESSION,
 };
 use crate::policy::Policy;
 use crate::python::Sessions;
@@ -58,7 +58,8 @@ pub struct Calls {
     pub resolves: bool,
     /// Authorities that real servers are verified with, as PEM.
     pub roots: Vec<u8>,
-    /// Whether servers that a command starts can be reached from other machines, where its network is that of the system.
+    /// Whether servers that a command starts can be reached from other machines, where its network
+    /// is that of the system.
     pub open: bool,
     /// Whether secrets stay in recordings.
     pub keep_secrets: bool,
@@ -81,7 +82,10 @@ impl Calls {
 
     /// The directory that the last recording went to.
     pub fn remembered(&self) -> Option<String> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -90,8 +94,8 @@ impl Calls {
 pub struct Commands {
     /// What holds commands, or why they are refused.
     pub standing: WallStatus,
-    /// Commands that run on after their call; `None` when they are refused. Dropped before the launcher, which waits for
-    /// them.
+    /// Commands that run on after their call; `None` when they are refused. Dropped before the
+    /// launcher, which waits for them.
     pub background: Option<BackgroundCommands>,
     /// Starts commands; `None` when they are refused.
     pub launcher: Option<Launcher>,
@@ -118,7 +122,10 @@ pub struct Commands {
 impl Commands {
     /// Rules under which no command runs, for this reason.
     pub fn refused(reason: impl Into<String>) -> Self {
-        Self { standing: WallStatus::refused(reason, Vec::new()), ..Self::none() }
+        Self {
+            standing: WallStatus::refused(reason, Vec::new()),
+            ..Self::none()
+        }
     }
 
     /// The same for tools that have no commands.
@@ -167,17 +174,24 @@ impl Commands {
 
     /// Ends every command, and lets no new one start. Returns how many commands there were.
     pub fn pause(&self) -> usize {
-        let background = self.background.as_ref().map_or(0, BackgroundCommands::end_all);
+        let background = self
+            .background
+            .as_ref()
+            .map_or(0, BackgroundCommands::end_all);
         background + self.running.end_all() + self.residents.end_all()
     }
 
     /// Whether no command runs, or is about to.
     pub fn are_over(&self) -> bool {
-        let background = self.background.as_ref().is_none_or(BackgroundCommands::is_over);
+        let background = self
+            .background
+            .as_ref()
+            .is_none_or(BackgroundCommands::is_over);
         background && self.residents.is_empty() && self.running.is_empty()
     }
 
-    /// Ends every command and the launcher, which removes their private directory, and lets no new one start. Returns how many commands there were.
+    /// Ends every command and the launcher, which removes their private directory, and lets no new
+    /// one start. Returns how many commands there were.
     pub fn end_all(&self) -> usize {
         let ended = self.pause();
         if let Some(launcher) = &self.launcher {

@@ -36,6 +36,9 @@ impl Tool for SwitchSession {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let previous_session = context.services.python.switch(&params.session_id)?;
-        Reply::json(Open(Output { previous_session, current_session: params.session_id }))
+        Reply::json(Open(Output {
+            previous_session,
+            current_session: params.session_id,
+        }))
     }
 }

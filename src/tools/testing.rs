@@ -52,7 +52,11 @@ pub fn with_run_context<R>(
     let (Some(launcher), Some(scratch)) = (&rules.launcher, &rules.scratch) else {
         return Err(ExecError::NoLauncher.into());
     };
-    let tmp = rules.standing.tmp.as_ref().map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
+    let tmp = rules
+        .standing
+        .tmp
+        .as_ref()
+        .map_or_else(|| scratch.path().join("tmp"), |tmp| PathBuf::from(&tmp.0));
     let outcome = work(&RunContext {
         changes: context.changes,
         policy: &services.policy,
@@ -67,12 +71,19 @@ pub fn with_run_context<R>(
         history: &services.tests,
         cancel: context.cancel,
     })?;
-    Ok(Ran { outcome, changed: changes_made(context) })
+    Ok(Ran {
+        outcome,
+        changed: changes_made(context),
+    })
 }
 
 /// Tells the client how long the work takes, of how long it may, in its own words.
 pub fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &str) {
-    context.progress.report(elapsed.as_millis() as u64, Some(most.as_millis() as u64), words);
+    context.progress.report(
+        elapsed.as_millis() as u64,
+        Some(most.as_millis() as u64),
+        words,
+    );
 }
 
 impl<R> Ran<R> {
@@ -80,11 +91,30 @@ impl<R> Ran<R> {
         &self.outcome.report
     }
 
-    /// What the model reads: the report in words, and notes; and a link to the log. `told` is the report for programs.
-    pub fn reply(self, context: &Context<'_>, text: &str, told: impl FnOnce(R) -> R) -> Reply<Reported<R>> {
-        let Self { outcome: RunOutcome { report, notes, denied, log }, changed } = self;
+    /// What the model reads: the report in words, and notes; and a link to the log. `told` is the
+    /// report for programs.
+    pub fn reply(
+        self,
+        context: &Context<'_>,
+        text: &str,
+        told: impl FnOnce(R) -> R,
+    ) -> Reply<Reported<R>> {
+        let Self {
+            outcome:
+                RunOutcome {
+                    report,
+                    notes,
+                    denied,
+                    log,
+                },
+            changed,
+        } = self;
         let mut all = Notes::below(text, "");
-        all.show_all(notes.into_iter().chain(changed.iter().map(|(note, _)| note.clone())));
+        all.show_all(
+            notes
+                .into_iter()
+                .chain(changed.iter().map(|(note, _)| note.clone())),
+        );
         all.add_denied(&denied, &context.services.commands);
         let mut content = vec![Content::text(all.text())];
         content.extend(log.map(|log| Content::Link {
@@ -95,7 +125,12 @@ impl<R> Ran<R> {
         }));
         let changed = changed.map(|(_, made)| made);
         let (blocked, blocked_more) = (Blocked::among(&denied), Blocked::more(&denied));
-        Reply::content(content).with(Reported { report: told(report), changed, blocked, blocked_more })
+        Reply::content(content).with(Reported {
+            report: told(report),
+            changed,
+            blocked,
+            blocked_more,
+        })
     }
 }
 
@@ -112,7 +147,10 @@ impl<'de, T: ToolKind + ?Sized> Deserialize<'de> for Asked<T> {
         let named = T::all().iter().copied().find(|tool| tool.name() == name);
         if named.is_none() && name != AUTO {
             let names: Vec<&str> = T::all().iter().map(|tool| tool.name()).collect();
-            return Err(D::Error::custom(format!("`{name}` is none of {AUTO}, {}", names.join(", "))));
+            return Err(D::Error::custom(format!(
+                "`{name}` is none of {AUTO}, {}",
+                names.join(", ")
+            )));
         }
         Ok(Self(named))
     }
@@ -128,7 +166,10 @@ impl<T: ToolKind + ?Sized> JsonSchema for Asked<T> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = [AUTO].into_iter().chain(T::all().iter().map(|tool| tool.name())).collect();
+        let names: Vec<&str> = [AUTO]
+            .into_iter()
+            .chain(T::all().iter().map(|tool| tool.name()))
+            .collect();
         json_schema!({ "type": "string", "enum": names })
     }
 }

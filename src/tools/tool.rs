@@ -54,7 +54,13 @@ pub enum Toolset {
 
 impl Toolset {
     /// Every set, in the order of the documentation.
-    pub const ALL: [Self; 5] = [Self::Files, Self::Command, Self::Calls, Self::Python, Self::Tests];
+    pub const ALL: [Self; 5] = [
+        Self::Files,
+        Self::Command,
+        Self::Calls,
+        Self::Python,
+        Self::Tests,
+    ];
 
     /// Whether its tools start programs, and need the walls.
     pub const fn runs_commands(self) -> bool {
@@ -79,14 +85,15 @@ impl Toolset {
 /// Whether a call is served by the thread that read it, or handed to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Microseconds, and nothing is waited for but a filesystem: reading what is small ([`super::Context::at_length`]).
+    /// Microseconds, and nothing is waited for but a filesystem: reading what is small
+    /// ([`super::Context::at_length`]).
     Quick,
     /// Microseconds as a rule: no thread hop where requests come from one client.
     Light,
     /// May take long: searches, commands, whole trees.
     Heavy,
-    /// Mostly waits for something else than this machine, such as a mock that is slow on purpose: many of them at the
-    /// same time cost little, and must not take the places of heavy ones.
+    /// Mostly waits for something else than this machine, such as a mock that is slow on purpose:
+    /// many of them at the same time cost little, and must not take the places of heavy ones.
     Waits,
 }
 
@@ -141,7 +148,8 @@ pub struct Reply<O> {
     pub is_error: bool,
     /// The background command that the call has started.
     pub started: Option<String>,
-    /// Memory that was taken for it already: who holds a long text and then waits for more could wait for good.
+    /// Memory that was taken for it already: who holds a long text and then waits for more could
+    /// wait for good.
     pub held: Share,
 }
 
@@ -159,13 +167,23 @@ impl<O> Reply<O> {
     }
 
     pub fn content(content: Vec<Content>) -> Self {
-        Self { content, structured: None, meta: Vec::new(), is_error: false, started: None, held: Share::default() }
+        Self {
+            content,
+            structured: None,
+            meta: Vec::new(),
+            is_error: false,
+            started: None,
+            held: Share::default(),
+        }
     }
 
     /// The call has started this background command.
     #[must_use]
     pub fn starting(self, id: &str) -> Self {
-        Self { started: Some(id.to_owned()), ..self }
+        Self {
+            started: Some(id.to_owned()),
+            ..self
+        }
     }
 
     /// Memory that was taken for it already.
@@ -221,7 +239,8 @@ pub struct Descriptor {
     pub annotations: Value,
 }
 
-/// A tool with its types erased: what the registry holds. A tool from a manifest is another implementation.
+/// A tool with its types erased: what the registry holds. A tool from a manifest is another
+/// implementation.
 pub trait Callable: Send + Sync {
     /// The name on the wire.
     fn name(&self) -> &str;
@@ -233,8 +252,14 @@ pub trait Callable: Send + Sync {
     fn hints(&self) -> Hints;
     /// Whether it may hold up the thread that reads.
     fn weight(&self) -> Weight;
-    /// Checks the arguments and does the work. `structured` says whether the client can use structured output.
-    fn call(&self, context: &Context<'_>, arguments: Option<&RawValue>, structured: bool) -> Result<ToolReply, Error>;
+    /// Checks the arguments and does the work. `structured` says whether the client can use
+    /// structured output.
+    fn call(
+        &self,
+        context: &Context<'_>,
+        arguments: Option<&RawValue>,
+        structured: bool,
+    ) -> Result<ToolReply, Error>;
 }
 
 /// A [`Tool`] as a [`Callable`].
@@ -247,7 +272,11 @@ struct Declared<T> {
 
 /// The registry's entry for a tool.
 pub fn declare<T: Tool>() -> Box<dyn Callable> {
-    Box::new(Declared::<T> { schema: OnceLock::new(), schemas: schemas::of(T::NAME), tool: PhantomData })
+    Box::new(Declared::<T> {
+        schema: OnceLock::new(),
+        schemas: schemas::of(T::NAME),
+        tool: PhantomData,
+    })
 }
 
 impl<T: Tool> Callable for Declared<T> {
@@ -278,28 +307,55 @@ impl<T: Tool> Callable for Declared<T> {
         T::WEIGHT
     }
 
-    fn call(&self, context: &Context<'_>, arguments: Option<&RawValue>, structured: bool) -> Result<ToolReply, Error> {
+    fn call(
+        &self,
+        context: &Context<'_>,
+        arguments: Option<&RawValue>,
+        structured: bool,
+    ) -> Result<ToolReply, Error> {
         let length = arguments.map_or(0, |raw| raw.get().len());
         let _arguments = (length > SMALL_ARGUMENTS_BYTES)
             .then(|| context.at_length(|| context.room().take(length * ARGUMENT_COPIES)))
             .transpose()?;
         let read = || serde_json::from_str(self.schemas.arguments).unwrap_or_default();
-        let params = schema::read_params::<T::Params>(T::NAME, self.schema.get_or_init(read), arguments)?;
-        let reply = T::run(context, params).map_err(|error| alike_paths::explained(&context.services.policy, error))?;
+        let params =
+            schema::read_params::<T::Params>(T::NAME, self.schema.get_or_init(read), arguments)?;
+        let reply = T::run(context, params)
+            .map_err(|error| alike_paths::explained(&context.services.policy, error))?;
         let structured = match reply.structured.filter(|_| structured) {
             Some(Structured::Typed(output)) => {
                 let write = || serde_json::to_string(&output);
-                let is_long = reply
-                    .content
-                    .iter()
-                    .any(|content| matches!(content, Content::Text(text) if text.len() > QUICK_BYTES));
-                Some(if is_long { context.at_length(write) } else { write() }.map_err(Error::output)?)
+                let is_long = reply.content.iter().any(
+                    |content| matches!(content, Content::Text(text) if text.len() > QUICK_BYTES),
+                );
+                Some(
+                    if is_long {
+                        context.at_length(write)
+                    } else {
+                        write()
+                    }
+                    .map_err(Error::output)?,
+                )
             }
             Some(Structured::Written(text)) => Some(text),
             None => None,
         };
-        let Reply { content, meta, is_error, started, mut held, .. } = reply;
-        let mut reply = ToolReply { content, structured, meta, is_error, started, ..ToolReply::default() };
+        let Reply {
+            content,
+            meta,
+            is_error,
+            started,
+            mut held,
+            ..
+        } = reply;
+        let mut reply = ToolReply {
+            content,
+            structured,
+            meta,
+            is_error,
+            started,
+            ..ToolReply::default()
+        };
         let texts = reply.content.iter().map(Content::length).sum::<usize>();
         if texts > SMALL_MESSAGE_BYTES {
             // With what is to be written of it.
@@ -307,7 +363,11 @@ impl<T: Tool> Callable for Declared<T> {
             let all = texts + reply.structured.as_ref().map_or(0, String::len) + written;
             held.shrink(all);
             let more = all - held.bytes();
-            held.join(context.at_length(|| context.room().take(more)).map_err(Error::Unanswered)?);
+            held.join(
+                context
+                    .at_length(|| context.room().take(more))
+                    .map_err(Error::Unanswered)?,
+            );
             reply.held = Some(Arc::new(held));
         }
         Ok(reply)

@@ -49,12 +49,25 @@ impl Tool for TypeCheck {
         let files = params.files.map(OneOrMany::into_list).unwrap_or_default();
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
         let checker = params.checker.and_then(|asked| asked.0);
-        let request = CheckRequest { cwd: params.cwd.as_deref(), checker, files: &files, timeout };
+        let request = CheckRequest {
+            cwd: params.cwd.as_deref(),
+            checker,
+            files: &files,
+            timeout,
+        };
         let ran = with_run_context(context, Self::NAME, |run_context| {
-            check(run_context, &request, &mut |elapsed, words| report(context, elapsed, timeout, words))
+            check(run_context, &request, &mut |elapsed, words| {
+                report(context, elapsed, timeout, words)
+            })
         })?;
-        let is_error = matches!(ran.report().status, CheckStatus::MissingTool | CheckStatus::ConfigError);
+        let is_error = matches!(
+            ran.report().status,
+            CheckStatus::MissingTool | CheckStatus::ConfigError
+        );
         let text = text::diagnostics(ran.report());
-        Ok(Reply { is_error, ..ran.reply(context, &text, |report| report) })
+        Ok(Reply {
+            is_error,
+            ..ran.reply(context, &text, |report| report)
+        })
     }
 }

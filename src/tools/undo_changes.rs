@@ -77,7 +77,9 @@ impl Tool for UndoChanges {
             }
         }
         if params.paths.as_ref().is_some_and(Vec::is_empty) {
-            return Err(Error::params("`paths` is empty; name what is to be undone, or leave it out for everything"));
+            return Err(Error::params(
+                "`paths` is empty; name what is to be undone, or leave it out for everything",
+            ));
         }
         let steps = Cell::new(0);
         let wanted = || {
@@ -101,8 +103,12 @@ impl Tool for UndoChanges {
             match change {
                 // It goes.
                 Change::Created => Ok(()),
-                Change::Edited | Change::Deleted | Change::Metadata => policy.may_return(&now, None),
-                Change::Renamed { from } => policy.may_return(&journal.store.path(from), Some(&now)),
+                Change::Edited | Change::Deleted | Change::Metadata => {
+                    policy.may_return(&now, None)
+                }
+                Change::Renamed { from } => {
+                    policy.may_return(&journal.store.path(from), Some(&now))
+                }
             }
             .map_err(left_out)?;
         }
@@ -111,19 +117,38 @@ impl Tool for UndoChanges {
         }
         refused(context, journal, &planned)?;
         if planned.undone.is_empty() {
-            let part = if params.paths.is_some() { " at these paths" } else { "" };
+            let part = if params.paths.is_some() {
+                " at these paths"
+            } else {
+                ""
+            };
             return Err(Error::Unsuitable {
                 message: format!("there is nothing left to undo of {}{part}", calls(&numbers)),
                 hint: "list_changes says what each call changed".into(),
             });
         }
-        let done = journal.store.undo(&numbers, Self::NAME, Options { dry_run: false, ..options })?;
+        let done = journal.store.undo(
+            &numbers,
+            Self::NAME,
+            Options {
+                dry_run: false,
+                ..options
+            },
+        )?;
         refused(context, journal, &done)?;
         for (place, _) in &done.undone {
             note(&journal.store.path(place), None, Touch::Write);
         }
-        let settled = done.number.map(|number| journal.settle(number, &done.undone)).unwrap_or_default();
-        context.changes.made(Ended { number: done.number, changes: done.undone.clone(), lost: None, settled });
+        let settled = done
+            .number
+            .map(|number| journal.settle(number, &done.undone))
+            .unwrap_or_default();
+        context.changes.made(Ended {
+            number: done.number,
+            changes: done.undone.clone(),
+            lost: None,
+            settled,
+        });
         Ok(reply(context, journal, &done))
     }
 }
@@ -144,9 +169,9 @@ fn numbers(journal: &Journal, params: &Params) -> Result<Vec<u64>, Error> {
     match (&params.calls, params.since) {
         (Some(calls), None) if !calls.is_empty() => Ok(calls.clone()),
         (None, Some(since)) => Ok(journal.store.standing(since)?),
-        _ => {
-            Err(Error::params("say either `calls`, with at least one number, or `since`; list_changes has the numbers"))
-        }
+        _ => Err(Error::params(
+            "say either `calls`, with at least one number, or `since`; list_changes has the numbers",
+        )),
     }
 }
 
@@ -155,8 +180,16 @@ fn place(context: &Context<'_>, journal: &Journal, path: &str) -> Result<Place, 
     let policy = &context.services.policy;
     let absolute = policy.absolute(path)?;
     let found = journal.store.place(&absolute);
-    let found = found.or_else(|| journal.store.place(policy.try_write(&absolute).ok()?.place()));
-    found.ok_or_else(|| Error::params(format!("`paths`: `{path}` is in no directory that may be written to")))
+    let found = found.or_else(|| {
+        journal
+            .store
+            .place(policy.try_write(&absolute).ok()?.place())
+    });
+    found.ok_or_else(|| {
+        Error::params(format!(
+            "`paths`: `{path}` is in no directory that may be written to"
+        ))
+    })
 }
 
 fn refused(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Result<(), Error> {
@@ -173,23 +206,50 @@ fn refused(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Resul
 
 fn conflicts(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Vec<String> {
     let names = Names::new(context.services, journal);
-    outcome.conflicts.iter().map(|conflict| names.conflict(conflict)).collect()
+    outcome
+        .conflicts
+        .iter()
+        .map(|conflict| names.conflict(conflict))
+        .collect()
 }
 
 fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<Open<Output>> {
     let names = Names::new(context.services, journal);
     let is_dry = outcome.number.is_none();
-    let mut undone: Vec<String> = outcome.undone.iter().map(|change| names.undone(change, is_dry)).collect();
+    let mut undone: Vec<String> = outcome
+        .undone
+        .iter()
+        .map(|change| names.undone(change, is_dry))
+        .collect();
     let mut conflicts = conflicts(context, journal, outcome);
-    let told = if undone.len() > MAX_UNDONE_LINES { by_directory(&names, outcome) } else { undone.join("\n") };
+    let told = if undone.len() > MAX_UNDONE_LINES {
+        by_directory(&names, outcome)
+    } else {
+        undone.join("\n")
+    };
     let text = match outcome.number {
         Some(number) => format!("{told}\n[undone; this is call {number}, which can be undone too]"),
         None if conflicts.is_empty() => format!("{told}\n[dry run: nothing was undone]"),
-        None => format!("[nothing would be undone, since not all is as the calls left it]\n{}", limited(&conflicts)),
+        None => format!(
+            "[nothing would be undone, since not all is as the calls left it]\n{}",
+            limited(&conflicts)
+        ),
     };
-    let left_alone = if conflicts.is_empty() { names.left_alone(outcome) } else { Vec::new() };
-    let text = left_alone.into_iter().fold(text, |text, line| format!("{text}\n[{line}]"));
-    let some = |places: &[Place]| places.iter().take(MAX_NAMED_CHANGES).map(|place| names.place(place)).collect();
+    let left_alone = if conflicts.is_empty() {
+        names.left_alone(outcome)
+    } else {
+        Vec::new()
+    };
+    let text = left_alone
+        .into_iter()
+        .fold(text, |text, line| format!("{text}\n[{line}]"));
+    let some = |places: &[Place]| {
+        places
+            .iter()
+            .take(MAX_NAMED_CHANGES)
+            .map(|place| names.place(place))
+            .collect()
+    };
     let count = undone.len().max(conflicts.len()).max(outcome.others.len());
     undone.truncate(MAX_NAMED_CHANGES);
     conflicts.truncate(MAX_NAMED_CHANGES);
@@ -209,15 +269,29 @@ fn by_directory(names: &Names<'_>, outcome: &Outcome) -> String {
     let mut all: BTreeMap<String, Counts> = BTreeMap::new();
     for (place, change) in &outcome.undone {
         let name = names.place(place);
-        let above = if name.starts_with('/') { name.rsplit_once('/') } else { name.split_once('/') };
-        all.entry(above.map_or(".", |(above, _)| above).to_owned()).or_default().add(change, 1);
+        let above = if name.starts_with('/') {
+            name.rsplit_once('/')
+        } else {
+            name.split_once('/')
+        };
+        all.entry(above.map_or(".", |(above, _)| above).to_owned())
+            .or_default()
+            .add(change, 1);
     }
-    let lines: Vec<String> = all.iter().map(|(above, counts)| format!("in {above}: {}", counts.undone())).collect();
+    let lines: Vec<String> = all
+        .iter()
+        .map(|(above, counts)| format!("in {above}: {}", counts.undone()))
+        .collect();
     limited(&lines)
 }
 
 fn limited(lines: &[String]) -> String {
-    let mut text = lines.iter().take(MAX_NAMED_CHANGES).map(String::as_str).collect::<Vec<_>>().join("\n");
+    let mut text = lines
+        .iter()
+        .take(MAX_NAMED_CHANGES)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("\n");
     if let Some(more) = lines.len().checked_sub(MAX_NAMED_CHANGES + 1) {
         let _ = write!(text, "\n[{} more]", more + 1);
     }

@@ -36,15 +36,23 @@ impl Tool for WriteFile {
     type Output = ();
     const NAME: &'static str = "write_file";
     const TITLE: &'static str = "Write a file";
-    const DESCRIPTION: &'static str =
-        "Create a file or replace its whole content, atomically. To change part of a file use edit_file.";
+    const DESCRIPTION: &'static str = "Create a file or replace its whole content, atomically. To change part of a file use edit_file.";
     const HINTS: Hints = Hints::Overwrites;
     const TOOLSET: Toolset = Toolset::Files;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
-        let encoding = params.encoding.as_deref().map(encoding::by_name).transpose()?.unwrap_or(Encoding::UTF_8);
+        let encoding = params
+            .encoding
+            .as_deref()
+            .map(encoding::by_name)
+            .transpose()?
+            .unwrap_or(Encoding::UTF_8);
         // UTF-16 without its mark would not be recognised when it is read again.
-        let bytes = encoding::encode(&params.content, encoding, encoding.name().starts_with("UTF-16"))?;
+        let bytes = encoding::encode(
+            &params.content,
+            encoding,
+            encoding.name().starts_with("UTF-16"),
+        )?;
         let writer = context.writer();
         let target = context.services.policy.write(&params.path)?;
         let _locked = writer.lock(&target);
@@ -56,13 +64,19 @@ impl Tool for WriteFile {
                     Err(FsError::NotFound { .. }) => None,
                     Err(error) => return Err(error.into()),
                 };
-                hash::expect(target.shown(), current.as_ref().map(|current| current.bytes.as_slice()), expected)?;
+                hash::expect(
+                    target.shown(),
+                    current.as_ref().map(|current| current.bytes.as_slice()),
+                    expected,
+                )?;
                 stamp = current.map(|current| current.stamp);
             }
             Ok(writer.replace_under(held, &target, [bytes.as_slice()], stamp.as_ref())?)
         })?;
         let path = show_path(target.shown()).into_owned();
-        let mut reply = Reply::text(format!("Successfully wrote {path}")).meta("path", path).meta("size", bytes.len());
+        let mut reply = Reply::text(format!("Successfully wrote {path}"))
+            .meta("path", path)
+            .meta("size", bytes.len());
         if params.expected_sha256.is_some() {
             reply = reply.meta("sha256", hash::of([bytes.as_slice()]));
         }

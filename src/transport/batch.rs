@@ -8,8 +8,9 @@ use crate::limits::MAX_BATCH_REPLY_BYTES;
 use crate::protocol::{Code, Id, Incoming, Outcome, Refusal, Revision, RpcError, parse, render};
 use crate::server::{Admission, Outbox, Session};
 
-/// Serves all members and appends the array of their replies to `out`, without a newline. A batch of notifications is
-/// answered by nothing, and nothing is begun any more once `cancel` is cancelled. What the array takes of the budget is returned.
+/// Serves all members and appends the array of their replies to `out`, without a newline. A batch
+/// of notifications is answered by nothing, and nothing is begun any more once `cancel` is
+/// cancelled. What the array takes of the budget is returned.
 pub fn serve(
     session: &Session,
     members: &[&RawValue],
@@ -19,7 +20,10 @@ pub fn serve(
 ) -> Share {
     let start = out.len();
     let account = session.account();
-    let room = Room { account: Some(&account), cancel };
+    let room = Room {
+        account: Some(&account),
+        cancel,
+    };
     let mut share = room.share();
     out.push(b'[');
     for member in members {
@@ -33,7 +37,13 @@ pub fn serve(
             out.push(b',');
         }
         let written = out.len();
-        answer(session, member, outbox, is_full, &mut |id, outcome, revision| render(out, id, outcome, revision));
+        answer(
+            session,
+            member,
+            outbox,
+            is_full,
+            &mut |id, outcome, revision| render(out, id, outcome, revision),
+        );
         if out.len() == written {
             out.truncate(before);
         }
@@ -74,7 +84,13 @@ fn answer(
             let error = RpcError::new(refusal.code, refusal.message);
             return reply(refusal.id.as_ref(), &Err(error), revision);
         }
-        Incoming::Batch(_) => return reply(None, &invalid("a batch must not hold a batch".to_owned()), revision),
+        Incoming::Batch(_) => {
+            return reply(
+                None,
+                &invalid("a batch must not hold a batch".to_owned()),
+                revision,
+            );
+        }
     };
     match session.admit(&request) {
         Admission::Admitted(ticket) => {
@@ -82,7 +98,9 @@ fn answer(
                 reply(Some(&ticket.id), &outcome, ticket.revision);
             }
         }
-        Admission::Refused(refused) => reply(Some(&refused.id), &Err(refused.error), refused.revision),
+        Admission::Refused(refused) => {
+            reply(Some(&refused.id), &Err(refused.error), refused.revision)
+        }
         Admission::Nothing => {}
     }
 }
@@ -92,6 +110,8 @@ pub fn fault(revision: Revision, members: usize) -> Option<String> {
     match (revision, members) {
         (_, 0) => Some("a batch must not be empty".to_owned()),
         (revision, _) if revision.has_batches() => None,
-        (revision, _) => Some(format!("revision {revision} has no batches; send one message at a time")),
+        (revision, _) => Some(format!(
+            "revision {revision} has no batches; send one message at a time"
+        )),
     }
 }

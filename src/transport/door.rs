@@ -1,9 +1,11 @@
-//! stdin to session to stdout, without a thread hop for cheap calls and without letting a slow one block others.
+//! stdin to session to stdout, without a thread hop for cheap calls and without letting a slow one
+//! block others.
 //!
-//! The thread that reads a line (the leader) serves cheap calls itself and goes on reading. A watch looks at it every
-//! few milliseconds while there is traffic; a leader that is still busy with the call of the last look is replaced by
-//! a new one. Heavy calls go to a pool of threads. What runs and what waits is bounded, and beyond that stdin is not
-//! read, so a flood costs the client time and the server nothing.
+//! The thread that reads a line (the leader) serves cheap calls itself and goes on reading. A watch
+//! looks at it every few milliseconds while there is traffic; a leader that is still busy with the
+//! call of the last look is replaced by a new one. Heavy calls go to a pool of threads. What runs
+//! and what waits is bounded, and beyond that stdin is not read, so a flood costs the client time
+//! and the server nothing.
 
 use std::io::Read;
 use std::os::fd::BorrowedFd;
@@ -23,9 +25,12 @@ use super::writer::Writer;
 use crate::budget::{Account, Purpose, Share};
 use crate::cancel::CancelToken;
 use crate::limits::{
-    LAUNCHER_START_MS, MAX_GREETINGS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS, SMALL_MESSAGE_BYTES, TAKEOVER_MS,
+    LAUNCHER_START_MS, MAX_GREETINGS, MAX_RUNNING_REQUESTS, MAX_WAITING_REQUESTS,
+    SMALL_MESSAGE_BYTES, TAKEOVER_MS,
 };
-use crate::protocol::{Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length};
+use crate::protocol::{
+    Body, Code, Incoming, Outcome, Refusal, RpcError, parse, render, rendered_length,
+};
 use crate::server::{Admission, Session, Ticket, size};
 use crate::tools::Weight;
 
@@ -36,7 +41,8 @@ const IDLE_LOOKS: u32 = 20;
 pub enum End {
     /// The client closed its side and has all its answers.
     Served,
-    /// The caller's descriptor became readable, or nobody reads the answers; nothing more is answered.
+    /// The caller's descriptor became readable, or nobody reads the answers; nothing more is
+    /// answered.
     Stopped,
 }
 
@@ -60,7 +66,8 @@ pub struct Door {
     pool: Pool,
     /// For calls that only wait.
     waiting: Pool,
-    /// Even while the leader reads, odd while it serves; every step adds one, so a value never comes again.
+    /// Even while the leader reads, odd while it serves; every step adds one, so a value never
+    /// comes again.
     lead: AtomicU64,
     watched: AtomicBool,
     /// Wakes the watch: traffic after idleness, or the end.
@@ -95,9 +102,10 @@ impl Door {
         }))
     }
 
-    /// Answers on the calling thread, until `ready` is readable, a line comes that asks for more than what the server says of itself,
-    /// or a client has asked more than it does at its start. `source` is what the door reads from; what fails of it fails again when it
-    /// is served. Whether anything was answered.
+    /// Answers on the calling thread, until `ready` is readable, a line comes that asks for more
+    /// than what the server says of itself, or a client has asked more than it does at its start.
+    /// `source` is what the door reads from; what fails of it fails again when it is served.
+    /// Whether anything was answered.
     pub fn greet(self: &Arc<Self>, source: BorrowedFd<'_>, ready: BorrowedFd<'_>) -> bool {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut out, mut answered) = (Vec::new(), 0);
@@ -115,7 +123,8 @@ impl Door {
                 }
                 None => {}
             }
-            let left = Timespec::try_from(until.saturating_duration_since(Instant::now())).unwrap_or_default();
+            let left = Timespec::try_from(until.saturating_duration_since(Instant::now()))
+                .unwrap_or_default();
             let mut fds = [ready, source].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
             match poll(&mut fds, Some(&left)) {
                 Err(rustix::io::Errno::INTR) => {}
@@ -132,18 +141,27 @@ impl Door {
         let mut last_seen = 0;
         let mut last_taken = 0;
         let mut idle_looks = 0;
-        // Four looks to a time limit: what is given up has hung for that time, and at most a quarter more.
+        // Four looks to a time limit: what is given up has hung for that time, and at most a
+        // quarter more.
         let pace = self.limits.stall_timeout / 4;
         let mut last_stall_look = Instant::now();
         loop {
             let watched = self.watched.load(SeqCst);
-            let pause = if watched { Duration::from_millis(TAKEOVER_MS) } else { pace };
-            let timeout = Timespec::try_from(pause).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+            let pause = if watched {
+                Duration::from_millis(TAKEOVER_MS)
+            } else {
+                pace
+            };
+            let timeout = Timespec::try_from(pause).unwrap_or(Timespec {
+                tv_sec: 1,
+                tv_nsec: 0,
+            });
             let has_ended = self.ended.load(SeqCst);
             let waits = watched || !self.session.is_idle() || self.session.stuck() > 0;
             let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
             fds.extend(stop.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            // A client that has only closed its side still reads. One that is gone altogether waits for nothing.
+            // A client that has only closed its side still reads. One that is gone altogether waits
+            // for nothing.
             let answers = self.writer.watched().filter(|_| has_ended);
             let at = fds.len();
             fds.extend(answers.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::empty())));
@@ -166,7 +184,9 @@ impl Door {
                 last_stall_look = Instant::now();
                 self.give_up();
             }
-            if self.ended.load(SeqCst) && self.pool.open() + self.waiting.open() <= self.session.stuck() {
+            if self.ended.load(SeqCst)
+                && self.pool.open() + self.waiting.open() <= self.session.stuck()
+            {
                 return Ok(End::Served);
             }
             let seen = self.lead.load(SeqCst);
@@ -195,13 +215,19 @@ impl Door {
         let mut out = Vec::new();
         for refused in self.session.give_up(self.limits.stall_timeout) {
             out.clear();
-            render(&mut out, Some(&refused.id), &Err(refused.error), refused.revision);
+            render(
+                &mut out,
+                Some(&refused.id),
+                &Err(refused.error),
+                refused.revision,
+            );
             self.flush(&mut out);
         }
         self.pool.replace(self.session.stuck());
     }
 
-    /// Puts a new leader in the place of one that has served the same call since the last look; whether it could.
+    /// Puts a new leader in the place of one that has served the same call since the last look;
+    /// whether it could.
     fn take_over(self: &Arc<Self>, seen: u64) -> bool {
         if !self.pool.enter() {
             return false;
@@ -215,8 +241,8 @@ impl Door {
         spawned.is_ok()
     }
 
-    /// The first leader, or one that takes over from the leader of a turn. Only the new thread itself takes over: where no
-    /// thread can be had the old leader must remain one.
+    /// The first leader, or one that takes over from the leader of a turn. Only the new thread
+    /// itself takes over: where no thread can be had the old leader must remain one.
     fn spawn_leader(self: &Arc<Self>, after: Option<u64>) -> std::io::Result<()> {
         let door = Arc::clone(self);
         thread::Builder::new()
@@ -224,11 +250,15 @@ impl Door {
             .spawn(move || {
                 let turn = after.map_or(0, |seen| seen + 1);
                 if let Some(seen) = after
-                    && door.lead.compare_exchange(seen, turn, SeqCst, SeqCst).is_err()
+                    && door
+                        .lead
+                        .compare_exchange(seen, turn, SeqCst, SeqCst)
+                        .is_err()
                 {
                     return door.pool.leave();
                 }
-                // A session turns panics into errors, so this is a fault of the door itself; better to end than to hang.
+                // A session turns panics into errors, so this is a fault of the door itself; better
+                // to end than to hang.
                 if catch_unwind(AssertUnwindSafe(|| door.lead(turn))).is_err() {
                     tracing::error!("the thread that reads has panicked");
                     door.end();
@@ -240,7 +270,11 @@ impl Door {
     fn lead(self: &Arc<Self>, mut turn: u64) {
         let mut out = Vec::new();
         loop {
-            let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let line = self
+                .lines
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .next();
             let line = match line {
                 Ok(Line::Whole(line)) => line,
                 Ok(Line::TooLong) => {
@@ -248,7 +282,14 @@ impl Door {
                         "the line is longer than {} bytes (--max-line-bytes); split the message",
                         self.limits.max_line_bytes
                     );
-                    self.refuse(&mut out, Refusal { id: None, code: Code::InvalidRequest, message });
+                    self.refuse(
+                        &mut out,
+                        Refusal {
+                            id: None,
+                            code: Code::InvalidRequest,
+                            message,
+                        },
+                    );
                     continue;
                 }
                 Ok(Line::End) => return self.end(),
@@ -265,7 +306,11 @@ impl Door {
                     self.wake.ring();
                 }
             });
-            if self.lead.compare_exchange(turn + 1, turn + 2, SeqCst, SeqCst).is_err() {
+            if self
+                .lead
+                .compare_exchange(turn + 1, turn + 2, SeqCst, SeqCst)
+                .is_err()
+            {
                 // Another thread leads; this one was counted as running when it was replaced.
                 return self.pool.leave();
             }
@@ -273,12 +318,21 @@ impl Door {
         }
     }
 
-    /// Serves a line, or hands it on. Calls `admitted` once the line is admitted. No other line may be admitted before that: lines are
-    /// admitted in the order of their arrival.
-    fn accept(self: &Arc<Self>, line: Vec<u8>, share: Share, out: &mut Vec<u8>, admitted: impl FnOnce()) {
+    /// Serves a line, or hands it on. Calls `admitted` once the line is admitted. No other line may
+    /// be admitted before that: lines are admitted in the order of their arrival.
+    fn accept(
+        self: &Arc<Self>,
+        line: Vec<u8>,
+        share: Share,
+        out: &mut Vec<u8>,
+        admitted: impl FnOnce(),
+    ) {
         let incoming = parse(&line);
-        let admission =
-            if let Incoming::Request(request) = &incoming { Some(self.session.admit(request)) } else { None };
+        let admission = if let Incoming::Request(request) = &incoming {
+            Some(self.session.admit(request))
+        } else {
+            None
+        };
         admitted();
         let request = match incoming {
             Incoming::Request(request) => request,
@@ -286,10 +340,18 @@ impl Door {
             Incoming::Refused(refusal) => return self.refuse(out, refusal),
             Incoming::Response(response) => return self.session.answered(&response),
             Incoming::Batch(members) => {
-                let Some(message) = batch::fault(self.session.state.revision(), members.len()) else {
+                let Some(message) = batch::fault(self.session.state.revision(), members.len())
+                else {
                     return self.hand_on(Job::Batch(line), share);
                 };
-                return self.refuse(out, Refusal { id: None, code: Code::InvalidRequest, message });
+                return self.refuse(
+                    out,
+                    Refusal {
+                        id: None,
+                        code: Code::InvalidRequest,
+                        message,
+                    },
+                );
             }
         };
         match admission {
@@ -303,17 +365,25 @@ impl Door {
             }
             Some(Admission::Refused(refused)) => {
                 out.clear();
-                render(out, Some(&refused.id), &Err(refused.error), refused.revision);
+                render(
+                    out,
+                    Some(&refused.id),
+                    &Err(refused.error),
+                    refused.revision,
+                );
                 self.flush(out);
             }
             Some(Admission::Nothing) | None => {}
         }
     }
 
-    /// Memory for so many bytes, waited for however long that takes; where there never is so much, all there is.
+    /// Memory for so many bytes, waited for however long that takes; where there never is so much,
+    /// all there is.
     fn hold(&self, bytes: usize, purpose: Purpose) -> Share {
         let bytes = bytes.min(self.account.most(purpose));
-        self.account.take(bytes, purpose, None, None).unwrap_or_default()
+        self.account
+            .take(bytes, purpose, None, None)
+            .unwrap_or_default()
     }
 
     fn hand_on(self: &Arc<Self>, job: Job, share: Share) {
@@ -340,8 +410,16 @@ impl Door {
     }
 
     fn serve_batch(&self, line: &[u8], out: &mut Vec<u8>) {
-        let Incoming::Batch(members) = parse(line) else { return };
-        let _held = batch::serve(&self.session, &members, &*self.writer, &CancelToken::new(), out);
+        let Incoming::Batch(members) = parse(line) else {
+            return;
+        };
+        let _held = batch::serve(
+            &self.session,
+            &members,
+            &*self.writer,
+            &CancelToken::new(),
+            out,
+        );
         if !out.is_empty() {
             self.flush(out);
         }
@@ -351,7 +429,8 @@ impl Door {
         out.clear();
         let is_counted = matches!(outcome, Ok(Body::Tool(reply)) if reply.held.is_some());
         let is_small = size(outcome) <= SMALL_MESSAGE_BYTES as u64;
-        let _held = (!is_counted && !is_small).then(|| self.hold(rendered_length(outcome), Purpose::Reply));
+        let _held =
+            (!is_counted && !is_small).then(|| self.hold(rendered_length(outcome), Purpose::Reply));
         render(out, Some(&ticket.id), outcome, ticket.revision);
         self.flush(out);
     }
@@ -359,7 +438,12 @@ impl Door {
     fn refuse(&self, out: &mut Vec<u8>, refusal: Refusal) {
         out.clear();
         let error = RpcError::new(refusal.code, refusal.message);
-        render(out, refusal.id.as_ref(), &Err(error), self.session.state.revision());
+        render(
+            out,
+            refusal.id.as_ref(),
+            &Err(error),
+            self.session.state.revision(),
+        );
         self.flush(out);
     }
 
@@ -413,7 +497,9 @@ mod tests {
         }
 
         fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
-            Some(Ok(Body::Raw(format!("\"{}\"", exchange.request.method).into())))
+            Some(Ok(Body::Raw(
+                format!("\"{}\"", exchange.request.method).into(),
+            )))
         }
     }
 
@@ -422,7 +508,11 @@ mod tests {
 
     impl Kept {
         fn lines(&self) -> Vec<String> {
-            String::from_utf8(self.0.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
+            String::from_utf8(self.0.lock().unwrap().clone())
+                .unwrap()
+                .lines()
+                .map(str::to_owned)
+                .collect()
         }
     }
 
@@ -440,14 +530,27 @@ mod tests {
     fn before_the_walls_stand_nothing_is_answered_from_the_first_call_of_a_tool_on() {
         let (source, mut client) = std::io::pipe().unwrap();
         let (ready, launcher) = std::io::pipe().unwrap();
-        let front = Front::new(Registry::declared(&[Toolset::Files], false, false), String::new());
+        let front = Front::new(
+            Registry::declared(&[Toolset::Files], false, false),
+            String::new(),
+        );
         let coming = Coming::new(front, Account::default());
-        let limits = Limits { max_line_bytes: 1000, stall_timeout: Duration::from_mins(1) };
+        let limits = Limits {
+            max_line_bytes: 1000,
+            stall_timeout: Duration::from_mins(1),
+        };
         let kept = Kept::default();
-        let (session, writer) = (Session::new(Arc::<Coming>::clone(&coming)), Writer::new(kept.clone()));
+        let (session, writer) = (
+            Session::new(Arc::<Coming>::clone(&coming)),
+            Writer::new(kept.clone()),
+        );
         let door = Door::new(session, source.try_clone().unwrap(), writer, limits).unwrap();
         for (id, method) in ["ping", "tools/call", "ping"].into_iter().enumerate() {
-            writeln!(client, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"}}").unwrap();
+            writeln!(
+                client,
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\"}}"
+            )
+            .unwrap();
         }
         assert!(door.greet(source.as_fd(), ready.as_fd()));
         let mut answers = vec!["{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}".to_owned()];
@@ -459,20 +562,34 @@ mod tests {
         drop(client);
         assert_eq!(door.run(None).unwrap(), End::Served);
         let later = [(1, "tools/call"), (2, "ping")];
-        answers
-            .extend(later.map(|(id, method)| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\"{method}\"}}")));
+        answers.extend(later.map(|(id, method)| {
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":\"{method}\"}}")
+        }));
         assert_eq!(kept.lines(), answers);
     }
 
     #[test]
     fn a_service_that_is_not_there_refuses_what_its_front_cannot_answer() {
-        let front = Front::new(Registry::declared(&[Toolset::Files], false, false), String::new());
+        let front = Front::new(
+            Registry::declared(&[Toolset::Files], false, false),
+            String::new(),
+        );
         let session = Session::new(Coming::new(front, Account::default()));
-        let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file"}}"#;
-        let Incoming::Request(request) = parse(line) else { panic!("no request") };
-        let Admission::Admitted(ticket) = session.admit(&request) else { panic!("not admitted") };
+        let line =
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file"}}"#;
+        let Incoming::Request(request) = parse(line) else {
+            panic!("no request")
+        };
+        let Admission::Admitted(ticket) = session.admit(&request) else {
+            panic!("not admitted")
+        };
         let outcome = session.serve(&ticket, &request, &Writer::new(Kept::default()));
-        let Some(Err(error)) = outcome else { panic!("served") };
-        assert_eq!(error.message, "the walls around commands are still being built; try again");
+        let Some(Err(error)) = outcome else {
+            panic!("served")
+        };
+        assert_eq!(
+            error.message,
+            "the walls around commands are still being built; try again"
+        );
     }
 }

@@ -37,7 +37,17 @@ impl<R: Read> Lines<R> {
     /// Lines of at most `max_bytes`.
     pub fn new(source: R, max_bytes: usize) -> Self {
         let buffer = vec![0; READ_BYTES];
-        Self { source, max_bytes, buffer, start: 0, end: 0, scanned: 0, too_long: false, ended: false, put_back: None }
+        Self {
+            source,
+            max_bytes,
+            buffer,
+            start: 0,
+            end: 0,
+            scanned: 0,
+            too_long: false,
+            ended: false,
+            put_back: None,
+        }
     }
 
     /// The next line; waits for it.
@@ -83,15 +93,17 @@ impl<R: Read> Lines<R> {
         }
         let rest = self.take(self.end - self.start);
         self.discard();
-        Some(match (std::mem::take(&mut self.too_long), rest.is_empty()) {
-            (true, _) => Line::TooLong,
-            (false, true) => Line::End,
-            (false, false) => Line::Whole(rest),
-        })
+        Some(
+            match (std::mem::take(&mut self.too_long), rest.is_empty()) {
+                (true, _) => Line::TooLong,
+                (false, true) => Line::End,
+                (false, false) => Line::Whole(rest),
+            },
+        )
     }
 
-    /// Hands out the next `length` bytes as a line of its own. A large line leaves with the buffer instead of being
-    /// copied, and so does not stay behind in an idle server.
+    /// Hands out the next `length` bytes as a line of its own. A large line leaves with the buffer
+    /// instead of being copied, and so does not stay behind in an idle server.
     fn take(&mut self, length: usize) -> Vec<u8> {
         let (from, to) = (self.start, self.start + length);
         if length <= READ_BYTES || from > 0 {
@@ -158,7 +170,9 @@ mod tests {
 
     impl Read for Dribble<'_> {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-            let (Some((first, rest)), Some(place)) = (self.0.split_first(), out.first_mut()) else { return Ok(0) };
+            let (Some((first, rest)), Some(place)) = (self.0.split_first(), out.first_mut()) else {
+                return Ok(0);
+            };
             *place = *first;
             self.0 = rest;
             Ok(1)
@@ -173,7 +187,10 @@ mod tests {
         let expected = [whole(&long), whole("next"), whole(&long), whole(&long)];
         assert!(all(text.as_bytes(), usize::MAX) == expected);
         assert!(all(Dribble(text.as_bytes()), usize::MAX) == expected);
-        assert_eq!(all(text.as_bytes(), READ_BYTES), [Line::TooLong, whole("next"), Line::TooLong, Line::TooLong]);
+        assert_eq!(
+            all(text.as_bytes(), READ_BYTES),
+            [Line::TooLong, whole("next"), Line::TooLong, Line::TooLong]
+        );
     }
 
     #[test]
@@ -194,14 +211,24 @@ mod tests {
         let mut lines = Lines::new(text.as_bytes(), READ_BYTES * 4);
         assert_eq!(lines.next().unwrap(), Line::TooLong);
         assert_eq!(lines.next().unwrap(), Line::Whole(b"next".to_vec()));
-        assert!(lines.buffer.len() <= 2 * READ_BYTES, "{}", lines.buffer.len());
+        assert!(
+            lines.buffer.len() <= 2 * READ_BYTES,
+            "{}",
+            lines.buffer.len()
+        );
     }
 
     #[test]
     fn lines_are_cut_capped_and_never_lost() {
         let text = b"one\n\n1234567890\n123456789\ntwo";
         let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
-        let expected = [whole("one"), whole(""), Line::TooLong, whole("123456789"), whole("two")];
+        let expected = [
+            whole("one"),
+            whole(""),
+            Line::TooLong,
+            whole("123456789"),
+            whole("two"),
+        ];
         assert_eq!(all(&text[..], 9), expected);
         assert_eq!(all(Dribble(text), 9), expected);
         assert_eq!(all(Dribble(b"1234567890"), 9), [Line::TooLong]);

@@ -1,4 +1,5 @@
-//! Bytes to messages and back. The only code that touches stdin and stdout, and that is reached over the network.
+//! Bytes to messages and back. The only code that touches stdin and stdout, and that is reached
+//! over the network.
 
 mod batch;
 mod door;

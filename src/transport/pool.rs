@@ -1,4 +1,5 @@
-//! Threads for heavy calls: made when wanted, ended when idle, bounded in number and in what waits for them.
+//! Threads for heavy calls: made when wanted, ended when idle, bounded in number and in what waits
+//! for them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -40,17 +41,28 @@ struct State {
 }
 
 impl Pool {
-    /// A pool of at most so many threads, and of none yet, which rings `empty` whenever its last call is done.
+    /// A pool of at most so many threads, and of none yet, which rings `empty` whenever its last
+    /// call is done.
     pub fn new(max_threads: usize, empty: Wake) -> Self {
         let (state, work, room) = (Mutex::default(), Condvar::new(), Condvar::new());
-        Self(Arc::new(Shared { state, work, room, empty, max_threads }))
+        Self(Arc::new(Shared {
+            state,
+            work,
+            room,
+            empty,
+            max_threads,
+        }))
     }
 
     /// Runs the job on some thread. Waits while too many are waiting already.
     pub fn run(&self, job: Job) {
         let mut state = self.lock();
         while state.queue.len() >= MAX_QUEUED_REQUESTS {
-            state = self.0.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .0
+                .room
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         state.queue.push_back(job);
         state.open += 1;
@@ -66,7 +78,10 @@ impl Pool {
     /// Makes a thread, which is counted already.
     fn spawn(&self) {
         let pool = self.clone();
-        if let Err(error) = thread::Builder::new().name("worker".to_owned()).spawn(move || pool.work()) {
+        if let Err(error) = thread::Builder::new()
+            .name("worker".to_owned())
+            .spawn(move || pool.work())
+        {
             tracing::error!("no thread to be had: {error}");
             self.lock().threads -= 1;
             // With no thread at all the job would wait for good.
@@ -129,7 +144,11 @@ impl Pool {
                 continue;
             }
             state.idle += 1;
-            let (woken, timeout) = self.0.work.wait_timeout(state, LINGER).unwrap_or_else(PoisonError::into_inner);
+            let (woken, timeout) = self
+                .0
+                .work
+                .wait_timeout(state, LINGER)
+                .unwrap_or_else(PoisonError::into_inner);
             state = woken;
             state.idle -= 1;
             if timeout.timed_out() && state.queue.is_empty() {

@@ -12,7 +12,10 @@ pub struct Wake(Arc<OwnedFd>);
 impl Wake {
     /// A bell that nobody has rung. Fails when no descriptor can be had.
     pub fn new() -> std::io::Result<Self> {
-        Ok(Self(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
+        Ok(Self(Arc::new(eventfd(
+            0,
+            EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+        )?)))
     }
 
     /// Makes the descriptor readable.

@@ -8,7 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::wake::Wake;
 use crate::server::{ExclusiveWork, Outbox};
 
-/// Where all messages leave. A reader that has gone away is remembered, and what follows is dropped.
+/// Where all messages leave. A reader that has gone away is remembered, and what follows is
+/// dropped.
 pub struct Writer {
     sink: Mutex<Box<dyn Write + Send>>,
     broken: AtomicBool,
@@ -20,14 +21,22 @@ pub struct Writer {
 impl Writer {
     /// Writes to `sink`, which should not buffer.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
-        Self { sink: Mutex::new(Box::new(sink)), broken: AtomicBool::new(false), bell: OnceLock::new(), watched: None }
+        Self {
+            sink: Mutex::new(Box::new(sink)),
+            broken: AtomicBool::new(false),
+            bell: OnceLock::new(),
+            watched: None,
+        }
     }
 
-    /// The same for a descriptor: that its other end was closed is then known at once, and not only when something is
-    /// written. Fails when there is no descriptor left for that.
+    /// The same for a descriptor: that its other end was closed is then known at once, and not only
+    /// when something is written. Fails when there is no descriptor left for that.
     pub fn to_descriptor(sink: impl Write + AsFd + Send + 'static) -> io::Result<Self> {
         let watched = Some(sink.as_fd().try_clone_to_owned()?);
-        Ok(Self { watched, ..Self::new(sink) })
+        Ok(Self {
+            watched,
+            ..Self::new(sink)
+        })
     }
 
     /// What has an error or a hang-up (poll(2)) once nobody reads any more.

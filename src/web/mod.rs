@@ -1,4 +1,5 @@
-//! A server over HTTP: one server of tools for each token, all of them behind the same walls of this process.
+//! A server over HTTP: one server of tools for each token, all of them behind the same walls of
+//! this process.
 
 mod notify;
 mod provisioning;
@@ -27,14 +28,17 @@ use crate::compose::{look_around, server_beside, undo_places, wall_in};
 use crate::config::{Config, HttpConfig};
 use crate::limits::{
     CONNECTION_FILES_SHARE, HTTP_BACKLOG, HTTP_CLIENT_TIMEOUT_SECS, HTTP_CONNECTIONS_SHARE_PERCENT,
-    HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS, RESERVED_OPEN_FILES,
+    HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS, MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
+    RESERVED_OPEN_FILES,
 };
 use crate::policy::{Pins, Policy, Root};
 use crate::sandbox::Tier;
 use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
-use crate::transport::http::{Nothing, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve};
+use crate::transport::http::{
+    Nothing, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
+};
 use crate::transport::{Door, Limits, Writer};
 use notify::Notifier;
 use provisioning::{Provisioning, Yard};
@@ -51,18 +55,21 @@ pub struct Servers {
     roster: Arc<Roster>,
     recent: Arc<Recent>,
     ledger: Arc<Ledger>,
-    /// Each once, with the name of who is served by it. The first is the one for stdin and stdout, where they are served.
+    /// Each once, with the name of who is served by it. The first is the one for stdin and stdout,
+    /// where they are served.
     cores: Vec<(String, Arc<Server>)>,
-    /// Directories for the domain of the process, each with whether they may be written to: what tokens may be served later.
+    /// Directories for the domain of the process, each with whether they may be written to: what
+    /// tokens may be served later.
     more: Vec<(OwnedFd, bool)>,
     reloader: Option<Reloader>,
     limits: Limits,
     manager: Notifier,
 }
 
-/// Binds the address and starts a server for each token; all that this process could not do any more inside its walls. Calls
-/// are told to the audit log, and then to who looks on over HTTP; spans of requests are made by `tracer`. The files with
-/// secrets that the command line names are added to what is hidden.
+/// Binds the address and starts a server for each token; all that this process could not do any
+/// more inside its walls. Calls are told to the audit log, and then to who looks on over HTTP;
+/// spans of requests are made by `tracer`. The files with secrets that the command line names are
+/// added to what is hidden.
 pub fn prepare(
     cli: &ServerArgs,
     config: &mut Config,
@@ -70,27 +77,44 @@ pub fn prepare(
     tracer: Option<Arc<Tracer>>,
 ) -> Result<Servers> {
     let address = cli.http.http.context("--http names no address")?;
-    let HttpConfig { mut settings, tokens, tenant: mut limits, manager, .. } =
-        HttpConfig::resolve(address, &cli.http, &cli.options)?;
+    let HttpConfig {
+        mut settings,
+        tokens,
+        tenant: mut limits,
+        manager,
+        ..
+    } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let mut secrets = Secrets::open(&cli.http)?;
     config.hidden.extend(secrets.hidden());
     let own = |entry| Config::for_token(&cli.options, entry);
     let configs = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
-    configs.iter().chain([&*config]).for_each(|of| secrets.add_credentials(&of.sandbox.secret_files));
-    let of_tokens = configs.iter().flat_map(|own| own.undo.allowed.iter().cloned());
-    config.undo.allowed.extend(of_tokens.collect::<Vec<PathBuf>>());
+    configs
+        .iter()
+        .chain([&*config])
+        .for_each(|of| secrets.add_credentials(&of.sandbox.secret_files));
+    let of_tokens = configs
+        .iter()
+        .flat_map(|own| own.undo.allowed.iter().cloned());
+    config
+        .undo
+        .allowed
+        .extend(of_tokens.collect::<Vec<PathBuf>>());
     let config = &*config;
     let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
     limits.max_connections = share(settings.max_connections);
     let recent = Recent::new(random_number()?);
     let observers = log.cloned().into_iter().map(|log| log as Arc<dyn Observer>);
-    let ledger = Ledger::new(observers.chain([Arc::clone(&recent) as Arc<dyn Observer>]).collect());
+    let ledger = Ledger::new(
+        observers
+            .chain([Arc::clone(&recent) as Arc<dyn Observer>])
+            .collect(),
+    );
     let mut tenants = Vec::new();
     let mut cores = Vec::new();
     // Who comes later has a share of its own.
-    let search_memory_bytes =
-        config.search_memory_bytes / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
+    let search_memory_bytes = config.search_memory_bytes
+        / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
     let mut pins = Pins::default();
     pins.expect(config.grants.iter());
     let budget = Budget::new(config.memory_bytes);
@@ -112,7 +136,13 @@ pub fn prepare(
             cores.push((entry.name.clone(), server));
         }
         if cli.http.stdio {
-            cores.insert(0, (STDIO.to_owned(), server_beside(config, budget.account(), &mut pins)?));
+            cores.insert(
+                0,
+                (
+                    STDIO.to_owned(),
+                    server_beside(config, budget.account(), &mut pins)?,
+                ),
+            );
         }
     }
     let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
@@ -122,7 +152,9 @@ pub fn prepare(
     settings.tracer.clone_from(&tracer);
     let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
     let reach = Reach::of(cores.iter().map(|(_, server)| server.services()), system);
-    cores.iter().try_for_each(|(_, server)| reach.keeps_cache_apart(server.services()))?;
+    cores
+        .iter()
+        .try_for_each(|(_, server)| reach.keeps_cache_apart(server.services()))?;
     secrets.kept_from(&reach)?;
     let roster = Roster::new(tenants);
     let mut provisioning = Provisioning {
@@ -142,39 +174,76 @@ pub fn prepare(
     let (mut more, mut yard) = (Vec::new(), None);
     if cli.http.token_file.is_some() {
         let offered = Policy::open_pinned(&config.grants, &config.restrictions(), &mut pins)?;
-        let roots = cores.iter().flat_map(|(_, server)| server.services().policy.roots()).chain(offered.roots());
+        let roots = cores
+            .iter()
+            .flat_map(|(_, server)| server.services().policy.roots())
+            .chain(offered.roots());
         let roots: Vec<&Root> = roots.collect();
-        provisioning.domain =
-            roots.iter().filter_map(|root| Some((provisioning::id(root)?, root.writable()))).collect();
+        provisioning.domain = roots
+            .iter()
+            .filter_map(|root| Some((provisioning::id(root)?, root.writable())))
+            .collect();
         let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
         // Without one the commands of newcomers are refused, as those of all are then.
         yard = Yard::make(config, &paths).ok();
         provisioning.ground = yard.as_ref().map(|yard| yard.scratch().path().to_owned());
         for root in offered.roots() {
-            more.push((root.as_fd().try_clone_to_owned().context("an allowed directory")?, root.writable()));
+            more.push((
+                root.as_fd()
+                    .try_clone_to_owned()
+                    .context("an allowed directory")?,
+                root.writable(),
+            ));
         }
         provisioning.undo_places = undo_places(config, &offered)?;
         for place in &provisioning.undo_places {
             more.push((open_place(place)?, true));
         }
         if let Some(yard) = &yard {
-            more.push((yard.scratch().as_fd().try_clone_to_owned().context("the private directory")?, true));
+            more.push((
+                yard.scratch()
+                    .as_fd()
+                    .try_clone_to_owned()
+                    .context("the private directory")?,
+                true,
+            ));
         }
     }
     provisioning.pins = pins;
     let tls = settings.tls.clone();
     let reloader = if cli.http.token_file.is_some() || tls.is_some() {
         let (args, served, roster) = (cli.http.clone(), tokens, Arc::clone(&roster));
-        Some(Reloader::start(Reload { args, secrets, reach, served, roster, provisioning, yard, tls })?)
+        Some(Reloader::start(Reload {
+            args,
+            secrets,
+            reach,
+            served,
+            roster,
+            provisioning,
+            yard,
+            tls,
+        })?)
     } else {
         None
     };
     settings.again = reloader.as_ref().map(Reloader::sender);
     let limits = config.client_limits;
-    Ok(Servers { listener, settings, roster, recent, ledger, cores, more, reloader, limits, manager })
+    Ok(Servers {
+        listener,
+        settings,
+        roster,
+        recent,
+        ledger,
+        cores,
+        more,
+        reloader,
+        limits,
+        manager,
+    })
 }
 
-/// A listener with room for a crowd: beyond those that wait the system drops who comes, and a client tries again a second later.
+/// A listener with room for a crowd: beyond those that wait the system drops who comes, and a
+/// client tries again a second later.
 fn listen(address: SocketAddr) -> Result<TcpListener> {
     let listen = || {
         let listener = TcpListener::bind(address)?;
@@ -182,17 +251,24 @@ fn listen(address: SocketAddr) -> Result<TcpListener> {
         Ok(listener)
     };
     listen().map_err(|error: io::Error| {
-        let next = "give another port (0 takes any that is free), or an address that this machine has";
+        let next =
+            "give another port (0 takes any that is free), or an address that this machine has";
         anyhow!("--http {address} cannot be listened at: {error}; {next}")
     })
 }
 
-/// How many connections there may be of those that were asked for: calls need open files as well, and connections of commands.
+/// How many connections there may be of those that were asked for: calls need open files as well,
+/// and connections of commands.
 fn connections(asked: usize) -> usize {
-    let Some(files) = getrlimit(Resource::Nofile).current else { return asked };
-    let most = (files - files / CONNECTION_FILES_SHARE - RESERVED_OPEN_FILES.min(files / 2)) as usize;
+    let Some(files) = getrlimit(Resource::Nofile).current else {
+        return asked;
+    };
+    let most =
+        (files - files / CONNECTION_FILES_SHARE - RESERVED_OPEN_FILES.min(files / 2)) as usize;
     if most < asked {
-        tracing::warn!("at most {most} connections instead of {asked}: the limit of open files is {files}");
+        tracing::warn!(
+            "at most {most} connections instead of {asked}: the limit of open files is {files}"
+        );
     }
     asked.min(most)
 }
@@ -202,10 +278,18 @@ fn share(all: usize) -> usize {
     (all * HTTP_CONNECTIONS_SHARE_PERCENT / 100).max(1)
 }
 
-/// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines reach: a mock has no tokens.
-pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limits, signals: OwnedFd) -> Result<()> {
+/// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines
+/// reach: a mock has no tokens.
+pub fn serve_mock(
+    service: &Arc<dyn Service>,
+    address: SocketAddr,
+    limits: Limits,
+    signals: OwnedFd,
+) -> Result<()> {
     if !address.ip().is_loopback() {
-        bail!("--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1");
+        bail!(
+            "--http {address} can be reached by other machines, and a mock has no tokens; listen at 127.0.0.1"
+        );
     }
     let listener = listen(address)?;
     let held = TenantLimits {
@@ -236,8 +320,19 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
         again: None,
         tracer: None,
     };
-    tracing::info!("serving at http://{}/mcp", listener.local_addr().context("the address")?);
-    let served = serve(listener, settings, ledger, Roster::new(vec![tenant]), recent, signals, &|| ());
+    tracing::info!(
+        "serving at http://{}/mcp",
+        listener.local_addr().context("the address")?
+    );
+    let served = serve(
+        listener,
+        settings,
+        ledger,
+        Roster::new(vec![tenant]),
+        recent,
+        signals,
+        &|| (),
+    );
     service.ended();
     served.with_context(|| format!("{address} cannot be served"))
 }
@@ -245,22 +340,39 @@ pub fn serve_mock(service: &Arc<dyn Service>, address: SocketAddr, limits: Limit
 impl Servers {
     /// Where it is reached.
     pub fn address(&self) -> Result<String> {
-        Ok(self.listener.local_addr().context("the address")?.to_string())
+        Ok(self
+            .listener
+            .local_addr()
+            .context("the address")?
+            .to_string())
     }
 
     /// Each server, with the name of who is served by it.
     pub fn named(&self) -> Vec<(&str, &Server)> {
-        self.cores.iter().map(|(name, server)| (name.as_str(), &**server)).collect()
+        self.cores
+            .iter()
+            .map(|(name, server)| (name.as_str(), &**server))
+            .collect()
     }
 
-    /// Puts this process behind walls that leave what all servers together may reach; the version of Landlock.
+    /// Puts this process behind walls that leave what all servers together may reach; the version
+    /// of Landlock.
     pub fn wall_in(&self) -> Option<u32> {
-        let services: Vec<_> = self.cores.iter().map(|(_, server)| server.services()).collect();
-        let more: Vec<_> = self.more.iter().map(|(directory, writable)| (directory.as_fd(), *writable)).collect();
+        let services: Vec<_> = self
+            .cores
+            .iter()
+            .map(|(_, server)| server.services())
+            .collect();
+        let more: Vec<_> = self
+            .more
+            .iter()
+            .map(|(directory, writable)| (directory.as_fd(), *writable))
+            .collect();
         wall_in(&services, &more)
     }
 
-    /// Serves until a signal comes, and stdin and stdout as well if they are given. Their end alone ends nothing else.
+    /// Serves until a signal comes, and stdin and stdout as well if they are given. Their end alone
+    /// ends nothing else.
     pub fn serve(self, stdio: Option<(File, File)>, signals: OwnedFd) -> Result<()> {
         let address = self.listener.local_addr().context("the address")?;
         let is_encrypted = self.settings.tls.is_some();
@@ -285,21 +397,50 @@ impl Servers {
         let door = match stdio {
             Some((input, output)) => {
                 let service = self.ledger.over(self.cores[0].1.clone(), STDIO);
-                let session = Session::new(Traced::over(service, self.settings.tracer.as_ref(), Way::Stdio));
+                let session = Session::new(Traced::over(
+                    service,
+                    self.settings.tracer.as_ref(),
+                    Way::Stdio,
+                ));
                 let door = Door::new(session, input, Writer::to_descriptor(output)?, self.limits)?;
                 let run = move || door.run(Some(ended.as_fd())).map(drop);
-                Some(thread::Builder::new().name("stdio".to_owned()).spawn(run).context("no thread to be had")?)
+                Some(
+                    thread::Builder::new()
+                        .name("stdio".to_owned())
+                        .spawn(run)
+                        .context("no thread to be had")?,
+                )
             }
             None => None,
         };
-        self.cores.iter().for_each(|(_, server)| look_around(server.services()));
+        self.cores
+            .iter()
+            .for_each(|(_, server)| look_around(server.services()));
         self.manager.ready();
         let ending = || self.manager.stopping();
         let roster = Arc::clone(&self.roster);
-        let served = serve(self.listener, self.settings, self.ledger, roster, self.recent, signals, &ending);
+        let served = serve(
+            self.listener,
+            self.settings,
+            self.ledger,
+            roster,
+            self.recent,
+            signals,
+            &ending,
+        );
         drop(end);
-        let ended: usize = self.cores.iter().map(|(_, server)| server.services().commands.end_all()).sum();
-        let ended = ended + self.roster.all().iter().map(|tenant| tenant.remove_leavings()).sum::<usize>();
+        let ended: usize = self
+            .cores
+            .iter()
+            .map(|(_, server)| server.services().commands.end_all())
+            .sum();
+        let ended = ended
+            + self
+                .roster
+                .all()
+                .iter()
+                .map(|tenant| tenant.remove_leavings())
+                .sum::<usize>();
         if let Some(reloader) = self.reloader {
             reloader.end();
         }
@@ -313,7 +454,10 @@ impl Servers {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a directory of the operator's, for the domain of this process")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a directory of the operator's, for the domain of this process"
+)]
 fn open_place(path: &Path) -> Result<OwnedFd> {
     let place = std::fs::File::open(path).with_context(|| format!("`{}`", path.display()))?;
     Ok(place.into())

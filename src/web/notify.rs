@@ -1,4 +1,5 @@
-//! Says to the one that started this program how far it is: the datagrams of `sd_notify(3)`, which systemd and others read.
+//! Says to the one that started this program how far it is: the datagrams of `sd_notify(3)`, which
+//! systemd and others read.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,10 +12,13 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 pub struct Notifier(Option<UnixDatagram>);
 
 impl Notifier {
-    /// To the socket of this name, as `NOTIFY_SOCKET` has it: a path, or `@` and an abstract name. Connected at once: from
-    /// within the server's own domain it could not be. Fails when nobody is there.
+    /// To the socket of this name, as `NOTIFY_SOCKET` has it: a path, or `@` and an abstract name.
+    /// Connected at once: from within the server's own domain it could not be. Fails when nobody is
+    /// there.
     pub fn connect(name: Option<&OsStr>) -> io::Result<Self> {
-        let Some(name) = name else { return Ok(Self::nobody()) };
+        let Some(name) = name else {
+            return Ok(Self::nobody());
+        };
         let address = match name.as_bytes().strip_prefix(b"@") {
             Some(name) => SocketAddr::from_abstract_name(name)?,
             None => SocketAddr::from_pathname(name)?,
@@ -71,7 +75,8 @@ mod tests {
         let said = ["READY=1", "STOPPING=1"].map(str::to_owned);
         assert_eq!(heard(path.as_os_str(), &manager), said);
         let name = format!("replay-notify-{}", std::process::id());
-        let manager = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let manager =
+            UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
         assert_eq!(heard(OsStr::new(&format!("@{name}")), &manager), said);
     }
 

@@ -1,7 +1,8 @@
-//! What SIGHUP does: the files of tokens and of the certificate are read again. A file that cannot be used changes nothing.
+//! What SIGHUP does: the files of tokens and of the certificate are read again. A file that cannot
+//! be used changes nothing.
 //!
-//! The thread is started before the server enters its own walls: it alone stays outside. It opens these files, and starts what
-//! serves new tokens.
+//! The thread is started before the server enters its own walls: it alone stays outside. It opens
+//! these files, and starts what serves new tokens.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -44,7 +45,10 @@ impl Reloader {
     pub fn start(reload: Reload) -> Result<Self> {
         let (tells, told) = channel();
         let run = move || reload.run(&told);
-        let thread = thread::Builder::new().name("reload".to_owned()).spawn(run).context("no thread to be had")?;
+        let thread = thread::Builder::new()
+            .name("reload".to_owned())
+            .spawn(run)
+            .context("no thread to be had")?;
         Ok(Self { tells, thread })
     }
 
@@ -67,7 +71,9 @@ impl Reload {
             if self.args.token_file.is_some() {
                 match self.tokens() {
                     Ok(now) => self.apply(&now),
-                    Err(error) => tracing::error!("the tokens stay as they are: {}", reasons(&error)),
+                    Err(error) => {
+                        tracing::error!("the tokens stay as they are: {}", reasons(&error))
+                    }
                 }
             }
             if let Some(tls) = &self.tls {
@@ -79,7 +85,9 @@ impl Reload {
                         );
                     }
                     Ok(None) => {}
-                    Err(error) => tracing::error!("the certificate stays as it is: {}", reasons(&error)),
+                    Err(error) => {
+                        tracing::error!("the certificate stays as it is: {}", reasons(&error))
+                    }
                 }
             }
         }
@@ -100,12 +108,16 @@ impl Reload {
         Ok(read)
     }
 
-    /// Ends the tenants whose tokens are gone, and begins those of tokens that are new, be it for a name that there was: nothing of
-    /// whoever had the token before is in what is made anew. What else a line says holds from the next start on.
+    /// Ends the tenants whose tokens are gone, and begins those of tokens that are new, be it for a
+    /// name that there was: nothing of whoever had the token before is in what is made anew. What
+    /// else a line says holds from the next start on.
     fn apply(&mut self, now: &[TokenEntry]) {
         for tenant in &*self.roster.all() {
             let entry = now.iter().find(|entry| entry.name == tenant.name);
-            if entry.and_then(TokenEntry::digest).is_some_and(|digest| tenant.has_token(digest)) {
+            if entry
+                .and_then(TokenEntry::digest)
+                .is_some_and(|digest| tenant.has_token(digest))
+            {
                 continue;
             }
             if !tenant.end() {
@@ -117,17 +129,30 @@ impl Reload {
             }
             self.roster.remove(tenant);
             self.served.retain(|known| known.name != tenant.name);
-            let now = if entry.is_some() { "another token" } else { "no token any more" };
-            tracing::info!("`{}` has {now}; what the one before used and left behind has ended", tenant.name);
+            let now = if entry.is_some() {
+                "another token"
+            } else {
+                "no token any more"
+            };
+            tracing::info!(
+                "`{}` has {now}; what the one before used and left behind has ended",
+                tenant.name
+            );
         }
         self.provisioning.expect(now);
         for entry in now {
             let all = self.roster.all();
             match all.iter().find(|tenant| tenant.name == entry.name) {
                 Some(tenant) => {
-                    let Some(known) = self.served.iter().find(|known| known.name == entry.name) else { continue };
+                    let Some(known) = self.served.iter().find(|known| known.name == entry.name)
+                    else {
+                        continue;
+                    };
                     if tenant.set_operator(entry.operator && known.operator) {
-                        tracing::info!("`{}` sees no more what others do; its connections have ended", entry.name);
+                        tracing::info!(
+                            "`{}` sees no more what others do; its connections have ended",
+                            entry.name
+                        );
                     }
                     if !known.is_served_as(entry) {
                         tracing::warn!(
@@ -137,21 +162,27 @@ impl Reload {
                         );
                     }
                 }
-                None => match self.provisioning.admit(entry, &mut self.secrets, &self.reach) {
+                None => match self
+                    .provisioning
+                    .admit(entry, &mut self.secrets, &self.reach)
+                {
                     Ok((tenant, reach)) => {
                         self.reach.add(reach);
                         self.served.push(entry.clone());
                         self.roster.add(tenant);
                         tracing::info!("`{}` is served from now on", entry.name);
                     }
-                    Err(error) => tracing::error!("`{}` is not served: {}", entry.name, reasons(&error)),
+                    Err(error) => {
+                        tracing::error!("`{}` is not served: {}", entry.name, reasons(&error))
+                    }
                 },
             }
         }
         let all = self.roster.all();
         let is_served = |digest: &[u8; 32]| all.iter().any(|tenant| tenant.has_token(*digest));
         let given = now.iter().filter_map(TokenEntry::digest);
-        self.roster.set_unserved(given.filter(|digest| !is_served(digest)).collect());
+        self.roster
+            .set_unserved(given.filter(|digest| !is_served(digest)).collect());
         tracing::info!("the tokens were read again");
     }
 }

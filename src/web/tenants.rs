@@ -21,20 +21,36 @@ pub fn tenant_of(
     usual: TenantLimits,
 ) -> Arc<Tenant> {
     let offer = offer(server, ledger, tracer, Some(&entry.name));
-    Tenant::new(entry.name.clone(), entry.digest(), entry.operator, offer, entry.limits(usual))
+    Tenant::new(
+        entry.name.clone(),
+        entry.digest(),
+        entry.operator,
+        offer,
+        entry.limits(usual),
+    )
 }
 
 /// What this server serves to the holder of the token of this name, or to anyone.
-pub fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, tracer: Option<&Arc<Tracer>>, token: Option<&str>) -> Offer {
+pub fn offer(
+    server: &Arc<Server>,
+    ledger: &Arc<Ledger>,
+    tracer: Option<&Arc<Tracer>>,
+    token: Option<&str>,
+) -> Offer {
     let tools = server.names().map(str::to_owned).collect();
     let service = ledger.over(server.clone(), token.unwrap_or(ANYONE));
     let service = Traced::over(service, tracer, Way::Http(token.map(str::to_owned)));
     let counted = Arc::clone(server);
     let usage = Box::new(move || {
-        let Services { commands, python, .. } = counted.services();
+        let Services {
+            commands, python, ..
+        } = counted.services();
         Usage {
             commands: commands.running.len(),
-            background: commands.background.as_ref().map_or(0, BackgroundCommands::running),
+            background: commands
+                .background
+                .as_ref()
+                .map_or(0, BackgroundCommands::running),
             python: python
                 .list()
                 .0
@@ -47,7 +63,13 @@ pub fn offer(server: &Arc<Server>, ledger: &Arc<Ledger>, tracer: Option<&Arc<Tra
     let described = Arc::clone(server);
     let place = Box::new(move || described.place());
     let leavings = Box::new(LeftBehind(Arc::clone(server)));
-    Offer { service, tools, usage, place, leavings }
+    Offer {
+        service,
+        tools,
+        usage,
+        place,
+        leavings,
+    }
 }
 
 /// What the calls of one server have left behind.

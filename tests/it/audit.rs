@@ -19,21 +19,32 @@ fn tree() -> Tree {
 }
 
 fn flags(tree: &Tree, more: &[&str]) -> Vec<String> {
-    let own = [format!("{}:rw", tree.text("work")), tree.text("logs/audit.jsonl")];
-    let mut all: Vec<String> = ["--tools", "files", "--allow", &own[0], "--audit", &own[1]].map(str::to_owned).into();
+    let own = [
+        format!("{}:rw", tree.text("work")),
+        tree.text("logs/audit.jsonl"),
+    ];
+    let mut all: Vec<String> = ["--tools", "files", "--allow", &own[0], "--audit", &own[1]]
+        .map(str::to_owned)
+        .into();
     all.extend(more.iter().map(|flag| (*flag).to_owned()));
     all
 }
 
 fn open(tree: &Tree, revision: &str, more: &[&str]) -> Server {
     let flags = flags(tree, more);
-    Server::open(tree, revision, &flags.iter().map(String::as_str).collect::<Vec<_>>())
+    Server::open(
+        tree,
+        revision,
+        &flags.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
 }
 
 /// The lines of the log.
 pub fn lines(tree: &Tree) -> Vec<Value> {
     let text = std::fs::read_to_string(tree.path("logs/audit.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// One line for each call, and what is about none.
@@ -44,9 +55,20 @@ pub fn without_begins(mut lines: Vec<Value>) -> Vec<Value> {
 
 /// `replay audit ARGS`.
 pub fn audit(tree: &Tree, args: &[&str]) -> (i32, String) {
-    let program = Command::new(env!("CARGO_BIN_EXE_replay")).arg("audit").args(args).current_dir(tree.root()).output();
-    let Output { status, stdout, stderr } = program.unwrap();
-    (status.code().unwrap(), String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap())
+    let program = Command::new(env!("CARGO_BIN_EXE_replay"))
+        .arg("audit")
+        .args(args)
+        .current_dir(tree.root())
+        .output();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = program.unwrap();
+    (
+        status.code().unwrap(),
+        String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap(),
+    )
 }
 
 fn owners_only(tree: &Tree, path: &str) {
@@ -55,7 +77,10 @@ fn owners_only(tree: &Tree, path: &str) {
 
 /// Of each line these members.
 fn members(lines: &[Value], names: &[&str]) -> Vec<Value> {
-    lines.iter().map(|line| names.iter().map(|name| line[*name].clone()).collect()).collect()
+    lines
+        .iter()
+        .map(|line| names.iter().map(|name| line[*name].clone()).collect())
+        .collect()
 }
 
 #[test]
@@ -64,25 +89,44 @@ fn each_call_is_a_line_before_it_is_answered() {
         let tree = tree();
         let mut server = open(&tree, revision, &[]);
         server.settle();
-        assert_eq!(members(&lines(&tree), &["event", "serves"]), [json!(["start", "stdio"])]);
+        assert_eq!(
+            members(&lines(&tree), &["event", "serves"]),
+            [json!(["start", "stdio"])]
+        );
         let secret = "x".repeat(2000);
         for (tool, arguments) in [
             ("read_file", json!({"path": tree.text("work/f")})),
-            ("write_file", json!({"path": tree.text("work/new"), "content": secret})),
+            (
+                "write_file",
+                json!({"path": tree.text("work/new"), "content": secret}),
+            ),
             ("read_file", json!({"path": "/etc/passwd"})),
             ("read_file", json!({"path": tree.text("work/none")})),
             ("read_file", json!({"paht": "x"})),
             ("no_such_tool", json!({})),
-            ("search_files", json!({"path": tree.text("work"), "pattern": "one"})),
+            (
+                "search_files",
+                json!({"path": tree.text("work"), "pattern": "one"}),
+            ),
         ] {
             let before = lines(&tree).len();
             server.call(tool, arguments);
-            let events: Vec<Value> =
-                lines(&tree).split_off(before).into_iter().map(|line| line["event"].clone()).collect();
-            let expected: &[&str] = if tool == "write_file" { &["begin", "call"] } else { &["call"] };
+            let events: Vec<Value> = lines(&tree)
+                .split_off(before)
+                .into_iter()
+                .map(|line| line["event"].clone())
+                .collect();
+            let expected: &[&str] = if tool == "write_file" {
+                &["begin", "call"]
+            } else {
+                &["call"]
+            };
             assert_eq!(events, expected, "{tool}");
         }
-        let begun = lines(&tree).into_iter().find(|line| line["event"] == "begin").unwrap();
+        let begun = lines(&tree)
+            .into_iter()
+            .find(|line| line["event"] == "begin")
+            .unwrap();
         assert_eq!(
             (&begun["call"], &begun["tool"], &begun["client"]),
             (&json!(2), &json!("write_file"), &json!("stdio"))
@@ -90,20 +134,36 @@ fn each_call_is_a_line_before_it_is_answered() {
         assert_eq!(begun["arguments"]["path"], tree.text("work/new"));
         let found = without_begins(lines(&tree));
         assert_eq!(
-            members(&found[1..], &["event", "call", "client", "revision", "tool", "outcome", "code"]),
+            members(
+                &found[1..],
+                &[
+                    "event", "call", "client", "revision", "tool", "outcome", "code"
+                ]
+            ),
             [
                 json!(["call", 1, "stdio", revision, "read_file", "ok", null]),
                 json!(["call", 2, "stdio", revision, "write_file", "ok", null]),
                 json!(["call", 3, "stdio", revision, "read_file", "denied", -32001]),
                 json!(["call", 4, "stdio", revision, "read_file", "failed", -32002]),
                 json!(["call", 5, "stdio", revision, "read_file", "invalid", -32602]),
-                json!(["call", 6, "stdio", revision, "no_such_tool", "invalid", -32602]),
+                json!([
+                    "call",
+                    6,
+                    "stdio",
+                    revision,
+                    "no_such_tool",
+                    "invalid",
+                    -32602
+                ]),
                 json!(["call", 7, "stdio", revision, "search_files", "ok", null]),
             ]
         );
         let path = |path: &str, access: &str| json!([{"path": tree.text(path), "access": access}]);
         assert_eq!(
-            found[1..].iter().map(|line| line["paths"].clone()).collect::<Vec<_>>(),
+            found[1..]
+                .iter()
+                .map(|line| line["paths"].clone())
+                .collect::<Vec<_>>(),
             [
                 path("work/f", "read"),
                 path("work/new", "write"),
@@ -119,7 +179,10 @@ fn each_call_is_a_line_before_it_is_answered() {
         server.wait_exit();
         assert_eq!(lines(&tree).last().unwrap()["event"], "end");
         let (status, text) = audit(&tree, &["verify", "logs/audit.jsonl"]);
-        assert!(status == 0 && text.starts_with("ok: 7 calls in 10 lines, 1 start of a server\n"), "{text}");
+        assert!(
+            status == 0 && text.starts_with("ok: 7 calls in 10 lines, 1 start of a server\n"),
+            "{text}"
+        );
     }
 }
 
@@ -128,7 +191,9 @@ fn a_log_goes_on_after_kill_and_restart() {
     let tree = tree();
     for round in 1..=2 {
         let mut server = open(&tree, NEWEST_HANDSHAKE, &[]);
-        server.call("read_file", json!({"path": tree.text("work/f")})).texts();
+        server
+            .call("read_file", json!({"path": tree.text("work/f")}))
+            .texts();
         kill_process(server.pid(), Signal::KILL).unwrap();
         server.wait_exit();
         assert_eq!(lines(&tree).len(), 2 * round);
@@ -139,16 +204,32 @@ fn a_log_goes_on_after_kill_and_restart() {
     std::fs::write(&path, &text[..text.len() - 40]).unwrap();
     drop(open(&tree, NEWEST_HANDSHAKE, &[]));
     let (status, text) = audit(&tree, &["verify", "logs/audit.jsonl"]);
-    assert!(status == 0 && text.contains("3 starts of servers, 1 line torn and made up for\n"), "{text}");
-    let head = text.lines().last().unwrap().split(' ').nth(1).unwrap().to_owned();
+    assert!(
+        status == 0 && text.contains("3 starts of servers, 1 line torn and made up for\n"),
+        "{text}"
+    );
+    let head = text
+        .lines()
+        .last()
+        .unwrap()
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .to_owned();
     let good = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, good.replacen("read_file", "list_file", 1)).unwrap();
     let (status, text) = audit(&tree, &["verify", "logs/audit.jsonl"]);
-    assert_eq!((status, text.as_str()), (1, "line 2: its hash is not that of its content\n"));
+    assert_eq!(
+        (status, text.as_str()),
+        (1, "line 2: its hash is not that of its content\n")
+    );
     let cut = good.trim_end().rfind('\n').unwrap() + 1;
     std::fs::write(&path, &good[..cut]).unwrap();
     assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl"]).0, 0);
-    assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl", "--head", &head]).0, 1);
+    assert_eq!(
+        audit(&tree, &["verify", "logs/audit.jsonl", "--head", &head]).0,
+        1
+    );
 }
 
 #[test]
@@ -166,7 +247,11 @@ fn a_key_keeps_others_from_writing_the_log_anew() {
     owners_only(&tree, "logs/key");
     drop(open(&tree, NEWEST_HANDSHAKE, &["--audit-key", &key]));
     for flag in ["--key", "--audit-key"] {
-        assert_eq!(audit(&tree, &["verify", "logs/audit.jsonl", flag, "logs/key"]).0, 0, "{flag}");
+        assert_eq!(
+            audit(&tree, &["verify", "logs/audit.jsonl", flag, "logs/key"]).0,
+            0,
+            "{flag}"
+        );
     }
     let (status, said) = audit(&tree, &["verify", "logs/audit.jsonl"]);
     let hint = "line 1: its hash is not that of its content (a log that was written with --audit-key is verified with it, too: --audit-key FILE)\n";
@@ -183,19 +268,37 @@ fn a_change_that_came_to_nothing_has_its_reason() {
     let told = server.call("edit_file", edit).failure().unwrap().message;
     let last = lines(&tree).pop().unwrap();
     let first = told.lines().next().unwrap();
-    assert_eq!((&last["outcome"], last["detail"].as_str()), (&json!("failed"), Some(first)));
+    assert_eq!(
+        (&last["outcome"], last["detail"].as_str()),
+        (&json!("failed"), Some(first))
+    );
 }
 
 #[test]
 fn what_is_only_tried_is_not_touched() {
     let tree = tree();
-    let (work, log) = (format!("{}:rw", tree.text("work")), tree.text("logs/audit.jsonl"));
+    let (work, log) = (
+        format!("{}:rw", tree.text("work")),
+        tree.text("logs/audit.jsonl"),
+    );
     let flags = ["--tools", "calls", "--allow", &work, "--audit", &log];
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &flags);
-    let recorded = server.call("keploy_mock_record", json!({"command": "true", "path": "./sets"}));
-    let file = recorded.result()["structuredContent"]["mockFilePath"].as_str().unwrap().to_owned();
-    let set = file.strip_prefix("./").and_then(|file| file.strip_suffix("/mocks.yaml")).unwrap();
-    server.call("keploy_mock_record", json!({"command": "true", "path": "/etc/sets"}));
+    let recorded = server.call(
+        "keploy_mock_record",
+        json!({"command": "true", "path": "./sets"}),
+    );
+    let file = recorded.result()["structuredContent"]["mockFilePath"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let set = file
+        .strip_prefix("./")
+        .and_then(|file| file.strip_suffix("/mocks.yaml"))
+        .unwrap();
+    server.call(
+        "keploy_mock_record",
+        json!({"command": "true", "path": "/etc/sets"}),
+    );
     let path = |path: &str, access: &str| json!({"path": tree.text(&format!("work/{path}")), "access": access});
     let touched = [
         json!([
@@ -208,13 +311,21 @@ fn what_is_only_tried_is_not_touched() {
         json!([{"path": "/etc/sets", "access": "denied"}]),
     ];
     let found = without_begins(lines(&tree));
-    assert_eq!(found[1..].iter().map(|line| line["paths"].clone()).collect::<Vec<_>>(), touched);
+    assert_eq!(
+        found[1..]
+            .iter()
+            .map(|line| line["paths"].clone())
+            .collect::<Vec<_>>(),
+        touched
+    );
 }
 
 #[test]
 fn one_server_has_one_log_out_of_reach() {
     let tree = tree();
-    tree.link(tree.path("work"), "logs/inside").file("logs/linked", "").file("work/key", "k".repeat(20));
+    tree.link(tree.path("work"), "logs/inside")
+        .file("logs/linked", "")
+        .file("work/key", "k".repeat(20));
     tree.hard_link("logs/linked", "work/name");
     owners_only(&tree, "work/key");
     let first = open(&tree, NEWEST_HANDSHAKE, &[]);
@@ -229,23 +340,46 @@ fn one_server_has_one_log_out_of_reach() {
     tree.link(tree.path("logs"), "work/out").dir("work/open");
     std::fs::set_permissions(tree.path("work/open"), PermissionsExt::from_mode(0o777)).unwrap();
     let said = refused(&["--tools", "files", "--audit", "work/out/new"]);
-    assert!(said.contains("work/out`, which an agent could lead elsewhere"), "{said}");
     assert!(
-        refused(&["--tools", "files", "--audit", "work/open/log"]).contains("others may put another file in its place")
+        said.contains("work/out`, which an agent could lead elsewhere"),
+        "{said}"
     );
-    assert!(refused(&["--tools", "files", "--audit", "none/log"]).contains("/none` does not exist; make it first"));
+    assert!(
+        refused(&["--tools", "files", "--audit", "work/open/log"])
+            .contains("others may put another file in its place")
+    );
+    assert!(
+        refused(&["--tools", "files", "--audit", "none/log"])
+            .contains("/none` does not exist; make it first")
+    );
     let said = refused(&["--audit", "work/log", "--sandbox", "off"]);
-    assert!(said.contains("only the tier of namespaces can hide it") && said.contains("(--sandbox off)"), "{said}");
+    assert!(
+        said.contains("only the tier of namespaces can hide it")
+            && said.contains("(--sandbox off)"),
+        "{said}"
+    );
     // Below an allowed directory they are hidden.
     for inside in ["work/log", "logs/inside/ro/log"] {
         let mut server = Server::open(
             &tree,
             NEWEST_HANDSHAKE,
-            &["--tools", "files", "--allow", &work, "--audit", inside, "--audit-key", "work/key"],
+            &[
+                "--tools",
+                "files",
+                "--allow",
+                &work,
+                "--audit",
+                inside,
+                "--audit-key",
+                "work/key",
+            ],
         );
-        for (tool, path) in
-            [("read_file", inside), ("read_file", "work/key"), ("delete_file", inside), ("write_file", inside)]
-        {
+        for (tool, path) in [
+            ("read_file", inside),
+            ("read_file", "work/key"),
+            ("delete_file", inside),
+            ("write_file", inside),
+        ] {
             let arguments = if tool == "write_file" {
                 json!({"path": tree.text(path), "content": ""})
             } else {
@@ -255,18 +389,33 @@ fn one_server_has_one_log_out_of_reach() {
             assert_eq!(reply.code(), -32001, "{tool} {path}: {}", reply.whole());
         }
     }
-    assert!(refused(&["--audit", "logs/new", "--sandbox", "off"]).contains("commands that run without walls"));
+    assert!(
+        refused(&["--audit", "logs/new", "--sandbox", "off"])
+            .contains("commands that run without walls")
+    );
     tree.hard_link("work/key", "work/second");
-    let said = refused(&["--tools", "files", "--audit", "logs/new", "--audit-key", "work/key"]);
+    let said = refused(&[
+        "--tools",
+        "files",
+        "--audit",
+        "logs/new",
+        "--audit-key",
+        "work/key",
+    ]);
     assert!(said.contains("--audit-key: it has 2 names"), "{said}");
     drop(first);
 }
 
 #[test]
 fn no_call_is_served_that_cannot_be_written_down() {
-    let probe = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"]).output();
+    let probe = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
+        .output();
     if !probe.is_ok_and(|output| output.status.success()) {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "private mounts are required");
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "private mounts are required"
+        );
         return;
     }
     let tree = tree();
@@ -275,12 +424,17 @@ fn no_call_is_served_that_cannot_be_written_down() {
     let flags = flags(&tree, &[]);
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut server =
-        Server::start_under(&tree, &["unshare", "-m", "sh", "-c", &script, "sh"], &flags).opened(NEWEST_HANDSHAKE);
+        Server::start_under(&tree, &["unshare", "-m", "sh", "-c", &script, "sh"], &flags)
+            .opened(NEWEST_HANDSHAKE);
     let write = |server: &mut Server, name: &str| {
         let path = tree.text(&format!("work/{name}"));
-        server.call("write_file", json!({"path": path, "content": "new"})).failure().map(|failure| failure.message)
+        server
+            .call("write_file", json!({"path": path, "content": "new"}))
+            .failure()
+            .map(|failure| failure.message)
     };
-    // The first whose last line has no room is done and not answered; if its first line has none it is not done.
+    // The first whose last line has no room is done and not answered; if its first line has none it
+    // is not done.
     let mut number = 0;
     let said = loop {
         number += 1;
@@ -290,15 +444,28 @@ fn no_call_is_served_that_cannot_be_written_down() {
         assert!(number < 100, "16 KiB hold 100 lines");
     };
     let is_done = tree.path(format!("work/{number}")).exists();
-    let consequence = if is_done { "what it did stands" } else { "nothing of this call was done" };
-    assert!(said.contains("No space left on device") && said.contains(consequence), "{said}");
+    let consequence = if is_done {
+        "what it did stands"
+    } else {
+        "nothing of this call was done"
+    };
+    assert!(
+        said.contains("No space left on device") && said.contains(consequence),
+        "{said}"
+    );
     assert!(!said.contains(&logs), "{said}");
     let refused = write(&mut server, "not").unwrap();
-    assert!(refused.contains("nothing of this call was done"), "{refused}");
+    assert!(
+        refused.contains("nothing of this call was done"),
+        "{refused}"
+    );
     assert!(!tree.path("work/not").exists());
     // Room is made: the mount is found through the server's own view, and made larger there.
     let inside = format!("--mount=/proc/{}/ns/mnt", server.pid().as_raw_nonzero());
-    let grown = Command::new("nsenter").args([&inside, "mount", "-o", "remount,size=1m", &logs]).status().unwrap();
+    let grown = Command::new("nsenter")
+        .args([&inside, "mount", "-o", "remount,size=1m", &logs])
+        .status()
+        .unwrap();
     assert!(grown.success());
     assert_eq!(write(&mut server, "again"), None);
     let pid = server.pid().as_raw_nonzero();
@@ -307,32 +474,57 @@ fn no_call_is_served_that_cannot_be_written_down() {
     let (status, said) = audit(&tree, &["verify", "copy"]);
     let calls = number + usize::from(is_done);
     assert!(
-        status == 0 && said.starts_with(&format!("ok: {calls} calls")) && !said.contains("without an end"),
+        status == 0
+            && said.starts_with(&format!("ok: {calls} calls"))
+            && !said.contains("without an end"),
         "{said}"
     );
 }
 
 #[test]
 fn a_second_mount_of_the_same_tree_is_no_way_around() {
-    let probe = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"]).output();
+    let probe = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
+        .output();
     if !probe.is_ok_and(|output| output.status.success()) {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "private mounts are required");
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "private mounts are required"
+        );
         return;
     }
     let tree = Tree::new();
-    tree.dir("work/logs").dir("work/again").dir("data").dir("disk/x/data/logs");
+    tree.dir("work/logs")
+        .dir("work/again")
+        .dir("data")
+        .dir("disk/x/data/logs");
     let at = |path: &str| tree.text(path);
     let refused = |mount: &str, allow: &str, log: &str| {
         let script = format!("mount --bind {mount}; exec \"$@\"");
         let allow = format!("{}:rw", at(allow));
         let flags = ["--tools", "files", "--allow", &allow, "--audit", log];
-        let mut server = Server::start_under(&tree, &["unshare", "-m", "sh", "-c", &script, "sh"], &flags);
+        let mut server =
+            Server::start_under(&tree, &["unshare", "-m", "sh", "-c", &script, "sh"], &flags);
         assert_eq!(server.wait_exit().code(), Some(2));
         server.stderr()
     };
-    let said = refused(&format!("'{}' '{}'", at("work/logs"), at("work/again")), "work", "work/logs/log");
-    assert!(said.contains("another way than by its own name") && said.contains("work/again`"), "{said}");
+    let said = refused(
+        &format!("'{}' '{}'", at("work/logs"), at("work/again")),
+        "work",
+        "work/logs/log",
+    );
+    assert!(
+        said.contains("another way than by its own name") && said.contains("work/again`"),
+        "{said}"
+    );
     // The directory that is mounted elsewhere has a name there that is not the log's.
-    let said = refused(&format!("'{}' '{}'", at("disk/x/data"), at("data")), "disk", "data/logs/log");
-    assert!(said.contains("lies where an agent could reach it: below") && said.contains("/disk`"), "{said}");
+    let said = refused(
+        &format!("'{}' '{}'", at("disk/x/data"), at("data")),
+        "disk",
+        "data/logs/log",
+    );
+    assert!(
+        said.contains("lies where an agent could reach it: below") && said.contains("/disk`"),
+        "{said}"
+    );
 }

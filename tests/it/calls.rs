@@ -1,4 +1,5 @@
-//! Recording what programs call and answering it, by the built program: from the command line and as tools.
+//! Recording what programs call and answering it, by the built program: from the command line and
+//! as tools.
 
 mod choosing;
 mod command_line;
@@ -26,7 +27,8 @@ use std::thread::JoinHandle;
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// An HTTP server on the loopback device that counts its answers. Stopped, it is as if it had never been there.
+/// An HTTP server on the loopback device that counts its answers. Stopped, it is as if it had never
+/// been there.
 pub struct Upstream {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -38,7 +40,10 @@ impl Upstream {
     /// Answers `{"n":COUNT,"path":PATH}` and a cookie to every request.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (stop, answered) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicU64::new(0)),
+        );
         let (stopped, count) = (Arc::clone(&stop), Arc::clone(&answered));
         let address = listener.local_addr().unwrap();
         let thread = std::thread::spawn(move || {
@@ -50,7 +55,12 @@ impl Upstream {
                 std::thread::spawn(move || drop(answer(stream.unwrap(), &count)));
             }
         });
-        Self { address, stop, answered, thread: Some(thread) }
+        Self {
+            address,
+            stop,
+            answered,
+            thread: Some(thread),
+        }
     }
 
     /// What calls to it begin with.
@@ -100,7 +110,10 @@ fn answer(stream: TcpStream, count: &AtomicU64) -> std::io::Result<()> {
         }
         requests.read_exact(&mut vec![0; length])?;
         let path = first.split(' ').nth(1).unwrap();
-        let body = format!("{{\"n\":{},\"path\":\"{path}\"}}", count.fetch_add(1, Ordering::SeqCst) + 1);
+        let body = format!(
+            "{{\"n\":{},\"path\":\"{path}\"}}",
+            count.fetch_add(1, Ordering::SeqCst) + 1
+        );
         write!(
             stream,
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nSet-Cookie: sid=s3cr3t\r\nContent-Length: {}\r\n\r\n{body}",
@@ -140,10 +153,21 @@ pub fn replay(tree: &Tree, args: &[&str]) -> Ended {
 /// Runs any program so. Once it is started, `meanwhile` is called with its number.
 pub fn run(tree: &Tree, words: &[&str], meanwhile: impl FnOnce(rustix::process::Pid)) -> Ended {
     let mut command = Command::new(words[0]);
-    command.args(&words[1..]).current_dir(tree.root()).env_clear();
+    command
+        .args(&words[1..])
+        .current_dir(tree.root())
+        .env_clear();
     command.env("TMPDIR", std::env::temp_dir());
-    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", tree.state()).env("XDG_STATE_HOME", tree.state());
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", tree.state())
+        .env("XDG_STATE_HOME", tree.state());
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let read = |mut from: Box<dyn std::io::Read + Send>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -164,6 +188,12 @@ pub fn run(tree: &Tree, words: &[&str], meanwhile: impl FnOnce(rustix::process::
     let status = child.wait().unwrap();
     drop(ended);
     guard.join().unwrap();
-    let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap());
-    Ended { status, out: out.join().unwrap(), err: err.join().unwrap() }
+    let status = status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap());
+    Ended {
+        status,
+        out: out.join().unwrap(),
+        err: err.join().unwrap(),
+    }
 }

@@ -11,28 +11,65 @@ use crate::tree::Tree;
 
 fn run(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
-    command.args(arguments).current_dir(directory).env_clear().env("PATH", "/usr/bin:/bin");
+    command
+        .args(arguments)
+        .current_dir(directory)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin");
     command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command.stdin(std::process::Stdio::null()).output().unwrap()
 }
 
 fn parts(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 #[test]
 fn a_tool_runs_from_the_command_line() {
     let tree = Tree::new();
     tree.file("a.txt", "one\ntwo\n");
-    let read = run(tree.root(), &["call", "read_file", "path=a.txt", "offset=2", "--allow", "."]);
-    assert_eq!(parts(&read), (Some(0), "two\n[lines 2-2 of 2]\n".to_owned(), String::new()));
+    let read = run(
+        tree.root(),
+        &[
+            "call",
+            "read_file",
+            "path=a.txt",
+            "offset=2",
+            "--allow",
+            ".",
+        ],
+    );
+    assert_eq!(
+        parts(&read),
+        (Some(0), "two\n[lines 2-2 of 2]\n".to_owned(), String::new())
+    );
 
-    let json_call = run(tree.root(), &["call", "read_file", r#"{"path":"a.txt"}"#, "--json", "--allow", "."]);
+    let json_call = run(
+        tree.root(),
+        &[
+            "call",
+            "read_file",
+            r#"{"path":"a.txt"}"#,
+            "--json",
+            "--allow",
+            ".",
+        ],
+    );
     let result: Value = serde_json::from_slice(&json_call.stdout).unwrap();
-    assert_eq!(result["content"], json!([{"type": "text", "text": "one\ntwo\n"}]));
+    assert_eq!(
+        result["content"],
+        json!([{"type": "text", "text": "one\ntwo\n"}])
+    );
 
-    let failed = run(tree.root(), &["call", "read_file", "path=/etc/hostname", "--allow", "."]);
+    let failed = run(
+        tree.root(),
+        &["call", "read_file", "path=/etc/hostname", "--allow", "."],
+    );
     let root = tree.root().display();
     let message = format!(
         "error: `/etc/hostname` is outside the allowed directories\nhint: allowed directories: {root} (read-only); the operator can allow \
@@ -40,30 +77,74 @@ fn a_tool_runs_from_the_command_line() {
     );
     assert_eq!(parts(&failed), (Some(1), String::new(), message));
 
-    let command =
-        run(tree.root(), &["call", "execute_command", "command=exit 3", "--allow", ".:rw", "--sandbox", "off"]);
-    assert_eq!(parts(&command), (Some(1), "(no output)\n[exit code: 3]\n".to_owned(), String::new()));
+    let command = run(
+        tree.root(),
+        &[
+            "call",
+            "execute_command",
+            "command=exit 3",
+            "--allow",
+            ".:rw",
+            "--sandbox",
+            "off",
+        ],
+    );
+    assert_eq!(
+        parts(&command),
+        (
+            Some(1),
+            "(no output)\n[exit code: 3]\n".to_owned(),
+            String::new()
+        )
+    );
 }
 
 #[test]
 fn whoever_stops_reading_hears_no_complaint() {
     let tree = Tree::new();
-    for arguments in [&["tools", "--json"][..], &["token", "new", "alice"], &["mock", "schema"], &["generate", "man"]] {
+    for arguments in [
+        &["tools", "--json"][..],
+        &["token", "new", "alice"],
+        &["mock", "schema"],
+        &["generate", "man"],
+    ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
-        command.args(arguments).current_dir(tree.root()).stdin(std::process::Stdio::null()).stdout(writer);
-        assert_eq!(parts(&command.output().unwrap()), (Some(141), String::new(), String::new()), "{arguments:?}");
+        command
+            .args(arguments)
+            .current_dir(tree.root())
+            .stdin(std::process::Stdio::null())
+            .stdout(writer);
+        assert_eq!(
+            parts(&command.output().unwrap()),
+            (Some(141), String::new(), String::new()),
+            "{arguments:?}"
+        );
     }
 }
 
 #[test]
 fn a_token_is_not_narrowed_by_flags_of_the_server() {
     let tree = Tree::new();
-    let refused = run(tree.root(), &["token", "new", "alice", "--allow", "/src/alice:rw", "--file", "tokens"]);
+    let refused = run(
+        tree.root(),
+        &[
+            "token",
+            "new",
+            "alice",
+            "--allow",
+            "/src/alice:rw",
+            "--file",
+            "tokens",
+        ],
+    );
     let message = "error: 'replay token new' does not read '--allow'\n\n  tip: what a token has of its own is given by '--own \
         /src/alice:rw'\n\nUsage: replay token new [OPTIONS] <NAME>\n\nFor more information, try '--help'.\n";
-    assert_eq!(parts(&refused), (Some(2), String::new(), message.to_owned()));
+    assert_eq!(
+        parts(&refused),
+        (Some(2), String::new(), message.to_owned())
+    );
     assert!(!tree.has("tokens"));
 }
 
@@ -71,8 +152,19 @@ fn a_token_is_not_narrowed_by_flags_of_the_server() {
 fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
     let tree = Tree::new();
     tree.dir("own");
-    let asked = ["call", "execute_command", "command=touch x", "--allow", ".:rw", "--protect", "own"];
-    let refused = run(tree.root(), &[&asked[..], &["--sandbox", "landlock"]].concat());
+    let asked = [
+        "call",
+        "execute_command",
+        "command=touch x",
+        "--allow",
+        ".:rw",
+        "--protect",
+        "own",
+    ];
+    let refused = run(
+        tree.root(),
+        &[&asked[..], &["--sandbox", "landlock"]].concat(),
+    );
     let own = tree.text("own");
     let message = format!(
         "error: execute_command is refused: no wall can be built for them (landlock: `{own}` cannot be kept \
@@ -86,7 +178,11 @@ fn commands_are_refused_when_no_wall_can_hold_what_was_asked_for() {
 /// What is said to a command line that is not understood, or cannot be carried out.
 fn complaint(tree: &Tree, arguments: &[&str]) -> String {
     let (status, stdout, stderr) = parts(&run(tree.root(), arguments));
-    assert_eq!((status, stdout.as_str()), (Some(2), ""), "{arguments:?}: {stderr}");
+    assert_eq!(
+        (status, stdout.as_str()),
+        (Some(2), ""),
+        "{arguments:?}: {stderr}"
+    );
     stderr
 }
 
@@ -96,16 +192,40 @@ fn an_unknown_subcommand_is_told_the_nearest_or_where_they_are_listed() {
     let top = "Usage: replay [OPTIONS] --mcp-server\n       replay [OPTIONS] <COMMAND>";
     let calls = "Usage: replay calls <COMMAND>";
     for (line, word, tip, usage) in [
-        ("servr", "servr", "'replay --help' lists the subcommands", top),
+        (
+            "servr",
+            "servr",
+            "'replay --help' lists the subcommands",
+            top,
+        ),
         ("tool", "tool", "the nearest is 'replay tools'", top),
-        ("record -- ls", "record", "the nearest is 'replay mock record' or 'replay calls record'", top),
-        ("calls recrod", "recrod", "the nearest is 'replay calls record'", calls),
-        ("calls replay", "replay", "'replay calls --help' lists the subcommands", calls),
+        (
+            "record -- ls",
+            "record",
+            "the nearest is 'replay mock record' or 'replay calls record'",
+            top,
+        ),
+        (
+            "calls recrod",
+            "recrod",
+            "the nearest is 'replay calls record'",
+            calls,
+        ),
+        (
+            "calls replay",
+            "replay",
+            "'replay calls --help' lists the subcommands",
+            calls,
+        ),
     ] {
         let expected = format!(
             "error: unrecognized subcommand '{word}'\n\n  tip: {tip}\n\n{usage}\n\nFor more information, try '--help'.\n"
         );
-        assert_eq!(complaint(&tree, &line.split(' ').collect::<Vec<_>>()), expected, "{line}");
+        assert_eq!(
+            complaint(&tree, &line.split(' ').collect::<Vec<_>>()),
+            expected,
+            "{line}"
+        );
     }
 }
 
@@ -113,7 +233,10 @@ fn an_unknown_subcommand_is_told_the_nearest_or_where_they_are_listed() {
 fn an_unknown_tool_is_told_the_nearest_and_where_they_are_listed() {
     let tree = Tree::new();
     let list = "  tip: 'replay tools --tools all' lists the tools\n\nFor more information, try '--help'.\n";
-    for (typed, similar) in [("grep_file", "  tip: a similar value exists: 'grep_files'\n"), ("xyz", "")] {
+    for (typed, similar) in [
+        ("grep_file", "  tip: a similar value exists: 'grep_files'\n"),
+        ("xyz", ""),
+    ] {
         let expected = format!("error: invalid value '{typed}' for '<TOOL>'\n\n{similar}{list}");
         assert_eq!(complaint(&tree, &["call", typed]), expected);
     }
@@ -134,7 +257,10 @@ fn arguments_that_are_none_are_shown_as_they_would_be_right() {
             &["grep_files", "fn main", "directory=."],
             "`fn main` is neither key=value nor the only argument as a JSON object; write regex='fn main'",
         ),
-        (&["list_allowed_directories", "x"], "`x` is neither key=value nor the only argument as a JSON object"),
+        (
+            &["list_allowed_directories", "x"],
+            "`x` is neither key=value nor the only argument as a JSON object",
+        ),
         (
             &["read_file", r#"{"path": src}"#],
             "the arguments are not JSON: expected value at line 1 column 10; they are an object such as '{\"path\":\"VALUE\"}'",
@@ -153,7 +279,10 @@ fn an_address_that_cannot_be_listened_at_is_named() {
     let next = "give another port (0 takes any that is free), or an address that this machine has";
     let cause = "Address already in use (os error 98)";
     let expected = format!("replay: --http {taken} cannot be listened at: {cause}; {next}\n");
-    assert_eq!(complaint(&tree, &["--mcp-server", "--http", &taken, "--allow", "."]), expected);
+    assert_eq!(
+        complaint(&tree, &["--mcp-server", "--http", &taken, "--allow", "."]),
+        expected
+    );
 }
 
 #[test]
@@ -167,8 +296,15 @@ fn a_program_that_is_not_seen_is_told_what_is() {
          a private one\n",
         tree.root().display()
     );
-    assert_eq!((status, stdout.as_str(), hint), (Some(127), "", sees.as_str()), "{stderr}");
-    let failed = run(tree.root(), &["sandbox", "run", "--allow", ".", "--", "sh", "-c", "exit 3"]);
+    assert_eq!(
+        (status, stdout.as_str(), hint),
+        (Some(127), "", sees.as_str()),
+        "{stderr}"
+    );
+    let failed = run(
+        tree.root(),
+        &["sandbox", "run", "--allow", ".", "--", "sh", "-c", "exit 3"],
+    );
     assert_eq!(parts(&failed), (Some(3), String::new(), String::new()));
 }
 
@@ -188,25 +324,53 @@ fn a_start_that_cannot_be_names_the_next_step() {
         assert_eq!(complaint(&tree, arguments), format!("replay: {expected}\n"));
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
-    command.args(["--mcp-server", "--http", "127.0.0.1:0", "--allow", "."]).current_dir(tree.root());
-    command.stdin(std::process::Stdio::null()).env("REPLAY_TOKEN", "short");
+    command
+        .args(["--mcp-server", "--http", "127.0.0.1:0", "--allow", "."])
+        .current_dir(tree.root());
+    command
+        .stdin(std::process::Stdio::null())
+        .env("REPLAY_TOKEN", "short");
     let expected = "replay: REPLAY_TOKEN must be at least 16 bytes of text; `replay token new NAME` makes one\n";
-    assert_eq!(parts(&command.output().unwrap()), (Some(2), String::new(), expected.to_owned()));
+    assert_eq!(
+        parts(&command.output().unwrap()),
+        (Some(2), String::new(), expected.to_owned())
+    );
 }
 
 #[test]
 fn tools_without_commands_are_told_as_a_fact() {
     let tree = Tree::new();
-    let mut server =
-        Server::open(&tree, "2025-11-25", &["--allow", &tree.root().display().to_string(), "--tools", "files"]);
+    let mut server = Server::open(
+        &tree,
+        "2025-11-25",
+        &[
+            "--allow",
+            &tree.root().display().to_string(),
+            "--tools",
+            "files",
+        ],
+    );
     let listed = server.call("list_allowed_directories", json!({}));
-    assert_eq!(listed.result()["structuredContent"]["sandbox"], json!({"tier": "none", "network": "none", "gaps": 0}));
+    assert_eq!(
+        listed.result()["structuredContent"]["sandbox"],
+        json!({"tier": "none", "network": "none", "gaps": 0})
+    );
     server.close_stdin();
     server.recv_to_end();
     server.wait_exit();
     let stderr = server.stderr();
-    let said = stderr.lines().last().unwrap().split_once("  INFO ").unwrap().1;
-    assert_eq!(said.split_once(';').unwrap().0, "the tools have no commands", "{stderr}");
+    let said = stderr
+        .lines()
+        .last()
+        .unwrap()
+        .split_once("  INFO ")
+        .unwrap()
+        .1;
+    assert_eq!(
+        said.split_once(';').unwrap().0,
+        "the tools have no commands",
+        "{stderr}"
+    );
 }
 
 #[test]
@@ -215,8 +379,14 @@ fn a_start_that_cannot_be_says_why() {
     tree.file("file", "")
         .file("unknown.json", r#"{"read_onyl": []}"#)
         .file("zero.json", r#"{"limits": {"processes": 0}}"#)
-        .file("disagree.json", r#"{"allow_network": true, "network": "loopback"}"#)
-        .file("baseline.json", r#"{"system": "default", "import_baseline": false}"#)
+        .file(
+            "disagree.json",
+            r#"{"allow_network": true, "network": "loopback"}"#,
+        )
+        .file(
+            "baseline.json",
+            r#"{"system": "default", "import_baseline": false}"#,
+        )
         .file("rules.json", r#"{"extra_rules": ["(deny)"]}"#);
     let cases = [
         (vec!["--allow", "nowhere"], "nowhere` does not exist"),
@@ -224,39 +394,88 @@ fn a_start_that_cannot_be_says_why() {
         (vec!["--allow", ""], "a value is required"),
         (vec!["--allow", "/proc"], "belongs to the kernel"),
         (vec!["--allow", "file"], "is not a directory"),
-        (vec!["--sandbox-profile", "unknown.json"], "unknown key `read_onyl`; the nearest known one is `read_only`"),
-        (vec!["--sandbox-profile", "rules.json"], "Linux cannot enforce"),
+        (
+            vec!["--sandbox-profile", "unknown.json"],
+            "unknown key `read_onyl`; the nearest known one is `read_only`",
+        ),
+        (
+            vec!["--sandbox-profile", "rules.json"],
+            "Linux cannot enforce",
+        ),
         (vec!["--sandbox-profile", "nowhere.json"], "cannot be read"),
-        (vec!["--command-timeout-secs", "1000"], "--max-command-timeout-secs is 600"),
-        (vec!["--allow-network", "--network", "none"], "--allow-network is the same as --network host"),
-        (vec!["--network", "loopback", "--sandbox", "off"], "only a wall can keep commands from the network"),
-        (vec!["--network", "internet"], "[possible values: none, loopback, host, replay:SET]"),
-        (vec!["--sandbox", "on"], "[possible values: require, namespaces, landlock, off]"),
+        (
+            vec!["--command-timeout-secs", "1000"],
+            "--max-command-timeout-secs is 600",
+        ),
+        (
+            vec!["--allow-network", "--network", "none"],
+            "--allow-network is the same as --network host",
+        ),
+        (
+            vec!["--network", "loopback", "--sandbox", "off"],
+            "only a wall can keep commands from the network",
+        ),
+        (
+            vec!["--network", "internet"],
+            "[possible values: none, loopback, host, replay:SET]",
+        ),
+        (
+            vec!["--sandbox", "on"],
+            "[possible values: require, namespaces, landlock, off]",
+        ),
         (vec!["--env", "=1"], "is no name of a variable"),
         (vec!["--env", "TMPDIR=/tmp"], "it is always private"),
-        (vec!["--git-identity", "somebody"], "is not of the form `Name <mail>`"),
+        (
+            vec!["--git-identity", "somebody"],
+            "is not of the form `Name <mail>`",
+        ),
         (vec!["--system", "nowhere"], "nowhere` does not exist"),
         (
             vec!["--allow", ".:rw", "--unprotect", "file"],
             "file` shall not be protected and is not protected by default;",
         ),
-        (vec!["--allow", ".:rw", "--unprotect", ".cursor/rules"], "it lies in `"),
-        (vec!["--unprotect", ".vscode"], ".vscode` shall not be protected"),
+        (
+            vec!["--allow", ".:rw", "--unprotect", ".cursor/rules"],
+            "it lies in `",
+        ),
+        (
+            vec!["--unprotect", ".vscode"],
+            ".vscode` shall not be protected",
+        ),
         (vec!["--system", "/proc"], "belongs to the kernel"),
-        (vec!["--allow", ".:rw", "--system", "."], "lies in the allowed directory"),
+        (
+            vec!["--allow", ".:rw", "--system", "."],
+            "lies in the allowed directory",
+        ),
         (vec!["--home", "read-only"], "HOME is not set"),
         (vec!["--limit-processes", "0"], "0 is not in 8..=4194304"),
         (vec!["--limit-memory-bytes", "1"], "is not in 16777216.."),
         (vec!["--limit-file-bytes", "1G"], "invalid digit"),
         (vec!["--max-commands", "0"], "0 is not in 1..=1024"),
-        (vec!["--sandbox-profile", "zero.json"], "`limits.processes` is 0, and must be from 8 to 4194304"),
-        (vec!["--sandbox-profile", "disagree.json"], "the profile's `allow_network` is true and its `network` says"),
-        (vec!["--sandbox-profile", "baseline.json"], "its `import_baseline` is false"),
+        (
+            vec!["--sandbox-profile", "zero.json"],
+            "`limits.processes` is 0, and must be from 8 to 4194304",
+        ),
+        (
+            vec!["--sandbox-profile", "disagree.json"],
+            "the profile's `allow_network` is true and its `network` says",
+        ),
+        (
+            vec!["--sandbox-profile", "baseline.json"],
+            "its `import_baseline` is false",
+        ),
     ];
     for (arguments, reason) in cases {
-        let output = run(tree.root(), &[&["--mcp-server"], arguments.as_slice()].concat());
+        let output = run(
+            tree.root(),
+            &[&["--mcp-server"], arguments.as_slice()].concat(),
+        );
         let (status, stdout, stderr) = parts(&output);
-        assert_eq!((status, stdout.as_str()), (Some(2), ""), "{arguments:?}: {stderr}");
+        assert_eq!(
+            (status, stdout.as_str()),
+            (Some(2), ""),
+            "{arguments:?}: {stderr}"
+        );
         assert!(stderr.contains(reason), "{arguments:?}: {stderr}");
     }
 }
@@ -267,11 +486,21 @@ fn a_profile_allows_directories() {
     let (docs, work) = (tree.dir("docs").text("docs"), tree.dir("work").text("work"));
     let profile = json!({"read_only": [docs], "read_write": [work], "allow_network": false, "import_baseline": true});
     tree.file("profile.json", profile.to_string());
-    let mut server = Server::open(&tree, "2025-11-25", &["--sandbox-profile", &tree.text("profile.json")]);
+    let mut server = Server::open(
+        &tree,
+        "2025-11-25",
+        &["--sandbox-profile", &tree.text("profile.json")],
+    );
     let directories = json!([{"path": work, "writable": true}, {"path": docs, "writable": false}]);
     let listed = server.call("list_allowed_directories", json!({}));
-    assert_eq!(listed.result()["structuredContent"]["directories"], directories);
-    assert_eq!(listed.text(), format!("{work} (read-write)\n{docs} (read-only)"));
+    assert_eq!(
+        listed.result()["structuredContent"]["directories"],
+        directories
+    );
+    assert_eq!(
+        listed.text(),
+        format!("{work} (read-write)\n{docs} (read-only)")
+    );
 }
 
 #[test]
@@ -279,39 +508,80 @@ fn without_directories_everything_is_refused_with_a_hint() {
     let tree = Tree::new();
     let mut server = Server::open(&tree, "2025-11-25", &[]);
     let listed = server.call("list_allowed_directories", json!({}));
-    assert_eq!(listed.result()["structuredContent"]["directories"], json!([]));
-    for (tool, path) in [("read_file", "/etc/hostname"), ("list_directory", "."), ("write_file", "a")] {
-        let failure = server.call(tool, json!({"path": path, "content": ""})).failure();
-        let failure = failure.or_else(|| server.call(tool, json!({"path": path})).failure()).unwrap();
-        assert!(matches!(failure.code, Some(-32001 | -32602)), "{tool}: {failure:?}");
+    assert_eq!(
+        listed.result()["structuredContent"]["directories"],
+        json!([])
+    );
+    for (tool, path) in [
+        ("read_file", "/etc/hostname"),
+        ("list_directory", "."),
+        ("write_file", "a"),
+    ] {
+        let failure = server
+            .call(tool, json!({"path": path, "content": ""}))
+            .failure();
+        let failure = failure
+            .or_else(|| server.call(tool, json!({"path": path})).failure())
+            .unwrap();
+        assert!(
+            matches!(failure.code, Some(-32001 | -32602)),
+            "{tool}: {failure:?}"
+        );
     }
-    let denied = server.call("read_file", json!({"path": "/etc/hostname"})).failure().unwrap();
+    let denied = server
+        .call("read_file", json!({"path": "/etc/hostname"}))
+        .failure()
+        .unwrap();
     let message = "`/etc/hostname` is outside the allowed directories\nhint: no directory is allowed; the operator allows \
         one with --allow DIR";
-    assert_eq!((denied.code, denied.message.as_str()), (Some(-32001), message));
+    assert_eq!(
+        (denied.code, denied.message.as_str()),
+        (Some(-32001), message)
+    );
 }
 
 #[test]
 fn help_is_what_it_was() {
     let tree = Tree::new();
     let (status, stdout, overview) = parts(&run(tree.root(), &[]));
-    assert_eq!((status, stdout.as_str(), overview.lines().count()), (Some(2), "", 10));
+    assert_eq!(
+        (status, stdout.as_str(), overview.lines().count()),
+        (Some(2), "", 10)
+    );
     let (_, whole, _) = parts(&run(tree.root(), &["help"]));
     let defaults = [
         ("--limit-processes <COUNT>", limits::MAX_COMMAND_PROCESSES),
         ("--limit-open-files <COUNT>", limits::COMMAND_OPEN_FILES),
         ("--max-commands <COUNT>", limits::MAX_COMMANDS as u64),
-        ("--max-background-commands <COUNT>", limits::MAX_BACKGROUND_COMMANDS as u64),
-        ("--background-output-bytes <BYTES>", limits::BACKGROUND_OUTPUT_BYTES),
-        ("--command-timeout-secs <SECS>", limits::DEFAULT_COMMAND_TIMEOUT_SECS),
-        ("--max-command-timeout-secs <SECS>", limits::MAX_COMMAND_TIMEOUT_SECS),
-        ("--output-cap-bytes <BYTES>", limits::OUTPUT_CAP_BYTES as u64),
+        (
+            "--max-background-commands <COUNT>",
+            limits::MAX_BACKGROUND_COMMANDS as u64,
+        ),
+        (
+            "--background-output-bytes <BYTES>",
+            limits::BACKGROUND_OUTPUT_BYTES,
+        ),
+        (
+            "--command-timeout-secs <SECS>",
+            limits::DEFAULT_COMMAND_TIMEOUT_SECS,
+        ),
+        (
+            "--max-command-timeout-secs <SECS>",
+            limits::MAX_COMMAND_TIMEOUT_SECS,
+        ),
+        (
+            "--output-cap-bytes <BYTES>",
+            limits::OUTPUT_CAP_BYTES as u64,
+        ),
         ("--reply-tokens <TOKENS>", limits::REPLY_TOKENS),
     ];
     for (flag, default) in defaults {
         let (_, rest) = whole.split_once(&format!("      {flag}\n")).unwrap();
         let (help, _) = rest.split_once("\n\n").unwrap();
-        assert!(help.contains(&format!("({default} by default)")), "{flag}: {help}");
+        assert!(
+            help.contains(&format!("({default} by default)")),
+            "{flag}: {help}"
+        );
     }
     let (status, text, _) = parts(&run(tree.root(), &["--help"]));
     assert_eq!(status, Some(0));
@@ -325,18 +595,23 @@ fn help_is_what_it_was() {
 fn what_agents_mean_is_understood_or_explained() {
     let tree = Tree::new();
     tree.file("a.rs", "fn a() {}\n").dir("sub");
-    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    let mut server = Server::open(
+        &tree,
+        "2025-11-25",
+        &["--allow", &format!("{}:rw", tree.root().display())],
+    );
     let line = format!("{}:1:fn a() {{}}\n[1 matches]", tree.text("a.rs"));
     let one_file = server.call("grep_files", json!({"regex": "fn", "directory": "a.rs"}));
     assert_eq!(one_file.text(), line);
     let bare_glob = server.call("grep_files", json!({"regex": "fn", "globs": "**/*.rs"}));
     assert_eq!(bare_glob.text(), line);
-    let failure =
-        |server: &mut Server, tool: &str, arguments: Value| server.call(tool, arguments).failure().unwrap().message;
+    let failure = |server: &mut Server, tool: &str, arguments: Value| {
+        server.call(tool, arguments).failure().unwrap().message
+    };
     let home = failure(&mut server, "read_file", json!({"path": "~/a.rs"}));
-    assert!(
-        home.ends_with("hint: `~` is not expanded; give an absolute path, or one below the first allowed directory")
-    );
+    assert!(home.ends_with(
+        "hint: `~` is not expanded; give an absolute path, or one below the first allowed directory"
+    ));
     let uri = failure(&mut server, "read_file", json!({"path": "file:///a.rs"}));
     let expected = "`file:///a.rs` is a URI (`file:`), and a path is wanted\n\
                     hint: give a path; one whose first directory is called `file:` begins with `./`";
@@ -344,31 +619,64 @@ fn what_agents_mean_is_understood_or_explained() {
     for (tool, arguments) in [
         ("write_file", json!({"path": "file:///a.rs", "content": ""})),
         ("create_directory", json!({"path": "file:///a.rs"})),
-        ("move_file", json!({"source": "a.rs", "destination": "file:///a.rs"})),
-        ("execute_command", json!({"command": "true", "cwd": "file:///a.rs"})),
+        (
+            "move_file",
+            json!({"source": "a.rs", "destination": "file:///a.rs"}),
+        ),
+        (
+            "execute_command",
+            json!({"command": "true", "cwd": "file:///a.rs"}),
+        ),
     ] {
         assert_eq!(failure(&mut server, tool, arguments), expected, "{tool}");
     }
-    assert_eq!(server.call("write_file", json!({"path": "./file:/b.rs", "content": "b"})).failure(), None);
-    assert_eq!((tree.read("file:/b.rs"), tree.has("a.rs")), ("b".to_owned(), true));
+    assert_eq!(
+        server
+            .call(
+                "write_file",
+                json!({"path": "./file:/b.rs", "content": "b"})
+            )
+            .failure(),
+        None
+    );
+    assert_eq!(
+        (tree.read("file:/b.rs"), tree.has("a.rs")),
+        ("b".to_owned(), true)
+    );
     let taken = failure(&mut server, "create_directory", json!({"path": "a.rs"}));
     let expected = format!(
         "`{}` exists and is no directory\nhint: choose another name, or delete what is there first",
         tree.text("a.rs")
     );
     assert_eq!(taken, expected);
-    let into = failure(&mut server, "move_file", json!({"source": "a.rs", "destination": "sub"}));
+    let into = failure(
+        &mut server,
+        "move_file",
+        json!({"source": "a.rs", "destination": "sub"}),
+    );
     let (sub, inside) = (tree.text("sub"), tree.text("sub/a.rs"));
-    assert_eq!(into, format!("`{sub}` is a directory that exists\nhint: to move into it, say `{inside}`"));
+    assert_eq!(
+        into,
+        format!("`{sub}` is a directory that exists\nhint: to move into it, say `{inside}`")
+    );
     let edits = json!([{"oldText": "a()", "newText": "b()"}]);
-    let preview = server.call("edit_file", json!({"path": "a.rs", "edits": edits, "dryRun": true}));
-    assert_eq!(preview.result()["structuredContent"]["diff"], preview.text());
+    let preview = server.call(
+        "edit_file",
+        json!({"path": "a.rs", "edits": edits, "dryRun": true}),
+    );
+    assert_eq!(
+        preview.result()["structuredContent"]["diff"],
+        preview.text()
+    );
 }
 
 #[test]
 fn the_walls_are_explained() {
     let tree = Tree::new();
-    tree.dir("work/docs").file("profile.json", json!({"env": {"set": {"MY_KEY": "hidden"}}}).to_string());
+    tree.dir("work/docs").file(
+        "profile.json",
+        json!({"env": {"set": {"MY_KEY": "hidden"}}}).to_string(),
+    );
     let arguments = [
         "sandbox",
         "explain",
@@ -387,7 +695,11 @@ fn the_walls_are_explained() {
     ];
     let (status, stdout, stderr) = parts(&run(tree.root(), &arguments));
     assert_eq!((status, stderr.as_str()), (Some(0), ""));
-    let (work, docs, keys) = (tree.text("work"), tree.text("work/docs"), tree.text("work/keys"));
+    let (work, docs, keys) = (
+        tree.text("work"),
+        tree.text("work/docs"),
+        tree.text("work/keys"),
+    );
     for line in [
         "tier                     off: commands run outside any kernel wall",
         &format!("read-write               {work}"),
@@ -399,7 +711,10 @@ fn the_walls_are_explained() {
         "processor time           60 seconds for each process",
         "commands can do whatever the server's user can",
     ] {
-        assert!(stdout.lines().any(|shown| shown.trim() == line), "{line}\n{stdout}");
+        assert!(
+            stdout.lines().any(|shown| shown.trim() == line),
+            "{line}\n{stdout}"
+        );
     }
     assert!(!stdout.contains("hidden"), "{stdout}");
 }

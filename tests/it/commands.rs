@@ -1,5 +1,5 @@
-//! Real shells started by the built program as launcher, without walls: what `exec` makes of them. Each test is bounded by
-//! the time limit of its command.
+//! Real shells started by the built program as launcher, without walls: what `exec` makes of them.
+//! Each test is bounded by the time limit of its command.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use pretty_assertions::assert_eq;
 use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{
-    Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground, Launcher, Outcome,
-    OutputFiles, Slots, Stage, State, place_of,
+    Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground,
+    Launcher, Outcome, OutputFiles, Slots, Stage, State, place_of,
 };
 use replay::internals::journal::Changes;
 use replay::internals::limits::{KILL_GRACE_MS, OUTPUT_CAP_BYTES};
@@ -27,7 +27,12 @@ const LONG: Duration = Duration::from_mins(1);
 const BEGUN: Duration = Duration::from_secs(2);
 
 fn handle(path: &Path) -> OwnedFd {
-    rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap()
+    rustix::fs::open(
+        path,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .unwrap()
 }
 
 struct Shell {
@@ -69,7 +74,10 @@ impl Shell {
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             limits: Limits::default(),
         };
-        let (launcher, _) = Launcher::begin(Path::new(env!("CARGO_BIN_EXE_replay"))).unwrap().build(&plan).unwrap();
+        let (launcher, _) = Launcher::begin(Path::new(env!("CARGO_BIN_EXE_replay")))
+            .unwrap()
+            .build(&plan)
+            .unwrap();
         Self {
             launcher,
             dir: place_of(handle(Path::new("/"))).unwrap(),
@@ -88,7 +96,11 @@ impl Shell {
         self.watched(line, &mut |_, _| {})
     }
 
-    fn watched(&self, line: &str, on_progress: &mut dyn FnMut(Duration, Stage)) -> Result<Outcome, ExecError> {
+    fn watched(
+        &self,
+        line: &str,
+        on_progress: &mut dyn FnMut(Duration, Stage),
+    ) -> Result<Outcome, ExecError> {
         let foreground = Foreground {
             launcher: &self.launcher,
             running: &self.running,
@@ -100,12 +112,21 @@ impl Shell {
             over: None,
         };
         let outcome = foreground.run(&self.command(line), on_progress);
-        assert!(self.running.is_empty(), "a command that is over left the table");
+        assert!(
+            self.running.is_empty(),
+            "a command that is over left the table"
+        );
         outcome
     }
 
     fn command<'a>(&self, line: &'a str) -> Command<'a> {
-        Command { changes: &CHANGES, line, dir: self.dir.clone(), terminal: self.terminal, path: None }
+        Command {
+            changes: &CHANGES,
+            line,
+            dir: self.dir.clone(),
+            terminal: self.terminal,
+            path: None,
+        }
     }
 
     fn run(&self, line: &str) -> Outcome {
@@ -113,11 +134,21 @@ impl Shell {
     }
 
     fn backgrounds(&self, most: usize, bytes: u64) -> BackgroundCommands {
-        BackgroundCommands::new(OutputFiles::new(self.scratch.as_fd().try_clone_to_owned().unwrap(), bytes), most)
+        BackgroundCommands::new(
+            OutputFiles::new(self.scratch.as_fd().try_clone_to_owned().unwrap(), bytes),
+            most,
+        )
     }
 
     fn start(&self, all: &BackgroundCommands, line: &str) -> Arc<Background> {
-        all.start(&self.launcher, &self.command(line), None, self.grace, &self.cancel).unwrap()
+        all.start(
+            &self.launcher,
+            &self.command(line),
+            None,
+            self.grace,
+            &self.cancel,
+        )
+        .unwrap()
     }
 
     /// Everything the command wrote, once it is `expected`.
@@ -126,13 +157,17 @@ impl Shell {
         let until = Instant::now() + LONG;
         while text != expected {
             assert!(Instant::now() < until, "{text:?} instead of {expected:?}");
-            command.await_output(command.seen(), until, &self.cancel).unwrap();
+            command
+                .await_output(command.seen(), until, &self.cancel)
+                .unwrap();
             text += &String::from_utf8(command.read(None, 4096).unwrap().bytes).unwrap();
         }
     }
 
     fn ended(&self, command: &Background) -> Ending {
-        command.await_end(Instant::now() + LONG, &self.cancel).unwrap();
+        command
+            .await_end(Instant::now() + LONG, &self.cancel)
+            .unwrap();
         match command.state() {
             State::Ended(ending) => ending,
             state => panic!("{state:?}"),
@@ -167,25 +202,47 @@ fn ends(number: &str) -> bool {
 #[test]
 fn gives_both_streams_and_the_exit_code() {
     let shell = Shell::new();
-    assert_eq!(shell.run("echo out; echo err >&2; exit 7"), done("out\n", "err\n", Exit::Code(7)));
+    assert_eq!(
+        shell.run("echo out; echo err >&2; exit 7"),
+        done("out\n", "err\n", Exit::Code(7))
+    );
     assert_eq!(shell.run("true"), done("", "", Exit::Code(0)));
-    assert_eq!(shell.run("no-such-program-here 2>/dev/null"), done("", "", Exit::Code(127)));
+    assert_eq!(
+        shell.run("no-such-program-here 2>/dev/null"),
+        done("", "", Exit::Code(127))
+    );
     assert_eq!(shell.run("kill -SEGV $$"), done("", "", Exit::Signal(11)));
 }
 
 #[test]
 fn gets_no_input_no_descriptors_and_the_default_signals() {
     let shell = Shell::new();
-    assert_eq!(shell.run("cat; readlink /proc/self/fd/0"), done("/dev/null\n", "", Exit::Code(0)));
+    assert_eq!(
+        shell.run("cat; readlink /proc/self/fd/0"),
+        done("/dev/null\n", "", Exit::Code(0))
+    );
     // `ls` has one more open while it looks: the directory that it lists.
-    assert_eq!(shell.run("ls /proc/self/fd"), done("0\n1\n2\n3\n", "", Exit::Code(0)));
-    let status = shell.run("cat /proc/self/status").stdout.text().into_owned();
-    assert_eq!(["SigBlk:", "SigIgn:"].map(|name| set_of_signals(name, &status)), [0, 0]);
+    assert_eq!(
+        shell.run("ls /proc/self/fd"),
+        done("0\n1\n2\n3\n", "", Exit::Code(0))
+    );
+    let status = shell
+        .run("cat /proc/self/status")
+        .stdout
+        .text()
+        .into_owned();
+    assert_eq!(
+        ["SigBlk:", "SigIgn:"].map(|name| set_of_signals(name, &status)),
+        [0, 0]
+    );
 }
 
 /// One line of a status file, without the signals above 31: 32 and 33 are the C library's own.
 fn set_of_signals(name: &str, status: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .unwrap();
     u64::from_str_radix(line.trim(), 16).unwrap() & 0x7fff_ffff
 }
 
@@ -201,7 +258,8 @@ fn leads_a_session_of_its_own() {
 fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
     let mut shell = Shell::new();
     shell.cap = 1000;
-    let outcome = shell.run("head -c 10000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero >&2");
+    let outcome =
+        shell.run("head -c 10000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero >&2");
     assert_eq!(outcome.exit, Exit::Code(0));
     assert_eq!(
         outcome.stdout,
@@ -214,7 +272,12 @@ fn keeps_the_cap_and_counts_the_rest_without_blocking_the_writer() {
     );
     assert_eq!(
         outcome.stderr,
-        Captured { end: vec![0; 500], total_bytes: 3_000_000, truncated: true, ..Captured::whole(vec![0; 1000]) }
+        Captured {
+            end: vec![0; 500],
+            total_bytes: 3_000_000,
+            truncated: true,
+            ..Captured::whole(vec![0; 1000])
+        }
     );
 }
 
@@ -226,7 +289,13 @@ fn a_timeout_ends_a_command_that_listens() {
     let started = Instant::now();
     let outcome = shell.run("echo before; sleep 600");
     assert!(started.elapsed() < LONG, "the grace was waited for");
-    assert_eq!(outcome, Outcome { timed_out: true, ..done("before\n", "", Exit::Signal(15)) });
+    assert_eq!(
+        outcome,
+        Outcome {
+            timed_out: true,
+            ..done("before\n", "", Exit::Signal(15))
+        }
+    );
 }
 
 #[test]
@@ -237,7 +306,10 @@ fn a_timeout_ends_a_command_that_does_not_listen() {
     let started = Instant::now();
     let outcome = shell.run("trap '' TERM; echo $$; sleep 600 & echo $!; wait; wait; sleep 600");
     assert!(started.elapsed() >= shell.timeout + shell.grace);
-    assert!(outcome.timed_out && outcome.exit == Exit::Signal(9), "{outcome:?}");
+    assert!(
+        outcome.timed_out && outcome.exit == Exit::Signal(9),
+        "{outcome:?}"
+    );
     assert!(outcome.stdout.text().lines().all(ends));
 }
 
@@ -247,8 +319,15 @@ fn a_program_below_the_shell_keeps_its_grace() {
     shell.timeout = BEGUN;
     shell.grace = LONG;
     // The outer shell dies of SIGTERM at once; the inner one still has something to say.
-    let outcome = shell.run("sh -c 'trap \"echo cleaned; exit 0\" TERM; sleep 600 & wait' ; echo never");
-    assert_eq!(outcome, Outcome { timed_out: true, ..done("cleaned\n", "", Exit::Signal(15)) });
+    let outcome =
+        shell.run("sh -c 'trap \"echo cleaned; exit 0\" TERM; sleep 600 & wait' ; echo never");
+    assert_eq!(
+        outcome,
+        Outcome {
+            timed_out: true,
+            ..done("cleaned\n", "", Exit::Signal(15))
+        }
+    );
 }
 
 #[test]
@@ -260,20 +339,29 @@ fn cancelling_ends_everything_at_once() {
         let cancel = shell.cancel.clone();
         let mut asked = None;
         let outcome = shell
-            .watched("trap '' TERM; sleep 600 & echo $!; wait; sleep 600", &mut |_, stage| {
-                // The trap stands once there is output.
-                if matches!(stage, Stage::Running { bytes: 1.. }) {
-                    asked.get_or_insert_with(Instant::now);
-                    cancel.cancel();
-                }
-            })
+            .watched(
+                "trap '' TERM; sleep 600 & echo $!; wait; sleep 600",
+                &mut |_, stage| {
+                    // The trap stands once there is output.
+                    if matches!(stage, Stage::Running { bytes: 1.. }) {
+                        asked.get_or_insert_with(Instant::now);
+                        cancel.cancel();
+                    }
+                },
+            )
             .unwrap();
         best = best.min(asked.unwrap().elapsed());
-        assert!(outcome.cancelled && !outcome.timed_out && outcome.exit == Exit::Signal(9), "{outcome:?}");
+        assert!(
+            outcome.cancelled && !outcome.timed_out && outcome.exit == Exit::Signal(9),
+            "{outcome:?}"
+        );
         assert!(ends(&outcome.stdout.text()));
 
         let started = Instant::now();
-        assert!(shell.run("sleep 600").cancelled, "a token that was cancelled before");
+        assert!(
+            shell.run("sleep 600").cancelled,
+            "a token that was cancelled before"
+        );
         assert!(started.elapsed() < LONG);
         if best < Duration::from_millis(100) {
             break;
@@ -295,12 +383,14 @@ fn ends_what_the_shell_leaves_behind_and_counts_it() {
     assert!(ends(job));
 }
 
-/// A shell in a fresh directory, and a line that starts `program` in a session of its own, waits until it
-/// is there, and goes on with `rest`.
+/// A shell in a fresh directory, and a line that starts `program` in a session of its own, waits
+/// until it is there, and goes on with `rest`.
 fn with_daemon(program: &str, rest: &str) -> (Shell, String) {
     let mut shell = Shell::new();
     shell.dir = place_of(handle(shell.tree.path())).unwrap();
-    let line = format!("mkfifo gate; setsid sh -c 'echo $$ >&2; echo > gate; exec {program}' & read x < gate; {rest}");
+    let line = format!(
+        "mkfifo gate; setsid sh -c 'echo $$ >&2; echo > gate; exec {program}' & read x < gate; {rest}"
+    );
     (shell, line)
 }
 
@@ -310,7 +400,10 @@ fn a_daemon_that_left_the_session_is_ended_too() {
     let started = Instant::now();
     let outcome = shell.run(&line);
     assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
-    assert_eq!((outcome.stdout.clone(), outcome.exit, outcome.left), (whole("hi\n"), Exit::Code(0), 1));
+    assert_eq!(
+        (outcome.stdout.clone(), outcome.exit, outcome.left),
+        (whole("hi\n"), Exit::Code(0), 1)
+    );
     assert!(ends(&outcome.stderr.text()));
 }
 
@@ -338,25 +431,41 @@ fn runs_in_the_directory_of_the_handle_even_when_its_name_moves() {
     for another in ["a link", "a directory"] {
         let error = shell.try_run("pwd").unwrap_err();
         let text = error.to_string();
-        assert!(text.starts_with("cannot start the command: the working directory was moved"), "{another}: {text}");
+        assert!(
+            text.starts_with("cannot start the command: the working directory was moved"),
+            "{another}: {text}"
+        );
         fs::remove_file(&before).ok();
         fs::create_dir(&before).ok();
     }
     // Moved before.
     shell.dir = place_of(&open).unwrap();
     let after = fs::canonicalize(after).unwrap();
-    assert_eq!(shell.run("cat mark; pwd -P"), done(&format!("here{}\n", after.display()), "", Exit::Code(0)));
+    assert_eq!(
+        shell.run("cat mark; pwd -P"),
+        done(&format!("here{}\n", after.display()), "", Exit::Code(0))
+    );
 }
 
 #[test]
 fn reports_progress_with_the_bytes_so_far() {
     let mut reports = Vec::new();
-    let outcome = Shell::new().watched("echo 12345; echo 678 >&2; sleep 1.3", &mut |elapsed, stage| {
-        reports.push((elapsed, stage));
-    });
+    let outcome = Shell::new().watched(
+        "echo 12345; echo 678 >&2; sleep 1.3",
+        &mut |elapsed, stage| {
+            reports.push((elapsed, stage));
+        },
+    );
     assert_eq!(outcome.unwrap().exit, Exit::Code(0));
-    assert_eq!(reports.last().map(|(_, stage)| *stage), Some(Stage::Running { bytes: 10 }), "{reports:?}");
-    assert!(reports.is_sorted_by_key(|(elapsed, _)| *elapsed), "{reports:?}");
+    assert_eq!(
+        reports.last().map(|(_, stage)| *stage),
+        Some(Stage::Running { bytes: 10 }),
+        "{reports:?}"
+    );
+    assert!(
+        reports.is_sorted_by_key(|(elapsed, _)| *elapsed),
+        "{reports:?}"
+    );
     assert!(reports[0].0 >= Duration::from_millis(500), "{reports:?}");
 }
 
@@ -378,11 +487,18 @@ fn ending_all_ends_what_runs_and_lets_nothing_start() {
     let shell = Shell::new();
     let running = shell.running.clone();
     let mut ended = 0;
-    let outcome = shell.watched("sleep 600 & echo $!; wait", &mut |_, _| ended = running.end_all()).unwrap();
+    let outcome = shell
+        .watched("sleep 600 & echo $!; wait", &mut |_, _| {
+            ended = running.end_all()
+        })
+        .unwrap();
     assert_eq!((ended, outcome.exit), (1, Exit::Signal(9)));
     assert!(ends(&outcome.stdout.text()));
     let refused = shell.try_run("echo no").unwrap_err();
-    assert_eq!(refused.to_string(), "the server is shutting down and starts no more commands");
+    assert_eq!(
+        refused.to_string(),
+        "the server is shutting down and starts no more commands"
+    );
 }
 
 #[test]
@@ -396,7 +512,10 @@ fn a_terminal_is_one_stream_and_nobody_types() {
     let mut shell = Shell::new();
     shell.terminal = Some((24, 120));
     let line = "test -t 0 && test -t 1 && test -t 2 && stty size; cat; echo $TERM >&2; echo hi > /dev/tty; exit 3";
-    assert_eq!(shell.run(line), done("24 120\r\nxterm-256color\r\nhi\r\n", "", Exit::Code(3)));
+    assert_eq!(
+        shell.run(line),
+        done("24 120\r\nxterm-256color\r\nhi\r\n", "", Exit::Code(3))
+    );
 }
 
 #[test]
@@ -414,16 +533,31 @@ fn a_terminal_loses_no_last_words() {
 fn a_background_command_is_followed_answered_and_ended() {
     let shell = Shell::new();
     let all = shell.backgrounds(2, 4096);
-    let command = shell.start(&all, "echo out; echo err >&2; read x; echo got $x; sleep 600 & sleep 600");
+    let command = shell.start(
+        &all,
+        "echo out; echo err >&2; read x; echo got $x; sleep 600 & sleep 600",
+    );
     shell.awaited(&command, "out\nerr\n");
-    assert_eq!(command.write(b"it\n", Instant::now() + LONG, &shell.cancel).unwrap(), Some(3));
+    assert_eq!(
+        command
+            .write(b"it\n", Instant::now() + LONG, &shell.cancel)
+            .unwrap(),
+        Some(3)
+    );
     shell.awaited(&command, "got it\n");
     assert_eq!(command.state(), State::Running);
     command.end();
     let ending = shell.ended(&command);
     assert_eq!(
         Ending { left: 0, ..ending },
-        Ending { exit: Exit::Signal(15), timed_out: false, asked: true, left: 0, denied: vec![], changed: None }
+        Ending {
+            exit: Exit::Signal(15),
+            timed_out: false,
+            asked: true,
+            left: 0,
+            denied: vec![],
+            changed: None
+        }
     );
 }
 
@@ -434,12 +568,23 @@ fn a_background_command_reads_to_the_end_of_its_input() {
     let command = shell.start(&all, "cat; exit 4");
     // More than a pipe holds: it goes through because the command reads, or as far as it does.
     let text = "x".repeat(200_000);
-    assert_eq!(command.write(text.as_bytes(), Instant::now() + LONG, &shell.cancel).unwrap(), Some(200_000));
+    assert_eq!(
+        command
+            .write(text.as_bytes(), Instant::now() + LONG, &shell.cancel)
+            .unwrap(),
+        Some(200_000)
+    );
     command.close_input();
     assert_eq!(shell.ended(&command).exit, Exit::Code(4));
     let page = command.read(Some(10), 9999).unwrap();
-    assert_eq!((page.skipped, page.bytes.len(), page.end), (200_000 - 4096 - 10, 4096, 200_000));
-    assert_eq!(command.write(b"x", Instant::now(), &shell.cancel).unwrap(), None);
+    assert_eq!(
+        (page.skipped, page.bytes.len(), page.end),
+        (200_000 - 4096 - 10, 4096, 200_000)
+    );
+    assert_eq!(
+        command.write(b"x", Instant::now(), &shell.cancel).unwrap(),
+        None
+    );
 }
 
 #[test]
@@ -458,9 +603,14 @@ fn a_background_terminal_is_typed_on() {
     let mut shell = Shell::new();
     shell.terminal = Some((24, 120));
     let all = shell.backgrounds(1, 4096);
-    let command = shell.start(&all, "tty > /dev/null && echo ready; read x; echo got $x; cat; exit 5");
+    let command = shell.start(
+        &all,
+        "tty > /dev/null && echo ready; read x; echo got $x; cat; exit 5",
+    );
     shell.awaited(&command, "ready\r\n");
-    command.write(b"it\n", Instant::now() + LONG, &shell.cancel).unwrap();
+    command
+        .write(b"it\n", Instant::now() + LONG, &shell.cancel)
+        .unwrap();
     shell.awaited(&command, "it\r\ngot it\r\n");
     command.close_input();
     assert_eq!(shell.ended(&command).exit, Exit::Code(5));
@@ -471,9 +621,20 @@ fn a_background_command_has_only_the_time_limit_it_was_given() {
     let shell = Shell::new();
     let all = shell.backgrounds(1, 4096);
     let timeout = Some(Duration::from_millis(200));
-    let command = all.start(&shell.launcher, &shell.command("sleep 600"), timeout, LONG, &shell.cancel).unwrap();
+    let command = all
+        .start(
+            &shell.launcher,
+            &shell.command("sleep 600"),
+            timeout,
+            LONG,
+            &shell.cancel,
+        )
+        .unwrap();
     let ending = shell.ended(&command);
-    assert_eq!((ending.exit, ending.timed_out, ending.asked), (Exit::Signal(15), true, false));
+    assert_eq!(
+        (ending.exit, ending.timed_out, ending.asked),
+        (Exit::Signal(15), true, false)
+    );
 }
 
 #[test]
@@ -483,10 +644,16 @@ fn a_flood_in_the_background_is_kept_to_its_ring() {
     let command = shell.start(&all, "head -c 50000000 /dev/zero; echo done");
     assert_eq!(shell.ended(&command).exit, Exit::Code(0));
     let page = command.read(None, 1_000_000).unwrap();
-    assert_eq!((page.skipped, page.bytes.len(), page.next), (50_000_005 - 100_000, 100_000, 50_000_005));
+    assert_eq!(
+        (page.skipped, page.bytes.len(), page.next),
+        (50_000_005 - 100_000, 100_000, 50_000_005)
+    );
     assert!(page.bytes.ends_with(b"\0done\n"));
     // The file has no name, and so nothing is there that a command could open.
-    let names = fs::read_dir(shell.scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    let names = fs::read_dir(shell.scratch.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect::<Vec<_>>();
     assert_eq!(names.len(), 2, "{names:?}");
 }
 
@@ -497,8 +664,18 @@ fn background_commands_end_with_their_table_and_with_the_launcher() {
         let all = shell.backgrounds(2, 4096);
         let command = shell.start(&all, "trap '' TERM; echo $$; sleep 600 & echo $!; wait");
         let until = Instant::now() + LONG;
-        while command.written() == 0 || command.read(Some(0), 99).unwrap().bytes.split(|b| *b == b'\n').count() < 3 {
-            command.await_output(command.written(), until, &shell.cancel).unwrap();
+        while command.written() == 0
+            || command
+                .read(Some(0), 99)
+                .unwrap()
+                .bytes
+                .split(|b| *b == b'\n')
+                .count()
+                < 3
+        {
+            command
+                .await_output(command.written(), until, &shell.cancel)
+                .unwrap();
         }
         let numbers = String::from_utf8(command.read(None, 99).unwrap().bytes).unwrap();
         match way {

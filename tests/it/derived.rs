@@ -1,5 +1,5 @@
-//! Everything that is derived from the declarations: committed documents that must not drift, and rules that every tool
-//! keeps. `UPDATE_EXPECT=1` writes the documents anew.
+//! Everything that is derived from the declarations: committed documents that must not drift, and
+//! rules that every tool keeps. `UPDATE_EXPECT=1` writes the documents anew.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 use crate::harness::Server;
 use crate::tree::Tree;
 
-/// A committed file has to be this; `UPDATE_EXPECT` writes it. The program is built from some of them, so the next run is another.
+/// A committed file has to be this; `UPDATE_EXPECT` writes it. The program is built from some of
+/// them, so the next run is another.
 pub fn committed(path: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -73,7 +74,9 @@ fn what_is_protected_by_default_is_listed() {
             None => rows.push((program, vec![format!("`{path}`")])),
         }
     }
-    let of_git = PROTECTED_IN_REPOSITORIES.map(|name| format!("`{name}`")).join(", ");
+    let of_git = PROTECTED_IN_REPOSITORIES
+        .map(|name| format!("`{name}`"))
+        .join(", ");
     let mut table = format!(
         "| obeyed by | path |\n|---|---|\n| git | of each repository {of_git}; a `.git` that is a file or a link |\n"
     );
@@ -86,13 +89,21 @@ fn what_is_protected_by_default_is_listed() {
 #[test]
 fn what_runs_outside_is_listed() {
     let mut table = "| obeyed by | path, at any depth | what counts |\n|---|---|---|\n".to_owned();
-    for Sink { path, not_below, obeyed_by, compared } in SINKS.iter().chain([&HOOK]) {
+    for Sink {
+        path,
+        not_below,
+        obeyed_by,
+        compared,
+    } in SINKS.iter().chain([&HOOK])
+    {
         let path = if *path == HOOK.path {
             "`hooks/**` of a repository, and where `core.hooksPath` leads"
         } else {
             &format!("`{path}`")
         };
-        let but = not_below.map(|name| format!(", not below `{name}`")).unwrap_or_default();
+        let but = not_below
+            .map(|name| format!(", not below `{name}`"))
+            .unwrap_or_default();
         let what = match compared {
             Compared::Whole => "all of it".to_owned(),
             Compared::Executable => "what may be executed".to_owned(),
@@ -116,14 +127,31 @@ fn runners_and_checkers_are_listed() {
     let mut table = "| language | tests | types |\n|---|---|---|\n".to_owned();
     let of = |titles: Vec<(Option<Language>, &str)>, language| {
         let own = titles.into_iter().filter(|(of, _)| *of == language);
-        own.map(|(_, title)| title.to_owned()).collect::<Vec<_>>().join(", ")
+        own.map(|(_, title)| title.to_owned())
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let languages = [Language::JavaScript, Language::Python, Language::Rust, Language::Go].map(Some);
+    let languages = [
+        Language::JavaScript,
+        Language::Python,
+        Language::Rust,
+        Language::Go,
+    ]
+    .map(Some);
     for language in languages.into_iter().chain([None]) {
-        let runners = RUNNERS.map(|runner| (runner.language(), runner.title())).to_vec();
-        let checkers = CHECKERS.map(|checker| (checker.language(), checker.title())).to_vec();
+        let runners = RUNNERS
+            .map(|runner| (runner.language(), runner.title()))
+            .to_vec();
+        let checkers = CHECKERS
+            .map(|checker| (checker.language(), checker.title()))
+            .to_vec();
         let title = language.map_or("any other", Language::title);
-        let _ = writeln!(table, "| {title} | {} | {} |", of(runners, language), of(checkers, language));
+        let _ = writeln!(
+            table,
+            "| {title} | {} | {} |",
+            of(runners, language),
+            of(checkers, language)
+        );
     }
     between_markers("docs/tests.md", "runners", &table);
 }
@@ -131,7 +159,10 @@ fn runners_and_checkers_are_listed() {
 /// A generated part of a document that is otherwise written by hand.
 fn between_markers(path: &str, name: &str, expected: &str) {
     let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
-    let (begin, end) = (format!("<!-- {name}: generated -->\n"), format!("<!-- /{name} -->\n"));
+    let (begin, end) = (
+        format!("<!-- {name}: generated -->\n"),
+        format!("<!-- /{name} -->\n"),
+    );
     let (before, rest) = whole.split_once(&begin).expect("the beginning marker");
     let (_, after) = rest.split_once(&end).expect("the end marker");
     committed(path, &format!("{before}{begin}{expected}{end}{after}"));
@@ -145,20 +176,40 @@ fn every_tool_keeps_the_rules() {
     for tool in &tools {
         let descriptor = tool.descriptor();
         let name = tool.name();
-        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
-        assert!(descriptor.description.ends_with(['.', ')']), "{name}: {}", descriptor.description);
+        assert!(
+            name.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+            "{name}"
+        );
+        assert!(
+            descriptor.description.ends_with(['.', ')']),
+            "{name}: {}",
+            descriptor.description
+        );
         let schema: Value = serde_json::from_str(descriptor.input_schema).unwrap();
         assert_eq!(schema["type"], "object", "{name}");
         described(name, &schema);
-        assert_eq!(descriptor.annotations["readOnlyHint"], tool.hints() == Hints::Observes, "{name}");
+        assert_eq!(
+            descriptor.annotations["readOnlyHint"],
+            tool.hints() == Hints::Observes,
+            "{name}"
+        );
         let text = descriptor.input_schema;
-        assert!(!text.contains("x-") && !text.contains("null") && !text.contains("$ref"), "{name}: {text}");
+        assert!(
+            !text.contains("x-") && !text.contains("null") && !text.contains("$ref"),
+            "{name}: {text}"
+        );
     }
 }
 
 fn described(name: &str, schema: &Value) {
     for (parameter, schema) in schema["properties"].as_object().unwrap() {
-        assert!(schema["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}: {parameter}");
+        assert!(
+            schema["description"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty()),
+            "{name}: {parameter}"
+        );
         if schema["items"]["type"] == "object" {
             described(name, &schema["items"]);
         }
@@ -175,8 +226,8 @@ fn annotations_are_those_of_the_contract() {
             "write_file" | "delete_file" => others(true, true, false),
             "create_directory" => others(false, true, false),
             "move_file" | "edit_file" | "edit_files" | "undo_changes" => others(true, false, false),
-            "execute_command" | "follow_command" | "keploy_mock_record" | "keploy_mock_test" | "run_tests"
-            | "type_check" => others(true, false, true),
+            "execute_command" | "follow_command" | "keploy_mock_record" | "keploy_mock_test"
+            | "run_tests" | "type_check" => others(true, false, true),
             "list_sessions" | "list_files" => observes.clone(),
             _ if tool.toolset() == Toolset::Python => others(true, false, true),
             _ => observes.clone(),
@@ -185,17 +236,25 @@ fn annotations_are_those_of_the_contract() {
     }
 }
 
-/// A client pays for the list on every request. The text has 4.2 bytes a token or more (o200k), so that counting four
-/// is on the safe side: at most 3,000 tokens without output schemas, 4,700 with them.
+/// A client pays for the list on every request. The text has 4.2 bytes a token or more (o200k), so
+/// that counting four is on the safe side: at most 3,000 tokens without output schemas, 4,700 with
+/// them.
 #[test]
 fn the_list_of_tools_is_cheap() {
     let tree = Tree::new();
     for (revision, most_tokens) in [("2024-11-05", 3000), ("2025-11-25", 4700)] {
-        let mut server = Server::open(&tree, revision, &["--allow", &format!("{}:rw", tree.root().display())]);
+        let mut server = Server::open(
+            &tree,
+            revision,
+            &["--allow", &format!("{}:rw", tree.root().display())],
+        );
         let list = server.request("tools/list", json!({})).result().clone();
         assert_eq!(list["tools"].as_array().unwrap().len(), 19);
         let tokens = list.to_string().len() / 4;
-        assert!(tokens <= most_tokens, "{revision}: {tokens} tokens, at most {most_tokens}");
+        assert!(
+            tokens <= most_tokens,
+            "{revision}: {tokens} tokens, at most {most_tokens}"
+        );
     }
 }
 
@@ -203,7 +262,14 @@ fn the_list_of_tools_is_cheap() {
 fn the_list_of_tools_for_each_revision() {
     let tree = Tree::new();
     for revision in crate::schema::REVISIONS {
-        let mut server = Server::open(&tree, revision, &["--allow", &format!("{}:rw", tree.root().display())]);
-        insta::assert_json_snapshot!(format!("tools_{revision}"), server.request("tools/list", json!({})).result());
+        let mut server = Server::open(
+            &tree,
+            revision,
+            &["--allow", &format!("{}:rw", tree.root().display())],
+        );
+        insta::assert_json_snapshot!(
+            format!("tools_{revision}"),
+            server.request("tools/list", json!({})).result()
+        );
     }
 }

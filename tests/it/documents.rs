@@ -22,15 +22,42 @@ use crate::tree::Tree;
 
 /// Each kind of file that is read apart.
 pub const SAMPLES: [(&str, &[u8]); 9] = [
-    ("word.docx", include_bytes!("../../testdata/documents/word.docx")),
-    ("sheets.xlsx", include_bytes!("../../testdata/documents/sheets.xlsx")),
-    ("slides.pptx", include_bytes!("../../testdata/documents/slides.pptx")),
-    ("pages.pdf", include_bytes!("../../testdata/documents/pages.pdf")),
-    ("cells.ipynb", include_bytes!("../../testdata/documents/cells.ipynb")),
-    ("picture.png", include_bytes!("../../testdata/documents/picture.png")),
-    ("picture.jpg", include_bytes!("../../testdata/documents/picture.jpg")),
-    ("animated.gif", include_bytes!("../../testdata/documents/animated.gif")),
-    ("picture.webp", include_bytes!("../../testdata/documents/picture.webp")),
+    (
+        "word.docx",
+        include_bytes!("../../testdata/documents/word.docx"),
+    ),
+    (
+        "sheets.xlsx",
+        include_bytes!("../../testdata/documents/sheets.xlsx"),
+    ),
+    (
+        "slides.pptx",
+        include_bytes!("../../testdata/documents/slides.pptx"),
+    ),
+    (
+        "pages.pdf",
+        include_bytes!("../../testdata/documents/pages.pdf"),
+    ),
+    (
+        "cells.ipynb",
+        include_bytes!("../../testdata/documents/cells.ipynb"),
+    ),
+    (
+        "picture.png",
+        include_bytes!("../../testdata/documents/picture.png"),
+    ),
+    (
+        "picture.jpg",
+        include_bytes!("../../testdata/documents/picture.jpg"),
+    ),
+    (
+        "animated.gif",
+        include_bytes!("../../testdata/documents/animated.gif"),
+    ),
+    (
+        "picture.webp",
+        include_bytes!("../../testdata/documents/picture.webp"),
+    ),
 ];
 
 const WORD: &str = "# Title & more\nOne\ttwo\n- item\n| a | b c |\n--- footnotes ---\nA note.\n";
@@ -43,7 +70,16 @@ const CELLS: &str = "[cells and outputs; `encoding: \"utf-8\"` reads the JSON, w
     --- output of cell 2 ---\n2\n--- output of cell 2 ---\n[image/png, 20 x 10 pixels, 393 bytes]\n";
 
 fn serve(tree: &Tree) -> Server {
-    Server::open(tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display()), "--tools", "files"])
+    Server::open(
+        tree,
+        "2025-11-25",
+        &[
+            "--allow",
+            &format!("{}:rw", tree.root().display()),
+            "--tools",
+            "files",
+        ],
+    )
 }
 
 /// A tree with the samples, and a server without commands for it.
@@ -64,8 +100,12 @@ fn read(server: &mut Server, tree: &Tree, name: &str, mut arguments: Value) -> R
 /// The error, with `/` for the tree.
 fn error(server: &mut Server, tree: &Tree, name: &str, arguments: Value) -> String {
     let reply = read(server, tree, name, arguments);
-    let failure = reply.failure().unwrap_or_else(|| panic!("{name}: {}", reply.0));
-    failure.message.replace(&tree.root().display().to_string(), "")
+    let failure = reply
+        .failure()
+        .unwrap_or_else(|| panic!("{name}: {}", reply.0));
+    failure
+        .message
+        .replace(&tree.root().display().to_string(), "")
 }
 
 fn encoded(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
@@ -89,9 +129,15 @@ fn quarters(width: u32, height: u32) -> DynamicImage {
 fn picture(reply: &Reply) -> (String, DynamicImage, String) {
     let content = &reply.result()["content"];
     assert_eq!(content.as_array().unwrap().len(), 2, "{content}");
-    let bytes = STANDARD.decode(content[0]["data"].as_str().unwrap()).unwrap();
+    let bytes = STANDARD
+        .decode(content[0]["data"].as_str().unwrap())
+        .unwrap();
     let media_type = content[0]["mimeType"].as_str().unwrap().to_owned();
-    (media_type, image::load_from_memory(&bytes).unwrap(), content[1]["text"].as_str().unwrap().to_owned())
+    (
+        media_type,
+        image::load_from_memory(&bytes).unwrap(),
+        content[1]["text"].as_str().unwrap().to_owned(),
+    )
 }
 
 /// The colours of the four quarters, each as red, green and blue in halves of 255.
@@ -115,28 +161,50 @@ fn a_document_is_read_as_text() {
         ("pages.pdf", PAGES),
         ("cells.ipynb", CELLS),
     ] {
-        assert_eq!(read(&mut server, &tree, name, json!({})).texts(), [text], "{name}");
+        assert_eq!(
+            read(&mut server, &tree, name, json!({})).texts(),
+            [text],
+            "{name}"
+        );
     }
     // What it holds decides, not its name.
     tree.file("any", SAMPLES[0].1);
     assert_eq!(read(&mut server, &tree, "any", json!({})).texts(), [WORD]);
     let cells = String::from_utf8(SAMPLES[4].1.to_vec()).unwrap();
-    assert_eq!(read(&mut server, &tree, "cells.ipynb", json!({"encoding": "utf-8"})).texts(), [cells]);
+    assert_eq!(
+        read(
+            &mut server,
+            &tree,
+            "cells.ipynb",
+            json!({"encoding": "utf-8"})
+        )
+        .texts(),
+        [cells]
+    );
 }
 
 #[test]
 fn a_part_of_a_document_is_read() {
     let (tree, mut server) = samples();
     let mut texts = |name, arguments| read(&mut server, &tree, name, arguments).texts();
-    assert_eq!(texts("pages.pdf", json!({"pages": "2"})), ["--- page 2 of 2 ---\nSecond\n"]);
+    assert_eq!(
+        texts("pages.pdf", json!({"pages": "2"})),
+        ["--- page 2 of 2 ---\nSecond\n"]
+    );
     assert_eq!(texts("pages.pdf", json!({"pages": "1-"})), [PAGES]);
     assert_eq!(
         texts("sheets.xlsx", json!({"pages": "2-9"})),
         ["--- sheet 2 of 2: Old (hidden) ---\n[no sheet of cells]\n"]
     );
     assert_eq!(texts("slides.pptx", json!({"pages": "1"})), [SLIDES]);
-    assert_eq!(texts("word.docx", json!({"offset": 2, "limit": 1})), ["One\ttwo\n", "[lines 2-2 of 6; next offset 3]"]);
-    assert_eq!(texts("word.docx", json!({"maxTokens": 6})), ["# Title & more\n", "[lines 1-1 of 6; next offset 2]"]);
+    assert_eq!(
+        texts("word.docx", json!({"offset": 2, "limit": 1})),
+        ["One\ttwo\n", "[lines 2-2 of 6; next offset 3]"]
+    );
+    assert_eq!(
+        texts("word.docx", json!({"maxTokens": 6})),
+        ["# Title & more\n", "[lines 1-1 of 6; next offset 2]"]
+    );
     let mut error = |name, arguments| error(&mut server, &tree, name, arguments);
     assert_eq!(
         [
@@ -168,8 +236,14 @@ fn a_name_that_is_wrong_is_an_error() {
     let mut error = |name| error(&mut server, &tree, name, json!({}));
     let as_text = "\nhint: `encoding`, such as utf-8, reads it as text";
     let by_command = "\nhint: use a command that knows its format";
-    assert_eq!(error("a.docx"), format!("`/a.docx` is named like a Word document, and is text (5 bytes){as_text}"));
-    assert_eq!(error("a.pdf"), format!("`/a.pdf` is named like a PDF, and is text (6 bytes){as_text}"));
+    assert_eq!(
+        error("a.docx"),
+        format!("`/a.docx` is named like a Word document, and is text (5 bytes){as_text}")
+    );
+    assert_eq!(
+        error("a.pdf"),
+        format!("`/a.pdf` is named like a PDF, and is text (6 bytes){as_text}")
+    );
     assert_eq!(
         error("a.ipynb"),
         "`/a.ipynb` is named like a notebook, and is an empty file (0 bytes)\nhint: write it first"
@@ -182,20 +256,36 @@ fn a_name_that_is_wrong_is_an_error() {
     let size = zip.len();
     assert_eq!(
         error("a.xlsx"),
-        format!("`/a.xlsx` is named like an Excel workbook, and is application/zip ({size} bytes){by_command}")
+        format!(
+            "`/a.xlsx` is named like an Excel workbook, and is application/zip ({size} bytes){by_command}"
+        )
     );
-    assert_eq!(read(&mut server, &tree, "a.docx", json!({"encoding": "utf-8"})).texts(), ["text\n"]);
+    assert_eq!(
+        read(&mut server, &tree, "a.docx", json!({"encoding": "utf-8"})).texts(),
+        ["text\n"]
+    );
 }
 
 #[test]
 fn a_small_picture_comes_as_it_is() {
     let (tree, mut server) = samples();
     tree.file("wide.png", encoded(&quarters(1568, 4), ImageFormat::Png));
-    for name in ["picture.png", "picture.jpg", "animated.gif", "picture.webp", "wide.png"] {
+    for name in [
+        "picture.png",
+        "picture.jpg",
+        "animated.gif",
+        "picture.webp",
+        "wide.png",
+    ] {
         let reply = read(&mut server, &tree, name, json!({}));
         let content = reply.result()["content"].as_array().unwrap();
         assert_eq!(content.len(), 1, "{name}");
-        assert_eq!(STANDARD.decode(content[0]["data"].as_str().unwrap()).unwrap(), fs::read(tree.path(name)).unwrap());
+        assert_eq!(
+            STANDARD
+                .decode(content[0]["data"].as_str().unwrap())
+                .unwrap(),
+            fs::read(tree.path(name)).unwrap()
+        );
     }
 }
 
@@ -203,37 +293,68 @@ fn a_small_picture_comes_as_it_is() {
 fn a_large_picture_is_scaled_and_a_region_is_not() {
     let tree = Tree::new();
     let (large, tall) = (quarters(2000, 1000), quarters(2, 3136));
-    tree.file("a.png", encoded(&large, ImageFormat::Png)).file("a.jpg", encoded(&large, ImageFormat::Jpeg));
-    tree.file("a.webp", encoded(&large, ImageFormat::WebP)).file("a.gif", encoded(&large, ImageFormat::Gif));
+    tree.file("a.png", encoded(&large, ImageFormat::Png))
+        .file("a.jpg", encoded(&large, ImageFormat::Jpeg));
+    tree.file("a.webp", encoded(&large, ImageFormat::WebP))
+        .file("a.gif", encoded(&large, ImageFormat::Gif));
     tree.file("tall.png", encoded(&tall, ImageFormat::Png));
     let mut server = serve(&tree);
-    for (name, expected) in
-        [("a.png", "image/png"), ("a.jpg", "image/jpeg"), ("a.webp", "image/png"), ("a.gif", "image/png")]
-    {
+    for (name, expected) in [
+        ("a.png", "image/png"),
+        ("a.jpg", "image/jpeg"),
+        ("a.webp", "image/png"),
+        ("a.gif", "image/png"),
+    ] {
         let (media_type, image, note) = picture(&read(&mut server, &tree, name, json!({})));
-        assert_eq!((media_type.as_str(), image.dimensions()), (expected, (1568, 784)), "{name}");
+        assert_eq!(
+            (media_type.as_str(), image.dimensions()),
+            (expected, (1568, 784)),
+            "{name}"
+        );
         assert_eq!(colours(&image), QUARTERS, "{name}");
-        assert_eq!(note, "[2000 x 1000 pixels, scaled to 1568 x 784; `region` gives a part at full size]");
+        assert_eq!(
+            note,
+            "[2000 x 1000 pixels, scaled to 1568 x 784; `region` gives a part at full size]"
+        );
     }
     let (_, image, note) = picture(&read(&mut server, &tree, "tall.png", json!({})));
     assert_eq!(
         (image.dimensions(), note.as_str()),
-        ((1, 1568), "[2 x 3136 pixels, scaled to 1 x 1568; `region` gives a part at full size]")
+        (
+            (1, 1568),
+            "[2 x 3136 pixels, scaled to 1 x 1568; `region` gives a part at full size]"
+        )
     );
 
     let region = json!({"region": [900, 400, 200, 200]});
     let (_, image, note) = picture(&read(&mut server, &tree, "a.png", region));
-    assert_eq!((image.dimensions(), colours(&image)), ((200, 200), QUARTERS));
-    assert_eq!(image.to_rgb8(), large.crop_imm(900, 400, 200, 200).to_rgb8());
+    assert_eq!(
+        (image.dimensions(), colours(&image)),
+        ((200, 200), QUARTERS)
+    );
+    assert_eq!(
+        image.to_rgb8(),
+        large.crop_imm(900, 400, 200, 200).to_rgb8()
+    );
     assert_eq!(note, "[region [900, 400, 200, 200] of 2000 x 1000 pixels]");
-    let (_, image, note) = picture(&read(&mut server, &tree, "a.png", json!({"region": [0, 0, 1960, 2000]})));
+    let (_, image, note) = picture(&read(
+        &mut server,
+        &tree,
+        "a.png",
+        json!({"region": [0, 0, 1960, 2000]}),
+    ));
     assert_eq!(image.dimensions(), (1568, 800));
     assert_eq!(
         note,
         "[region [0, 0, 1960, 1000] of 2000 x 1000 pixels, scaled to 1568 x 800; `region` gives a part at full size]"
     );
     assert_eq!(
-        error(&mut server, &tree, "a.png", json!({"region": [2000, 0, 1, 1]})),
+        error(
+            &mut server,
+            &tree,
+            "a.png",
+            json!({"region": [2000, 0, 1, 1]})
+        ),
         "`/a.png` is 2000 x 1000 pixels, and `region` [2000, 0, 1, 1] lies outside of that\n\
          hint: ask for what there is, or use a command that knows its format"
     );
@@ -259,11 +380,20 @@ fn a_photo_is_turned_as_its_camera_says() {
     // TIFF 6.0: one entry, the orientation (0x112), a SHORT: turn by 90 degrees to the right.
     let exif = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
     let length = (exif.len() as u16 + 2).to_be_bytes();
-    tree.file("a.jpg", [&jpeg[..2], b"\xff\xe1", &length, exif, &jpeg[2..]].concat());
+    tree.file(
+        "a.jpg",
+        [&jpeg[..2], b"\xff\xe1", &length, exif, &jpeg[2..]].concat(),
+    );
     let (_, image, note) = picture(&read(&mut serve(&tree), &tree, "a.jpg", json!({})));
     assert_eq!(image.dimensions(), (784, 1568));
-    assert_eq!(colours(&image), [[0, 0, 1], [1, 0, 0], [1, 1, 1], [0, 1, 0]]);
-    assert_eq!(note, "[1000 x 2000 pixels, scaled to 784 x 1568; `region` gives a part at full size]");
+    assert_eq!(
+        colours(&image),
+        [[0, 0, 1], [1, 0, 0], [1, 1, 1], [0, 1, 0]]
+    );
+    assert_eq!(
+        note,
+        "[1000 x 2000 pixels, scaled to 784 x 1568; `region` gives a part at full size]"
+    );
 }
 
 #[test]
@@ -275,8 +405,7 @@ fn of_an_animation_the_first_picture_comes() {
     tree.file("a.gif", gif);
     let (_, image, note) = picture(&read(&mut serve(&tree), &tree, "a.gif", json!({})));
     assert_eq!((image.dimensions(), colours(&image)), ((1568, 8), QUARTERS));
-    let expected =
-        "[1600 x 8 pixels, scaled to 1568 x 8; `region` gives a part at full size; the first picture of an animation]";
+    let expected = "[1600 x 8 pixels, scaled to 1568 x 8; `region` gives a part at full size; the first picture of an animation]";
     assert_eq!(note, expected);
 }
 
@@ -290,7 +419,8 @@ fn a_picture_of_many_bytes_becomes_a_smaller_one() {
     };
     let image = RgbImage::from_fn(1568, 1000, |_, _| Rgb([noise(), noise(), noise()]));
     tree.file("noise.png", encoded(&image.into(), ImageFormat::Png));
-    let (media_type, image, note) = picture(&read(&mut serve(&tree), &tree, "noise.png", json!({})));
+    let (media_type, image, note) =
+        picture(&read(&mut serve(&tree), &tree, "noise.png", json!({})));
     assert_eq!(
         (media_type.as_str(), image.dimensions(), note.as_str()),
         ("image/jpeg", (1568, 1000), "[1568 x 1000 pixels]")
@@ -308,7 +438,9 @@ fn other_binary_files_are_refused_when_they_are_large() {
     huge.set_len(11 * 1024 * 1024).unwrap();
     let mut server = serve(&tree);
     let reply = read(&mut server, &tree, "a.bin", json!({}));
-    let blob = reply.result()["content"][0]["resource"]["blob"].as_str().unwrap();
+    let blob = reply.result()["content"][0]["resource"]["blob"]
+        .as_str()
+        .unwrap();
     assert_eq!(STANDARD.decode(blob).unwrap(), bytes[..65_536]);
     let mut error = |name, arguments| error(&mut server, &tree, name, arguments);
     let refused = |name: &str, media_type: &str, size: u64, hash: &str| {
@@ -319,19 +451,33 @@ fn other_binary_files_are_refused_when_they_are_large() {
     };
     let octets = "application/octet-stream";
     let hash = |bytes: &[u8]| {
-        Sha256::digest(bytes).iter().fold(String::new(), |mut digits, byte| {
-            write!(digits, "{byte:02x}").unwrap();
-            digits
-        })
+        Sha256::digest(bytes)
+            .iter()
+            .fold(String::new(), |mut digits, byte| {
+                write!(digits, "{byte:02x}").unwrap();
+                digits
+            })
     };
-    assert_eq!(error("b.bin", json!({})), refused("b.bin", octets, 65_537, &hash(&bytes)));
+    assert_eq!(
+        error("b.bin", json!({})),
+        refused("b.bin", octets, 65_537, &hash(&bytes))
+    );
     let wav = fs::read(tree.path("c.wav")).unwrap();
-    assert_eq!(error("c.wav", json!({})), refused("c.wav", "audio/wav", wav.len() as u64, &hash(&wav)));
+    assert_eq!(
+        error("c.wav", json!({})),
+        refused("c.wav", "audio/wav", wav.len() as u64, &hash(&wav))
+    );
     let zeroes = vec![0; 11 * 1024 * 1024];
-    assert_eq!(error("d.bin", json!({})), refused("d.bin", octets, 11 * 1024 * 1024, &hash(&zeroes)));
+    assert_eq!(
+        error("d.bin", json!({})),
+        refused("d.bin", octets, 11 * 1024 * 1024, &hash(&zeroes))
+    );
     let no_lines = "hint: read it without offset and limit, or use a command that knows its format";
     for name in ["b.bin", "d.bin"] {
-        assert_eq!(error(name, json!({"limit": 1})), format!("`/{name}` is binary, so it has no lines\n{no_lines}"));
+        assert_eq!(
+            error(name, json!({"limit": 1})),
+            format!("`/{name}` is binary, so it has no lines\n{no_lines}")
+        );
     }
 }
 
@@ -340,7 +486,9 @@ fn whatever_is_in_it_the_reader_answers_or_ends() {
     let (tree, mut server) = samples();
     let mut state = 7_usize;
     let mut random = move |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     for (name, bytes) in SAMPLES {
@@ -358,7 +506,10 @@ fn whatever_is_in_it_the_reader_answers_or_ends() {
                 json!({"region": [0, 0, 9, 9]})
             };
             let reply = read(&mut server, &tree, name, part);
-            assert!(reply.failure().is_some() || reply.result()["content"].is_array(), "{name}, {round}");
+            assert!(
+                reply.failure().is_some() || reply.result()["content"].is_array(),
+                "{name}, {round}"
+            );
         }
     }
     assert!(server.alive());
@@ -376,8 +527,13 @@ fn package(parts: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// A Word document with this as its main part.
 fn word(document: &[u8]) -> Vec<u8> {
-    let relations = "<R><Relationship Id=\"r\" Type=\"x/officeDocument\" Target=\"word/document.xml\"/></R>";
-    package(&[("[Content_Types].xml", b"<T/>"), ("_rels/.rels", relations.as_bytes()), ("word/document.xml", document)])
+    let relations =
+        "<R><Relationship Id=\"r\" Type=\"x/officeDocument\" Target=\"word/document.xml\"/></R>";
+    package(&[
+        ("[Content_Types].xml", b"<T/>"),
+        ("_rels/.rels", relations.as_bytes()),
+        ("word/document.xml", document),
+    ])
 }
 
 #[test]
@@ -390,17 +546,38 @@ fn bombs_are_bounded() {
     bomb[29..33].copy_from_slice(&sum);
     let entities = "<!DOCTYPE d [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;\">]><document><p><t>x&b;&lt;</t></p></document>";
     let nested = "<p>".repeat(1_000_000);
-    let text = [b"<document><p><t>", &b"a".repeat(20 * 1024 * 1024)[..], b"</t></p></document>"].concat();
-    tree.file("a.png", bomb).file("entities.docx", word(entities.as_bytes())).file("text.docx", word(&text));
-    tree.file("nested.docx", word(format!("<document>{nested}").as_bytes()));
+    let text = [
+        b"<document><p><t>",
+        &b"a".repeat(20 * 1024 * 1024)[..],
+        b"</t></p></document>",
+    ]
+    .concat();
+    tree.file("a.png", bomb)
+        .file("entities.docx", word(entities.as_bytes()))
+        .file("text.docx", word(&text));
+    tree.file(
+        "nested.docx",
+        word(format!("<document>{nested}").as_bytes()),
+    );
     tree.file("deep.ipynb", "{\"a\":".to_owned() + &"[".repeat(1_000_000));
-    let looped = String::from_utf8_lossy(SAMPLES[3].1).replace("/Kids[4 0 R 6 0 R]", "/Kids[2 0 R 2 0 R]");
+    let looped =
+        String::from_utf8_lossy(SAMPLES[3].1).replace("/Kids[4 0 R 6 0 R]", "/Kids[2 0 R 2 0 R]");
     tree.file("looped.pdf", looped);
     let mut server = serve(&tree);
     let mut error = |name| error(&mut server, &tree, name, json!({}));
-    let spoken = ["a.png", "text.docx", "nested.docx", "deep.ipynb", "looped.pdf"].map(&mut error);
+    let spoken = [
+        "a.png",
+        "text.docx",
+        "nested.docx",
+        "deep.ipynb",
+        "looped.pdf",
+    ]
+    .map(&mut error);
     let hint = "\nhint: ask for what there is, or use a command that knows its format";
-    let memory = spoken[0].split_whitespace().find_map(|word| word.parse::<u64>().ok()).unwrap_or_default();
+    let memory = spoken[0]
+        .split_whitespace()
+        .find_map(|word| word.parse::<u64>().ok())
+        .unwrap_or_default();
     assert_eq!(
         spoken,
         [
@@ -408,12 +585,19 @@ fn bombs_are_bounded() {
             format!(
                 "`/text.docx` has more than 10485760 bytes of text; ask for some of its `pages`, or convert it with a command{hint}"
             ),
-            format!("`/nested.docx` is damaged: word/document.xml: it ends before its elements do{hint}"),
-            format!("`/deep.ipynb` is damaged: its JSON: recursion limit exceeded at line 1 column 132{hint}"),
+            format!(
+                "`/nested.docx` is damaged: word/document.xml: it ends before its elements do{hint}"
+            ),
+            format!(
+                "`/deep.ipynb` is damaged: its JSON: recursion limit exceeded at line 1 column 132{hint}"
+            ),
             format!("`/looped.pdf` is damaged: no page of the PDF can be found{hint}"),
         ]
     );
-    assert_eq!(read(&mut server, &tree, "entities.docx", json!({})).texts(), ["x<\n"]);
+    assert_eq!(
+        read(&mut server, &tree, "entities.docx", json!({})).texts(),
+        ["x<\n"]
+    );
 }
 
 /// CRC-32 as PNG has it (ISO 3309).
@@ -428,7 +612,9 @@ fn endless() -> Vec<u8> {
     let mut packer = flate2::Compress::new(flate2::Compression::best(), false);
     let mut packed = |bytes: &[u8]| {
         let mut packed = Vec::with_capacity(64 * 1024);
-        packer.compress_vec(bytes, &mut packed, flate2::FlushCompress::Full).unwrap();
+        packer
+            .compress_vec(bytes, &mut packed, flate2::FlushCompress::Full)
+            .unwrap();
         packed
     };
     // What is packed so can be said again and again.
@@ -448,10 +634,16 @@ fn reader_of(server: &Server) -> (Pid, String) {
     let pid = server.pid().as_raw_nonzero();
     let until = Instant::now() + DEADLINE;
     loop {
-        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let children =
+            fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-        let of_task = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        let all = tasks.flatten().map(of_task).fold(children, |all, own| all + " " + &own);
+        let of_task = |task: fs::DirEntry| {
+            fs::read_to_string(task.path().join("children")).unwrap_or_default()
+        };
+        let all = tasks
+            .flatten()
+            .map(of_task)
+            .fold(children, |all, own| all + " " + &own);
         for child in all.split_whitespace() {
             let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap_or_default();
             if status.contains("Seccomp:\t2") {
@@ -475,7 +667,10 @@ fn a_reader_can_only_compute_and_ends_with_its_call_and_its_server() {
     ask(&mut server, 1001);
     let (reader, status) = reader_of(&server);
     let field = |name: &str| {
-        let line = status.lines().find(|line| line.starts_with(&format!("{name}:"))).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with(&format!("{name}:")))
+            .unwrap();
         line.split_once('\t').unwrap().1.to_owned()
     };
     assert_eq!(
@@ -483,12 +678,18 @@ fn a_reader_can_only_compute_and_ends_with_its_call_and_its_server() {
         ["1", "2", "0000000000000000", "0000000000000000", "1"]
     );
     server.notify("notifications/cancelled", json!({"requestId": 1001}));
-    assert!(ends_within(reader, Duration::from_secs(20)), "a cancelled call leaves its reader");
+    assert!(
+        ends_within(reader, Duration::from_secs(20)),
+        "a cancelled call leaves its reader"
+    );
 
     ask(&mut server, 1002);
     let (reader, _) = reader_of(&server);
     kill_process(server.pid(), Signal::KILL).unwrap();
-    assert!(ends_within(reader, Duration::from_secs(20)), "a server that is gone leaves a reader");
+    assert!(
+        ends_within(reader, Duration::from_secs(20)),
+        "a server that is gone leaves a reader"
+    );
 }
 
 #[test]
@@ -498,8 +699,14 @@ fn a_reader_without_walls_reads_nothing() {
     let mut reader = Command::new(env!("CARGO_BIN_EXE_replay"));
     // Not started by who it should be: its walls would not end with that.
     reader.args(["__reader", "1", "100000000", "1000000", "{}"]);
-    let said = reader.stdin(fs::File::open(tree.path("a.docx")).unwrap()).output().unwrap();
-    assert_eq!(String::from_utf8(said.stdout).unwrap(), "!look for the server: it is gone");
+    let said = reader
+        .stdin(fs::File::open(tree.path("a.docx")).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(said.stdout).unwrap(),
+        "!look for the server: it is gone"
+    );
 }
 
 #[test]

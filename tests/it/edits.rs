@@ -1,4 +1,5 @@
-//! The folders of `testdata/edits` through the program: what is on the disk afterwards, and what is answered.
+//! The folders of `testdata/edits` through the program: what is on the disk afterwards, and what is
+//! answered.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,19 +16,26 @@ use crate::tree::Tree;
 #[test]
 fn every_folder_gives_its_content_and_its_reply() {
     let tree = Tree::new();
-    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
-    let mut cases: Vec<_> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/edits"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
+    let mut server = Server::open(
+        &tree,
+        "2025-11-25",
+        &["--allow", &format!("{}:rw", tree.root().display())],
+    );
+    let mut cases: Vec<_> =
+        fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/edits"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_dir())
+            .collect();
     cases.sort();
     assert!(cases.len() >= 40, "{} cases", cases.len());
     for case in cases {
         let name = case.file_name().unwrap().to_str().unwrap().to_owned();
         let input = fs::read(case.join("input")).unwrap();
-        let mut arguments: Value = serde_json::from_slice(&fs::read(case.join("call.json")).unwrap()).unwrap();
-        let wanted: Value = serde_json::from_slice(&fs::read(case.join("reply.json")).unwrap()).unwrap();
+        let mut arguments: Value =
+            serde_json::from_slice(&fs::read(case.join("call.json")).unwrap()).unwrap();
+        let wanted: Value =
+            serde_json::from_slice(&fs::read(case.join("reply.json")).unwrap()).unwrap();
         let is_preview = arguments["dryRun"] == true;
         let path = tree.file(&name, &input).text(&name);
         arguments["path"] = path.clone().into();
@@ -36,14 +44,27 @@ fn every_folder_gives_its_content_and_its_reply() {
         let expected = if is_preview { input } else { expected };
         assert_eq!(fs::read(&path).unwrap(), expected, "{name}: the content");
         if let Some(error) = wanted["error"].as_str() {
-            let failure = reply.failure().unwrap_or_else(|| panic!("{name}: {reply:?}"));
-            let hint = wanted["hint"].as_str().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+            let failure = reply
+                .failure()
+                .unwrap_or_else(|| panic!("{name}: {reply:?}"));
+            let hint = wanted["hint"]
+                .as_str()
+                .map(|hint| format!("\nhint: {hint}"))
+                .unwrap_or_default();
             assert_eq!(failure.code, Some(-32603), "{name}");
             assert_eq!(failure.message, format!("{path}: {error}{hint}"), "{name}");
         } else {
-            assert_eq!(reply.result()["structuredContent"]["edits"], wanted["edits"], "{name}");
+            assert_eq!(
+                reply.result()["structuredContent"]["edits"],
+                wanted["edits"],
+                "{name}"
+            );
             if !is_preview {
-                assert_eq!(reply.text(), format!("Successfully edited {path}"), "{name}");
+                assert_eq!(
+                    reply.text(),
+                    format!("Successfully edited {path}"),
+                    "{name}"
+                );
             }
         }
     }
@@ -53,7 +74,11 @@ fn every_folder_gives_its_content_and_its_reply() {
 fn an_expected_hash_refuses_what_has_changed() {
     let tree = Tree::new();
     let path = tree.file("a.txt", "one\n").text("a.txt");
-    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    let mut server = Server::open(
+        &tree,
+        "2025-11-25",
+        &["--allow", &format!("{}:rw", tree.root().display())],
+    );
     let of = |text: &str| {
         let mut digits = String::new();
         for byte in Sha256::digest(text) {
@@ -62,7 +87,10 @@ fn an_expected_hash_refuses_what_has_changed() {
         digits
     };
     let edit = |expected: &str| json!({"path": path, "edits": [{"oldText": "one", "newText": "two"}], "expectedSha256": expected});
-    let refused = server.call("edit_file", edit(&of("other"))).failure().unwrap();
+    let refused = server
+        .call("edit_file", edit(&of("other")))
+        .failure()
+        .unwrap();
     let message = format!(
         "`{path}` has changed: its SHA-256 is {}, not the expected {}; the file is unchanged\n\
          hint: read the file again, then repeat the call with the new hash",
@@ -73,8 +101,14 @@ fn an_expected_hash_refuses_what_has_changed() {
     assert_eq!(tree.read("a.txt"), "one\n");
     let done = server.call("edit_file", edit(&of("one\n")));
     assert_eq!(done.result()["structuredContent"]["sha256"], of("two\n"));
-    let written = server.call("write_file", json!({"path": path, "content": "three", "expectedSha256": of("two\n")}));
-    assert_eq!(written.result()["_meta"], json!({"path": path, "size": 5, "sha256": of("three")}));
+    let written = server.call(
+        "write_file",
+        json!({"path": path, "content": "three", "expectedSha256": of("two\n")}),
+    );
+    assert_eq!(
+        written.result()["_meta"],
+        json!({"path": path, "size": 5, "sha256": of("three")})
+    );
     let malformed = server.call("edit_file", edit("abc")).failure().unwrap();
     assert_eq!(malformed.code, Some(-32602));
 }
@@ -82,13 +116,27 @@ fn an_expected_hash_refuses_what_has_changed() {
 #[test]
 fn many_files_are_edited_one_by_one_or_all_or_none() {
     let tree = Tree::new();
-    tree.file("a.c", "old\n").file("b.c", "none\n").file("sub/c.c", "old old\n").file("d.h", "old\n");
-    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    tree.file("a.c", "old\n")
+        .file("b.c", "none\n")
+        .file("sub/c.c", "old old\n")
+        .file("d.h", "old\n");
+    let mut server = Server::open(
+        &tree,
+        "2025-11-25",
+        &["--allow", &format!("{}:rw", tree.root().display())],
+    );
     let call = |atomic: bool| {
         let edits = json!([{"oldText": "old", "newText": "new", "limit": 0}]);
         json!({"paths": [tree.text("**/*.c")], "edits": edits, "atomic": atomic})
     };
-    let contents = || [tree.read("a.c"), tree.read("b.c"), tree.read("sub/c.c"), tree.read("d.h")];
+    let contents = || {
+        [
+            tree.read("a.c"),
+            tree.read("b.c"),
+            tree.read("sub/c.c"),
+            tree.read("d.h"),
+        ]
+    };
 
     let atomic = server.call("edit_files", call(true));
     assert_eq!(contents(), ["old\n", "none\n", "old old\n", "old\n"]);
@@ -103,15 +151,30 @@ fn many_files_are_edited_one_by_one_or_all_or_none() {
     assert_eq!(contents(), ["new\n", "none\n", "new new\n", "old\n"]);
     assert_eq!(summary(single.result()), (json!(2), json!(1)));
     let texts = single.texts();
-    assert_eq!(texts[0], format!("Successfully edited {}", tree.text("a.c")));
-    assert!(texts[1].starts_with(&format!("{}: [error -32603] ", tree.text("b.c"))), "{}", texts[1]);
-    assert_eq!(texts[2], format!("Successfully edited {}", tree.text("sub/c.c")));
+    assert_eq!(
+        texts[0],
+        format!("Successfully edited {}", tree.text("a.c"))
+    );
+    assert!(
+        texts[1].starts_with(&format!("{}: [error -32603] ", tree.text("b.c"))),
+        "{}",
+        texts[1]
+    );
+    assert_eq!(
+        texts[2],
+        format!("Successfully edited {}", tree.text("sub/c.c"))
+    );
 
-    tree.file("b.c", "old\n").file("a.c", "old\n").file("sub/c.c", "old\n");
+    tree.file("b.c", "old\n")
+        .file("a.c", "old\n")
+        .file("sub/c.c", "old\n");
     let atomic = server.call("edit_files", call(true));
     assert_eq!(summary(atomic.result()), (json!(3), json!(0)));
     assert_eq!(contents(), ["new\n", "new\n", "new\n", "old\n"]);
-    let none = server.call("edit_files", json!({"paths": [tree.text("**/*.rs")], "edits": [{"oldText": "a"}]}));
+    let none = server.call(
+        "edit_files",
+        json!({"paths": [tree.text("**/*.rs")], "edits": [{"oldText": "a"}]}),
+    );
     assert_eq!(none.code(), -32002);
 }
 
@@ -119,10 +182,19 @@ fn many_files_are_edited_one_by_one_or_all_or_none() {
 fn a_glob_edits_files_of_any_name_and_leaves_binary_ones_alone() {
     let tree = Tree::new();
     let odd = std::ffi::OsStr::from_bytes(b"odd\xff.txt");
-    tree.file(odd, "old\n").file("binary.txt", "old\0").file("plain.txt", "old\n");
-    let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{}:rw", tree.root().display())]);
+    tree.file(odd, "old\n")
+        .file("binary.txt", "old\0")
+        .file("plain.txt", "old\n");
+    let mut server = Server::open(
+        &tree,
+        "2025-11-25",
+        &["--allow", &format!("{}:rw", tree.root().display())],
+    );
     let edits = json!([{"oldText": "old", "newText": "new"}]);
-    let reply = server.call("edit_files", json!({"paths": [tree.text("*.txt")], "edits": edits}));
+    let reply = server.call(
+        "edit_files",
+        json!({"paths": [tree.text("*.txt")], "edits": edits}),
+    );
     let root = tree.root().display();
     let expected = [
         format!(
@@ -133,8 +205,15 @@ fn a_glob_edits_files_of_any_name_and_leaves_binary_ones_alone() {
         "[2 edited, 1 failed; do not repeat those that succeeded]".to_owned(),
     ];
     assert_eq!(reply.texts(), expected);
-    let contents = [fs::read(tree.path(odd)), fs::read(tree.path("binary.txt")), fs::read(tree.path("plain.txt"))];
-    assert_eq!(contents.map(Result::unwrap), [b"new\n".to_vec(), b"old\0".to_vec(), b"new\n".to_vec()]);
+    let contents = [
+        fs::read(tree.path(odd)),
+        fs::read(tree.path("binary.txt")),
+        fs::read(tree.path("plain.txt")),
+    ];
+    assert_eq!(
+        contents.map(Result::unwrap),
+        [b"new\n".to_vec(), b"old\0".to_vec(), b"new\n".to_vec()]
+    );
 }
 
 #[test]
@@ -144,38 +223,75 @@ fn a_limit_on_the_size_of_files_costs_one_call() {
     let arguments = json!({"path": path, "content": "x".repeat(100_000)}).to_string();
     // In blocks of 512 or 1,024 bytes, as the shell likes.
     let limited = Command::new("sh")
-        .args(["-c", "ulimit -f 8; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_replay"), "call", "write_file", &arguments])
+        .args([
+            "-c",
+            "ulimit -f 8; exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_replay"),
+            "call",
+            "write_file",
+            &arguments,
+        ])
         .args(["--allow", &format!("{}:rw", tree.root().display())])
         .output()
         .unwrap();
     assert_eq!(limited.status.code(), Some(1), "{limited:?}");
     assert_eq!(fs::read(&path).unwrap(), b"old");
-    let names: Vec<_> = fs::read_dir(tree.root()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(!names.iter().any(|name| name.as_bytes().starts_with(b".replay-tmp-")), "{names:?}");
+    let names: Vec<_> = fs::read_dir(tree.root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert!(
+        !names
+            .iter()
+            .any(|name| name.as_bytes().starts_with(b".replay-tmp-")),
+        "{names:?}"
+    );
 }
 
 #[test]
 fn hundreds_of_files_of_many_directories_are_edited_where_few_open_files_are_usual() {
     let tree = Tree::new();
     let name = |at: usize| format!("{}/{at}.txt", at % 7);
-    let holds = |at: usize| if at.is_multiple_of(100) { "other\n" } else { "old\n" };
+    let holds = |at: usize| {
+        if at.is_multiple_of(100) {
+            "other\n"
+        } else {
+            "old\n"
+        }
+    };
     for at in 0..400 {
         tree.file(name(at), holds(at));
     }
     let allow = format!("{}:rw", tree.root().display());
     let wrapper = ["sh", "-c", "ulimit -S -n 256; exec \"$@\"", "sh"];
-    let mut server = Server::start_under(&tree, &wrapper, &["--allow", &allow]).opened("2025-11-25");
+    let mut server =
+        Server::start_under(&tree, &wrapper, &["--allow", &allow]).opened("2025-11-25");
     let mut edit = |old: &str, new: &str, atomic: bool| {
         let arguments = json!({"paths": ["*/*.txt"], "edits": [{"oldText": old, "newText": new}], "atomic": atomic});
         let reply = server.call("edit_files", arguments).result()["structuredContent"].clone();
         (reply["edited"].clone(), reply["failed"].clone())
     };
-    let contents = || (0..400).map(|at| fs::read_to_string(tree.path(name(at))).unwrap()).collect::<Vec<_>>();
-    let with = |word: &str| (0..400).map(|at| holds(at).replace("old", word)).collect::<Vec<_>>();
+    let contents = || {
+        (0..400)
+            .map(|at| fs::read_to_string(tree.path(name(at))).unwrap())
+            .collect::<Vec<_>>()
+    };
+    let with = |word: &str| {
+        (0..400)
+            .map(|at| holds(at).replace("old", word))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(edit("old", "new", false), (json!(396), json!(4)));
     assert_eq!(contents(), with("new"));
     assert_eq!(edit("e", "E", true), (json!(400), json!(0)));
-    assert_eq!(contents(), with("new").iter().map(|text| text.replace('e', "E")).collect::<Vec<_>>());
+    assert_eq!(
+        contents(),
+        with("new")
+            .iter()
+            .map(|text| text.replace('e', "E"))
+            .collect::<Vec<_>>()
+    );
     let names = (0..7).flat_map(|dir| fs::read_dir(tree.path(dir.to_string())).unwrap());
     assert_eq!(names.count(), 400);
 }

@@ -1,10 +1,15 @@
-//! The escape catalogue: attempts to get out of the allowed directories, each a test named after its number.
+//! The escape catalogue: attempts to get out of the allowed directories, each a test named after
+//! its number.
 //!
-//! Every case is checked by the reply and by a fingerprint of the outside directory before and after. A denial
-//! must read the same for a target that exists and for one that does not: wherever a call names `secret`, the
-//! same call is made with `absent`, and the two errors must be equal byte for byte but for that word.
+//! Every case is checked by the reply and by a fingerprint of the outside directory before and
+//! after. A denial must read the same for a target that exists and for one that does not: wherever
+//! a call names `secret`, the same call is made with `absent`, and the two errors must be equal
+//! byte for byte but for that word.
 
-#![expect(clippy::needless_pass_by_value, reason = "arguments are written in place, as `json!`")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments are written in place, as `json!`"
+)]
 
 mod exhaustion;
 mod links;
@@ -24,12 +29,14 @@ const SECRET: &str = "TOPSECRET";
 /// A name that exists outside only, and in no call.
 const OUTSIDE_NAME: &str = "only-beyond";
 
-/// A server with a writable directory `work`, a read-only one `docs`, and things beyond them in `outside`.
+/// A server with a writable directory `work`, a read-only one `docs`, and things beyond them in
+/// `outside`.
 struct Stage {
     tree: Tree,
     server: Server,
     outside: Fingerprint,
-    /// The tools that the server offers: one that it does not have would be refused for the wrong reason.
+    /// The tools that the server offers: one that it does not have would be refused for the wrong
+    /// reason.
     offered: Vec<String>,
 }
 
@@ -44,8 +51,10 @@ impl Stage {
     /// The directories without a server.
     fn layout(prepare: impl FnOnce(&Tree)) -> Tree {
         let tree = Tree::new();
-        tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n");
-        tree.file("outside/secret", SECRET).file(format!("outside/{OUTSIDE_NAME}"), SECRET);
+        tree.file("work/ok.txt", "fine\n")
+            .file("docs/read.txt", "readme\n");
+        tree.file("outside/secret", SECRET)
+            .file(format!("outside/{OUTSIDE_NAME}"), SECRET);
         tree.file("outside/sub/secret", SECRET);
         prepare(&tree);
         tree
@@ -63,14 +72,25 @@ impl Stage {
         let mut server = server.opened(NEWEST_HANDSHAKE);
         let list = server.request("tools/list", json!({}));
         let tools = list.result()["tools"].as_array().unwrap();
-        let offered = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
-        Self { tree, server, outside, offered }
+        let offered = tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect();
+        Self {
+            tree,
+            server,
+            outside,
+            offered,
+        }
     }
 
     /// Makes a call and checks that nothing from outside is in the reply.
     #[track_caller]
     fn call(&mut self, tool: &str, arguments: Value) -> Reply {
-        assert!(self.offered.iter().any(|name| name == tool), "the server has no `{tool}`");
+        assert!(
+            self.offered.iter().any(|name| name == tool),
+            "the server has no `{tool}`"
+        );
         let asked = strings(&arguments);
         let reply = self.server.call(tool, arguments);
         check_reply(&self.tree, &asked, &reply);
@@ -93,20 +113,35 @@ impl Stage {
     /// A call that must be denied, in words that are the same for a target that is not there.
     #[track_caller]
     fn denied(&mut self, tool: &str, arguments: Value) {
-        let absent: Value = serde_json::from_str(&arguments.to_string().replace("secret", "absent")).unwrap();
+        let absent: Value =
+            serde_json::from_str(&arguments.to_string().replace("secret", "absent")).unwrap();
         let reply = self.call(tool, arguments.clone());
-        let failure = failure(&reply).unwrap_or_else(|| panic!("{tool} {arguments} worked: {}", reply.0));
-        assert_eq!(failure.code, Some(-32001), "{tool} {arguments}: {}", failure.message);
+        let failure =
+            failure(&reply).unwrap_or_else(|| panic!("{tool} {arguments} worked: {}", reply.0));
+        assert_eq!(
+            failure.code,
+            Some(-32001),
+            "{tool} {arguments}: {}",
+            failure.message
+        );
         let twin = self.call(tool, absent.clone());
         let said = without_id(&reply).replace("secret", "absent");
-        assert_eq!(said, without_id(&twin), "E108: {tool} tells {arguments} from {absent}");
+        assert_eq!(
+            said,
+            without_id(&twin),
+            "E108: {tool} tells {arguments} from {absent}"
+        );
     }
 
     /// The checks that end every case.
     #[track_caller]
     fn end(mut self) {
         self.server.settle();
-        assert_eq!(self.outside, self.tree.fingerprint("outside"), "something changed outside");
+        assert_eq!(
+            self.outside,
+            self.tree.fingerprint("outside"),
+            "something changed outside"
+        );
     }
 }
 
@@ -135,7 +170,10 @@ fn check_reply(tree: &Tree, asked: &[String], reply: &Reply) {
         whole = whole.replace(quoted.trim_matches('"'), "<asked>");
     }
     for forbidden in [SECRET, OUTSIDE_NAME, tree.path("outside").to_str().unwrap()] {
-        assert!(!whole.contains(forbidden), "`{forbidden}` is in the reply: {whole}");
+        assert!(
+            !whole.contains(forbidden),
+            "`{forbidden}` is in the reply: {whole}"
+        );
     }
 }
 
@@ -148,9 +186,15 @@ fn failure(reply: &Reply) -> Option<Failure> {
     let texts = reply.all_texts();
     let message = texts.iter().find(|text| text.contains("[error"));
     let Some(message) = message else { return whole };
-    let code = [-32001, -32002, -32602, -32603].into_iter().find(|code| message.contains(&format!("[error {code}]")));
-    // `read_multiple_files` gives no codes; what it says of a denial is held by the comparison of the twins.
-    Some(Failure { code: Some(code.unwrap_or(-32001)), message: message.clone() })
+    let code = [-32001, -32002, -32602, -32603]
+        .into_iter()
+        .find(|code| message.contains(&format!("[error {code}]")));
+    // `read_multiple_files` gives no codes; what it says of a denial is held by the comparison of
+    // the twins.
+    Some(Failure {
+        code: Some(code.unwrap_or(-32001)),
+        message: message.clone(),
+    })
 }
 
 /// Every tool that reads, on this path.
@@ -167,7 +211,10 @@ fn walkers(path: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("list_directory", json!({"path": path})),
         ("directory_tree", json!({"path": path})),
-        ("search_files", json!({"directory": path, "nameContains": "e"})),
+        (
+            "search_files",
+            json!({"directory": path, "nameContains": "e"}),
+        ),
         ("glob_search", json!({"directory": path, "globs": ["**/*"]})),
         ("grep_files", json!({"directory": path, "regex": "E"})),
     ]
@@ -182,7 +229,13 @@ fn writers(path: &str, inside: &str) -> Vec<(&'static str, Value)> {
         ("delete_file", json!({"path": path})),
         ("edit_file", json!({"path": path, "edits": edits})),
         ("edit_files", json!({"paths": [path], "edits": edits})),
-        ("move_file", json!({"source": path, "destination": format!("{inside}/moved")})),
-        ("move_file", json!({"source": format!("{inside}/ok.txt"), "destination": path})),
+        (
+            "move_file",
+            json!({"source": path, "destination": format!("{inside}/moved")}),
+        ),
+        (
+            "move_file",
+            json!({"source": format!("{inside}/ok.txt"), "destination": path}),
+        ),
     ]
 }

@@ -1,10 +1,13 @@
 //! Starts the built program and talks to it as a client does, with a deadline on every wait.
 //!
-//! Nothing here sleeps: a thread reads the program's lines, another writes ours, and every wait is a
-//! `recv_timeout` or a `poll`. Each line that comes is checked against the official schema of the revision of
-//! its request. When a test panics, the whole conversation is printed.
+//! Nothing here sleeps: a thread reads the program's lines, another writes ours, and every wait is
+//! a `recv_timeout` or a `poll`. Each line that comes is checked against the official schema of the
+//! revision of its request. When a test panics, the whole conversation is printed.
 
-#![expect(clippy::needless_pass_by_value, reason = "parameters are written in place, as `json!`")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "parameters are written in place, as `json!`"
+)]
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -40,7 +43,8 @@ pub fn stateless_meta() -> Value {
 #[derive(Debug)]
 struct Sent {
     method: String,
-    /// The revision that the request named itself; otherwise the session's at the time of the reply.
+    /// The revision that the request named itself; otherwise the session's at the time of the
+    /// reply.
     revision: Option<String>,
 }
 
@@ -70,14 +74,24 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `replay --mcp-server ARGS` in the root of the tree, with a clean environment and no handshake.
+    /// Starts `replay --mcp-server ARGS` in the root of the tree, with a clean environment and no
+    /// handshake.
     pub fn start(tree: &Tree, args: &[&str]) -> Self {
         Self::start_under(tree, &[], args)
     }
 
     /// The same as an argument of another program, which must end by executing it.
     pub fn start_under(tree: &Tree, wrapper: &[&str], args: &[&str]) -> Self {
-        Self::start_program(tree, &[wrapper, &[env!("CARGO_BIN_EXE_replay"), "--mcp-server"], args].concat(), &[])
+        Self::start_program(
+            tree,
+            &[
+                wrapper,
+                &[env!("CARGO_BIN_EXE_replay"), "--mcp-server"],
+                args,
+            ]
+            .concat(),
+            &[],
+        )
     }
 
     /// Starts a whole command line that becomes a server, with variables beside the usual ones.
@@ -92,7 +106,10 @@ impl Server {
             .env("XDG_STATE_HOME", tree.state());
         command.env("LANG", "C.UTF-8").env("RUST_BACKTRACE", "1");
         command.envs(variables.iter().copied());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
 
         let mut stdin = child.stdin.take().expect("its stdin");
@@ -115,7 +132,10 @@ impl Server {
         std::thread::spawn(move || {
             let mut chunk = [0; 4096];
             while let Ok(length @ 1..) = errors.read(&mut chunk) {
-                collected.lock().unwrap().extend_from_slice(&chunk[..length]);
+                collected
+                    .lock()
+                    .unwrap()
+                    .extend_from_slice(&chunk[..length]);
             }
             let _ = silent.send(());
         });
@@ -197,7 +217,9 @@ impl Server {
             }
             params["_meta"] = meta;
         }
-        self.send_raw(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        self.send_raw(
+            &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string(),
+        );
     }
 
     /// Sends a notification.
@@ -218,12 +240,17 @@ impl Server {
         self.note("->", &String::from_utf8_lossy(&bytes));
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Value::Array(messages)) => messages.iter().for_each(|message| self.expect_reply(message)),
+                Ok(Value::Array(messages)) => messages
+                    .iter()
+                    .for_each(|message| self.expect_reply(message)),
                 Ok(message) => self.expect_reply(&message),
                 Err(_) => {}
             }
         }
-        let sent = self.input.as_ref().is_some_and(|input| input.send(bytes).is_ok());
+        let sent = self
+            .input
+            .as_ref()
+            .is_some_and(|input| input.send(bytes).is_ok());
         assert!(sent, "the server has closed its stdin, or the test has");
     }
 
@@ -234,8 +261,15 @@ impl Server {
             return;
         }
         let named = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-        // A version that nobody knows is refused in the form of the revision that names versions per request.
-        let named = named.map(|named| if REVISIONS.contains(&named) { named } else { STATELESS });
+        // A version that nobody knows is refused in the form of the revision that names versions
+        // per request.
+        let named = named.map(|named| {
+            if REVISIONS.contains(&named) {
+                named
+            } else {
+                STATELESS
+            }
+        });
         self.pending.entry(id.to_string()).or_default().push(Sent {
             method: message["method"].as_str().unwrap_or_default().to_owned(),
             revision: named.map(str::to_owned),
@@ -245,7 +279,10 @@ impl Server {
     /// Waits for the reply to the request with this id; what comes meanwhile stays for `recv`.
     pub fn reply_to(&mut self, id: &Value) -> Reply {
         let until = Instant::now() + DEADLINE;
-        let known = self.unread.iter().position(|message| is_reply_to(message, id));
+        let known = self
+            .unread
+            .iter()
+            .position(|message| is_reply_to(message, id));
         if let Some(message) = known.and_then(|index| self.unread.remove(index)) {
             return Reply(message);
         }
@@ -296,7 +333,10 @@ impl Server {
         }
         let checked = match &message {
             Value::Array(messages) if self.session == "2025-03-26" && !messages.is_empty() => {
-                messages.clone().iter().try_for_each(|message| self.check(message))
+                messages
+                    .clone()
+                    .iter()
+                    .try_for_each(|message| self.check(message))
             }
             message => self.check(message),
         };
@@ -321,12 +361,22 @@ impl Server {
         let failed = message.get("error").is_some();
         let waiting = self.pending.entry(id.to_string()).or_default();
         // Of two requests under one id, the refused one is the later.
-        let sent = if failed { waiting.pop() } else { (!waiting.is_empty()).then(|| waiting.remove(0)) };
-        let Some(sent) = sent else { return Err(format!("a reply that nobody waits for: id {id}")) };
+        let sent = if failed {
+            waiting.pop()
+        } else {
+            (!waiting.is_empty()).then(|| waiting.remove(0))
+        };
+        let Some(sent) = sent else {
+            return Err(format!("a reply that nobody waits for: id {id}"));
+        };
         if sent.method == "initialize" && !failed && sent.revision.is_none() {
-            let agreed = message["result"]["protocolVersion"].as_str().unwrap_or_default();
+            let agreed = message["result"]["protocolVersion"]
+                .as_str()
+                .unwrap_or_default();
             if !schema::HANDSHAKE.contains(&agreed) {
-                return Err(format!("`initialize` answered with protocol version `{agreed}`"));
+                return Err(format!(
+                    "`initialize` answered with protocol version `{agreed}`"
+                ));
             }
             agreed.clone_into(&mut self.session);
         }
@@ -335,7 +385,9 @@ impl Server {
         if revision == STATELESS && !failed {
             let info = &message["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
             if message["result"]["resultType"] != "complete" || !info["name"].is_string() {
-                return Err("a result without `resultType` or without serverInfo in `_meta`".to_owned());
+                return Err(
+                    "a result without `resultType` or without serverInfo in `_meta`".to_owned(),
+                );
             }
         }
         Ok(())
@@ -343,7 +395,11 @@ impl Server {
 
     /// The revision that this test speaks, for what names none itself.
     fn session_revision(&self) -> String {
-        if self.revision == STATELESS { STATELESS.to_owned() } else { self.session.clone() }
+        if self.revision == STATELESS {
+            STATELESS.to_owned()
+        } else {
+            self.session.clone()
+        }
     }
 
     /// Sends the end of the input.
@@ -359,7 +415,10 @@ impl Server {
         while let Some(message) = self.next_message(until) {
             messages.push(message);
         }
-        assert!(Instant::now() < until, "the server did not close its output");
+        assert!(
+            Instant::now() < until,
+            "the server did not close its output"
+        );
         messages
     }
 
@@ -368,7 +427,10 @@ impl Server {
         assert!(ends_within(self.pid(), DEADLINE), "the server did not exit");
         let status = self.child.wait().expect("an ended child");
         let _ = self.silence.recv_timeout(DEADLINE);
-        self.note("==", &format!("exit {:?}, signal {:?}", status.code(), status.signal()));
+        self.note(
+            "==",
+            &format!("exit {:?}, signal {:?}", status.code(), status.signal()),
+        );
         status
     }
 
@@ -384,9 +446,16 @@ impl Server {
 
     fn note(&mut self, arrow: &str, text: &str) {
         let text = text.trim_end_matches('\n');
-        let end = text.char_indices().nth(1500).map_or(text.len(), |(index, _)| index);
+        let end = text
+            .char_indices()
+            .nth(1500)
+            .map_or(text.len(), |(index, _)| index);
         let more = text.len() - end;
-        let clipped = if more > 0 { format!("{} (and {more} bytes)", &text[..end]) } else { text.to_owned() };
+        let clipped = if more > 0 {
+            format!("{} (and {more} bytes)", &text[..end])
+        } else {
+            text.to_owned()
+        };
         self.conversation.push_back(format!("{arrow} {clipped}"));
         if self.conversation.len() > 60 {
             self.conversation.pop_front();
@@ -396,7 +465,11 @@ impl Server {
 
     fn report(&self) -> String {
         let mut text = format!("\n--- {}\n--- files\n{}", self.command, listing(&self.root));
-        let _ = writeln!(text, "--- conversation ({} earlier messages left out)", self.left_out);
+        let _ = writeln!(
+            text,
+            "--- conversation ({} earlier messages left out)",
+            self.left_out
+        );
         for line in &self.conversation {
             let _ = writeln!(text, "{line}");
         }
@@ -446,7 +519,9 @@ fn is_reply_to(message: &Value, id: &Value) -> bool {
 
 /// Waits until the process with this number has ended; whether it did in time.
 pub fn ends_within(pid: Pid, limit: Duration) -> bool {
-    let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+    let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
+        return true;
+    };
     let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
     poll(&mut fds, Some(&Timespec::try_from(limit).unwrap())).expect("poll") == 1
 }
@@ -468,14 +543,20 @@ impl Reply {
     /// The result; panics on an error.
     #[track_caller]
     pub fn result(&self) -> &Value {
-        assert!(self.0.get("error").is_none(), "an error where a result is due: {}", self.0);
+        assert!(
+            self.0.get("error").is_none(),
+            "an error where a result is due: {}",
+            self.0
+        );
         &self.0["result"]
     }
 
     /// The code of the error; panics on a result.
     #[track_caller]
     pub fn code(&self) -> i64 {
-        self.0["error"]["code"].as_i64().unwrap_or_else(|| panic!("a result where an error is due: {}", self.0))
+        self.0["error"]["code"]
+            .as_i64()
+            .unwrap_or_else(|| panic!("a result where an error is due: {}", self.0))
     }
 
     /// The texts of the content blocks, of a call that worked.
@@ -494,17 +575,26 @@ impl Reply {
     /// The texts of the content blocks, whether it worked or not.
     pub fn all_texts(&self) -> Vec<String> {
         let blocks = self.0["result"]["content"].as_array().into_iter().flatten();
-        blocks.filter_map(|block| block["text"].as_str()).map(str::to_owned).collect()
+        blocks
+            .filter_map(|block| block["text"].as_str())
+            .map(str::to_owned)
+            .collect()
     }
 
     /// How it failed, or `None` if it worked.
     pub fn failure(&self) -> Option<Failure> {
         if let Some(error) = self.0.get("error") {
             let message = error["message"].as_str().unwrap_or_default().to_owned();
-            return Some(Failure { code: error["code"].as_i64(), message });
+            return Some(Failure {
+                code: error["code"].as_i64(),
+                message,
+            });
         }
         let failed = self.0["result"]["isError"] == true;
-        failed.then(|| Failure { code: None, message: self.all_texts().join("\n") })
+        failed.then(|| Failure {
+            code: None,
+            message: self.all_texts().join("\n"),
+        })
     }
 
     /// Everything in it as one text, for what must appear nowhere.

@@ -1,4 +1,5 @@
-//! What the operator hides by patterns: every way to it that we know, and that none of them shows what is in it.
+//! What the operator hides by patterns: every way to it that we know, and that none of them shows
+//! what is in it.
 
 mod commands;
 mod tools;

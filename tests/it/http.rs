@@ -1,4 +1,5 @@
-//! The server over HTTP, as clients have it: a hand-written client over TCP, so that nothing is mended on the way.
+//! The server over HTTP, as clients have it: a hand-written client over TCP, so that nothing is
+//! mended on the way.
 
 mod activity;
 mod audit;
@@ -28,12 +29,16 @@ use crate::harness::stateless_meta;
 use crate::tree::Tree;
 use client::Server;
 
-/// A tree with one file in a writable directory, and a server on it to which anybody may talk; commands run without a wall.
+/// A tree with one file in a writable directory, and a server on it to which anybody may talk;
+/// commands run without a wall.
 fn stage(flags: &[&str]) -> (Tree, Server) {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n").dir("outside");
     let allow = format!("{}:rw", tree.text("work"));
-    let server = Server::start(&tree, &[&["--allow", &allow, "--sandbox", "off"], flags].concat());
+    let server = Server::start(
+        &tree,
+        &[&["--allow", &allow, "--sandbox", "off"], flags].concat(),
+    );
     (tree, server)
 }
 
@@ -44,16 +49,27 @@ fn request(id: u64, method: &str, params: &Value) -> Value {
 
 /// A call of a tool.
 pub fn call(id: u64, tool: &str, arguments: &Value) -> Value {
-    request(id, "tools/call", &json!({"name": tool, "arguments": arguments}))
+    request(
+        id,
+        "tools/call",
+        &json!({"name": tool, "arguments": arguments}),
+    )
 }
 
 /// The same as a message of 2026-07-28, with the headers that belong to it.
 pub fn stateless(message: &Value) -> (Value, Vec<(String, String)>) {
     let mut message = message.clone();
     message["params"]["_meta"] = stateless_meta();
-    let header = |name: &str, value: &Value| (name.to_owned(), value.as_str().unwrap_or_default().to_owned());
-    let mut headers =
-        vec![header("MCP-Protocol-Version", &json!("2026-07-28")), header("Mcp-Method", &message["method"])];
+    let header = |name: &str, value: &Value| {
+        (
+            name.to_owned(),
+            value.as_str().unwrap_or_default().to_owned(),
+        )
+    };
+    let mut headers = vec![
+        header("MCP-Protocol-Version", &json!("2026-07-28")),
+        header("Mcp-Method", &message["method"]),
+    ];
     if message["method"] == "tools/call" {
         headers.push(header("Mcp-Name", &message["params"]["name"]));
     }

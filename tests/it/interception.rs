@@ -1,7 +1,9 @@
-//! Commands whose calls over the network are intercepted: what they reach, what they are told, and what never gets out.
+//! Commands whose calls over the network are intercepted: what they reach, what they are told, and
+//! what never gets out.
 //!
-//! A stand-in for the server's proxy answers every HTTP request with where the connection wanted to go, and every question
-//! of a name with one address. Each test runs in every tier and, where the tests run as root, also without rights.
+//! A stand-in for the server's proxy answers every HTTP request with where the connection wanted to
+//! go, and every question of a name with one address. Each test runs in every tier and, where the
+//! tests run as root, also without rights.
 
 mod hostile;
 mod programs;
@@ -21,10 +23,13 @@ use std::{fs, iter};
 
 use replay::internals::cancel::CancelToken;
 use replay::internals::exec::{
-    Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome, Slots, place_of,
+    Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome,
+    Slots, place_of,
 };
 use replay::internals::journal::Changes;
-use replay::internals::sandbox::{Extent, Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier};
+use replay::internals::sandbox::{
+    Extent, Limits, Network, Place, Plan, PlannedRoot, Scratch, Tier,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 const LONG: Duration = Duration::from_mins(1);
@@ -39,7 +44,8 @@ struct Setting {
     tier: Tier,
     network: Network,
     nobody: bool,
-    /// Nobody's descriptors can be fetched (`pidfd_getfd(2)`), and no namespaces made but those of the tier.
+    /// Nobody's descriptors can be fetched (`pidfd_getfd(2)`), and no namespaces made but those of
+    /// the tier.
     kept: bool,
 }
 
@@ -56,11 +62,18 @@ impl Setting {
 }
 
 fn can_make_namespaces(nobody: bool) -> bool {
-    let mut program = if nobody { Program::new("setpriv") } else { Program::new("unshare") };
+    let mut program = if nobody {
+        Program::new("setpriv")
+    } else {
+        Program::new("unshare")
+    };
     if nobody {
         program.args([&format!("--reuid={NOBODY}"), "--clear-groups", "unshare"]);
     }
-    program.args(["--user", "--net", "true"]).status().is_ok_and(|status| status.success())
+    program
+        .args(["--user", "--net", "true"])
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 /// A launcher for a setting.
@@ -97,7 +110,12 @@ fn settings() -> Vec<Setting> {
             (Tier::Off, Network::Host),
         ] {
             if !nobody || rustix::process::geteuid().is_root() {
-                all.push(Setting { tier, network, nobody, kept });
+                all.push(Setting {
+                    tier,
+                    network,
+                    nobody,
+                    kept,
+                });
             }
         }
     }
@@ -114,7 +132,10 @@ fn everywhere(test: impl Fn(&Net)) {
         match Net::start(setting) {
             Ok(net) => test(&net),
             Err(reason) => {
-                assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{setting:?}: {reason}");
+                assert!(
+                    std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+                    "{setting:?}: {reason}"
+                );
                 #[expect(clippy::print_stderr, reason = "a tier that is left out is said")]
                 {
                     eprintln!("skipped: {setting:?}: {reason}");
@@ -128,9 +149,22 @@ fn installed(path: &str) -> bool {
     Path::new(path).exists()
 }
 
-fn foreground<'a>(launcher: &'a Launcher, running: &'a Slots, cancel: &'a CancelToken) -> Foreground<'a> {
+fn foreground<'a>(
+    launcher: &'a Launcher,
+    running: &'a Slots,
+    cancel: &'a CancelToken,
+) -> Foreground<'a> {
     let grace = Duration::from_millis(100);
-    Foreground { launcher, running, cancel, timeout: LONG, grace, output_cap_bytes: 1 << 20, files: None, over: None }
+    Foreground {
+        launcher,
+        running,
+        cancel,
+        timeout: LONG,
+        grace,
+        output_cap_bytes: 1 << 20,
+        files: None,
+        over: None,
+    }
 }
 
 fn place(path: &Path) -> Place {
@@ -149,10 +183,19 @@ pub fn started_as_nobody(tree: &Path) -> PathBuf {
     for path in [&copy, &script] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    // Programs that other tests start meanwhile hold a copy of the descriptor for a moment (ETXTBSY of execve(2)).
+    // Programs that other tests start meanwhile hold a copy of the descriptor for a moment (ETXTBSY
+    // of execve(2)).
     let until = Instant::now() + LONG;
-    while !Program::new(&script).arg("--version").output().is_ok_and(|output| output.status.success()) {
-        assert!(Instant::now() < until, "{} cannot be executed", script.display());
+    while !Program::new(&script)
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        assert!(
+            Instant::now() < until,
+            "{} cannot be executed",
+            script.display()
+        );
     }
     script
 }
@@ -161,7 +204,11 @@ pub fn started_as_nobody(tree: &Path) -> PathBuf {
 fn started_without(calls: &str, tree: &Path, program: &Path) -> PathBuf {
     let (refuse, script) = (tree.join("refuse.py"), tree.join("refused"));
     fs::write(&refuse, include_str!("interception/refuse.py")).unwrap();
-    let line = format!("#!/bin/sh\nexec python3 {} {calls} {} \"$@\"\n", refuse.display(), program.display());
+    let line = format!(
+        "#!/bin/sh\nexec python3 {} {calls} {} \"$@\"\n",
+        refuse.display(),
+        program.display()
+    );
     fs::write(&script, line).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     script
@@ -169,21 +216,37 @@ fn started_without(calls: &str, tree: &Path, program: &Path) -> PathBuf {
 
 impl Net {
     fn start(setting: Setting) -> Result<Self, String> {
-        let tree = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
+        let tree = tempfile::Builder::new()
+            .prefix("replay-it-")
+            .tempdir()
+            .unwrap();
         fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let scratch = Scratch::create(tree.path()).unwrap();
         let work = tree.path().join("work");
         fs::create_dir(&work).unwrap();
         let program = if setting.nobody {
-            for path in [scratch.path(), &scratch.path().join("home"), &scratch.path().join("tmp"), &work] {
+            for path in [
+                scratch.path(),
+                &scratch.path().join("home"),
+                &scratch.path().join("tmp"),
+                &work,
+            ] {
                 std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
             }
             started_as_nobody(tree.path())
         } else {
             env!("CARGO_BIN_EXE_replay").into()
         };
-        let calls = if setting.tier == Tier::Namespaces { "pidfd_getfd" } else { "pidfd_getfd,unshare" };
-        let program = if setting.kept { started_without(calls, tree.path(), &program) } else { program };
+        let calls = if setting.tier == Tier::Namespaces {
+            "pidfd_getfd"
+        } else {
+            "pidfd_getfd,unshare"
+        };
+        let program = if setting.kept {
+            started_without(calls, tree.path(), &program)
+        } else {
+            program
+        };
         let plan = Plan {
             is_tried: true,
             journal: None,
@@ -191,11 +254,17 @@ impl Net {
             tier: setting.tier,
             network: setting.network,
             answers_names: false,
-            roots: vec![PlannedRoot { place: place(&work), writable: true, extent: Extent::Allowed }],
+            roots: vec![PlannedRoot {
+                place: place(&work),
+                writable: true,
+                extent: Extent::Allowed,
+            }],
             hidden: Vec::new(),
             other_names: Vec::new(),
             protected: vec![],
-            system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
+            system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"]
+                .map(Into::into)
+                .to_vec(),
             sockets: Vec::new(),
             public: Vec::new(),
             scratch: scratch.path().into(),
@@ -205,9 +274,16 @@ impl Net {
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             limits: Limits::default(),
         };
-        let (launcher, _) =
-            Launcher::begin(&program).and_then(|launcher| launcher.build(&plan)).map_err(|error| error.to_string())?;
-        Ok(Self { launcher, setting, work, _tree: tree, _scratch: scratch })
+        let (launcher, _) = Launcher::begin(&program)
+            .and_then(|launcher| launcher.build(&plan))
+            .map_err(|error| error.to_string())?;
+        Ok(Self {
+            launcher,
+            setting,
+            work,
+            _tree: tree,
+            _scratch: scratch,
+        })
     }
 
     fn sh(&self, line: &str) -> Ran {
@@ -216,13 +292,26 @@ impl Net {
 
     fn sh_with(&self, line: &str, how: &Intercepted<'_>) -> Ran {
         let mut proxy = None;
-        let (outcome, _) = self.run(line, how, &mut |interception| proxy = Some(Proxy::start(interception)));
+        let (outcome, _) = self.run(line, how, &mut |interception| {
+            proxy = Some(Proxy::start(interception))
+        });
         let outcome = outcome.unwrap();
         let (flows, names, counts) = proxy.unwrap().end();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (out, err) = (text(&outcome.stdout.bytes), text(&outcome.stderr.bytes));
-        assert!(!outcome.timed_out, "{:?}: {line}: {out} {err}", self.setting);
-        Ran { out, err, exit: outcome.exit, flows, names, counts }
+        assert!(
+            !outcome.timed_out,
+            "{:?}: {line}: {out} {err}",
+            self.setting
+        );
+        Ran {
+            out,
+            err,
+            exit: outcome.exit,
+            flows,
+            names,
+            counts,
+        }
     }
 
     fn run(
@@ -232,7 +321,13 @@ impl Net {
         on_start: &mut dyn FnMut(Interception),
     ) -> (Result<Outcome, ExecError>, Slots) {
         let running = Slots::new(4);
-        let command = Command { changes: &Changes::none(), line, dir: place(&self.work), terminal: None, path: None };
+        let command = Command {
+            changes: &Changes::none(),
+            line,
+            dir: place(&self.work),
+            terminal: None,
+            path: None,
+        };
         let cancel = CancelToken::new();
         let outcome = foreground(&self.launcher, &running, &cancel).run_intercepted(
             &command,
@@ -250,7 +345,12 @@ impl Net {
     #[track_caller]
     fn works(&self, line: &str) -> Ran {
         let ran = self.sh(line);
-        assert_eq!(ran.exit, Exit::Code(0), "{:?}: {line}: {ran:?}", self.setting);
+        assert_eq!(
+            ran.exit,
+            Exit::Code(0),
+            "{:?}: {line}: {ran:?}",
+            self.setting
+        );
         ran
     }
 
@@ -259,7 +359,9 @@ impl Net {
         let (from, to) = (self.work.join(format!("{name}.c")), self.work.join(name));
         fs::write(&from, source).unwrap();
         let mut gcc = Program::new("gcc");
-        gcc.args(["-O1", "-static", "-pthread", "-o"]).arg(&to).arg(&from);
+        gcc.args(["-O1", "-static", "-pthread", "-o"])
+            .arg(&to)
+            .arg(&from);
         gcc.status().is_ok_and(|status| status.success())
     }
 }
@@ -277,24 +379,54 @@ impl Proxy {
         let sockets = interception.sockets().unwrap();
         let interception = Arc::new(interception);
         let_all(&interception);
-        let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new((Vec::new(), Vec::new()))));
-        let tcp: Vec<TcpListener> =
-            [Some(sockets.tcp_4), sockets.tcp_6].into_iter().flatten().map(TcpListener::from).collect();
-        let udp: Vec<UdpSocket> =
-            [Some(sockets.udp_4), sockets.udp_6].into_iter().flatten().map(UdpSocket::from).collect();
-        let (inside, halt, log) = (Arc::clone(&interception), Arc::clone(&stop), Arc::clone(&seen));
+        let (stop, seen) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(Mutex::new((Vec::new(), Vec::new()))),
+        );
+        let tcp: Vec<TcpListener> = [Some(sockets.tcp_4), sockets.tcp_6]
+            .into_iter()
+            .flatten()
+            .map(TcpListener::from)
+            .collect();
+        let udp: Vec<UdpSocket> = [Some(sockets.udp_4), sockets.udp_6]
+            .into_iter()
+            .flatten()
+            .map(UdpSocket::from)
+            .collect();
+        let (inside, halt, log) = (
+            Arc::clone(&interception),
+            Arc::clone(&stop),
+            Arc::clone(&seen),
+        );
         // Those that were decided about late come so.
         let (give, arrivals) = mpsc::channel();
         interception.on_arrival(move |socket| drop(give.send(TcpStream::from(socket))));
         let thread = thread::spawn(move || {
             while !halt.load(Ordering::SeqCst) {
-                let fds = tcp.iter().map(AsFd::as_fd).chain(udp.iter().map(AsFd::as_fd));
-                let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-                let _ = poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 }));
-                let accepted = tcp.iter().flat_map(|listener| iter::from_fn(|| listener.accept().ok()));
-                let arrived = arrivals.try_iter().filter_map(|stream| Some((stream.peer_addr().ok()?, stream)));
+                let fds = tcp
+                    .iter()
+                    .map(AsFd::as_fd)
+                    .chain(udp.iter().map(AsFd::as_fd));
+                let mut fds: Vec<PollFd<'_>> = fds
+                    .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+                    .collect();
+                let _ = poll(
+                    &mut fds,
+                    Some(&Timespec {
+                        tv_sec: 0,
+                        tv_nsec: 50_000_000,
+                    }),
+                );
+                let accepted = tcp
+                    .iter()
+                    .flat_map(|listener| iter::from_fn(|| listener.accept().ok()));
+                let arrived = arrivals
+                    .try_iter()
+                    .filter_map(|stream| Some((stream.peer_addr().ok()?, stream)));
                 for (stream, peer) in accepted.chain(arrived.map(|(peer, stream)| (stream, peer))) {
-                    let Some(to) = inside.destination(stream.local_addr().unwrap(), peer) else { continue };
+                    let Some(to) = inside.destination(stream.local_addr().unwrap(), peer) else {
+                        continue;
+                    };
                     let to = to.to;
                     log.lock().unwrap().0.push(to);
                     thread::spawn(move || serve(stream, &format!("to={to}")));
@@ -309,7 +441,12 @@ impl Proxy {
                 }
             }
         });
-        Self { interception, stop, seen, thread }
+        Self {
+            interception,
+            stop,
+            seen,
+            thread,
+        }
     }
 
     fn end(self) -> (Vec<SocketAddr>, Vec<String>, Counts) {
@@ -323,9 +460,16 @@ impl Proxy {
 
 /// Takes what the supervisor says whenever it says something.
 fn hear_all(interception: &Arc<Interception>) {
-    let (channel, heard) = (interception.as_fd().try_clone_to_owned().unwrap(), Arc::downgrade(interception));
+    let (channel, heard) = (
+        interception.as_fd().try_clone_to_owned().unwrap(),
+        Arc::downgrade(interception),
+    );
     thread::spawn(move || {
-        let hears = || heard.upgrade().is_some_and(|interception| interception.hear());
+        let hears = || {
+            heard
+                .upgrade()
+                .is_some_and(|interception| interception.hear())
+        };
         while poll(&mut [PollFd::new(&channel, PollFlags::IN)], None).is_ok() && hears() {}
     });
 }
@@ -353,7 +497,10 @@ fn serve(mut stream: TcpStream, text: &str) {
             _ => return,
         }
     }
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", text.len());
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        text.len()
+    );
     // In one piece, for who reads once.
     let _ = stream.write_all((head + text).as_bytes());
 }

@@ -169,14 +169,17 @@ fn conversations() -> impl Strategy<Value = Vec<u8>> {
             12 => proptest::sample::select(parts).prop_map(<[u8]>::to_vec),
             1 => vec(any::<u8>(), 0..12),
         ];
-        let said = (any::<bool>(), piece)
-            .prop_map(|(server, bytes)| [&[u8::from(server), bytes.len() as u8], &bytes[..]].concat());
-        (any::<bool>(), vec(said, 0..16))
-            .prop_map(move |(relay, said)| [&[protocol, u8::from(relay)], &said.concat()[..]].concat())
+        let said = (any::<bool>(), piece).prop_map(|(server, bytes)| {
+            [&[u8::from(server), bytes.len() as u8], &bytes[..]].concat()
+        });
+        (any::<bool>(), vec(said, 0..16)).prop_map(move |(relay, said)| {
+            [&[protocol, u8::from(relay)], &said.concat()[..]].concat()
+        })
     })
 }
 
-/// Files of calls, whole and broken: hand-made ones cut anywhere and put together anew, with bytes that mean something.
+/// Files of calls, whole and broken: hand-made ones cut anywhere and put together anew, with bytes
+/// that mean something.
 fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
     const FILES: [&str; 5] = [
         include_str!("../../testdata/calls/http.yaml"),
@@ -185,18 +188,22 @@ fn files_of_calls() -> impl Strategy<Value = Vec<u8>> {
         include_str!("../../testdata/calls/redis.yaml"),
         include_str!("../../testdata/calls/generic.yaml"),
     ];
-    let lines: Vec<&str> = FILES.iter().flat_map(|file| file.split_inclusive('\n')).collect();
+    let lines: Vec<&str> = FILES
+        .iter()
+        .flat_map(|file| file.split_inclusive('\n'))
+        .collect();
     let piece = prop_oneof![
         4 => proptest::sample::select(FILES.to_vec()).prop_map(|file| file.as_bytes().to_vec()),
         6 => proptest::sample::select(lines).prop_map(|line| line.as_bytes().to_vec()),
         1 => vec(any::<u8>(), 0..10),
     ];
-    let cut = (piece, 0..2000_usize).prop_map(|(piece, end)| piece[..end.min(piece.len())].to_vec());
+    let cut =
+        (piece, 0..2000_usize).prop_map(|(piece, end)| piece[..end.min(piece.len())].to_vec());
     vec(cut, 0..4).prop_map(|pieces| pieces.concat())
 }
 
-/// What runners and checkers leave: who wrote it and how it ended, then real lines of it, whole and broken.
-/// The samples with some bytes changed, cut off or doubled.
+/// What runners and checkers leave: who wrote it and how it ended, then real lines of it, whole and
+/// broken. The samples with some bytes changed, cut off or doubled.
 fn documents() -> impl Strategy<Value = Vec<u8>> {
     let change = (any::<prop::sample::Index>(), any::<u8>(), 0..4_u8);
     (0..crate::documents::SAMPLES.len(), vec(change, 0..6)).prop_map(|(which, changes)| {
@@ -241,12 +248,14 @@ fn reports() -> impl Strategy<Value = Vec<u8>> {
             6 => proptest::sample::select(lines).prop_map(|line| line.as_bytes().to_vec()),
             1 => vec(any::<u8>(), 0..20),
         ];
-        let cut = (piece, any::<prop::sample::Index>(), any::<bool>()).prop_map(|(mut piece, at, whole)| {
-            if !whole && !piece.is_empty() {
-                piece.truncate(at.index(piece.len()));
-            }
-            piece
-        });
+        let cut = (piece, any::<prop::sample::Index>(), any::<bool>()).prop_map(
+            |(mut piece, at, whole)| {
+                if !whole && !piece.is_empty() {
+                    piece.truncate(at.index(piece.len()));
+                }
+                piece
+            },
+        );
         vec(cut, 0..12).prop_map(move |pieces| [&[which, end], &pieces.concat()[..]].concat())
     })
 }

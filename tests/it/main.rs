@@ -35,8 +35,15 @@
 //! | `escapes` | the escape catalogue: one test per attempt, named after its number |
 //!
 //! Behaviour of one tool, or of a pure module, is tested beside its source, not here.
-#![expect(clippy::disallowed_methods, reason = "tests lay out trees and start the program")]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail by panicking, also in a helper")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests lay out trees and start the program"
+)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may fail by panicking, also in a helper"
+)]
 
 mod audit;
 mod calls;

@@ -1,5 +1,5 @@
-//! Memory counted over calls: what many of them want together stays below what the operator allows, and who waits or is
-//! refused is somebody who wants much.
+//! Memory counted over calls: what many of them want together stays below what the operator allows,
+//! and who waits or is refused is somebody who wants much.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -15,15 +15,24 @@ use crate::tree::Tree;
 
 /// What `--memory-mib` says here.
 const MEMORY_MIB: u64 = 64;
-/// What the program has beside that: its code, stacks, buffers of threads, and what the allocator keeps.
+/// What the program has beside that: its code, stacks, buffers of threads, and what the allocator
+/// keeps.
 const BESIDE_MIB: u64 = 96;
 
 /// The most memory that a process has had, in MiB.
 #[track_caller]
 fn peak_mib(pid: Pid) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    peak.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() / 1024
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    peak.trim()
+        .trim_end_matches(" kB")
+        .trim()
+        .parse::<u64>()
+        .unwrap()
+        / 1024
 }
 
 #[track_caller]
@@ -35,20 +44,44 @@ fn is_within(pid: Pid) {
 fn server(tree: &Tree) -> Server {
     let allow = format!("{}:rw", tree.text("work"));
     let memory = MEMORY_MIB.to_string();
-    let flags = ["--allow", &allow, "--tools", "files", "--memory-mib", &memory, "--reply-tokens", "0"];
+    let flags = [
+        "--allow",
+        &allow,
+        "--tools",
+        "files",
+        "--memory-mib",
+        &memory,
+        "--reply-tokens",
+        "0",
+    ];
     Server::open(tree, "2025-11-25", &flags)
 }
 
 /// A file that takes no place on the disk.
 fn sparse(tree: &Tree, name: &str, bytes: u64) {
     tree.file(name, "");
-    File::options().write(true).open(tree.path(name)).unwrap().set_len(bytes).unwrap();
+    File::options()
+        .write(true)
+        .open(tree.path(name))
+        .unwrap()
+        .set_len(bytes)
+        .unwrap();
 }
 
 /// Sends the same call so many times at once, and gives all replies.
-fn at_once(server: &mut Server, times: usize, tool: &str, arguments: impl Fn(usize) -> Value) -> Vec<Reply> {
+fn at_once(
+    server: &mut Server,
+    times: usize,
+    tool: &str,
+    arguments: impl Fn(usize) -> Value,
+) -> Vec<Reply> {
     let ids: Vec<Value> = (0..times)
-        .map(|index| server.send("tools/call", json!({"name": tool, "arguments": arguments(index)})))
+        .map(|index| {
+            server.send(
+                "tools/call",
+                json!({"name": tool, "arguments": arguments(index)}),
+            )
+        })
         .collect();
     ids.iter().map(|id| server.reply_to(id)).collect()
 }
@@ -57,9 +90,9 @@ fn at_once(server: &mut Server, times: usize, tool: &str, arguments: impl Fn(usi
 #[track_caller]
 fn are_answered_or_refused(replies: &[Reply], is_answer: impl Fn(&Reply) -> bool) {
     let refused = |reply: &Reply| {
-        reply
-            .failure()
-            .is_some_and(|Failure { code, message }| code == Some(-32603) && message.contains("--memory-mib"))
+        reply.failure().is_some_and(|Failure { code, message }| {
+            code == Some(-32603) && message.contains("--memory-mib")
+        })
     };
     for reply in replies {
         assert!(is_answer(reply) || refused(reply), "{}", reply.0);
@@ -75,9 +108,16 @@ fn edits_of_files_that_are_large_by_their_size_alone_stay_within_the_budget() {
     }
     let mut server = server(&tree);
     let edits = json!([{"oldText": "nowhere", "newText": "x"}]);
-    let replies = at_once(&mut server, 8, "edit_file", |index| json!({"path": index.to_string(), "edits": edits}));
+    let replies = at_once(
+        &mut server,
+        8,
+        "edit_file",
+        |index| json!({"path": index.to_string(), "edits": edits}),
+    );
     are_answered_or_refused(&replies, |reply| {
-        reply.failure().is_some_and(|failure| failure.message.contains("oldText not found"))
+        reply
+            .failure()
+            .is_some_and(|failure| failure.message.contains("oldText not found"))
     });
     is_within(server.pid());
 }
@@ -88,7 +128,10 @@ fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
     sparse(&tree, "work/a", 100 << 20);
     let mut server = server(&tree);
     let begun = Instant::now();
-    let reply = server.call("edit_file", json!({"path": "a", "edits": [{"oldText": "a", "newText": "b"}]}));
+    let reply = server.call(
+        "edit_file",
+        json!({"path": "a", "edits": [{"oldText": "a", "newText": "b"}]}),
+    );
     let most = (MEMORY_MIB - MEMORY_MIB / 4) * 1024 * 1024 / 16 * 14;
     // The request is held as well.
     let free = most - 141;
@@ -98,20 +141,34 @@ fn what_can_never_be_held_is_refused_at_once_with_what_could_be() {
         tree.text("work/a"),
         100 << 20,
     );
-    assert_eq!(reply.failure(), Some(Failure { code: Some(-32603), message }));
-    assert!(begun.elapsed() < Duration::from_secs(9), "it was waited for");
+    assert_eq!(
+        reply.failure(),
+        Some(Failure {
+            code: Some(-32603),
+            message
+        })
+    );
+    assert!(
+        begun.elapsed() < Duration::from_secs(9),
+        "it was waited for"
+    );
 }
 
 #[test]
 fn searches_over_lines_stay_within_the_budget() {
     let tree = Tree::new();
     for index in 0..4 {
-        tree.file(format!("work/{index}"), "0123456789abcde\n".repeat(2 << 20) + "last\n");
+        tree.file(
+            format!("work/{index}"),
+            "0123456789abcde\n".repeat(2 << 20) + "last\n",
+        );
     }
     let mut server = server(&tree);
     let arguments = json!({"regex": "last\\n", "directory": tree.text("work"), "multiline": true});
     let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
-    are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["count"] == 4);
+    are_answered_or_refused(&replies, |reply| {
+        reply.0["result"]["structuredContent"]["count"] == 4
+    });
     is_within(server.pid());
 }
 
@@ -126,8 +183,14 @@ fn a_long_line_is_held_only_where_there_is_memory_for_it() {
     let replies = at_once(&mut server, 6, "grep_files", |_| arguments.clone());
     // A buffer of 30 MiB becomes one of 47 on its way.
     for reply in &replies {
-        let is_refused = reply.failure().is_some_and(|failure| failure.message.contains("--memory-mib"));
-        assert!(is_refused || reply.0["result"]["structuredContent"]["count"] == 4, "{}", reply.0);
+        let is_refused = reply
+            .failure()
+            .is_some_and(|failure| failure.message.contains("--memory-mib"));
+        assert!(
+            is_refused || reply.0["result"]["structuredContent"]["count"] == 4,
+            "{}",
+            reply.0
+        );
     }
     is_within(server.pid());
 }
@@ -137,19 +200,31 @@ fn replies_that_are_more_than_the_budget_wait_for_one_another_and_stay_within_it
     let tree = Tree::new();
     tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
     let mut server = server(&tree);
-    let replies = at_once(&mut server, 24, "read_file", |_| json!({"path": "large.txt"}));
-    are_answered_or_refused(&replies, |reply| reply.failure().is_none() && reply.text().len() == 8_000_000);
+    let replies = at_once(
+        &mut server,
+        24,
+        "read_file",
+        |_| json!({"path": "large.txt"}),
+    );
+    are_answered_or_refused(&replies, |reply| {
+        reply.failure().is_none() && reply.text().len() == 8_000_000
+    });
     is_within(server.pid());
 }
 
 #[test]
 fn rules_of_ignored_files_are_bounded_and_counted() {
     let tree = Tree::new();
-    tree.file("work/x/a.txt", "a\n").file("work/.gitignore", format!("{}*\n", "?".repeat(19)).repeat(1000));
+    tree.file("work/x/a.txt", "a\n").file(
+        "work/.gitignore",
+        format!("{}*\n", "?".repeat(19)).repeat(1000),
+    );
     let mut server = server(&tree);
     let arguments = json!({"regex": "a", "directory": tree.text("work"), "respectGitignore": true});
     let replies = at_once(&mut server, 8, "grep_files", |_| arguments.clone());
-    are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["count"] == 1);
+    are_answered_or_refused(&replies, |reply| {
+        reply.0["result"]["structuredContent"]["count"] == 1
+    });
     is_within(server.pid());
     // More than that would take a thousand times its length.
     for text in ["a\n".repeat(8193), "a".repeat(128 * 1024 + 1)] {
@@ -159,12 +234,26 @@ fn rules_of_ignored_files_are_bounded_and_counted() {
              `respectGitignore`, and name what to leave out in `excludeGlobs`",
             tree.text("work/x/.gitignore")
         );
-        let refused = Some(Failure { code: Some(-32603), message });
-        assert_eq!(server.call("grep_files", arguments.clone()).failure(), refused);
+        let refused = Some(Failure {
+            code: Some(-32603),
+            message,
+        });
+        assert_eq!(
+            server.call("grep_files", arguments.clone()).failure(),
+            refused
+        );
         let tree_of = json!({"path": tree.text("work"), "respectGitignore": true});
         assert_eq!(server.call("directory_tree", tree_of).failure(), refused);
     }
-    assert_eq!(server.call("grep_files", json!({"regex": "a", "directory": tree.text("work/x")})).failure(), None);
+    assert_eq!(
+        server
+            .call(
+                "grep_files",
+                json!({"regex": "a", "directory": tree.text("work/x")})
+            )
+            .failure(),
+        None
+    );
 }
 
 #[test]
@@ -180,24 +269,48 @@ fn globs_are_bounded_in_number_and_length() {
             "`{parameter}` has {count} globs of {bytes} bytes together; at most 1024 globs of 65536 bytes together are \
              allowed: use `**` and `{{a,b}}`, or several calls"
         );
-        Some(Failure { code: Some(-32602), message })
+        Some(Failure {
+            code: Some(-32602),
+            message,
+        })
     };
     let globs = json!({"regex": "a", "globs": many});
-    assert_eq!(server.call("grep_files", globs).failure(), refused("globs", 100_000, bytes));
+    assert_eq!(
+        server.call("grep_files", globs).failure(),
+        refused("globs", 100_000, bytes)
+    );
     let exclude = json!({"regex": "a", "directory": tree.text("work"), "excludeGlobs": many});
-    assert_eq!(server.call("grep_files", exclude).failure(), refused("excludeGlobs", 100_000, bytes));
+    assert_eq!(
+        server.call("grep_files", exclude).failure(),
+        refused("excludeGlobs", 100_000, bytes)
+    );
     let edit = json!({"paths": many, "edits": [{"oldText": "a", "newText": "b"}]});
-    assert_eq!(server.call("edit_files", edit).failure(), refused("paths", 100_000, bytes));
+    assert_eq!(
+        server.call("edit_files", edit).failure(),
+        refused("paths", 100_000, bytes)
+    );
     let long: Vec<String> = vec!["a".repeat(4096) + "*"; 16];
     assert_eq!(
-        server.call("grep_files", json!({"regex": "a", "globs": long})).failure(),
+        server
+            .call("grep_files", json!({"regex": "a", "globs": long}))
+            .failure(),
         refused("globs", 16, 16 * 4097)
     );
-    let allowed: Vec<String> =
-        (0..1024).map(|index| format!("**/a*{index}")).chain(["*.rs".to_owned()]).skip(1).collect();
-    let found = server.call("grep_files", json!({"regex": "a", "directory": tree.text("work"), "globs": allowed}));
+    let allowed: Vec<String> = (0..1024)
+        .map(|index| format!("**/a*{index}"))
+        .chain(["*.rs".to_owned()])
+        .skip(1)
+        .collect();
+    let found = server.call(
+        "grep_files",
+        json!({"regex": "a", "directory": tree.text("work"), "globs": allowed}),
+    );
     assert_eq!(found.result()["structuredContent"]["count"], 1);
-    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]
@@ -207,17 +320,37 @@ fn large_calls_in_journal_stay_within_budget() {
         tree.file(format!("work/{}/{index}", index % 40), "");
     }
     let (allow, memory) = (format!("{}:rw", tree.text("work")), MEMORY_MIB.to_string());
-    let flags = ["--allow", &allow, "--tools", "files,command", "--memory-mib", &memory];
+    let flags = [
+        "--allow",
+        &allow,
+        "--tools",
+        "files,command",
+        "--memory-mib",
+        &memory,
+    ];
     let mut server = Server::open(&tree, "2025-11-25", &flags);
     let changed = server.call("execute_command", json!({"command": "chmod -R go-r ."}));
     let Some(call) = changed.result()["structuredContent"]["changed"]["call"].as_u64() else {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{}", changed.0);
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "{}",
+            changed.0
+        );
         return;
     };
     let replies = at_once(&mut server, 32, "list_changes", |_| json!({"call": call}));
-    are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["calls"][0]["call"] == call);
-    let replies = at_once(&mut server, 8, "undo_changes", |_| json!({"calls": [call], "dryRun": true}));
-    are_answered_or_refused(&replies, |reply| reply.0["result"]["structuredContent"]["undone"].is_array());
+    are_answered_or_refused(&replies, |reply| {
+        reply.0["result"]["structuredContent"]["calls"][0]["call"] == call
+    });
+    let replies = at_once(
+        &mut server,
+        8,
+        "undo_changes",
+        |_| json!({"calls": [call], "dryRun": true}),
+    );
+    are_answered_or_refused(&replies, |reply| {
+        reply.0["result"]["structuredContent"]["undone"].is_array()
+    });
     is_within(server.pid());
 }
 
@@ -228,18 +361,33 @@ fn notes_of_changes_count_for_command() {
         tree.file(format!("work/{}/{index}", index % 40), "");
     }
     let (allow, limit) = (format!("{}:rw", tree.text("work")), (16 << 20).to_string());
-    let flags = ["--allow", &allow, "--tools", "files,command", "--limit-memory-bytes", &limit];
+    let flags = [
+        "--allow",
+        &allow,
+        "--tools",
+        "files,command",
+        "--limit-memory-bytes",
+        &limit,
+    ];
     let mut server = Server::open(&tree, "2025-11-25", &flags);
     let changed = server.call("execute_command", json!({"command": "chmod -R go-r ."}));
     let output = &changed.result()["structuredContent"];
     if output["changed"]["call"].is_null() {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{}", changed.0);
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "{}",
+            changed.0
+        );
         return;
     }
     let lost = output["changed"]["lost"].as_str().unwrap_or_default();
     assert!(lost.contains("--limit-memory-bytes"), "{}", changed.0);
     let stderr = output["stderr"].as_str().unwrap();
-    assert!(output["exitCode"] == 1 && stderr.contains("No space left on device"), "{}", changed.0);
+    assert!(
+        output["exitCode"] == 1 && stderr.contains("No space left on device"),
+        "{}",
+        changed.0
+    );
     let kept = output["changed"]["touched"].as_u64().unwrap();
     assert!((5000..20_000).contains(&kept), "{kept}");
 }
@@ -252,7 +400,17 @@ fn one_token_that_takes_all_it_can_leaves_another_as_much() {
     }
     sparse(&tree, "bob/20", 20 << 20);
     let memory = MEMORY_MIB.to_string();
-    let pair = pair_on(tree, &["--memory-mib", &memory, "--rate-limit", "0", "--sandbox", "off"]);
+    let pair = pair_on(
+        tree,
+        &[
+            "--memory-mib",
+            &memory,
+            "--rate-limit",
+            "0",
+            "--sandbox",
+            "off",
+        ],
+    );
     let edits = json!([{"oldText": "nowhere", "newText": "x"}]);
     let edit = |path: String| {
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -286,7 +444,10 @@ fn one_token_that_takes_all_it_can_leaves_another_as_much() {
     for mut client in waiting {
         let reply = client.response().json();
         let said = reply["error"]["message"].as_str().unwrap();
-        assert!(said.contains("oldText not found") || said.contains("--memory-mib"), "{reply}");
+        assert!(
+            said.contains("oldText not found") || said.contains("--memory-mib"),
+            "{reply}"
+        );
     }
     is_within(Pid::from_raw(pair.server.pid().try_into().unwrap()).unwrap());
 }

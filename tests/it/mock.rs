@@ -1,6 +1,9 @@
 //! Servers from manifests and cassettes, as a client has them.
 
-#![expect(clippy::needless_pass_by_value, reason = "parameters are written in place, as `json!`")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "parameters are written in place, as `json!`"
+)]
 
 mod behaviour;
 mod files;
@@ -48,7 +51,8 @@ mock_server:
       text: "Classify the report by severity and component."
 "##;
 
-/// A mock of this manifest, opened as a client of the revision does. Every line is checked against the official schema.
+/// A mock of this manifest, opened as a client of the revision does. Every line is checked against
+/// the official schema.
 pub fn open(tree: &Tree, revision: &str, manifest: &str, args: &[&str]) -> Server {
     tree.file("mock.yaml", manifest);
     let line = [&[BINARY, "mock", "--tools-from", "mock.yaml"], args].concat();
@@ -65,7 +69,10 @@ pub struct Ended {
 impl Ended {
     /// The lines that are JSON.
     pub fn messages(&self) -> Vec<Value> {
-        self.lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
+        self.lines
+            .iter()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
     }
 }
 
@@ -82,8 +89,13 @@ pub fn ask(tree: &Tree, args: &[&str], input: &[Value]) -> Ended {
 fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended {
     let mut command = Command::new(BINARY);
     command.args(args).current_dir(tree.root()).env_clear();
-    command.env("PATH", "/usr/bin:/bin").env("TEST_TOKEN", "s3cr3t-value");
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env("PATH", "/usr/bin:/bin")
+        .env("TEST_TOKEN", "s3cr3t-value");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (sender, written) = channel();
     let out = BufReader::new(child.stdout.take().unwrap());
@@ -116,11 +128,18 @@ fn converse(tree: &Tree, args: &[&str], input: &[Value], in_turn: bool) -> Ended
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 child.kill().unwrap();
-                panic!("the program did not end; stderr: {}", errors.join().unwrap());
+                panic!(
+                    "the program did not end; stderr: {}",
+                    errors.join().unwrap()
+                );
             }
         }
     }
-    Ended { lines, stderr: errors.join().unwrap(), status: child.wait().unwrap().code() }
+    Ended {
+        lines,
+        stderr: errors.join().unwrap(),
+        status: child.wait().unwrap().code(),
+    }
 }
 
 pub fn request(id: i64, method: &str, params: Value) -> Value {
@@ -128,7 +147,11 @@ pub fn request(id: i64, method: &str, params: Value) -> Value {
 }
 
 pub fn call(id: i64, name: &str, arguments: Value) -> Value {
-    request(id, "tools/call", json!({"name": name, "arguments": arguments}))
+    request(
+        id,
+        "tools/call",
+        json!({"name": name, "arguments": arguments}),
+    )
 }
 
 pub fn text(text: &str) -> Value {

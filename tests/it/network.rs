@@ -1,7 +1,8 @@
-//! The network by rule, through the built program: what commands reach, what they are told, and what arrives where.
+//! The network by rule, through the built program: what commands reach, what they are told, and
+//! what arrives where.
 //!
-//! All servers are on the loopback device of a network of the test's own, and have names there. Each test runs in both tiers, and
-//! where the tests run as root also as a user without rights.
+//! All servers are on the loopback device of a network of the test's own, and have names there.
+//! Each test runs in both tiers, and where the tests run as root also as a user without rights.
 
 mod credentials;
 mod datagrams;
@@ -58,8 +59,15 @@ fn own_network() -> Vec<&'static str> {
 }
 
 fn everywhere(test: impl Fn(&World)) {
-    let can = Command::new("unshare").args(own_network()).arg("true").status().is_ok_and(|status| status.success());
-    assert!(can || std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "networks are required");
+    let can = Command::new("unshare")
+        .args(own_network())
+        .arg("true")
+        .status()
+        .is_ok_and(|status| status.success());
+    assert!(
+        can || std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+        "networks are required"
+    );
     for nobody in [false, true] {
         for tier in ["namespaces", "landlock"] {
             if can && (!nobody || rustix::process::geteuid().is_root()) {
@@ -76,18 +84,36 @@ fn everywhere(test: impl Fn(&World)) {
 
 impl World {
     fn new(setting: Setting) -> Self {
-        let tree = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
+        let tree = tempfile::Builder::new()
+            .prefix("replay-it-")
+            .tempdir()
+            .unwrap();
         fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::write(tree.path().join("servers.py"), include_str!("network/servers.py")).unwrap();
-        fs::write(tree.path().join("world.sh"), include_str!("network/world.sh")).unwrap();
+        fs::write(
+            tree.path().join("servers.py"),
+            include_str!("network/servers.py"),
+        )
+        .unwrap();
+        fs::write(
+            tree.path().join("world.sh"),
+            include_str!("network/world.sh"),
+        )
+        .unwrap();
         let work = tree.path().join("work");
         fs::create_dir(&work).unwrap();
         if setting.nobody {
             std::os::unix::fs::chown(&work, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let program =
-            if setting.nobody { started_as_nobody(tree.path()) } else { PathBuf::from(env!("CARGO_BIN_EXE_replay")) };
-        Self { setting, program, tree }
+        let program = if setting.nobody {
+            started_as_nobody(tree.path())
+        } else {
+            PathBuf::from(env!("CARGO_BIN_EXE_replay"))
+        };
+        Self {
+            setting,
+            program,
+            tree,
+        }
     }
 
     fn file(&self, name: &str, text: &str) {
@@ -109,43 +135,90 @@ impl World {
         if root.exists() {
             command.env("SSL_CERT_FILE", root);
         }
-        command.args(own_network()).arg("sh").arg(self.tree.path().join("world.sh")).arg(self.tree.path());
-        command.arg(&self.program).args(subcommand).args(["--sandbox", self.setting.tier]);
+        command
+            .args(own_network())
+            .arg("sh")
+            .arg(self.tree.path().join("world.sh"))
+            .arg(self.tree.path());
+        command
+            .arg(&self.program)
+            .args(subcommand)
+            .args(["--sandbox", self.setting.tier]);
         let work = self.tree.path().join("work");
-        command.current_dir(&work).arg("--allow").arg(format!("{}:rw", work.display()));
-        let ran = command.args(flags).args(["--", "sh", "-c", line]).stdin(Stdio::null()).output().unwrap();
+        command
+            .current_dir(&work)
+            .arg("--allow")
+            .arg(format!("{}:rw", work.display()));
+        let ran = command
+            .args(flags)
+            .args(["--", "sh", "-c", line])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let notes = fs::read_to_string(self.tree.path().join("notes")).unwrap_or_default();
         let notes = notes.lines().map(str::to_owned).collect();
-        Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes, status: ran.status.code() }
+        Ran {
+            out: text(&ran.stdout),
+            err: text(&ran.stderr),
+            notes,
+            status: ran.status.code(),
+        }
     }
 
-    /// A server in a network of its own, which this script in the tree makes; commands are below `work` there.
+    /// A server in a network of its own, which this script in the tree makes; commands are below
+    /// `work` there.
     fn serve(&self, tree: &Tree, script: &str, flags: &[&str]) -> Server {
         for name in ["servers.py", "world.sh"] {
             fs::copy(self.tree.path().join(name), tree.path(name)).unwrap();
         }
-        let (script, dir, allow) = (tree.text(script), tree.text(""), format!("{}:rw", tree.text("work")));
+        let (script, dir, allow) = (
+            tree.text(script),
+            tree.text(""),
+            format!("{}:rw", tree.text("work")),
+        );
         let wrapper = [&["unshare"], &own_network()[..], &["sh", &script, &dir]].concat();
         let own = ["--allow", &allow, "--sandbox", self.setting.tier];
         Server::start_under(tree, &wrapper, &[&own, flags].concat()).opened(NEWEST_HANDSHAKE)
     }
 }
 
-const RULES: [&str; 6] =
-    ["--allow-net", "*.example.com", "--allow-net", "api.example.com:8080", "--deny-net", "evil.example.com"];
+const RULES: [&str; 6] = [
+    "--allow-net",
+    "*.example.com",
+    "--allow-net",
+    "api.example.com:8080",
+    "--deny-net",
+    "evil.example.com",
+];
 
 #[test]
 fn no_way_around_the_rules_leads_anywhere() {
     everywhere(|world| {
         world.file("around.py", include_str!("network/around.py"));
         let ran = world.run(&RULES, "python3 around.py");
-        assert_eq!(ran.out, include_str!("network/around.out"), "{:?}: {}", world.setting, ran.err);
-        assert_eq!(ran.err, include_str!("network/around.err"), "{:?}", world.setting);
+        assert_eq!(
+            ran.out,
+            include_str!("network/around.out"),
+            "{:?}: {}",
+            world.setting,
+            ran.err
+        );
+        assert_eq!(
+            ran.err,
+            include_str!("network/around.err"),
+            "{:?}",
+            world.setting
+        );
         let mut reached = ran.notes;
         reached.sort();
         let reached: String = reached.into_iter().map(|note| note + "\n").collect();
-        assert_eq!(reached, include_str!("network/around.notes"), "{:?}", world.setting);
+        assert_eq!(
+            reached,
+            include_str!("network/around.notes"),
+            "{:?}",
+            world.setting
+        );
     });
 }
 
@@ -165,7 +238,12 @@ fn last_words_of_ended_program_are_judged() {
         let ran = world.run(&RULES, "python3 leave.py");
         let blocked = "replay: blocked: api.example.com:80, neither TLS nor HTTP was spoken, 20 times (python3); no rule is \
                        proposed for that\n";
-        assert_eq!((ran.err.as_str(), ran.notes), (blocked, Vec::new()), "{:?}", world.setting);
+        assert_eq!(
+            (ran.err.as_str(), ran.notes),
+            (blocked, Vec::new()),
+            "{:?}",
+            world.setting
+        );
     });
 }
 
@@ -189,19 +267,33 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
         }
         let tree = Tree::new();
         tree.file("work/connect.py", CONNECT);
-        let mut server = world.serve(&tree, "world.sh", &[&["--tools", "all"], &RULES[..]].concat());
+        let mut server = world.serve(
+            &tree,
+            "world.sh",
+            &[&["--tools", "all"], &RULES[..]].concat(),
+        );
         let told = |port: u16, by: &str| {
-            format!("blocked: example.org:{port} ({by}); the operator can allow it with --allow-net example.org:{port}")
+            format!(
+                "blocked: example.org:{port} ({by}); the operator can allow it with --allow-net example.org:{port}"
+            )
         };
-        let line = |port: u16| format!("python3 connect.py api.example.com 80; python3 connect.py example.org {port}");
+        let line = |port: u16| {
+            format!("python3 connect.py api.example.com 80; python3 connect.py example.org {port}")
+        };
         let said = server.call("execute_command", json!({"command": line(1)}));
-        assert_eq!(said.text(), format!("connected\n13\n[{}]\n[exit code: 0]", told(1, "python3")));
+        assert_eq!(
+            said.text(),
+            format!("connected\n13\n[{}]\n[exit code: 0]", told(1, "python3"))
+        );
         let data = |port: u16| {
             let place = format!("example.org:{port}");
             json!([{"target": place, "times": 1, "by": ["python3"], "rule": place}])
         };
         assert_eq!(said.result()["structuredContent"]["blocked"], data(1));
-        let begun = server.call("execute_command", json!({"command": line(2), "background": true}));
+        let begun = server.call(
+            "execute_command",
+            json!({"command": line(2), "background": true}),
+        );
         let id = begun.result()["structuredContent"]["commandId"].clone();
         let said = loop {
             let said = server.call("follow_command", json!({"commandId": id, "waitSecs": 20}));
@@ -209,32 +301,76 @@ fn every_tool_that_runs_programs_says_what_was_blocked() {
                 break said;
             }
         };
-        assert!(said.text().contains(&told(2, "python3")), "{}", said.whole());
+        assert!(
+            said.text().contains(&told(2, "python3")),
+            "{}",
+            said.whole()
+        );
         assert_eq!(said.result()["structuredContent"]["blocked"], data(2));
         let code = "from connect import connect\nconnect('api.example.com', 80)\nconnect('example.org', 3)";
         let code = format!("import sys; sys.path.insert(0, '.'); sys.argv = ['x']\n{code}");
         let said = server.call("run_python_code", json!({"code": code}));
-        assert!(said.whole().contains(&told(3, "python3")) && said.whole().contains("connected"), "{}", said.whole());
+        assert!(
+            said.whole().contains(&told(3, "python3")) && said.whole().contains("connected"),
+            "{}",
+            said.whole()
+        );
         assert_eq!(said.result()["structuredContent"]["blocked"], data(3));
-        let again = server.call("run_python_code", json!({"code": "connect('api.example.com', 80)"}));
+        let again = server.call(
+            "run_python_code",
+            json!({"code": "connect('api.example.com', 80)"}),
+        );
         assert!(!again.whole().contains("blocked"), "{}", again.whole());
         let all = "from connect import connect; [connect('example.org', port) for port in range(100, 120)]";
-        let said = server.call("execute_command", json!({"command": format!("python3 -c \"{all}\"")}));
+        let said = server.call(
+            "execute_command",
+            json!({"command": format!("python3 -c \"{all}\"")}),
+        );
         let data = &said.result()["structuredContent"];
-        assert_eq!((data["blocked"].as_array().unwrap().len(), &data["blockedMore"]), (16, &json!(4)));
-        assert!(said.text().contains("\n[blocked: 4 more, at other places]\n"), "{}", said.text());
-        let said = server.call("execute_command", json!({"command": "echo $PIP_RETRIES $CARGO_NET_RETRY"}));
+        assert_eq!(
+            (
+                data["blocked"].as_array().unwrap().len(),
+                &data["blockedMore"]
+            ),
+            (16, &json!(4))
+        );
+        assert!(
+            said.text()
+                .contains("\n[blocked: 4 more, at other places]\n"),
+            "{}",
+            said.text()
+        );
+        let said = server.call(
+            "execute_command",
+            json!({"command": "echo $PIP_RETRIES $CARGO_NET_RETRY"}),
+        );
         assert!(said.text().starts_with("1 1"), "{}", said.text());
         let listed = server.call("list_allowed_directories", json!({}));
         let rules: Vec<String> = RULES.chunks(2).map(|flag| flag.join(" ")).collect();
         let text = listed.result()["content"][1]["text"].as_str().unwrap();
-        assert!(text.ends_with(&format!(" They are {}.]", rules.join(", "))), "{text}");
-        assert_eq!(listed.result()["structuredContent"]["sandbox"]["network"], rules.join(", "));
+        assert!(
+            text.ends_with(&format!(" They are {}.]", rules.join(", "))),
+            "{text}"
+        );
+        assert_eq!(
+            listed.result()["structuredContent"]["sandbox"]["network"],
+            rules.join(", ")
+        );
         tree.file("work/ask.py", ASK);
-        let line = "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
+        let line =
+            "python3 ask.py api.example.com=api.example.com; python3 connect.py example.org 4";
         let said = server.call("keploy_mock_record", json!({"command": line}));
-        assert_eq!(said.result()["structuredContent"]["success"], true, "{}", said.whole());
-        assert!(said.whole().contains(&told(4, "python3")), "{}", said.whole());
+        assert_eq!(
+            said.result()["structuredContent"]["success"],
+            true,
+            "{}",
+            said.whole()
+        );
+        assert!(
+            said.whole().contains(&told(4, "python3")),
+            "{}",
+            said.whole()
+        );
     });
 }
 
@@ -244,14 +380,32 @@ fn what_is_allowed_behaves_as_without_rules() {
         let other = rcgen::generate_simple_self_signed(["other.example.net".to_owned()]).unwrap();
         world.file("certificate.pem", &other.cert.pem());
         world.file("wire.py", include_str!("network/wire.py"));
-        fs::write(world.tree.path().join("certificate.pem"), other.signing_key.serialize_pem() + &other.cert.pem())
-            .unwrap();
+        fs::write(
+            world.tree.path().join("certificate.pem"),
+            other.signing_key.serialize_pem() + &other.cert.pem(),
+        )
+        .unwrap();
         let ports = [8081, 8082, 8083, 8443].map(|port| format!("api.example.com:{port}"));
-        let flags = ports.iter().flat_map(|rule| ["--allow-net", rule]).chain(RULES).collect::<Vec<_>>();
+        let flags = ports
+            .iter()
+            .flat_map(|rule| ["--allow-net", rule])
+            .chain(RULES)
+            .collect::<Vec<_>>();
         let ran = world.run(&flags, "python3 wire.py certificate.pem");
-        assert_eq!(ran.out, include_str!("network/wire.out"), "{:?}: {}", world.setting, ran.err);
+        assert_eq!(
+            ran.out,
+            include_str!("network/wire.out"),
+            "{:?}: {}",
+            world.setting,
+            ran.err
+        );
         let end = "11.0.0.2:8082 300000 bytes after the end".to_owned();
-        assert!(ran.notes.contains(&end), "{:?}: {:?}", world.setting, ran.notes);
+        assert!(
+            ran.notes.contains(&end),
+            "{:?}: {:?}",
+            world.setting,
+            ran.notes
+        );
     });
 }
 
@@ -270,13 +424,22 @@ while True:
 fn with_parents(end: &str) -> Vec<i32> {
     let line = |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let ends = |pid: &String| {
-        line(pid).strip_suffix(b"\0").is_some_and(|line| line.ends_with(end.as_bytes()) && line.starts_with(b"python3"))
+        line(pid)
+            .strip_suffix(b"\0")
+            .is_some_and(|line| line.ends_with(end.as_bytes()) && line.starts_with(b"python3"))
     };
-    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let Some(first) = pids.filter(|name| name.parse::<i32>().is_ok()).find(ends) else { return Vec::new() };
+    let pids = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let Some(first) = pids.filter(|name| name.parse::<i32>().is_ok()).find(ends) else {
+        return Vec::new();
+    };
     let parent = |pid: &i32| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<i32>().ok()).filter(|pid| *pid > 1)
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<i32>().ok())
+            .filter(|pid| *pid > 1)
     };
     std::iter::successors(first.parse().ok(), parent).collect()
 }
@@ -287,32 +450,54 @@ fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
         if world.setting.nobody {
             return;
         }
-        // The program's shell may be the program itself: after them come the supervisor, the launcher and the server.
+        // The program's shell may be the program itself: after them come the supervisor, the
+        // launcher and the server.
         for steps_from_server in [0, 2] {
             let tree = Tree::new();
             tree.file("work/keep.py", KEEP);
-            let mut server = world.serve(&tree, "world.sh", &[&["--tools", "command"], &RULES[..]].concat());
+            let mut server = world.serve(
+                &tree,
+                "world.sh",
+                &[&["--tools", "command"], &RULES[..]].concat(),
+            );
             let mark = tree.text("keep.mark");
             let begun = server.call(
                 "execute_command",
                 json!({"command": format!("exec python3 keep.py {mark}"), "background": true}),
             );
-            assert_eq!(begun.result()["structuredContent"]["commandId"], "c1", "{}", begun.whole());
+            assert_eq!(
+                begun.result()["structuredContent"]["commandId"],
+                "c1",
+                "{}",
+                begun.whole()
+            );
             let notes = || fs::read_to_string(tree.path("notes")).unwrap_or_default();
             let until = Instant::now() + DEADLINE;
             let chain = loop {
                 let chain = with_parents(&mark);
-                if let Some(at) = chain.iter().position(|pid| *pid == server.pid().as_raw_nonzero().get()) {
+                if let Some(at) = chain
+                    .iter()
+                    .position(|pid| *pid == server.pid().as_raw_nonzero().get())
+                {
                     break chain[..=at].to_vec();
                 }
                 assert!(Instant::now() < until, "{chain:?}");
             };
-            let program = pidfd_open(Pid::from_raw(chain[0]).unwrap(), PidfdFlags::empty()).unwrap();
+            let program =
+                pidfd_open(Pid::from_raw(chain[0]).unwrap(), PidfdFlags::empty()).unwrap();
             let victim = Pid::from_raw(chain[chain.len() - 1 - steps_from_server]).unwrap();
             kill_process(victim, Signal::KILL).unwrap();
             let mut ended = [PollFd::new(&program, PollFlags::IN)];
-            let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
-            assert_eq!(poll(&mut ended, Some(&patience)), Ok(1), "{:?} {steps_from_server}", world.setting);
+            let patience = Timespec {
+                tv_sec: 60,
+                tv_nsec: 0,
+            };
+            assert_eq!(
+                poll(&mut ended, Some(&patience)),
+                Ok(1),
+                "{:?} {steps_from_server}",
+                world.setting
+            );
             assert!(!notes().contains("11.0.0.3"), "{}", notes());
         }
     });
@@ -322,10 +507,22 @@ fn whoever_is_killed_nothing_opens_and_nothing_hangs() {
 fn many_connections_and_ends_of_every_kind_pass() {
     everywhere(|world| {
         world.file("many.py", include_str!("network/many.py"));
-        let ran = world.run(&[&RULES[..], &["--allow-net", "api.example.com:8081"]].concat(), "python3 many.py 1000");
-        let expected = "1000 at once\n300005 bytes after a half-close\nECONNRESET from a server that resets\n";
+        let ran = world.run(
+            &[&RULES[..], &["--allow-net", "api.example.com:8081"]].concat(),
+            "python3 many.py 1000",
+        );
+        let expected =
+            "1000 at once\n300005 bytes after a half-close\nECONNRESET from a server that resets\n";
         assert_eq!(ran.out, expected, "{:?}: {}", world.setting, ran.err);
-        assert_eq!(ran.notes.iter().filter(|note| note.contains("GET /good")).count(), 900, "{:?}", world.setting);
+        assert_eq!(
+            ran.notes
+                .iter()
+                .filter(|note| note.contains("GET /good"))
+                .count(),
+            900,
+            "{:?}",
+            world.setting
+        );
         let blocked = "replay: blocked: example.org:80, 100 times (python3); the operator can allow it with --allow-net \
                        example.org\n";
         assert_eq!(ran.err, blocked, "{:?}", world.setting);
@@ -361,7 +558,12 @@ fn connections_have_a_share_of_the_open_files() {
         );
         let told = "replay: blocked: api.example.com:8080, more than 50 connections at once, ";
         let lines: Vec<&str> = ran.err.lines().collect();
-        assert!(matches!(lines[..], [line] if line.starts_with(told)), "{:?}: {}", world.setting, ran.err);
+        assert!(
+            matches!(lines[..], [line] if line.starts_with(told)),
+            "{:?}: {}",
+            world.setting,
+            ran.err
+        );
         assert_eq!(ran.status, Some(0));
     });
 }
@@ -389,9 +591,17 @@ fn a_recorded_program_reaches_what_the_rules_allow() {
         let expected = "api.example.com api.example.com 200\napi.example.com other.example.net 403\n\
                         example.org example.org PermissionError\nmeta.example.com meta.example.com PermissionError\n";
         assert_eq!(ran.out, expected, "{:?}: {}", world.setting, ran.err);
-        assert_eq!(ran.notes, ["11.0.0.2:80 GET /good HTTP/1.1"], "{:?}", world.setting);
-        let told: Vec<&str> =
-            ran.err.lines().filter(|line| line.contains("blocked") || line.contains("refused")).collect();
+        assert_eq!(
+            ran.notes,
+            ["11.0.0.2:80 GET /good HTTP/1.1"],
+            "{:?}",
+            world.setting
+        );
+        let told: Vec<&str> = ran
+            .err
+            .lines()
+            .filter(|line| line.contains("blocked") || line.contains("refused"))
+            .collect();
         let expected = [
             "replay: blocked: api.example.com:80, it was asked for as other.example.net (python3); no rule is proposed for \
              that",

@@ -1,4 +1,5 @@
-//! Python sessions through the program: cells, sessions, how they end, and what an agent may do wrong.
+//! Python sessions through the program: cells, sessions, how they end, and what an agent may do
+//! wrong.
 
 mod cells;
 mod denials;
@@ -24,7 +25,11 @@ fn open(tree: &Tree, args: &[&str]) -> Server {
 fn open_as(tree: &Tree, revision: &str, args: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.text("work"));
     tree.dir("work");
-    Server::open(tree, revision, &[&["--allow", &allow, "--tools", "files,python"], args].concat())
+    Server::open(
+        tree,
+        revision,
+        &[&["--allow", &allow, "--tools", "files,python"], args].concat(),
+    )
 }
 
 /// What a tool says, which is the same as text and as a structure.
@@ -46,7 +51,11 @@ fn run(server: &mut Server, code: &str) -> Value {
 #[track_caller]
 fn result(server: &mut Server, code: &str) -> String {
     let ran = run(server, code);
-    assert_eq!((&ran["error"], &ran["stdout"], &ran["stderr"]), (&Value::Null, &json!(""), &json!("")), "{ran}");
+    assert_eq!(
+        (&ran["error"], &ran["stdout"], &ran["stderr"]),
+        (&Value::Null, &json!(""), &json!("")),
+        "{ran}"
+    );
     ran["result"].as_str().unwrap_or("None").to_owned()
 }
 

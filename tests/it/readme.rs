@@ -1,4 +1,5 @@
-//! What README.md says is done: each of its blocks is run, or taken apart as a client takes it, and none is left over.
+//! What README.md says is done: each of its blocks is run, or taken apart as a client takes it, and
+//! none is left over.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use crate::{http, mock};
 const README: &str = include_str!("../../README.md");
 const REVISION: &str = "2025-11-25";
 
-/// Declares each block of README.md by its language and its beginning, and the function that does what it says.
+/// Declares each block of README.md by its language and its beginning, and the function that does
+/// what it says.
 macro_rules! blocks {
     ($($name:ident: $language:literal $begins:literal,)*) => {
         const BLOCKS: &[(&str, &str)] = &[$(($language, $begins)),*];
@@ -46,20 +48,29 @@ blocks! {
 /// The fenced blocks of a text: language and contents.
 fn fenced(text: &str) -> Vec<(&str, &str)> {
     let pieces: Vec<&str> = text.split("```").collect();
-    pieces.chunks_exact(2).filter_map(|pair| pair[1].split_once('\n')).collect()
+    pieces
+        .chunks_exact(2)
+        .filter_map(|pair| pair[1].split_once('\n'))
+        .collect()
 }
 
 fn text_of(language: &str, begins: &str) -> String {
     let is_it = |(known, text): &&(&str, &str)| *known == language && text.starts_with(begins);
     let blocks = fenced(README);
-    let (_, text) = blocks.iter().find(is_it).unwrap_or_else(|| panic!("no block `{language}` begins with `{begins}`"));
+    let (_, text) = blocks
+        .iter()
+        .find(is_it)
+        .unwrap_or_else(|| panic!("no block `{language}` begins with `{begins}`"));
     (*text).to_owned()
 }
 
 #[test]
 fn every_block_is_done() {
     let found = fenced(README);
-    let told: Vec<_> = found.iter().map(|(language, text)| (*language, text.lines().next().unwrap())).collect();
+    let told: Vec<_> = found
+        .iter()
+        .map(|(language, text)| (*language, text.lines().next().unwrap()))
+        .collect();
     assert_eq!(told.len(), BLOCKS.len(), "{told:#?}");
     for ((language, line), (expected, begins)) in told.iter().zip(BLOCKS) {
         assert!(
@@ -79,8 +90,9 @@ fn stage() -> Tree {
 /// Runs shell text in a directory of the tree; its standard error goes where its output goes.
 fn shell(tree: &Tree, directory: &str, text: &str) -> Ended {
     let root = tree.root().display();
-    let script =
-        format!("export HOME='{root}' PATH='{root}/bin':\"$PATH\"; cd '{root}/{directory}' && exec 2>&1\n{text}");
+    let script = format!(
+        "export HOME='{root}' PATH='{root}/bin':\"$PATH\"; cd '{root}/{directory}' && exec 2>&1\n{text}"
+    );
     run(tree, &["sh", "-c", &script], |_| {})
 }
 
@@ -99,23 +111,42 @@ fn commands(block: &str) -> Vec<(&str, Vec<&str>)> {
 
 fn the_first_command(block: &str) {
     let text = block.replace("cargo run --release --locked --", REPLAY);
-    let ended = run(&Tree::new(), &["sh", "-c", &format!("cd '{}' && {text}", env!("CARGO_MANIFEST_DIR"))], |_| {});
+    let ended = run(
+        &Tree::new(),
+        &[
+            "sh",
+            "-c",
+            &format!("cd '{}' && {text}", env!("CARGO_MANIFEST_DIR")),
+        ],
+        |_| {},
+    );
     assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{}", ended.out);
     assert!(ended.out.contains("/src/tools/tool.rs:"), "{}", ended.out);
 }
 
 fn the_second_command(block: &str) {
     let script = block.trim_end().strip_prefix("sh ").unwrap();
-    let ended = run(&Tree::new(), &["sh", "-n", &format!("{}/{script}", env!("CARGO_MANIFEST_DIR"))], |_| {});
+    let ended = run(
+        &Tree::new(),
+        &[
+            "sh",
+            "-n",
+            &format!("{}/{script}", env!("CARGO_MANIFEST_DIR")),
+        ],
+        |_| {},
+    );
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
 }
 
 /// Starts what a client would start, and asks which directories are allowed.
 fn serves(tree: &Tree, command: &str, arguments: &[String], expected: &Value) -> Server {
     let command = if command == "replay" { REPLAY } else { command };
-    let line: Vec<&str> = std::iter::once(command).chain(arguments.iter().map(String::as_str)).collect();
+    let line: Vec<&str> = std::iter::once(command)
+        .chain(arguments.iter().map(String::as_str))
+        .collect();
     let mut server = Server::start_program(tree, &line, &[]).opened(REVISION);
-    let listed = server.call("list_allowed_directories", json!({})).result()["structuredContent"].clone();
+    let listed =
+        server.call("list_allowed_directories", json!({})).result()["structuredContent"].clone();
     assert_eq!(listed["directories"], json!([expected]));
     server
 }
@@ -124,15 +155,25 @@ fn clients(block: &str) {
     let tree = stage();
     tree.dir("project");
     let lines: Vec<&str> = block.lines().collect();
-    let [setup, doctor] = lines[..] else { panic!("{lines:?}") };
+    let [setup, doctor] = lines[..] else {
+        panic!("{lines:?}")
+    };
     let written = shell(&tree, "project", setup);
     assert_eq!(written.status, 0, "{}", written.out);
     let entry = serde_json::from_str::<Value>(&tree.read("project/.mcp.json")).unwrap()["mcpServers"]["replay"].clone();
     let arguments: Vec<String> = serde_json::from_value(entry["args"].clone()).unwrap();
     let expected = json!({"path": tree.text("project"), "writable": true});
-    serves(&tree, entry["command"].as_str().unwrap(), &arguments, &expected);
+    serves(
+        &tree,
+        entry["command"].as_str().unwrap(),
+        &arguments,
+        &expected,
+    );
     let told = shell(&tree, "project", doctor).out;
-    assert!(told.contains(&format!("{} starts ", tree.text("project/.mcp.json"))), "{told}");
+    assert!(
+        told.contains(&format!("{} starts ", tree.text("project/.mcp.json"))),
+        "{told}"
+    );
 }
 
 /// `tests/clients/python_client.py` runs it with the SDK.
@@ -145,10 +186,20 @@ fn python_sdk(block: &str) {
     let tree = Tree::new();
     tree.file("a.txt", "TODO: rest\nTODO: sleep\n");
     let expected = json!({"path": tree.root(), "writable": false});
-    let mut server = serves(&tree, between("command=", ", args").as_str().unwrap(), &arguments, &expected);
-    let found = server.call("grep_files", between("\"grep_files\", ", "))")).text();
+    let mut server = serves(
+        &tree,
+        between("command=", ", args").as_str().unwrap(),
+        &arguments,
+        &expected,
+    );
+    let found = server
+        .call("grep_files", between("\"grep_files\", ", "))"))
+        .text();
     let file = tree.text("a.txt");
-    assert_eq!(found, format!("{file}:1:TODO: rest\n{file}:2:TODO: sleep\n[2 matches]"));
+    assert_eq!(
+        found,
+        format!("{file}:1:TODO: rest\n{file}:2:TODO: sleep\n[2 matches]")
+    );
 }
 
 #[test]
@@ -156,9 +207,15 @@ fn the_examples_of_the_overview_work() {
     let tree = stage();
     tree.file("project/main.rs", "fn main() {}\n");
     let overview = shell(&tree, "project", "replay").out;
-    let lines = overview.lines().filter(|line| line.starts_with("  replay "));
-    let examples: Vec<&str> = lines.map(|line| line.trim().split("   ").next().unwrap()).collect();
-    let statuses = examples.iter().map(|example| shell(&tree, "project", &format!("{example} </dev/null")).status);
+    let lines = overview
+        .lines()
+        .filter(|line| line.starts_with("  replay "));
+    let examples: Vec<&str> = lines
+        .map(|line| line.trim().split("   ").next().unwrap())
+        .collect();
+    let statuses = examples
+        .iter()
+        .map(|example| shell(&tree, "project", &format!("{example} </dev/null")).status);
     assert_eq!(statuses.collect::<Vec<_>>(), [0; 6], "{examples:?}");
 }
 
@@ -166,14 +223,19 @@ fn files(block: &str) {
     let tree = stage();
     tree.dir("demo");
     for (command, expected) in commands(block) {
-        let said = shell(&tree, "demo", command).out.replace(&tree.text("demo"), "/home/me/demo");
+        let said = shell(&tree, "demo", command)
+            .out
+            .replace(&tree.text("demo"), "/home/me/demo");
         assert_eq!(said.lines().collect::<Vec<_>>(), expected, "{command}");
     }
 }
 
 /// The tree is left by the block before. Without walls nothing is kept of commands.
 fn undo(block: &str) {
-    assert!(include_str!("../../docs/undo.md").contains(block), "docs/undo.md begins with the same block");
+    assert!(
+        include_str!("../../docs/undo.md").contains(block),
+        "docs/undo.md begins with the same block"
+    );
     let tree = stage();
     tree.file("demo/area.rs", "fn area() {}\n");
     for (command, expected) in commands(block) {
@@ -187,15 +249,35 @@ fn walls(block: &str) {
     let tree = stage();
     tree.file(".ssh/id_ed25519", "A KEY\n").dir("project");
     let lines: Vec<&str> = block.lines().collect();
-    let [run, explain, probe] = lines[..] else { panic!("{lines:?}") };
+    let [run, explain, probe] = lines[..] else {
+        panic!("{lines:?}")
+    };
     let attempt = shell(&tree, "project", run);
-    assert_ne!(attempt.status, 0, "the last of its commands finds no network: {}", attempt.out);
-    assert!(attempt.out.starts_with("bin\n") && !attempt.out.contains("A KEY"), "{}", attempt.out);
+    assert_ne!(
+        attempt.status, 0,
+        "the last of its commands finds no network: {}",
+        attempt.out
+    );
+    assert!(
+        attempt.out.starts_with("bin\n") && !attempt.out.contains("A KEY"),
+        "{}",
+        attempt.out
+    );
     let explained = shell(&tree, "project", explain);
-    assert_eq!((explained.status, explained.out.lines().next()), (0, Some("walls")), "{}", explained.out);
+    assert_eq!(
+        (explained.status, explained.out.lines().next()),
+        (0, Some("walls")),
+        "{}",
+        explained.out
+    );
     let probed = shell(&tree, "project", probe);
     let last = probed.out.lines().last();
-    assert_eq!((probed.status, last), (0, Some("everything that is promised held")), "{}", probed.out);
+    assert_eq!(
+        (probed.status, last),
+        (0, Some("everything that is promised held")),
+        "{}",
+        probed.out
+    );
 }
 
 fn recorded_calls(block: &str) {
@@ -203,11 +285,25 @@ fn recorded_calls(block: &str) {
     let mut upstream = Upstream::start();
     tree.dir("shop");
     let asked = commands(block);
-    let [(write, _), (record, recorded), (test, replayed)] = &asked[..] else { panic!("{asked:?}") };
-    assert_eq!(shell(&tree, "shop", &write.replace("http://example.com", &(upstream.url() + "/price"))).status, 0);
+    let [(write, _), (record, recorded), (test, replayed)] = &asked[..] else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(
+        shell(
+            &tree,
+            "shop",
+            &write.replace("http://example.com", &(upstream.url() + "/price"))
+        )
+        .status,
+        0
+    );
     for (command, expected) in [(record, recorded), (test, replayed)] {
         let ended = shell(&tree, "shop", command);
-        let said: Vec<&str> = ended.out.lines().filter(|line| expected.contains(line)).collect();
+        let said: Vec<&str> = ended
+            .out
+            .lines()
+            .filter(|line| expected.contains(line))
+            .collect();
         assert_eq!((ended.status, &said), (0, expected), "{}", ended.out);
         upstream.stop();
     }
@@ -217,19 +313,39 @@ fn recorded_calls(block: &str) {
 fn a_fake_server(block: &str) {
     let tree = Tree::new();
     let mut server = mock::open(&tree, REVISION, block, &[]);
-    assert_eq!(server.call("get_weather", json!({"city": "Denver"})).text(), "It is sunny in Denver.");
-    server.send("tools/call", json!({"name": "get_user", "arguments": {"id": "x"}}));
-    let failure = server.call("get_user", json!({"id": "x"})).failure().unwrap();
-    assert_eq!((failure.code, failure.message.as_str()), (Some(-32602), "x is no number"));
+    assert_eq!(
+        server.call("get_weather", json!({"city": "Denver"})).text(),
+        "It is sunny in Denver."
+    );
+    server.send(
+        "tools/call",
+        json!({"name": "get_user", "arguments": {"id": "x"}}),
+    );
+    let failure = server
+        .call("get_user", json!({"id": "x"}))
+        .failure()
+        .unwrap();
+    assert_eq!(
+        (failure.code, failure.message.as_str()),
+        (Some(-32602), "x is no number")
+    );
 }
 
 fn python_session(block: &str) {
     let (request, reply) = block.split_once('\n').unwrap();
-    let [request, mut expected] = [request, reply].map(|text| serde_json::from_str::<Value>(text).unwrap());
+    let [request, mut expected] =
+        [request, reply].map(|text| serde_json::from_str::<Value>(text).unwrap());
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
-    let mut server = Server::open(&tree, REVISION, &["--allow", &allow, "--tools", "files,command,python"]);
-    let answered = server.call(request["name"].as_str().unwrap(), request["arguments"].clone());
+    let mut server = Server::open(
+        &tree,
+        REVISION,
+        &["--allow", &allow, "--tools", "files,command,python"],
+    );
+    let answered = server.call(
+        request["name"].as_str().unwrap(),
+        request["arguments"].clone(),
+    );
     let mut structured = answered.result()["structuredContent"].clone();
     for reply in [&mut structured, &mut expected] {
         assert!(reply["execution_time"].is_f64(), "{reply}");
@@ -239,13 +355,27 @@ fn python_session(block: &str) {
 }
 
 fn a_team(block: &str) {
-    assert!(include_str!("../../docs/http.md").contains(block), "docs/http.md begins with the same block");
+    assert!(
+        include_str!("../../docs/http.md").contains(block),
+        "docs/http.md begins with the same block"
+    );
     let tree = stage();
     let (before, serve) = block.trim_end().rsplit_once('\n').unwrap();
     let ended = shell(&tree, "", before);
-    assert_eq!((ended.status, ended.out.lines().count()), (0, 1), "{}", ended.out);
+    assert_eq!(
+        (ended.status, ended.out.lines().count()),
+        (0, 1),
+        "{}",
+        ended.out
+    );
     let words: Vec<&str> = serve.split(' ').skip(1).collect();
-    let words = words.into_iter().map(|word| if word == "127.0.0.1:8000" { "127.0.0.1:0" } else { word });
+    let words = words.into_iter().map(|word| {
+        if word == "127.0.0.1:8000" {
+            "127.0.0.1:0"
+        } else {
+            word
+        }
+    });
     let mut command = Command::new(REPLAY);
     command
         .args(words)
@@ -254,13 +384,27 @@ fn a_team(block: &str) {
         .env("PATH", "/usr/bin:/bin")
         .env("HOME", tree.root())
         .env("XDG_STATE_HOME", tree.state());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     let server = client::Server::spawn(command);
     let call = http::call(1, "list_allowed_directories", &json!({}));
-    let reply = server.post_with(&call, &[("Authorization", &format!("Bearer {}", ended.out.trim_end()))]).json();
+    let reply = server
+        .post_with(
+            &call,
+            &[("Authorization", &format!("Bearer {}", ended.out.trim_end()))],
+        )
+        .json();
     let own = json!([{"path": tree.text("share/alice"), "writable": true}]);
-    assert_eq!(reply["result"]["structuredContent"]["directories"], own, "{reply}");
-    assert!(tree.read("log/audit.jsonl").contains("list_allowed_directories"));
+    assert_eq!(
+        reply["result"]["structuredContent"]["directories"], own,
+        "{reply}"
+    );
+    assert!(
+        tree.read("log/audit.jsonl")
+            .contains("list_allowed_directories")
+    );
 }
 
 fn bench(block: &str) {
@@ -275,38 +419,93 @@ fn bench(block: &str) {
 fn the_picture_is_what_the_script_draws() {
     let tree = Tree::new();
     let root = tree.root().to_str().unwrap();
-    let walls =
-        run(&tree, &[REPLAY, "sandbox", "run", "--allow", root, "--sandbox", "namespaces", "--", "true"], |_| {});
+    let walls = run(
+        &tree,
+        &[
+            REPLAY,
+            "sandbox",
+            "run",
+            "--allow",
+            root,
+            "--sandbox",
+            "namespaces",
+            "--",
+            "true",
+        ],
+        |_| {},
+    );
     if walls.status != 0 {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{}", walls.err);
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "{}",
+            walls.err
+        );
         return;
     }
-    // With the environment of this test, since the compiler is found by it. The script has a deadline of its own.
+    // With the environment of this test, since the compiler is found by it. The script has a
+    // deadline of its own.
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/picture.py");
-    let drawn = Command::new("python3").arg(script).arg(REPLAY).stdin(Stdio::null()).output().unwrap();
-    assert!(drawn.status.success(), "{}", String::from_utf8_lossy(&drawn.stderr));
-    committed("docs/session.svg", std::str::from_utf8(&drawn.stdout).unwrap());
+    let drawn = Command::new("python3")
+        .arg(script)
+        .arg(REPLAY)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        drawn.status.success(),
+        "{}",
+        String::from_utf8_lossy(&drawn.stderr)
+    );
+    committed(
+        "docs/session.svg",
+        std::str::from_utf8(&drawn.stdout).unwrap(),
+    );
 }
 
 #[test]
 fn it_is_short() {
     let words = |text: &str| text.split_ascii_whitespace().count();
-    assert!(README.lines().count() <= 250, "README.md has {} lines, at most 250", README.lines().count());
-    assert!(words(README) <= 1800, "README.md has {} words, at most 1,800", words(README));
+    assert!(
+        README.lines().count() <= 250,
+        "README.md has {} lines, at most 250",
+        README.lines().count()
+    );
+    assert!(
+        words(README) <= 1800,
+        "README.md has {} words, at most 1,800",
+        words(README)
+    );
     let calls = include_str!("../../docs/calls.md");
-    assert!(calls.lines().count() <= 120, "docs/calls.md has {} lines, at most 120", calls.lines().count());
+    assert!(
+        calls.lines().count() <= 120,
+        "docs/calls.md has {} lines, at most 120",
+        calls.lines().count()
+    );
 }
 
 #[test]
 fn it_names_the_tools_and_protected_paths() {
-    let (python, others): (Vec<_>, Vec<_>) =
-        TOOLS.iter().map(|make| make()).partition(|tool| tool.toolset() == Toolset::Python);
+    let (python, others): (Vec<_>, Vec<_>) = TOOLS
+        .iter()
+        .map(|make| make())
+        .partition(|tool| tool.toolset() == Toolset::Python);
     for tool in others {
-        assert!(README.contains(&format!("`{}`", tool.name())), "README.md names no `{}`", tool.name());
+        assert!(
+            README.contains(&format!("`{}`", tool.name())),
+            "README.md names no `{}`",
+            tool.name()
+        );
     }
-    assert!(README.contains(&format!("packages, {} in all", python.len())), "there are {} for Python", python.len());
+    assert!(
+        README.contains(&format!("packages, {} in all", python.len())),
+        "there are {} for Python",
+        python.len()
+    );
     for path in [".mcp.json", ".cursor", ".vscode/mcp.json", ".codex"] {
-        assert!(README.contains(&format!("`{path}`")) && PROTECTED_BY_DEFAULT.iter().any(|(known, _)| *known == path));
+        assert!(
+            README.contains(&format!("`{path}`"))
+                && PROTECTED_BY_DEFAULT.iter().any(|(known, _)| *known == path)
+        );
     }
 }
 
@@ -314,20 +513,47 @@ fn it_names_the_tools_and_protected_paths() {
 #[test]
 fn links_lead_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut documents: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "benches/README.md"].map(|name| root.join(name)).to_vec();
-    documents.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    let mut documents: Vec<PathBuf> = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "benches/README.md",
+    ]
+    .map(|name| root.join(name))
+    .to_vec();
+    documents.extend(
+        std::fs::read_dir(root.join("docs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
     documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     for document in documents {
         let text = std::fs::read_to_string(&document).unwrap();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(')'))
+            .map(|(target, _)| target)
+        {
             if target.starts_with("https://") {
                 continue;
             }
             let (file, heading) = target.split_once('#').unwrap_or((target, ""));
-            let path = if file.is_empty() { document.clone() } else { document.parent().unwrap().join(file) };
-            assert!(path.exists(), "{}: `{target}` is not there", document.display());
-            assert!(heading.is_empty() || headings(&path).contains(heading), "{}: no `{target}`", document.display());
+            let path = if file.is_empty() {
+                document.clone()
+            } else {
+                document.parent().unwrap().join(file)
+            };
+            assert!(
+                path.exists(),
+                "{}: `{target}` is not there",
+                document.display()
+            );
+            assert!(
+                heading.is_empty() || headings(&path).contains(heading),
+                "{}: no `{target}`",
+                document.display()
+            );
         }
     }
 }
@@ -337,7 +563,13 @@ fn headings(document: &Path) -> BTreeSet<String> {
     let text = std::fs::read_to_string(document).unwrap();
     let titles = text.lines().filter(|line| line.starts_with('#'));
     let kept = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
-    let name =
-        |title: &str| title.trim_start_matches(['#', ' ']).to_lowercase().chars().filter(kept).collect::<String>();
+    let name = |title: &str| {
+        title
+            .trim_start_matches(['#', ' '])
+            .to_lowercase()
+            .chars()
+            .filter(kept)
+            .collect::<String>()
+    };
     titles.map(|title| name(title).replace(' ', "-")).collect()
 }

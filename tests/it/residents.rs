@@ -1,5 +1,5 @@
-//! Programs that stay, started by the built program as launcher: in every tier and, where the tests run as root, also as
-//! a user without rights.
+//! Programs that stay, started by the built program as launcher: in every tier and, where the tests
+//! run as root, also as a user without rights.
 
 mod hostile;
 
@@ -11,8 +11,12 @@ use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
 use replay::internals::cancel::CancelToken;
-use replay::internals::exec::{ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Slots, place_of};
-use replay::internals::sandbox::{Extent, Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier};
+use replay::internals::exec::{
+    ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Slots, place_of,
+};
+use replay::internals::sandbox::{
+    Extent, Limits, Network, Place, Plan, PlannedRoot, RawString, Scratch, Tier,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
@@ -35,9 +39,14 @@ struct Cell {
 
 /// Runs a test in every tier that can be built here, with these limits.
 fn everywhere_within(limits: &Limits, test: impl Fn(&Cell)) {
-    let owners: &[bool] = if rustix::process::geteuid().is_root() { &[false, true] } else { &[false] };
-    let settings =
-        owners.iter().flat_map(|nobody| [Tier::Namespaces, Tier::Landlock, Tier::Off].map(|tier| (tier, *nobody)));
+    let owners: &[bool] = if rustix::process::geteuid().is_root() {
+        &[false, true]
+    } else {
+        &[false]
+    };
+    let settings = owners.iter().flat_map(|nobody| {
+        [Tier::Namespaces, Tier::Landlock, Tier::Off].map(|tier| (tier, *nobody))
+    });
     for setting in settings {
         #[expect(clippy::print_stdout, reason = "says where a test failed")]
         {
@@ -46,7 +55,10 @@ fn everywhere_within(limits: &Limits, test: impl Fn(&Cell)) {
         match Cell::start(setting, limits) {
             Ok(cell) => test(&cell),
             Err(reason) => {
-                assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{setting:?}: {reason}");
+                assert!(
+                    std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+                    "{setting:?}: {reason}"
+                );
                 #[expect(clippy::print_stderr, reason = "a tier that is left out is said")]
                 {
                     eprintln!("skipped: {setting:?}: {reason}");
@@ -66,13 +78,21 @@ fn place(path: &Path) -> Place {
 
 impl Cell {
     fn start(setting: (Tier, bool), limits: &Limits) -> Result<Self, String> {
-        let tree = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
+        let tree = tempfile::Builder::new()
+            .prefix("replay-it-")
+            .tempdir()
+            .unwrap();
         fs::set_permissions(tree.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let scratch = Scratch::create(tree.path()).unwrap();
         let work = tree.path().join("work");
         fs::create_dir(&work).unwrap();
         let program = if setting.1 {
-            for path in [scratch.path(), &scratch.path().join("home"), &scratch.path().join("tmp"), &work] {
+            for path in [
+                scratch.path(),
+                &scratch.path().join("home"),
+                &scratch.path().join("tmp"),
+                &work,
+            ] {
                 std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
             }
             started_as_nobody(tree.path())
@@ -84,41 +104,73 @@ impl Cell {
             journal: None,
             hide: None,
             tier: setting.0,
-            network: if setting.0 == Tier::Off { Network::Host } else { Network::None },
+            network: if setting.0 == Tier::Off {
+                Network::Host
+            } else {
+                Network::None
+            },
             answers_names: false,
-            roots: vec![PlannedRoot { place: place(&work), writable: true, extent: Extent::Allowed }],
+            roots: vec![PlannedRoot {
+                place: place(&work),
+                writable: true,
+                extent: Extent::Allowed,
+            }],
             hidden: Vec::new(),
             other_names: Vec::new(),
             protected: vec![],
-            system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(Into::into).to_vec(),
+            system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"]
+                .map(Into::into)
+                .to_vec(),
             sockets: Vec::new(),
             public: Vec::new(),
             scratch: scratch.path().into(),
             cache: None,
             private_home: true,
             cargo_home: None,
-            environment: vec![("PATH".into(), "/usr/bin:/bin".into()), ("PLANNED".into(), "p".into())],
+            environment: vec![
+                ("PATH".into(), "/usr/bin:/bin".into()),
+                ("PLANNED".into(), "p".into()),
+            ],
             limits: limits.clone(),
         };
-        let (launcher, _) =
-            Launcher::begin(&program).and_then(|launcher| launcher.build(&plan)).map_err(|error| error.to_string())?;
+        let (launcher, _) = Launcher::begin(&program)
+            .and_then(|launcher| launcher.build(&plan))
+            .map_err(|error| error.to_string())?;
         let (running, cancel) = (Slots::new(4), CancelToken::new());
-        Ok(Self { launcher, setting, work, running, cancel, _tree: tree, _scratch: scratch })
+        Ok(Self {
+            launcher,
+            setting,
+            work,
+            running,
+            cancel,
+            _tree: tree,
+            _scratch: scratch,
+        })
     }
 
     fn try_start(&self, argv: &[&str]) -> Result<Resident, ExecError> {
         let argv: Vec<RawString> = argv.iter().map(Into::into).collect();
         let environment = [("GIVEN".into(), "g".into())];
-        let program =
-            Program { title: "a program that stays", argv: &argv, dir: place(&self.work), environment: &environment };
+        let program = Program {
+            title: "a program that stays",
+            argv: &argv,
+            dir: place(&self.work),
+            environment: &environment,
+        };
         Resident::start(&self.launcher, &program, &self.running, &self.cancel)
     }
 
     /// A script, with a text that is in nobody else's arguments as `$1`.
     fn sh(&self, script: &str) -> Talk<'_> {
         let tag = fresh_tag();
-        let resident = self.try_start(&["/bin/sh", "-c", script, "sh", &tag]).unwrap();
-        Talk { cell: self, resident, tag }
+        let resident = self
+            .try_start(&["/bin/sh", "-c", script, "sh", &tag])
+            .unwrap();
+        Talk {
+            cell: self,
+            resident,
+            tag,
+        }
     }
 }
 
@@ -131,13 +183,21 @@ struct Talk<'a> {
 
 impl Talk<'_> {
     fn say(&self, text: &str) {
-        assert_eq!(rustix::io::write(self.resident.channel(), text.as_bytes()), Ok(text.len()));
+        assert_eq!(
+            rustix::io::write(self.resident.channel(), text.as_bytes()),
+            Ok(text.len())
+        );
     }
 
     /// What comes next on its channel is this.
     #[track_caller]
     fn hears(&self, expected: &str) {
-        assert_eq!(until_length(self.resident.channel(), expected.len()), expected, "{:?}", self.cell.setting);
+        assert_eq!(
+            until_length(self.resident.channel(), expected.len()),
+            expected,
+            "{:?}",
+            self.cell.setting
+        );
     }
 
     #[track_caller]
@@ -154,25 +214,39 @@ impl Talk<'_> {
             if wanted(&status) {
                 return status;
             }
-            assert!(Instant::now() < until, "{:?}: {status:?}", self.cell.setting);
+            assert!(
+                Instant::now() < until,
+                "{:?}: {status:?}",
+                self.cell.setting
+            );
         }
     }
 
     #[track_caller]
     fn ends(&self) -> Exit {
-        self.resident.await_end(Instant::now() + LONG, &self.cell.cancel).unwrap().expect("it ends")
+        self.resident
+            .await_end(Instant::now() + LONG, &self.cell.cancel)
+            .unwrap()
+            .expect("it ends")
     }
 
     /// Processes with its tag as an argument of its own, the program itself not counted.
     fn others(&self) -> usize {
-        count(|arguments| arguments.last() == Some(&self.tag.as_bytes()) && arguments[0] == b"sleep")
+        count(|arguments| {
+            arguments.last() == Some(&self.tag.as_bytes()) && arguments[0] == b"sleep"
+        })
     }
 
     #[track_caller]
     fn others_when(&self, wanted: usize) {
         let until = Instant::now() + LONG;
         while self.others() != wanted {
-            assert!(Instant::now() < until, "{:?}: {} instead of {wanted}", self.cell.setting, self.others());
+            assert!(
+                Instant::now() < until,
+                "{:?}: {} instead of {wanted}",
+                self.cell.setting,
+                self.others()
+            );
             // Gives the processor away for as long as an answer takes.
             let _ = self.resident.status(LONG);
         }
@@ -186,7 +260,11 @@ fn count(like: impl Fn(&[&[u8]]) -> bool) -> usize {
         .filter(|entry| {
             // Who has ended has no arguments.
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let arguments: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0).collect();
+            let arguments: Vec<&[u8]> = line
+                .strip_suffix(b"\0")
+                .unwrap_or(&line)
+                .split(|byte| *byte == 0)
+                .collect();
             like(&arguments)
         })
         .count()
@@ -205,7 +283,12 @@ fn nobody_is_left(tag: &str) {
 
 /// Whether there is something to read in time.
 fn is_readable(fd: BorrowedFd<'_>, limit: Duration) -> bool {
-    poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], Some(&Timespec::try_from(limit).unwrap())).unwrap() == 1
+    poll(
+        &mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)],
+        Some(&Timespec::try_from(limit).unwrap()),
+    )
+    .unwrap()
+        == 1
 }
 
 /// So many bytes, or those until the end or the deadline.
@@ -239,10 +322,14 @@ fn a_program_answers_on_its_channel() {
         assert_eq!((talk.resident.ended(), cell.running.len()), (None, 1));
         rustix::net::shutdown(talk.resident.channel(), Shutdown::Write).unwrap();
         assert!(is_readable(talk.resident.supervisor(), LONG));
-        assert_eq!((talk.ends(), talk.resident.ended()), (Exit::Code(3), Some(Exit::Code(3))));
+        assert_eq!(
+            (talk.ends(), talk.resident.ended()),
+            (Exit::Code(3), Some(Exit::Code(3)))
+        );
         assert!(is_readable(talk.resident.supervisor(), Duration::ZERO));
         // Nobody holds an end any more.
-        let [stdout, stderr] = [talk.resident.stdout(), talk.resident.stderr()].map(|end| until_length(end, 1));
+        let [stdout, stderr] =
+            [talk.resident.stdout(), talk.resident.stderr()].map(|end| until_length(end, 1));
         assert_eq!((stdout, stderr), (String::new(), String::new()));
         let over = talk.resident.status(LONG).unwrap_err().to_string();
         assert_eq!(over, "the program has ended already, with exit code 3");
@@ -272,7 +359,11 @@ fn an_interrupt_reaches_the_whole_tree_and_the_program_lives_on() {
             talk.hears("still here 1\n");
             assert_eq!(talk.resident.ended(), None);
             let status = talk.status();
-            assert_eq!((status.threads, status.processes <= 2), (1, true), "{work}: {status:?}");
+            assert_eq!(
+                (status.threads, status.processes <= 2),
+                (1, true),
+                "{work}: {status:?}"
+            );
             let tag = talk.tag.clone();
             drop(talk);
             nobody_is_left(&tag);
@@ -285,11 +376,20 @@ fn its_state_can_be_asked_whatever_it_does() {
     everywhere(|cell| {
         let talk = cell.sh("read line; while :; do :; done");
         let waiting = talk.status_when(|status| status.state == 'S');
-        assert_eq!((waiting.threads, waiting.processes, waiting.children_cpu), (1, 1, Duration::ZERO));
-        assert!(waiting.rss_bytes >= 4096 && waiting.rss_bytes < 1 << 30, "{waiting:?}");
+        assert_eq!(
+            (waiting.threads, waiting.processes, waiting.children_cpu),
+            (1, 1, Duration::ZERO)
+        );
+        assert!(
+            waiting.rss_bytes >= 4096 && waiting.rss_bytes < 1 << 30,
+            "{waiting:?}"
+        );
         talk.say("go\n");
         let busy = talk.status_when(|status| status.cpu >= waiting.cpu + Duration::from_millis(50));
-        assert!(busy.uptime > waiting.uptime && busy.cpu <= busy.uptime + Duration::from_millis(20), "{busy:?}");
+        assert!(
+            busy.uptime > waiting.uptime && busy.cpu <= busy.uptime + Duration::from_millis(20),
+            "{busy:?}"
+        );
         talk.status_when(|status| status.state == 'R');
         let outsider = talk.status();
         assert_eq!((outsider.threads, outsider.processes), (1, 1));
@@ -308,12 +408,16 @@ fn its_state_can_be_asked_whatever_it_does() {
 #[test]
 fn a_program_that_has_ended_before_its_children_is_a_zombie() {
     everywhere(|cell| {
-        let talk = cell.sh("trap '' TERM; sleep $1 & sleep $1 & trap - TERM; echo ready >&0; read line");
+        let talk =
+            cell.sh("trap '' TERM; sleep $1 & sleep $1 & trap - TERM; echo ready >&0; read line");
         talk.hears("ready\n");
         talk.others_when(2);
         talk.resident.terminate();
         let status = talk.status_when(|status| status.state == 'Z' && status.processes == 2);
-        assert_eq!((status.rss_bytes, status.cpu, status.threads), (0, Duration::ZERO, 0));
+        assert_eq!(
+            (status.rss_bytes, status.cpu, status.threads),
+            (0, Duration::ZERO, 0)
+        );
         assert_eq!(talk.resident.ended(), None);
         talk.resident.kill();
         assert_eq!((talk.ends(), talk.others()), (Exit::Signal(15), 0));
@@ -323,7 +427,10 @@ fn a_program_that_has_ended_before_its_children_is_a_zombie() {
 #[test]
 fn a_program_that_cannot_be_executed_is_refused() {
     everywhere(|cell| {
-        let missing = cell.try_start(&["/usr/bin/no-such-program"]).unwrap_err().to_string();
+        let missing = cell
+            .try_start(&["/usr/bin/no-such-program"])
+            .unwrap_err()
+            .to_string();
         assert_eq!(
             missing,
             "cannot start the command: execute `/usr/bin/no-such-program`: No such file or directory (os error 2)"
@@ -331,7 +438,10 @@ fn a_program_that_cannot_be_executed_is_refused() {
         fs::write(cell.work.join("text"), "no program").unwrap();
         let text = cell.work.join("text").to_str().unwrap().to_owned();
         let refused = cell.try_start(&[&text]).unwrap_err().to_string();
-        assert_eq!(refused, format!("cannot start the command: execute `{text}`: Permission denied (os error 13)"));
+        assert_eq!(
+            refused,
+            format!("cannot start the command: execute `{text}`: Permission denied (os error 13)")
+        );
         assert!(cell.running.is_empty());
     });
 }
@@ -339,14 +449,22 @@ fn a_program_that_cannot_be_executed_is_refused() {
 #[test]
 fn there_are_so_many_places_and_all_are_ended_together() {
     everywhere(|cell| {
-        let all: Vec<_> = (0..4).map(|_| cell.sh("trap '' INT TERM; sleep $1 & read line")).collect();
+        let all: Vec<_> = (0..4)
+            .map(|_| cell.sh("trap '' INT TERM; sleep $1 & read line"))
+            .collect();
         let full = cell.try_start(&["/bin/sh"]).unwrap_err();
-        assert_eq!(full.to_string(), "all 4 places for programs that stay are taken");
+        assert_eq!(
+            full.to_string(),
+            "all 4 places for programs that stay are taken"
+        );
         assert_eq!(cell.running.end_all(), 4);
         for talk in &all {
             assert_eq!((talk.ends(), talk.others()), (Exit::Signal(9), 0));
         }
-        assert!(matches!(cell.try_start(&["/bin/sh"]).unwrap_err(), ExecError::ShuttingDown));
+        assert!(matches!(
+            cell.try_start(&["/bin/sh"]).unwrap_err(),
+            ExecError::ShuttingDown
+        ));
     });
 }
 
@@ -370,11 +488,16 @@ os.read(0, 1)
     everywhere(|cell| {
         let tag = fresh_tag();
         let resident = cell.try_start(&[python, "-c", source, &tag]).unwrap();
-        let talk = Talk { cell, resident, tag };
+        let talk = Talk {
+            cell,
+            resident,
+            tag,
+        };
         for (others, sleeps) in [(0, true), (0, false), (1, true)] {
             talk.hears("ready\n");
             talk.others_when(others);
-            // A signal between Python's look for one and the call that waits is only seen after that call.
+            // A signal between Python's look for one and the call that waits is only seen after
+            // that call.
             talk.status_when(|status| !sleeps || status.state == 'S');
             talk.resident.interrupt().unwrap();
             talk.hears("interrupted\n");

@@ -1,4 +1,5 @@
-//! What searches of one session leave for the next, and where they leave nothing. That it is true is tested beside its source.
+//! What searches of one session leave for the next, and where they leave nothing. That it is true
+//! is tested beside its source.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,12 +14,26 @@ use crate::tree::Tree;
 
 /// One session: what a search of the allowed directory says.
 fn session(tree: &Tree, allowed: &str, cache: &Path, flags: &[&str]) -> Vec<String> {
-    let line =
-        [&[env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", allowed, "--tools", "files"], flags].concat();
+    let line = [
+        &[
+            env!("CARGO_BIN_EXE_replay"),
+            "--mcp-server",
+            "--allow",
+            allowed,
+            "--tools",
+            "files",
+        ],
+        flags,
+    ]
+    .concat();
     let cache = [("XDG_CACHE_HOME", cache.to_str().unwrap())];
     let mut server = Server::start_program(tree, &line, &cache).opened(NEWEST_HANDSHAKE);
-    let found =
-        server.call("grep_files", json!({"directory": ".", "regex": "KINDS: \\[Kind", "outputMode": "count"})).texts();
+    let found = server
+        .call(
+            "grep_files",
+            json!({"directory": ".", "regex": "KINDS: \\[Kind", "outputMode": "count"}),
+        )
+        .texts();
     server.close_stdin();
     assert!(server.wait_exit().success(), "{}", server.stderr());
     found
@@ -30,7 +45,8 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn a_session_leaves_a_file_of_its_owners_alone_and_the_next_one_finds_the_same() {
-    // Nothing is remembered of a file that is a minute old, so it has to be one that was there before.
+    // Nothing is remembered of a file that is a minute old, so it has to be one that was there
+    // before.
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/fs");
     let allowed = format!("{sources}:ro");
     let tree = Tree::new();
@@ -39,14 +55,27 @@ fn a_session_leaves_a_file_of_its_owners_alone_and_the_next_one_finds_the_same()
     assert!(found[0].contains("listing.rs"), "{found:?}");
     let kept = cache.join("replay-search");
     assert_eq!(mode(&kept), 0o700);
-    let files = || fs::read_dir(&kept).unwrap().map(|file| file.unwrap().path()).collect::<Vec<_>>();
+    let files = || {
+        fs::read_dir(&kept)
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .collect::<Vec<_>>()
+    };
     // ext2 to ext4, XFS and Btrfs (statfs(2)).
-    if [0xEF53, 0x5846_5342, 0x9123_683E].contains(&rustix::fs::statfs(sources).unwrap().f_type.cast_unsigned()) {
-        assert_eq!(files().iter().map(|file| mode(file)).collect::<Vec<_>>(), [0o600]);
+    if [0xEF53, 0x5846_5342, 0x9123_683E]
+        .contains(&rustix::fs::statfs(sources).unwrap().f_type.cast_unsigned())
+    {
+        assert_eq!(
+            files().iter().map(|file| mode(file)).collect::<Vec<_>>(),
+            [0o600]
+        );
     }
     let before = files();
     assert_eq!(session(&tree, &allowed, &cache, &[]), found);
-    assert_eq!(session(&tree, &allowed, &cache, &["--no-search-cache"]), found);
+    assert_eq!(
+        session(&tree, &allowed, &cache, &["--no-search-cache"]),
+        found
+    );
     assert_eq!(files(), before);
 }
 
@@ -56,7 +85,10 @@ fn nothing_is_kept_where_an_agent_could_reach_it_or_nobody_wants_it() {
     tree.file("work/a", "KINDS: [Kind");
     let allowed = format!("{}:rw", tree.text("work"));
     let cache = tree.path("work/cache");
-    assert_eq!(session(&tree, &allowed, &cache, &[]), session(&tree, &allowed, &cache, &["--no-search-cache"]));
+    assert_eq!(
+        session(&tree, &allowed, &cache, &[]),
+        session(&tree, &allowed, &cache, &["--no-search-cache"])
+    );
     assert!(!cache.exists());
     std::os::unix::fs::symlink(tree.path("work"), tree.path("way")).unwrap();
     session(&tree, &allowed, &tree.path("way/cache"), &[]);
@@ -67,5 +99,8 @@ fn nothing_is_kept_where_an_agent_could_reach_it_or_nobody_wants_it() {
     fs::create_dir_all(&open).unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
     session(&tree, &allowed, &tree.path("open"), &[]);
-    assert_eq!((mode(&open), fs::read_dir(&open).unwrap().count()), (0o755, 0));
+    assert_eq!(
+        (mode(&open), fs::read_dir(&open).unwrap().count()),
+        (0o755, 0)
+    );
 }

@@ -1,4 +1,5 @@
-//! `replay setup` and `replay doctor`: what a person does once, on a machine with the files of clients.
+//! `replay setup` and `replay doctor`: what a person does once, on a machine with the files of
+//! clients.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -16,10 +17,25 @@ fn home() -> Tree {
 }
 
 fn replay(tree: &Tree, arguments: &[&str]) -> Ended {
-    run(tree, &[&["sh", "-c", "export HOME=$PWD; cd project && exec \"$@\"", "sh", REPLAY], arguments].concat(), |_| {})
+    run(
+        tree,
+        &[
+            &[
+                "sh",
+                "-c",
+                "export HOME=$PWD; cd project && exec \"$@\"",
+                "sh",
+                REPLAY,
+            ],
+            arguments,
+        ]
+        .concat(),
+        |_| {},
+    )
 }
 
-/// Exit status, standard output and standard error, with the tree as `~` and this program as `REPLAY`.
+/// Exit status, standard output and standard error, with the tree as `~` and this program as
+/// `REPLAY`.
 fn said(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
     let Ended { status, out, err } = replay(tree, arguments);
     let root = tree.root().to_str().unwrap();
@@ -38,7 +54,11 @@ fn an_entry_is_printed_as_the_client_reads_it() {
     let entry = json!({"command": "REPLAY", "args": ["--mcp-server", "--allow", "~/project:rw"]});
     for (client, servers, path) in [
         ("claude", "mcpServers", "~/project/.mcp.json"),
-        ("claude-desktop", "mcpServers", "~/.config/Claude/claude_desktop_config.json"),
+        (
+            "claude-desktop",
+            "mcpServers",
+            "~/.config/Claude/claude_desktop_config.json",
+        ),
         ("cursor", "mcpServers", "~/project/.cursor/mcp.json"),
         ("vscode", "servers", "~/project/.vscode/mcp.json"),
         ("gemini", "mcpServers", "~/.gemini/settings.json"),
@@ -50,13 +70,28 @@ fn an_entry_is_printed_as_the_client_reads_it() {
             expected["type"] = json!("stdio");
         }
         let printed: Value = serde_json::from_str(&printed).unwrap();
-        assert_eq!((status, printed), (0, json!({servers: {"replay": expected}})), "{client}");
-        assert_eq!(words, format!("this is for {path}; add --write to put it there\n"));
+        assert_eq!(
+            (status, printed),
+            (0, json!({servers: {"replay": expected}})),
+            "{client}"
+        );
+        assert_eq!(
+            words,
+            format!("this is for {path}; add --write to put it there\n")
+        );
     }
-    let (_, printed, _) =
-        said(&tree, &["setup", "codex", "--allow", ".", "--allow", "/tmp:rw", "--", "--tools", "all"]);
-    let args = r#"["--mcp-server", "--allow", "~/project", "--allow", "/tmp:rw", "--tools", "all"]"#;
-    assert_eq!(printed, format!("[mcp_servers.replay]\ncommand = \"REPLAY\"\nargs = {args}\n"));
+    let (_, printed, _) = said(
+        &tree,
+        &[
+            "setup", "codex", "--allow", ".", "--allow", "/tmp:rw", "--", "--tools", "all",
+        ],
+    );
+    let args =
+        r#"["--mcp-server", "--allow", "~/project", "--allow", "/tmp:rw", "--tools", "all"]"#;
+    assert_eq!(
+        printed,
+        format!("[mcp_servers.replay]\ncommand = \"REPLAY\"\nargs = {args}\n")
+    );
     assert!(!tree.has(".codex") && !tree.has("project/.mcp.json"));
 }
 
@@ -68,11 +103,20 @@ fn what_is_written_starts_a_server() {
     assert_eq!(wrote, (0, String::new(), words.to_owned()));
     let written: Value = serde_json::from_str(&tree.read("project/.mcp.json")).unwrap();
     let entry = &written["mcpServers"]["replay"];
-    let args: Vec<&str> = entry["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    let args: Vec<&str> = entry["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|word| word.as_str().unwrap())
+        .collect();
     let line = [&[entry["command"].as_str().unwrap()], &args[..]].concat();
     let mut server = Server::start_program(&tree, &line, &[]).opened("2025-11-25");
-    let listed = server.call("list_allowed_directories", json!({})).result()["structuredContent"].clone();
-    assert_eq!(listed["directories"], json!([{"path": tree.text("project"), "writable": true}]));
+    let listed =
+        server.call("list_allowed_directories", json!({})).result()["structuredContent"].clone();
+    assert_eq!(
+        listed["directories"],
+        json!([{"path": tree.text("project"), "writable": true}])
+    );
 }
 
 #[test]
@@ -80,14 +124,35 @@ fn a_file_keeps_what_else_it_holds() {
     let tree = home();
     let before = "# mine\nmodel = \"o\"\n\n[mcp_servers.other]\ncommand = \"x\"\n";
     tree.file(".codex/config.toml", before);
-    std::fs::set_permissions(tree.path(".codex/config.toml"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::fs::set_permissions(
+        tree.path(".codex/config.toml"),
+        std::fs::Permissions::from_mode(0o640),
+    )
+    .unwrap();
     let write = ["setup", "codex", "--write"];
     let next = "next: start `codex`; `/mcp` lists the server\n";
-    assert_eq!(said(&tree, &write), (0, String::new(), format!("wrote ~/.codex/config.toml\n{next}")));
+    assert_eq!(
+        said(&tree, &write),
+        (
+            0,
+            String::new(),
+            format!("wrote ~/.codex/config.toml\n{next}")
+        )
+    );
     let written = tree.read(".codex/config.toml");
     assert!(written.starts_with(before), "{written}");
-    assert_eq!(std::fs::metadata(tree.path(".codex/config.toml")).unwrap().permissions().mode() & 0o777, 0o640);
-    assert_eq!(said(&tree, &write).2, format!("~/.codex/config.toml has this entry already\n{next}"));
+    assert_eq!(
+        std::fs::metadata(tree.path(".codex/config.toml"))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777,
+        0o640
+    );
+    assert_eq!(
+        said(&tree, &write).2,
+        format!("~/.codex/config.toml has this entry already\n{next}")
+    );
     assert_eq!(tree.read(".codex/config.toml"), written);
 
     let other = ["setup", "codex", "--write", "--allow", "."];
@@ -95,16 +160,25 @@ fn a_file_keeps_what_else_it_holds() {
     let refusal = "replay: `~/.codex/config.toml` has another entry `replay`; add --force to make this change\n";
     assert_eq!((status, words.as_str()), (2, refusal));
     let changed = "-args = [\"--mcp-server\", \"--allow\", \"~/project:rw\"]\n+args = [\"--mcp-server\", \"--allow\", \"~/project\"]\n";
-    assert!(diff.starts_with("--- ~/.codex/config.toml\n") && diff.ends_with(changed), "{diff}");
+    assert!(
+        diff.starts_with("--- ~/.codex/config.toml\n") && diff.ends_with(changed),
+        "{diff}"
+    );
     assert_eq!(tree.read(".codex/config.toml"), written);
     assert_eq!(said(&tree, &[&other[..], &["--force"]].concat()).0, 0);
-    assert_eq!(tree.read(".codex/config.toml"), written.replace("project:rw", "project"));
+    assert_eq!(
+        tree.read(".codex/config.toml"),
+        written.replace("project:rw", "project")
+    );
 }
 
 #[test]
 fn whoever_lets_agents_change_the_file_is_told() {
     let tree = home();
-    let (status, _, words) = said(&tree, &["setup", "claude-desktop", "--write", "--allow", "..:rw"]);
+    let (status, _, words) = said(
+        &tree,
+        &["setup", "claude-desktop", "--write", "--allow", "..:rw"],
+    );
     let path = "~/.config/Claude/claude_desktop_config.json";
     let told = format!(
         "wrote {path}\nagents may change this file, and with it their walls; keep it: -- --protect {path}\n\
@@ -119,10 +193,24 @@ fn a_path_with_a_space_is_told_as_the_shell_takes_it() {
     tree.dir("my files");
     let config = format!("XDG_CONFIG_HOME={}", tree.text("my files"));
     let home = format!("HOME={}", tree.text("."));
-    let words =
-        ["env", &home, &config, REPLAY, "setup", "claude-desktop", "--write", "--allow", &tree.text("my files:rw")];
-    let told = run(&tree, &words, |_| {}).err.replace(tree.root().to_str().unwrap(), "~");
-    assert!(told.contains("keep it: -- --protect '~/my files/Claude/claude_desktop_config.json'\n"), "{told}");
+    let words = [
+        "env",
+        &home,
+        &config,
+        REPLAY,
+        "setup",
+        "claude-desktop",
+        "--write",
+        "--allow",
+        &tree.text("my files:rw"),
+    ];
+    let told = run(&tree, &words, |_| {})
+        .err
+        .replace(tree.root().to_str().unwrap(), "~");
+    assert!(
+        told.contains("keep it: -- --protect '~/my files/Claude/claude_desktop_config.json'\n"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -130,25 +218,46 @@ fn codex_is_set_up_where_it_looks() {
     let tree = home();
     tree.dir("codex");
     let home = format!("CODEX_HOME={}", tree.text("codex"));
-    let words = ["env", &home, REPLAY, "setup", "codex", "--write", "--allow", &tree.text("project")];
+    let words = [
+        "env",
+        &home,
+        REPLAY,
+        "setup",
+        "codex",
+        "--write",
+        "--allow",
+        &tree.text("project"),
+    ];
     assert_eq!(run(&tree, &words, |_| {}).status, 0);
-    assert!(tree.read("codex/config.toml").starts_with("[mcp_servers.replay]\n") && !tree.has(".codex"));
+    assert!(
+        tree.read("codex/config.toml")
+            .starts_with("[mcp_servers.replay]\n")
+            && !tree.has(".codex")
+    );
 }
 
 #[test]
 fn a_file_that_is_kept_from_changes_is_left_alone() {
     let tree = home();
     tree.file("project/.mcp.json", "{}");
-    std::fs::set_permissions(tree.path("project/.mcp.json"), std::fs::Permissions::from_mode(0o444)).unwrap();
+    std::fs::set_permissions(
+        tree.path("project/.mcp.json"),
+        std::fs::Permissions::from_mode(0o444),
+    )
+    .unwrap();
     let refusal = "replay: `~/project/.mcp.json` is read-only; if it is yours to change, `chmod u+w` it first\n";
-    assert_eq!(said(&tree, &["setup", "claude", "--write"]), (2, String::new(), refusal.to_owned()));
+    assert_eq!(
+        said(&tree, &["setup", "claude", "--write"]),
+        (2, String::new(), refusal.to_owned())
+    );
     assert_eq!(tree.read("project/.mcp.json"), "{}");
 }
 
 #[test]
 fn no_link_is_followed_out_of_the_project() {
     let tree = home();
-    tree.file("victim.json", "{}").link(tree.path("victim.json"), "project/.mcp.json");
+    tree.file("victim.json", "{}")
+        .link(tree.path("victim.json"), "project/.mcp.json");
     let (status, _, words) = said(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
     let refusal = "replay: `~/project/.mcp.json` cannot be changed: a link on the way leads out of `~/project`, and may be an \
@@ -161,37 +270,59 @@ fn no_link_is_followed_out_of_the_project() {
 fn what_no_server_would_take_is_no_entry() {
     let tree = home();
     for (flags, expected) in [
-        (&["--", "--toolz", "all"][..], "the flags after `--`: unexpected argument '--toolz' found"),
+        (
+            &["--", "--toolz", "all"][..],
+            "the flags after `--`: unexpected argument '--toolz' found",
+        ),
         (
             &["--", "--http", "127.0.0.1:1"],
             "a client starts a server for itself, which speaks over stdin and stdout; leave out --http and subcommands",
         ),
-        (&["--allow", "gone:rw"], "the allowed directory `~/project/gone` does not exist"),
+        (
+            &["--allow", "gone:rw"],
+            "the allowed directory `~/project/gone` does not exist",
+        ),
     ] {
-        let (status, printed, words) = said(&tree, &[&["setup", "claude", "--write"], flags].concat());
+        let (status, printed, words) =
+            said(&tree, &[&["setup", "claude", "--write"], flags].concat());
         assert_eq!((status, printed.as_str()), (2, ""), "{words}");
         assert!(words.starts_with(&format!("replay: {expected}")), "{words}");
     }
     tree.file("project/.mcp.json", "{\"mcpServers\": ");
     let (status, _, words) = said(&tree, &["setup", "claude", "--write"]);
     assert_eq!(status, 2);
-    assert!(words.starts_with("replay: `~/project/.mcp.json`: it is not JSON: "), "{words}");
+    assert!(
+        words.starts_with("replay: `~/project/.mcp.json`: it is not JSON: "),
+        "{words}"
+    );
     assert_eq!(tree.read("project/.mcp.json"), "{\"mcpServers\": ");
 }
 
 #[test]
 fn the_doctor_tells_at_a_glance() {
     let tree = home();
-    tree.file(".gemini/settings.json", r#"{"mcpServers": {"replay": {"command": "/gone/replay"}}}"#);
+    tree.file(
+        ".gemini/settings.json",
+        r#"{"mcpServers": {"replay": {"command": "/gone/replay"}}}"#,
+    );
     assert_eq!(said(&tree, &["setup", "vscode", "--write"]).0, 0);
     let (status, text, words) = said(&tree, &["doctor"]);
     assert!(text.lines().count() <= 40, "{text}");
     assert_eq!(words, "");
     let stands = replay(&tree, &["sandbox", "run", "--allow", ".", "--", "true"]).status == 0;
     assert_eq!(status, i32::from(!stands), "{text}");
-    assert!(text.contains("  ~/project/.vscode/mcp.json starts REPLAY\n"), "{text}");
-    assert!(text.contains("  ~/.gemini/settings.json starts `/gone/replay`, which is not there\n"), "{text}");
-    assert!(text.contains("  run: replay setup gemini --write --force\n"), "{text}");
+    assert!(
+        text.contains("  ~/project/.vscode/mcp.json starts REPLAY\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  ~/.gemini/settings.json starts `/gone/replay`, which is not there\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  run: replay setup gemini --write --force\n"),
+        "{text}"
+    );
     let report: Value = serde_json::from_str(&replay(&tree, &["doctor", "--json"]).out).unwrap();
     assert_eq!(report["commands"].is_string(), stands);
     assert_eq!(report["findings"][0]["about"], "program");
@@ -201,14 +332,26 @@ fn the_doctor_tells_at_a_glance() {
 #[test]
 fn the_doctor_says_why_commands_are_refused() {
     let tree = home();
-    let program = std::path::Path::new(REPLAY).parent().unwrap().to_str().unwrap();
-    let walls = ["sandbox", "run", "--allow", ".:rw", "--allow", program, "--"];
+    let program = std::path::Path::new(REPLAY)
+        .parent()
+        .unwrap()
+        .to_str()
+        .unwrap();
+    let walls = [
+        "sandbox", "run", "--allow", ".:rw", "--allow", program, "--",
+    ];
     if replay(&tree, &[&walls[..], &["true"]].concat()).status != 0 {
         assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none());
         return;
     }
     let (status, text, _) = said(&tree, &[&walls[..], &[REPLAY, "doctor"]].concat());
     assert_eq!(status, 1, "{text}");
-    assert!(text.contains("this program runs inside another replay already"), "{text}");
-    assert!(text.ends_with("commands are refused: no walls stand\n"), "{text}");
+    assert!(
+        text.contains("this program runs inside another replay already"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("commands are refused: no walls stand\n"),
+        "{text}"
+    );
 }

@@ -1,4 +1,5 @@
-//! Spans of requests, as a collector gets them: over stdio and over HTTP, from behind the server's own walls.
+//! Spans of requests, as a collector gets them: over stdio and over HTTP, from behind the server's
+//! own walls.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -31,7 +32,9 @@ impl Collector {
         spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
                 let request = read(&mut stream);
-                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+                stream
+                    .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+                    .unwrap();
                 if tell.send(request).is_err() {
                     return;
                 }
@@ -46,7 +49,9 @@ impl Collector {
 
     /// The next request.
     fn next(&self) -> (String, Value) {
-        self.told.recv_timeout(DEADLINE).expect("spans come in time")
+        self.told
+            .recv_timeout(DEADLINE)
+            .expect("spans come in time")
     }
 }
 
@@ -57,7 +62,13 @@ fn read(stream: &mut TcpStream) -> (String, Value) {
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.split("Content-Length: ").nth(1).unwrap().split("\r\n").next().unwrap();
+            let length = head
+                .split("Content-Length: ")
+                .nth(1)
+                .unwrap()
+                .split("\r\n")
+                .next()
+                .unwrap();
             if body.len() >= length.parse().unwrap() {
                 return (head.to_owned(), serde_json::from_str(body).unwrap());
             }
@@ -72,15 +83,26 @@ fn read(stream: &mut TcpStream) -> (String, Value) {
 fn settled(mut body: Value) -> Value {
     let hexadecimal = |value: &mut Value, length: usize| {
         let text = value.as_str().unwrap();
-        assert!(text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit()), "{text}");
+        assert!(
+            text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{text}"
+        );
         if text != TRACE {
             *value = json!("ID");
         }
     };
-    let resource = body["resourceSpans"][0]["resource"]["attributes"].as_array_mut().unwrap();
-    let instance = resource.iter_mut().find(|attribute| attribute["key"] == "service.instance.id").unwrap();
+    let resource = body["resourceSpans"][0]["resource"]["attributes"]
+        .as_array_mut()
+        .unwrap();
+    let instance = resource
+        .iter_mut()
+        .find(|attribute| attribute["key"] == "service.instance.id")
+        .unwrap();
     instance["value"]["stringValue"] = json!("INSTANCE");
-    for span in body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array_mut().unwrap() {
+    for span in body["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array_mut()
+        .unwrap()
+    {
         hexadecimal(&mut span["traceId"], 32);
         hexadecimal(&mut span["spanId"], 16);
         let time = |name: &str| span[name].as_str().unwrap().parse::<u64>().unwrap();
@@ -98,7 +120,10 @@ fn settled(mut body: Value) -> Value {
 }
 
 fn attributes(pairs: &[(&str, &str)]) -> Value {
-    pairs.iter().map(|(key, value)| json!({"key": key, "value": {"stringValue": value}})).collect()
+    pairs
+        .iter()
+        .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
+        .collect()
 }
 
 /// A whole export.
@@ -144,9 +169,19 @@ fn a_session_over_stdio_is_exported_when_it_ends() {
     let collector = Collector::start();
     let allow = format!("{}:rw", tree.text("work"));
     let url = collector.url();
-    let args = ["--allow", &allow, "--sandbox", "off", "--otlp-endpoint", &url];
+    let args = [
+        "--allow",
+        &allow,
+        "--sandbox",
+        "off",
+        "--otlp-endpoint",
+        &url,
+    ];
     let line = [&[env!("CARGO_BIN_EXE_replay"), "--mcp-server"][..], &args].concat();
-    let variables = [("OTEL_SERVICE_NAME", "mine"), ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20secret")];
+    let variables = [
+        ("OTEL_SERVICE_NAME", "mine"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20secret"),
+    ];
     let mut server = Stdio::start_program(&tree, &line, &variables).opened("2025-11-25");
     let meta = json!({"traceparent": format!("00-{TRACE}-{PARENT}-01"), "tracestate": "a=1"});
     let params = json!({"name": "read_file", "arguments": {"path": "hello.txt"}, "_meta": meta});
@@ -160,19 +195,52 @@ fn a_session_over_stdio_is_exported_when_it_ends() {
     let (head, body) = collector.next();
     assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
     assert!(
-        head.contains("\r\nContent-Type: application/json\r\n") && head.ends_with("\r\napi-key: a secret"),
+        head.contains("\r\nContent-Type: application/json\r\n")
+            && head.ends_with("\r\napi-key: a secret"),
         "{head}"
     );
     let version = ("mcp.protocol.version", "2025-11-25");
-    let client = [("mcp.client.name", "it"), ("mcp.client.version", "0"), ("network.transport", "pipe")];
-    let of = |method, id| vec![("mcp.method.name", method), version, ("jsonrpc.request.id", id)];
-    let tool = [("gen_ai.operation.name", "execute_tool"), ("gen_ai.tool.name", "read_file")];
-    let code = [("rpc.response.status_code", "-32601"), ("error.type", "-32601")];
-    let message = body["resourceSpans"][0]["scopeSpans"][0]["spans"][2]["status"]["message"].clone();
+    let client = [
+        ("mcp.client.name", "it"),
+        ("mcp.client.version", "0"),
+        ("network.transport", "pipe"),
+    ];
+    let of = |method, id| {
+        vec![
+            ("mcp.method.name", method),
+            version,
+            ("jsonrpc.request.id", id),
+        ]
+    };
+    let tool = [
+        ("gen_ai.operation.name", "execute_tool"),
+        ("gen_ai.tool.name", "read_file"),
+    ];
+    let code = [
+        ("rpc.response.status_code", "-32601"),
+        ("error.type", "-32601"),
+    ];
+    let message =
+        body["resourceSpans"][0]["scopeSpans"][0]["spans"][2]["status"]["message"].clone();
     let spans = json!([
-        span("initialize", &[&of("initialize", "1")[..], &client[2..]].concat()),
-        within(span("tools/call read_file", &[&of("tools/call", "2")[..], &tool, &client].concat()), Some("a=1")),
-        failed(span("unknown method", &[&of("no/such", "3")[..], &client, &code].concat()), message.as_str().unwrap()),
+        span(
+            "initialize",
+            &[&of("initialize", "1")[..], &client[2..]].concat()
+        ),
+        within(
+            span(
+                "tools/call read_file",
+                &[&of("tools/call", "2")[..], &tool, &client].concat()
+            ),
+            Some("a=1")
+        ),
+        failed(
+            span(
+                "unknown method",
+                &[&of("no/such", "3")[..], &client, &code].concat()
+            ),
+            message.as_str().unwrap()
+        ),
     ]);
     assert!(message.as_str().unwrap().contains("no/such"), "{message}");
     assert_eq!(settled(body), export("mine", &spans));
@@ -186,47 +254,97 @@ fn requests_over_http_are_exported_with_their_session() {
     let mut command = command(&tree, &["--allow", &allow, "--sandbox", "off"]);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url());
     let mut server = Server::spawn(command);
-    let params =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
-    let opened = server.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}));
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
+    let opened =
+        server.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}));
     let session = opened.header("mcp-session-id").unwrap();
     let read = |path: &str| {
         json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call",
             "params": {"name": "read_file", "arguments": {"path": path}}})
     };
     let parent = format!("00-{TRACE}-{PARENT}-01");
-    let traced = [("Mcp-Session-Id", session), ("traceparent", &parent), ("tracestate", "b=2")];
+    let traced = [
+        ("Mcp-Session-Id", session),
+        ("traceparent", &parent),
+        ("tracestate", "b=2"),
+    ];
     assert_eq!(server.post_with(&read("hello.txt"), &traced).status, 200);
     let outside = tree.text("outside");
     let denied = server.post(&read(&outside)).json();
     let (mut message, mut headers) = crate::http::stateless(&read("hello.txt"));
     message["params"]["_meta"]["traceparent"] = json!(parent);
-    headers.push(("traceparent".to_owned(), "00-11111111111111111111111111111111-2222222222222222-01".to_owned()));
-    let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    headers.push((
+        "traceparent".to_owned(),
+        "00-11111111111111111111111111111111-2222222222222222-01".to_owned(),
+    ));
+    let headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     assert_eq!(server.post_with(&message, &headers).status, 200);
-    assert!(server.ask("GET", "/metrics", &[], b"").text().contains("\nmcp_spans_dropped_total 0\n"));
+    assert!(
+        server
+            .ask("GET", "/metrics", &[], b"")
+            .text()
+            .contains("\nmcp_spans_dropped_total 0\n")
+    );
     server.terminate();
     assert!(server.wait().success());
     let of = |method, revision, id| {
-        vec![("mcp.method.name", method), ("mcp.protocol.version", revision), ("jsonrpc.request.id", id)]
+        vec![
+            ("mcp.method.name", method),
+            ("mcp.protocol.version", revision),
+            ("jsonrpc.request.id", id),
+        ]
     };
-    let tool = [("gen_ai.operation.name", "execute_tool"), ("gen_ai.tool.name", "read_file")];
-    let way = [("network.transport", "tcp"), ("network.protocol.name", "http")];
+    let tool = [
+        ("gen_ai.operation.name", "execute_tool"),
+        ("gen_ai.tool.name", "read_file"),
+    ];
+    let way = [
+        ("network.transport", "tcp"),
+        ("network.protocol.name", "http"),
+    ];
     let client = [("mcp.client.name", "it"), ("mcp.client.version", "0")];
-    let code = [("rpc.response.status_code", "-32001"), ("error.type", "-32001")];
+    let code = [
+        ("rpc.response.status_code", "-32001"),
+        ("error.type", "-32001"),
+    ];
     let name = "tools/call read_file";
     let call = |revision| of("tools/call", revision, "\"a\"");
     let spans = json!([
-        span("initialize", &[&of("initialize", "2025-11-25", "1")[..], &way].concat()),
+        span(
+            "initialize",
+            &[&of("initialize", "2025-11-25", "1")[..], &way].concat()
+        ),
         within(
-            span(name, &[&call("2025-06-18")[..], &tool, &[("mcp.session.id", "SESSION")], &client, &way].concat()),
+            span(
+                name,
+                &[
+                    &call("2025-06-18")[..],
+                    &tool,
+                    &[("mcp.session.id", "SESSION")],
+                    &client,
+                    &way
+                ]
+                .concat()
+            ),
             Some("b=2")
         ),
         failed(
-            span(name, &[&call("2025-11-25")[..], &tool, &way, &code].concat()),
+            span(
+                name,
+                &[&call("2025-11-25")[..], &tool, &way, &code].concat()
+            ),
             denied["error"]["message"].as_str().unwrap()
         ),
-        within(span(name, &[&call("2026-07-28")[..], &tool, &client, &way].concat()), None),
+        within(
+            span(
+                name,
+                &[&call("2026-07-28")[..], &tool, &client, &way].concat()
+            ),
+            None
+        ),
     ]);
     assert_eq!(settled(collector.next().1), export("replay", &spans));
 }
@@ -237,10 +355,22 @@ fn a_collector_that_hangs_holds_nobody_up() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let allow = format!("{}:rw", tree.text("work"));
-    let args = ["--allow", &allow, "--sandbox", "off", "--otlp-endpoint", &url];
+    let args = [
+        "--allow",
+        &allow,
+        "--sandbox",
+        "off",
+        "--otlp-endpoint",
+        &url,
+    ];
     let mut server = Stdio::start(&tree, &args).opened("2025-11-25");
     for _ in 0..600 {
-        assert_eq!(server.call("read_file", json!({"path": "hello.txt"})).text(), "hello\n");
+        assert_eq!(
+            server
+                .call("read_file", json!({"path": "hello.txt"}))
+                .text(),
+            "hello\n"
+        );
     }
     // It takes the connection, and says nothing until the server has ended.
     let (_held, _) = listener.accept().unwrap();
@@ -250,7 +380,13 @@ fn a_collector_that_hangs_holds_nobody_up() {
 
 /// A port that refuses connections, since nobody else can have it and nobody listens there.
 fn unheard() -> (OwnedFd, SocketAddr) {
-    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     bind(&socket, &"127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
     let address = getsockname(&socket).unwrap().try_into().unwrap();
     (socket, address)
@@ -262,11 +398,23 @@ fn who_refuses_spans_is_warned_about_once() {
     let (_held, address) = unheard();
     let url = format!("http://{address}");
     let allow = tree.text("work");
-    let args = ["--allow", &allow, "--sandbox", "off", "--otlp-endpoint", &url];
+    let args = [
+        "--allow",
+        &allow,
+        "--sandbox",
+        "off",
+        "--otlp-endpoint",
+        &url,
+    ];
     let mut server = Stdio::start(&tree, &args).opened("2025-11-25");
     server.request("ping", json!({}));
     server.close_stdin();
     assert!(server.wait_exit().success());
     let log = server.stderr();
-    assert_eq!(log.matches("spans cannot be exported, and are dropped until they can").count(), 1, "{log}");
+    assert_eq!(
+        log.matches("spans cannot be exported, and are dropped until they can")
+            .count(),
+        1,
+        "{log}"
+    );
 }

@@ -1,6 +1,7 @@
 //! Slots tests and checking types through the built program.
 //!
-//! Where a runner would have to come from a registry, a program in its place writes what the real one writes.
+//! Where a runner would have to come from a registry, a program in its place writes what the real
+//! one writes.
 
 mod checks;
 mod go;
@@ -25,7 +26,11 @@ fn open(tree: &Tree, args: &[&str]) -> Server {
 fn open_as(tree: &Tree, revision: &str, args: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.text("work"));
     tree.dir("work");
-    Server::open(tree, revision, &[&["--allow", &allow, "--tools", "tests"], args].concat())
+    Server::open(
+        tree,
+        revision,
+        &[&["--allow", &allow, "--tools", "tests"], args].concat(),
+    )
 }
 
 /// The structured reply.
@@ -37,7 +42,10 @@ fn structured(reply: &Reply) -> &Value {
 fn counts(reply: &Reply) -> (String, [u64; 3]) {
     let report = structured(reply);
     let of = |name: &str| report["summary"][name].as_u64().unwrap_or_default();
-    (report["status"].as_str().unwrap_or_default().to_owned(), ["passed", "failed", "skipped"].map(of))
+    (
+        report["status"].as_str().unwrap_or_default().to_owned(),
+        ["passed", "failed", "skipped"].map(of),
+    )
 }
 
 /// A Vitest that writes these events, runs `more` and exits: the reporter is not asked.
@@ -47,8 +55,16 @@ fn fake_vitest(tree: &Tree, events: &[Value], more: &str) {
 
 /// The same in another directory.
 pub fn fake_vitest_in(tree: &Tree, project: &str, events: &[Value], more: &str) {
-    let lines = events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n";
-    tree.file(format!("{project}/package.json"), json!({"devDependencies": {"vitest": "5"}}).to_string());
+    let lines = events
+        .iter()
+        .map(Value::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+        + "\n";
+    tree.file(
+        format!("{project}/package.json"),
+        json!({"devDependencies": {"vitest": "5"}}).to_string(),
+    );
     tree.file(format!("{project}/node_modules/vitest/events"), lines);
     let program = format!("{project}/node_modules/.bin/vitest");
     tree.file(

@@ -24,9 +24,15 @@ impl Tree {
 
     /// An empty tree in this directory.
     pub fn below(place: &Path) -> Self {
-        let dir = tempfile::Builder::new().prefix("replay-it-").tempdir_in(place).expect("a temporary directory");
+        let dir = tempfile::Builder::new()
+            .prefix("replay-it-")
+            .tempdir_in(place)
+            .expect("a temporary directory");
         let root = dir.path().canonicalize().expect("its real name");
-        let state = tempfile::Builder::new().prefix("replay-it-state-").tempdir().expect("a temporary directory");
+        let state = tempfile::Builder::new()
+            .prefix("replay-it-state-")
+            .tempdir()
+            .expect("a temporary directory");
         Self { dir, state, root }
     }
 
@@ -44,7 +50,8 @@ impl Tree {
     /// Makes a directory and its parents.
     pub fn dir(&self, relative: impl AsRef<Path>) -> &Self {
         let path = self.path(relative);
-        fs::create_dir_all(&path).unwrap_or_else(|error| panic!("mkdir {}: {error}", path.display()));
+        fs::create_dir_all(&path)
+            .unwrap_or_else(|error| panic!("mkdir {}: {error}", path.display()));
         self
     }
 
@@ -52,14 +59,16 @@ impl Tree {
     pub fn file(&self, relative: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> &Self {
         let path = self.path(relative);
         self.dir(path.parent().expect("a parent"));
-        fs::write(&path, contents).unwrap_or_else(|error| panic!("write {}: {error}", path.display()));
+        fs::write(&path, contents)
+            .unwrap_or_else(|error| panic!("write {}: {error}", path.display()));
         self
     }
 
     /// Makes a symbolic link with this text in it.
     pub fn link(&self, target: impl AsRef<Path>, relative: impl AsRef<Path>) -> &Self {
         let path = self.path(relative);
-        std::os::unix::fs::symlink(target, &path).unwrap_or_else(|error| panic!("link {}: {error}", path.display()));
+        std::os::unix::fs::symlink(target, &path)
+            .unwrap_or_else(|error| panic!("link {}: {error}", path.display()));
         self
     }
 
@@ -88,8 +97,12 @@ impl Tree {
     /// The private directories of commands below a temporary directory in which nothing else is.
     pub fn private_directories(&self, temporary: &str) -> Vec<PathBuf> {
         let depots = fs::read_dir(self.path(temporary)).expect("the temporary directory");
-        let depots = depots.map(|depot| fs::read_dir(depot.expect("an entry").path()).expect("a directory"));
-        depots.flatten().map(|entry| entry.expect("an entry").path()).collect()
+        let depots =
+            depots.map(|depot| fs::read_dir(depot.expect("an entry").path()).expect("a directory"));
+        depots
+            .flatten()
+            .map(|entry| entry.expect("an entry").path())
+            .collect()
     }
 
     /// Whether there is anything by this name, a dangling link included.
@@ -127,7 +140,13 @@ pub fn listing(root: &Path) -> String {
     collect(root, Path::new("."), &mut found);
     let mut text = String::new();
     for (path, entry) in found.iter().take(100) {
-        let _ = writeln!(text, "{:6o} {:>9} {}", entry.mode, entry.size, path.display());
+        let _ = writeln!(
+            text,
+            "{:6o} {:>9} {}",
+            entry.mode,
+            entry.size,
+            path.display()
+        );
     }
     if found.len() > 100 {
         let _ = writeln!(text, "and {} more", found.len() - 100);
@@ -135,8 +154,9 @@ pub fn listing(root: &Path) -> String {
     text
 }
 
-/// Everything that can be told about a tree without changing it: names, kinds, modes, owners, sizes, times of change
-/// of the contents, link counts, link targets, contents and extended attributes.
+/// Everything that can be told about a tree without changing it: names, kinds, modes, owners,
+/// sizes, times of change of the contents, link counts, link targets, contents and extended
+/// attributes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fingerprint(BTreeMap<PathBuf, Entry>);
 
@@ -155,9 +175,13 @@ struct Entry {
 fn collect(root: &Path, relative: &Path, found: &mut BTreeMap<PathBuf, Entry>) {
     let path = root.join(relative);
     // Something else may be changing the tree while it is listed for a report.
-    let Ok(metadata) = fs::symlink_metadata(&path) else { return };
+    let Ok(metadata) = fs::symlink_metadata(&path) else {
+        return;
+    };
     let contents = if metadata.is_symlink() {
-        fs::read_link(&path).ok().map(|target| target.as_os_str().as_bytes().to_vec())
+        fs::read_link(&path)
+            .ok()
+            .map(|target| target.as_os_str().as_bytes().to_vec())
     } else if metadata.is_file() && metadata.len() < 1 << 20 {
         fs::read(&path).ok()
     } else {
@@ -185,8 +209,12 @@ fn collect(root: &Path, relative: &Path, found: &mut BTreeMap<PathBuf, Entry>) {
 
 fn attributes(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut names = vec![0; 4096];
-    let Ok(length) = rustix::fs::llistxattr(path, &mut names[..]) else { return BTreeMap::new() };
-    let names = names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let Ok(length) = rustix::fs::llistxattr(path, &mut names[..]) else {
+        return BTreeMap::new();
+    };
+    let names = names[..length]
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
     names
         .map(|name| {
             let mut value = vec![0; 4096];
@@ -205,10 +233,18 @@ fn a_fingerprint_sees_every_kind_of_change() {
     assert_eq!(before, tree.fingerprint("d"));
     let changes: [(&str, &dyn Fn()); 4] = [
         ("contents", &|| fs::write(tree.path("d/f"), "two").unwrap()),
-        ("name", &|| fs::rename(tree.path("d/l"), tree.path("d/m")).unwrap()),
-        ("link count", &|| fs::hard_link(tree.path("d/f"), tree.path("other")).unwrap()),
+        ("name", &|| {
+            fs::rename(tree.path("d/l"), tree.path("d/m")).unwrap()
+        }),
+        ("link count", &|| {
+            fs::hard_link(tree.path("d/f"), tree.path("other")).unwrap()
+        }),
         ("mode", &|| {
-            fs::set_permissions(tree.path("d/f"), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+            fs::set_permissions(
+                tree.path("d/f"),
+                std::os::unix::fs::PermissionsExt::from_mode(0o600),
+            )
+            .unwrap();
         }),
     ];
     let mut last = before;

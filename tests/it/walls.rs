@@ -1,8 +1,9 @@
-//! The kernel walls: the attack battery, the attempts of a shell, killing, and everyday work, through the program as it
-//! is started.
+//! The kernel walls: the attack battery, the attempts of a shell, killing, and everyday work,
+//! through the program as it is started.
 //!
-//! Each test runs in both tiers and, where the tests run as root, also as a user without rights. A tier that cannot be
-//! built here is said and left out, unless `REPLAY_TEST_REQUIRE_SANDBOX` is set.
+//! Each test runs in both tiers and, where the tests run as root, also as a user without rights. A
+//! tier that cannot be built here is said and left out, unless `REPLAY_TEST_REQUIRE_SANDBOX` is
+//! set.
 
 mod apart;
 mod audit;
@@ -64,10 +65,17 @@ impl Setting {
 
 /// Every setting that can be had here.
 fn settings() -> Vec<Setting> {
-    let owners: &[Option<(u32, u32)>] =
-        if rustix::process::geteuid().is_root() { &[None, Some(NOBODY)] } else { &[None] };
-    let all =
-        owners.iter().flat_map(|owner| [Tier::Namespaces, Tier::Landlock].map(|tier| Setting { tier, owner: *owner }));
+    let owners: &[Option<(u32, u32)>] = if rustix::process::geteuid().is_root() {
+        &[None, Some(NOBODY)]
+    } else {
+        &[None]
+    };
+    let all = owners.iter().flat_map(|owner| {
+        [Tier::Namespaces, Tier::Landlock].map(|tier| Setting {
+            tier,
+            owner: *owner,
+        })
+    });
     all.filter(|setting| stands(*setting)).collect()
 }
 
@@ -111,12 +119,21 @@ fn everywhere(test: impl Fn(Setting)) {
 fn program() -> PathBuf {
     static COPY: OnceLock<tempfile::TempDir> = OnceLock::new();
     let built = Path::new(env!("CARGO_BIN_EXE_replay"));
-    let open = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o5 == 0o5);
-    if built.ancestors().filter(|path| !path.as_os_str().is_empty()).all(open) {
+    let open = |path: &Path| {
+        fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o5 == 0o5)
+    };
+    if built
+        .ancestors()
+        .filter(|path| !path.as_os_str().is_empty())
+        .all(open)
+    {
         return built.to_owned();
     }
     let dir = COPY.get_or_init(|| {
-        let dir = tempfile::Builder::new().prefix("replay-it-").tempdir().unwrap();
+        let dir = tempfile::Builder::new()
+            .prefix("replay-it-")
+            .tempdir()
+            .unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         fs::copy(built, dir.path().join("replay")).unwrap();
         dir
@@ -153,13 +170,23 @@ impl Walls {
     fn on(tree: Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Self {
         let server = serve(&tree, setting, flags, variables);
         let (outside, docs) = (tree.fingerprint("outside"), tree.fingerprint("docs"));
-        Self { tree, server, outside, docs, setting }
+        Self {
+            tree,
+            server,
+            outside,
+            docs,
+            setting,
+        }
     }
 
     /// Calls `execute_command`, whatever comes of it.
     fn try_run(&mut self, arguments: Value) -> Reply {
         let reply = self.server.call("execute_command", arguments);
-        assert!(!reply.whole().contains(SECRET), "the secret is in the reply: {}", reply.0);
+        assert!(
+            !reply.whole().contains(SECRET),
+            "the secret is in the reply: {}",
+            reply.0
+        );
         reply
     }
 
@@ -193,15 +220,27 @@ impl Walls {
     #[track_caller]
     fn end(&mut self) {
         assert_eq!(self.works("echo still here"), "still here\n");
-        assert_eq!(self.outside, self.tree.fingerprint("outside"), "{:?}: something changed outside", self.setting);
-        assert_eq!(self.docs, self.tree.fingerprint("docs"), "{:?}: something read-only changed", self.setting);
+        assert_eq!(
+            self.outside,
+            self.tree.fingerprint("outside"),
+            "{:?}: something changed outside",
+            self.setting
+        );
+        assert_eq!(
+            self.docs,
+            self.tree.fingerprint("docs"),
+            "{:?}: something read-only changed",
+            self.setting
+        );
     }
 }
 
 /// The usual tree, of whoever the server runs as.
 fn laid_out(setting: Setting) -> Tree {
     let tree = Tree::new();
-    tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp");
+    tree.file("work/ok.txt", "fine\n")
+        .file("docs/read.txt", "readme\n")
+        .dir("tmp");
     tree.file("outside/secret", SECRET).dir("outside/dir");
     if let Some(owner) = setting.owner {
         give(tree.root(), owner);
@@ -220,17 +259,33 @@ fn serve(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str
 
 /// The same, before anything is said.
 fn started(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Server {
-    let (work, docs, tmp) = (format!("{}:rw", tree.text("work")), tree.text("docs"), tree.text("tmp"));
-    let user = setting.owner.map(|(user, group)| (format!("--reuid={user}"), format!("--regid={group}")));
+    let (work, docs, tmp) = (
+        format!("{}:rw", tree.text("work")),
+        tree.text("docs"),
+        tree.text("tmp"),
+    );
+    let user = setting
+        .owner
+        .map(|(user, group)| (format!("--reuid={user}"), format!("--regid={group}")));
     let program = program();
     let mut line = Vec::new();
     if let Some((user, group)) = &user {
         line.extend(["setpriv", user, group, "--clear-groups", "--"]);
     }
-    line.extend([program.to_str().unwrap(), "--mcp-server", "--allow", &work, "--allow", &docs]);
+    line.extend([
+        program.to_str().unwrap(),
+        "--mcp-server",
+        "--allow",
+        &work,
+        "--allow",
+        &docs,
+    ]);
     line.extend(["--sandbox", setting.tier.as_str()]);
     line.extend(flags);
-    let variables: Vec<_> = [("TMPDIR", tmp.as_str())].into_iter().chain(variables.iter().copied()).collect();
+    let variables: Vec<_> = [("TMPDIR", tmp.as_str())]
+        .into_iter()
+        .chain(variables.iter().copied())
+        .collect();
     Server::start_program(tree, &line, &variables)
 }
 
@@ -238,9 +293,21 @@ fn started(tree: &Tree, setting: Setting, flags: &[&str], variables: &[(&str, &s
 #[track_caller]
 fn ran(reply: &Reply) -> Ran {
     let structured = &reply.result()["structuredContent"];
-    let text = |name: &str| structured[name].as_str().unwrap_or_else(|| panic!("no {name}: {}", reply.0)).to_owned();
-    let code = structured["exitCode"].as_i64().unwrap_or_else(|| panic!("no exit code: {}", reply.0));
-    Ran { stdout: text("stdout"), stderr: text("stderr"), code, text: reply.all_texts().join("\n") }
+    let text = |name: &str| {
+        structured[name]
+            .as_str()
+            .unwrap_or_else(|| panic!("no {name}: {}", reply.0))
+            .to_owned()
+    };
+    let code = structured["exitCode"]
+        .as_i64()
+        .unwrap_or_else(|| panic!("no exit code: {}", reply.0));
+    Ran {
+        stdout: text("stdout"),
+        stderr: text("stderr"),
+        code,
+        text: reply.all_texts().join("\n"),
+    }
 }
 
 /// Gives everything below a directory to another user, itself included.
@@ -259,14 +326,20 @@ fn tagged(tag: &str) -> Vec<u32> {
         .filter(|pid| *pid != own)
         .filter(|pid| {
             let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            arguments.windows(tag.len()).any(|window| window == tag.as_bytes()) && is_alive(*pid)
+            arguments
+                .windows(tag.len())
+                .any(|window| window == tag.as_bytes())
+                && is_alive(*pid)
         })
         .collect()
 }
 
 fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(") ").next().and_then(|rest| rest.chars().next()).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    stat.rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next())
+        .is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
 /// The launcher of a server.
@@ -277,21 +350,38 @@ fn launcher(server: &Server) -> u32 {
             .split(|byte| *byte == 0)
             .any(|argument| argument == replay::internals::sandbox::LAUNCHER_ARGUMENT.as_bytes())
     };
-    children(server.pid().as_raw_pid().cast_unsigned()).into_iter().find(is_launcher).expect("a launcher")
+    children(server.pid().as_raw_pid().cast_unsigned())
+        .into_iter()
+        .find(is_launcher)
+        .expect("a launcher")
 }
 
 /// The children of a process, those of each thread oldest first.
 fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lines = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
-    lines.flat_map(|line| line.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect()
+    let threads = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lines = threads
+        .map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    lines
+        .flat_map(|line| {
+            line.split_whitespace()
+                .map(|pid| pid.parse().unwrap())
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// A text that is in no other test's arguments.
 pub fn fresh_tag() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("7{:07}{:06}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        "7{:07}{:06}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// Whether a program is installed.

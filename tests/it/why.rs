@@ -10,9 +10,17 @@ use crate::tree::Tree;
 
 fn tree() -> Tree {
     let tree = Tree::new();
-    tree.file("work/a.txt", "a").file("docs/b.txt", "b").file("outside/secret", "x").dir("tmp");
-    tree.dir("work/.git/hooks").file("outside/bin/tool", "#!/bin/sh\n");
-    std::fs::set_permissions(tree.path("outside/bin/tool"), PermissionsExt::from_mode(0o755)).unwrap();
+    tree.file("work/a.txt", "a")
+        .file("docs/b.txt", "b")
+        .file("outside/secret", "x")
+        .dir("tmp");
+    tree.dir("work/.git/hooks")
+        .file("outside/bin/tool", "#!/bin/sh\n");
+    std::fs::set_permissions(
+        tree.path("outside/bin/tool"),
+        PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
     tree
 }
 
@@ -26,12 +34,19 @@ fn why(tree: &Tree, asked: &[&str], flags: &[&str]) -> (i32, String) {
         .args(flags)
         .env("XDG_STATE_HOME", tree.state())
         .env("TMPDIR", tree.path("tmp"))
-        .env("PATH", format!("/usr/bin:/bin:{}", tree.text("outside/bin")))
+        .env(
+            "PATH",
+            format!("/usr/bin:/bin:{}", tree.text("outside/bin")),
+        )
         .current_dir(tree.root())
         .output()
         .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-    (output.status.code().unwrap(), text.replace(tree.root().to_str().unwrap(), "{}"))
+    let text =
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (
+        output.status.code().unwrap(),
+        text.replace(tree.root().to_str().unwrap(), "{}"),
+    )
 }
 
 #[test]
@@ -42,7 +57,10 @@ fn no_flag_is_named_for_what_lies_in_the_cache() {
     let said = "denied: `{}/cache/pip/x` is outside the allowed directories\nnote: this is the cache of commands (--cache), which \
                 they use below their HOME; tools do not\n";
     for access in ["read", "write"] {
-        assert_eq!(why(&tree, &[access, "cache/pip/x"], &["--cache", &cache]), (1, said.to_owned()));
+        assert_eq!(
+            why(&tree, &[access, "cache/pip/x"], &["--cache", &cache]),
+            (1, said.to_owned())
+        );
     }
 }
 
@@ -50,7 +68,12 @@ fn no_flag_is_named_for_what_lies_in_the_cache() {
 fn a_path_is_judged_by_the_policy() {
     let tree = tree();
     let cases: [(&[&str], &[&str], i32, &str); 10] = [
-        (&["read", "work/a.txt"], &[], 0, "allowed: it lies in the allowed directory `{}/work` (read-write)\n"),
+        (
+            &["read", "work/a.txt"],
+            &[],
+            0,
+            "allowed: it lies in the allowed directory `{}/work` (read-write)\n",
+        ),
         (
             &["read", "work/none"],
             &[],
@@ -71,7 +94,12 @@ fn a_path_is_judged_by_the_policy() {
             "denied: `{}/outside/new/file` is outside the allowed directories\nwhat would allow it: --allow {}/outside:rw\n\
              what that allows, too: tools and commands read and change all that lies in `{}/outside`\n",
         ),
-        (&["write", "work/new/file"], &[], 0, "allowed: it lies in the allowed directory `{}/work` (read-write)\n"),
+        (
+            &["write", "work/new/file"],
+            &[],
+            0,
+            "allowed: it lies in the allowed directory `{}/work` (read-write)\n",
+        ),
         (
             &["write", "docs/b.txt"],
             &[],
@@ -112,7 +140,11 @@ fn a_path_is_judged_by_the_policy() {
         ),
     ];
     for (asked, flags, status, text) in cases {
-        assert_eq!(why(&tree, asked, flags), (status, text.to_owned()), "{asked:?}");
+        assert_eq!(
+            why(&tree, asked, flags),
+            (status, text.to_owned()),
+            "{asked:?}"
+        );
     }
 }
 
@@ -176,11 +208,18 @@ fn a_connection_is_judged_by_the_rules() {
         ("a.example.org", &["--sandbox", "off"], 0, "allowed: commands run without walls (--sandbox off)\n".to_owned()),
     ];
     for (what, flags, status, text) in cases {
-        assert_eq!(why(&tree, &["connect", what], flags), (status, text), "{what} {flags:?}");
+        assert_eq!(
+            why(&tree, &["connect", what], flags),
+            (status, text),
+            "{what} {flags:?}"
+        );
     }
     let (status, text) = why(&tree, &["connect", "ftp://a"], &[]);
     assert_eq!(
-        (status, text.contains("`ftp://` is none of tcp://, udp://, http:// and https://")),
+        (
+            status,
+            text.contains("`ftp://` is none of tcp://, udp://, http:// and https://")
+        ),
         (2, true),
         "{text}"
     );
@@ -191,7 +230,9 @@ fn a_program_is_looked_for_where_commands_look() {
     let tree = tree();
     let (status, text) = why(&tree, &["run", "sh"], &[]);
     assert!(
-        status == 0 && text.starts_with("allowed: commands find `/") && text.ends_with("(the system's programs)\n"),
+        status == 0
+            && text.starts_with("allowed: commands find `/")
+            && text.ends_with("(the system's programs)\n"),
         "{text}"
     );
     assert_eq!(
@@ -216,15 +257,22 @@ fn a_program_is_looked_for_where_commands_look() {
 #[test]
 fn unix_socket_is_opened_by_its_own_flag() {
     let tree = tree();
-    let _listeners = ["outside/s", "docs/s"].map(|at| std::os::unix::net::UnixListener::bind(tree.path(at)).unwrap());
+    let _listeners = ["outside/s", "docs/s"]
+        .map(|at| std::os::unix::net::UnixListener::bind(tree.path(at)).unwrap());
     for access in ["read", "write", "connect"] {
         for at in ["outside/s", "docs/s"] {
             let (code, text) = why(&tree, &[access, at], &[]);
             assert_eq!(code, 1, "{text}");
-            assert!(text.contains(&format!("what would allow it: --allow-socket {{}}/{at}\n")), "{text}");
+            assert!(
+                text.contains(&format!("what would allow it: --allow-socket {{}}/{at}\n")),
+                "{text}"
+            );
             let path = tree.text(at);
             let (code, text) = why(&tree, &[access, at], &["--allow-socket", &path]);
-            assert_eq!((code, text), (0, format!("allowed: --allow-socket {{}}/{at}\n")));
+            assert_eq!(
+                (code, text),
+                (0, format!("allowed: --allow-socket {{}}/{at}\n"))
+            );
         }
     }
     let (_, text) = why(&tree, &["read", "outside/secret"], &[]);

@@ -1,7 +1,8 @@
-//! The protocol as a client sees it. Each test says what is required; the schemas are held by the harness on
-//! every line anyway, and with them that an old revision gets nothing that came later.
+//! The protocol as a client sees it. Each test says what is required; the schemas are held by the
+//! harness on every line anyway, and with them that an old revision gets nothing that came later.
 //!
-//! A panic inside a tool cannot be caused from outside: the server's own tests hold that it costs one request.
+//! A panic inside a tool cannot be caused from outside: the server's own tests hold that it costs
+//! one request.
 
 mod background;
 mod bounded;
@@ -42,6 +43,11 @@ fn unopened() -> (Tree, Server) {
 /// The code of an error that answers no request in particular.
 #[track_caller]
 fn refused(message: &Value) -> i64 {
-    assert!(message["id"].is_null(), "an id where null is due: {message}");
-    message["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {message}"))
+    assert!(
+        message["id"].is_null(),
+        "an id where null is due: {message}"
+    );
+    message["error"]["code"]
+        .as_i64()
+        .unwrap_or_else(|| panic!("no error: {message}"))
 }

@@ -1,4 +1,5 @@
-//! Several servers and other programs that change the same files: what was answered is so, and nothing is lost.
+//! Several servers and other programs that change the same files: what was answered is so, and
+//! nothing is lost.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,19 +21,32 @@ const CHANGES: usize = 150;
 
 fn open(tree: &Tree) -> Server {
     let allowed = format!("{}:rw", tree.root().display());
-    Server::open(tree, "2025-11-25", &["--allow", &allowed, "--sandbox", "off"])
+    Server::open(
+        tree,
+        "2025-11-25",
+        &["--allow", &allowed, "--sandbox", "off"],
+    )
 }
 
 /// The number on the line of a server.
 fn number(text: &str, server: usize) -> usize {
     let lead = format!("s{server}=");
-    let line =
-        text.lines().find_map(|line| line.strip_prefix(&lead)).unwrap_or_else(|| panic!("no {lead} in {text:?}"));
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(&lead))
+        .unwrap_or_else(|| panic!("no {lead} in {text:?}"));
     line.trim_end_matches(';').parse().unwrap()
 }
 
-/// Makes one change with one of the tools. For each file that was to be changed: whether the answer says that it was.
-fn change(server: &mut Server, tree: &Tree, own: usize, round: usize, have: [usize; 3]) -> Vec<(usize, bool)> {
+/// Makes one change with one of the tools. For each file that was to be changed: whether the answer
+/// says that it was.
+fn change(
+    server: &mut Server,
+    tree: &Tree,
+    own: usize,
+    round: usize,
+    have: [usize; 3],
+) -> Vec<(usize, bool)> {
     let new = format!("s{own}={round};");
     // One file for all that change only one: waiting for the disk brings the servers into step.
     let one = 0;
@@ -40,7 +54,13 @@ fn change(server: &mut Server, tree: &Tree, own: usize, round: usize, have: [usi
     match round % 4 {
         0 => {
             let edits = json!([{"oldText": format!("s{own}={};", have[one]), "newText": new}]);
-            vec![(one, server.call("edit_file", json!({"path": path, "edits": edits})).failure().is_none())]
+            vec![(
+                one,
+                server
+                    .call("edit_file", json!({"path": path, "edits": edits}))
+                    .failure()
+                    .is_none(),
+            )]
         }
         1 => {
             let text = tree.read(FILES[one]);
@@ -50,22 +70,39 @@ fn change(server: &mut Server, tree: &Tree, own: usize, round: usize, have: [usi
             }
             let content = text.replace(&format!("s{own}={};", number(&text, own)), &new);
             let arguments = json!({"path": path, "content": content, "expectedSha256": digits});
-            vec![(one, server.call("write_file", arguments).failure().is_none())]
+            vec![(
+                one,
+                server.call("write_file", arguments).failure().is_none(),
+            )]
         }
         kind => {
-            let edits = json!([{"oldText": format!("s{own}=\\d+;"), "newText": new, "isRegex": true}]);
+            let edits =
+                json!([{"oldText": format!("s{own}=\\d+;"), "newText": new, "isRegex": true}]);
             let paths: Vec<String> = FILES.iter().map(|file| tree.text(file)).collect();
-            let reply = server.call("edit_files", json!({"paths": paths, "edits": edits, "atomic": kind == 2}));
+            let reply = server.call(
+                "edit_files",
+                json!({"paths": paths, "edits": edits, "atomic": kind == 2}),
+            );
             let files = reply.0["result"]["structuredContent"]["files"].clone();
-            (0..FILES.len()).map(|file| (file, files[file].is_object() && files[file].get("error").is_none())).collect()
+            (0..FILES.len())
+                .map(|file| {
+                    (
+                        file,
+                        files[file].is_object() && files[file].get("error").is_none(),
+                    )
+                })
+                .collect()
         }
     }
 }
 
-/// Has so many servers change lines of their own in the same files, and compares each answer with what is there.
+/// Has so many servers change lines of their own in the same files, and compares each answer with
+/// what is there.
 fn compete(servers: usize) {
     let tree = Tree::new();
-    let lines: Vec<String> = (0..servers).map(|server| format!("s{server}=0;\n")).collect();
+    let lines: Vec<String> = (0..servers)
+        .map(|server| format!("s{server}=0;\n"))
+        .collect();
     for file in FILES {
         tree.file(file, lines.concat());
     }
@@ -79,18 +116,28 @@ fn compete(servers: usize) {
                     for (file, told) in change(&mut server, tree, own, round, have) {
                         let wanted = if told { round } else { have[file] };
                         let there = number(&tree.read(FILES[file]), own);
-                        assert_eq!(there, wanted, "`{}`, of which change {round} said {told}", FILES[file]);
+                        assert_eq!(
+                            there, wanted,
+                            "`{}`, of which change {round} said {told}",
+                            FILES[file]
+                        );
                         (have[file], made) = (wanted, made + usize::from(told));
                     }
                     if made >= CHANGES {
                         break;
                     }
-                    assert!(round < 20 * CHANGES, "{made} of {CHANGES} changes in {round} calls");
+                    assert!(
+                        round < 20 * CHANGES,
+                        "{made} of {CHANGES} changes in {round} calls"
+                    );
                 }
             });
         }
     });
-    let names = fs::read_dir(tree.root()).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_file()).count();
+    let names = fs::read_dir(tree.root())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().is_file())
+        .count();
     assert_eq!(names, FILES.len(), "files are left behind");
 }
 
@@ -114,7 +161,10 @@ fn a_server_that_is_killed_leaves_whole_files_and_no_lock() {
         for call in 0..200 {
             let edit = json!({"oldText": texts[call % 2], "newText": texts[(call + 1) % 2]});
             let arguments = json!({"path": path, "edits": [edit]});
-            server.send("tools/call", json!({"name": "edit_file", "arguments": arguments}));
+            server.send(
+                "tools/call",
+                json!({"name": "edit_file", "arguments": arguments}),
+            );
         }
         // In the middle of them, wherever that is.
         for _ in 0..round * 5 {
@@ -125,7 +175,12 @@ fn a_server_that_is_killed_leaves_whole_files_and_no_lock() {
         let text = tree.read("f");
         assert!(texts.contains(&text), "{} bytes", text.len());
         let edit = json!({"oldText": text, "newText": texts[0]});
-        assert_eq!(open(&tree).call("edit_file", json!({"path": path, "edits": [edit]})).failure(), None);
+        assert_eq!(
+            open(&tree)
+                .call("edit_file", json!({"path": path, "edits": [edit]}))
+                .failure(),
+            None
+        );
     }
 }
 
@@ -141,25 +196,48 @@ fn a_lock_of_another_program_on_the_directory_is_told() {
         "`{path}` was left as it is: another program holds a lock on its directory (flock)\n\
          hint: end the program that holds the lock (`lslocks` names it), or wait for it; then repeat the call"
     );
-    assert_eq!(server.call("edit_file", edit.clone()).failure().unwrap().message, message);
-    assert_eq!((tree.read("sub/f"), left(&tree.path("sub"))), ("one\n".to_owned(), 1));
+    assert_eq!(
+        server
+            .call("edit_file", edit.clone())
+            .failure()
+            .unwrap()
+            .message,
+        message
+    );
+    assert_eq!(
+        (tree.read("sub/f"), left(&tree.path("sub"))),
+        ("one\n".to_owned(), 1)
+    );
     drop(locked);
     assert_eq!(server.call("edit_file", edit).failure(), None);
-    assert_eq!((tree.read("sub/f"), left(&tree.path("sub"))), ("two\n".to_owned(), 1));
+    assert_eq!(
+        (tree.read("sub/f"), left(&tree.path("sub"))),
+        ("two\n".to_owned(), 1)
+    );
 }
 
 #[test]
 fn a_file_that_another_program_has_open_for_writing_is_left_to_it() {
     let tree = Tree::new();
     let path = tree.file("f", "one\n").text("f");
-    let writing = fs::File::options().append(true).open(tree.path("f")).unwrap();
+    let writing = fs::File::options()
+        .append(true)
+        .open(tree.path("f"))
+        .unwrap();
     let mut server = open(&tree);
     let edit = json!({"path": path, "edits": [{"oldText": "one", "newText": "two"}]});
     let message = format!(
         "`{path}` was not written: another program has it open for writing\n\
          hint: wait for the program, or end it (`fuser -v FILE` names it), then read the file again and repeat the change"
     );
-    assert_eq!(server.call("edit_file", edit.clone()).failure().unwrap().message, message);
+    assert_eq!(
+        server
+            .call("edit_file", edit.clone())
+            .failure()
+            .unwrap()
+            .message,
+        message
+    );
     drop(writing);
     assert_eq!(server.call("edit_file", edit).failure(), None);
     assert_eq!(tree.read("f"), "two\n");
@@ -172,18 +250,26 @@ fn a_change_is_later_than_what_a_program_wrote_just_before_it() {
     let mut server = open(&tree);
     let modified = |name: &str| fs::metadata(tree.path(name)).unwrap().modified().unwrap();
     let ways = 3;
-    // More often than a tick of the kernel's clock, by which files are stamped, can end between the two each time.
+    // More often than a tick of the kernel's clock, by which files are stamped, can end between the
+    // two each time.
     for round in 0..40 * ways {
         fs::write(tree.path("out"), format!("{round}")).unwrap();
         let (path, new) = (tree.text("in"), format!("{};", round + 1));
         let edits = json!([{"oldText": format!("{round};"), "newText": new}]);
         let (tool, arguments) = match round % ways {
             0 => ("edit_file", json!({"path": path, "edits": edits})),
-            1 => ("edit_files", json!({"paths": [path], "edits": edits, "atomic": true})),
+            1 => (
+                "edit_files",
+                json!({"paths": [path], "edits": edits, "atomic": true}),
+            ),
             _ => ("write_file", json!({"path": path, "content": new})),
         };
         assert_eq!(server.call(tool, arguments).failure(), None);
-        assert!(modified("in") > modified("out"), "{tool} in round {round}: {:?}", modified("in"));
+        assert!(
+            modified("in") > modified("out"),
+            "{tool} in round {round}: {:?}",
+            modified("in")
+        );
     }
 }
 

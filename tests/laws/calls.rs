@@ -1,28 +1,41 @@
-//! A file of recorded calls is read or refused; what was read is written and read again as the same.
+//! A file of recorded calls is read or refused; what was read is written and read again as the
+//! same.
 
 use std::time::{Duration, SystemTime};
 
 use replay::internals::record::redact::{Secrets, left_over};
 use replay::internals::record::store::{self, BodyFiles, BodyRef, Head};
 use replay::internals::record::{
-    Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise, Protocol,
-    Recording, Side, Target, Wire,
+    Book, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message,
+    Noise, Protocol, Recording, Side, Target, Wire,
 };
 
 use super::Source;
 
-/// Any bytes as a file: read, or refused with a line. What was read comes back when it is written; what stands for a call
-/// is one that a book can hold and finds again, without secrets as well.
+/// Any bytes as a file: read, or refused with a line. What was read comes back when it is written;
+/// what stands for a call is one that a book can hold and finds again, without secrets as well.
 ///
 /// # Panics
 /// When that does not hold.
 pub fn a_file_of_calls_is_read_or_refused(bytes: &[u8]) {
     let nowhere = |_: &BodyRef| Err(String::new());
-    let Ok(calls) = store::read("f", bytes, &nowhere) else { return };
-    let Ok(written) = store::write("f", &calls.head, &calls.recordings, &mut BodyFiles::default()) else { return };
+    let Ok(calls) = store::read("f", bytes, &nowhere) else {
+        return;
+    };
+    let Ok(written) = store::write(
+        "f",
+        &calls.head,
+        &calls.recordings,
+        &mut BodyFiles::default(),
+    ) else {
+        return;
+    };
     let again = store::read("f", &written, &nowhere)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&written)));
-    assert_eq!((again.head, &again.recordings, again.torn), (calls.head, &calls.recordings, None));
+    assert_eq!(
+        (again.head, &again.recordings, again.torn),
+        (calls.head, &calls.recordings, None)
+    );
     for recording in calls.recordings {
         let asked = recording.exchange.clone();
         let book = Book::of(vec![recording], Noise::default(), Secrets::default());
@@ -30,22 +43,33 @@ pub fn a_file_of_calls_is_read_or_refused(bytes: &[u8]) {
     }
 }
 
-/// Any call, made of bytes: it comes back from a file exactly, wherever the file ends no other one does, and a secret in it
-/// does not decide whether it is found.
+/// Any call, made of bytes: it comes back from a file exactly, wherever the file ends no other one
+/// does, and a secret in it does not decide whether it is found.
 ///
 /// # Panics
 /// When that does not hold.
 pub fn a_call_comes_back(bytes: &[u8]) {
     let mut source = Source(bytes);
-    let exchanges: Vec<Exchange> = (0..=source.byte() % 3).map(|_| exchange(&mut source)).collect();
+    let exchanges: Vec<Exchange> = (0..=source.byte() % 3)
+        .map(|_| exchange(&mut source))
+        .collect();
     let recordings: Vec<Recording> = Recording::number(exchanges)
         .into_iter()
-        .map(|it| Recording { reusable: it.reusable || matches!(it.exchange.content, Content::Dns(_)), ..it })
+        .map(|it| Recording {
+            reusable: it.reusable || matches!(it.exchange.content, Content::Dns(_)),
+            ..it
+        })
         .collect();
     let nowhere = |_: &BodyRef| Err(String::new());
-    let file = store::write("f", &Head::default(), &recordings, &mut BodyFiles::default()).unwrap();
-    let calls =
-        store::read("f", &file, &nowhere).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&file)));
+    let file = store::write(
+        "f",
+        &Head::default(),
+        &recordings,
+        &mut BodyFiles::default(),
+    )
+    .unwrap();
+    let calls = store::read("f", &file, &nowhere)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&file)));
     assert_eq!((calls.recordings, calls.torn), (recordings.clone(), None));
 
     let end = usize::from(source.byte()) * file.len() / 256;
@@ -59,20 +83,26 @@ pub fn a_call_comes_back(bytes: &[u8]) {
     }
     let book = Book::of(redacted, Noise::default(), Secrets::default());
     for recording in &recordings {
-        book.find(&recording.exchange).unwrap_or_else(|miss| panic!("{miss}"));
+        book.find(&recording.exchange)
+            .unwrap_or_else(|miss| panic!("{miss}"));
     }
 }
 
-/// Any calls, made of bytes: their secrets are replaced once, in as many messages as there were, and what looks like one and was
-/// left can be listed.
+/// Any calls, made of bytes: their secrets are replaced once, in as many messages as there were,
+/// and what looks like one and was left can be listed.
 ///
 /// # Panics
 /// When that does not hold.
 pub fn secrets_are_replaced_once(bytes: &[u8]) {
     let mut source = Source(bytes);
-    let variable = ("API_TOKEN".to_owned(), String::from_utf8_lossy(source.bytes()).into_owned());
+    let variable = (
+        "API_TOKEN".to_owned(),
+        String::from_utf8_lossy(source.bytes()).into_owned(),
+    );
     let secrets = Secrets::new([variable].into_iter(), &[]).unwrap();
-    let calls: Vec<Exchange> = (0..=source.byte() % 3).map(|_| exchange(&mut source)).collect();
+    let calls: Vec<Exchange> = (0..=source.byte() % 3)
+        .map(|_| exchange(&mut source))
+        .collect();
     let mut once = calls.clone();
     secrets.calls(&mut once);
     let mut twice = once.clone();
@@ -92,18 +122,38 @@ pub fn secrets_are_replaced_once(bytes: &[u8]) {
 }
 
 fn text(source: &mut Source<'_>) -> String {
-    const PIECES: [&str; 12] =
-        ["a", "Host", "yes", ": ", "#", "\n", "'", "\"", "1", "Cookie", "\u{e9}\u{2028}", "password="];
+    const PIECES: [&str; 12] = [
+        "a",
+        "Host",
+        "yes",
+        ": ",
+        "#",
+        "\n",
+        "'",
+        "\"",
+        "1",
+        "Cookie",
+        "\u{e9}\u{2028}",
+        "password=",
+    ];
     let pieces = source.byte() % 4;
     (0..pieces).map(|_| source.choice(&PIECES)).collect()
 }
 
 fn fields(source: &mut Source<'_>) -> Vec<(String, Vec<u8>)> {
-    (0..source.byte() % 4).map(|_| (text(source), source.bytes().to_vec())).collect()
+    (0..source.byte() % 4)
+        .map(|_| (text(source), source.bytes().to_vec()))
+        .collect()
 }
 
 fn exchange(source: &mut Source<'_>) -> Exchange {
-    let protocols = [Protocol::Generic, Protocol::Redis, Protocol::Postgres, Protocol::MySql, Protocol::Mongo];
+    let protocols = [
+        Protocol::Generic,
+        Protocol::Redis,
+        Protocol::Postgres,
+        Protocol::MySql,
+        Protocol::Mongo,
+    ];
     let content = match source.byte() % 8 {
         0 => Content::Http(Box::new(http(source, HttpVersion::Http11))),
         1 => Content::Http(Box::new(http(source, HttpVersion::Http2))),
@@ -121,13 +171,25 @@ fn exchange(source: &mut Source<'_>) -> Exchange {
         _ => {
             let protocol = source.choice(&protocols);
             let messages = (0..source.byte() % 5)
-                .map(|_| Message { from: source.choice(&[Side::Client, Side::Server]), bytes: source.bytes().to_vec() })
+                .map(|_| Message {
+                    from: source.choice(&[Side::Client, Side::Server]),
+                    bytes: source.bytes().to_vec(),
+                })
                 .collect();
-            Content::Wire(protocol, Wire { messages, session: source.flag() })
+            Content::Wire(
+                protocol,
+                Wire {
+                    messages,
+                    session: source.flag(),
+                },
+            )
         }
     };
-    let sent_at =
-        SystemTime::UNIX_EPOCH + Duration::new(u64::from(source.byte()) << 24, u32::from(source.byte()) * 1000);
+    let sent_at = SystemTime::UNIX_EPOCH
+        + Duration::new(
+            u64::from(source.byte()) << 24,
+            u32::from(source.byte()) * 1000,
+        );
     Exchange {
         target: Target {
             host: source.choice(&["a.example", "::1", "127.0.0.1"]).to_owned(),
@@ -146,7 +208,11 @@ fn http(source: &mut Source<'_>, version: HttpVersion) -> Http {
     let response = source.flag().then(|| HttpResponse {
         version,
         status: 200 + u16::from(source.byte()),
-        reason: if version == HttpVersion::Http11 { text(source) } else { String::new() },
+        reason: if version == HttpVersion::Http11 {
+            text(source)
+        } else {
+            String::new()
+        },
         headers: fields(source),
         body: source.bytes().to_vec(),
         trailers: fields(source),

@@ -12,7 +12,8 @@ use replay::internals::journal::{At, Bounds, Id, Options, Recorder, Root, Store}
 
 use super::Source;
 
-/// A log is read or refused, and whatever it says, nothing outside the roots changes: not when it is looked at, undone, mended, removed.
+/// A log is read or refused, and whatever it says, nothing outside the roots changes: not when it
+/// is looked at, undone, mended, removed.
 ///
 /// # Panics
 /// When that does not hold.
@@ -26,24 +27,55 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
     }
     symlink("../outside", root.join("l")).unwrap();
     let handle = File::open(&root).unwrap();
-    let roots: Arc<[Root]> = Arc::new([Root { handle: handle.try_clone().unwrap().into(), shown: root.clone() }]);
-    let store =
-        Store::open(File::open(dir.path()).unwrap().as_fd(), "store".as_ref(), Path::new("store"), roots).unwrap();
+    let roots: Arc<[Root]> = Arc::new([Root {
+        handle: handle.try_clone().unwrap().into(),
+        shown: root.clone(),
+    }]);
+    let store = Store::open(
+        File::open(dir.path()).unwrap().as_fd(),
+        "store".as_ref(),
+        Path::new("store"),
+        roots,
+    )
+    .unwrap();
     // An honest entry, of which something is kept.
     let mut recorder: Recorder = store.begin("honest").unwrap();
-    recorder.loses(At { dir: handle.as_fd(), name: "g".as_ref(), root: 0, path: Path::new(""), seen: None }).unwrap();
+    recorder
+        .loses(At {
+            dir: handle.as_fd(),
+            name: "g".as_ref(),
+            root: 0,
+            path: Path::new(""),
+            seen: None,
+        })
+        .unwrap();
     fs::remove_file(root.join("g")).unwrap();
     store.end(recorder).unwrap();
-    let ids: Vec<Id> = [&root, &root.join("d"), &root.join("d/f"), &outside, &outside.join("f")]
-        .map(|path| Id::of(File::open(path).unwrap()).unwrap())
-        .to_vec();
+    let ids: Vec<Id> = [
+        &root,
+        &root.join("d"),
+        &root.join("d/f"),
+        &outside,
+        &outside.join("f"),
+    ]
+    .map(|path| Id::of(File::open(path).unwrap()).unwrap())
+    .to_vec();
     fs::write(dir.path().join("store/log/2"), forged(bytes, &ids)).unwrap();
     let seen = || {
         let all = [outside.clone(), outside.join("f")].map(|path| {
             let stat = fs::symlink_metadata(path).unwrap();
-            (stat.ino(), stat.mode(), stat.nlink(), stat.ctime(), stat.ctime_nsec())
+            (
+                stat.ino(),
+                stat.mode(),
+                stat.nlink(),
+                stat.ctime(),
+                stat.ctime_nsec(),
+            )
         });
-        let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let mut names: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         names.sort();
         (all, names, fs::read_dir(&outside).unwrap().count())
     };
@@ -55,12 +87,28 @@ pub fn a_log_is_read_or_refused(bytes: &[u8]) {
             let _ = (versions.before(&place), versions.after(&place));
         }
     }
-    for options in [Options { dry_run: true, ..Options::default() }, Options::default()] {
+    for options in [
+        Options {
+            dry_run: true,
+            ..Options::default()
+        },
+        Options::default(),
+    ] {
         let _ = store.undo(&[2], "undo", options);
     }
     let _ = store.recover();
-    let _ = store.undo(&[2], "undo", Options { force: true, ..Options::default() });
-    let _ = store.keep_within(Bounds { bytes: 0, age: Duration::ZERO });
+    let _ = store.undo(
+        &[2],
+        "undo",
+        Options {
+            force: true,
+            ..Options::default()
+        },
+    );
+    let _ = store.keep_within(Bounds {
+        bytes: 0,
+        age: Duration::ZERO,
+    });
     assert_eq!(seen(), before);
 }
 
@@ -76,7 +124,10 @@ fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
         "{{\"Begin\":{{\"version\":1,\"start\":{start},\"title\":\"t\",\"undoes\":[{undoes}],\"kind\":\"Undo\"}}}}\n"
     );
     if source.flag() {
-        for (Id(_, inode, born), mode) in ids.iter().zip([0o040_755, 0o040_755, 0o100_644, 0o040_755, 0o100_644]) {
+        for (Id(_, inode, born), mode) in ids
+            .iter()
+            .zip([0o040_755, 0o040_755, 0o100_644, 0o040_755, 0o100_644])
+        {
             let _ = writeln!(
                 log,
                 "{{\"Object\":{{\"id\":[0,{inode},{born}],\"mode\":{mode},\"uid\":0,\"gid\":0,\"size\":4,\"links\":1,\"mtime\":0,\
@@ -87,7 +138,10 @@ fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
     while !source.is_empty() {
         let mut id = || {
             let Id(_, inode, born) = source.choice(ids);
-            format!("[{},{inode},{born}]", source.choice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, u64::MAX]))
+            format!(
+                "[{},{inode},{born}]",
+                source.choice(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, u64::MAX])
+            )
         };
         let (one, other) = (id(), id());
         let name = source.choice(&[
@@ -110,7 +164,14 @@ fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
         ]);
         let file = source.choice(&[0, 1, u32::MAX]);
         let (flag, also) = (source.flag(), source.flag());
-        let mode = source.choice(&[0o100_644, 0o040_755, 0o120_777, 0o010_644, 0o060_644, u32::MAX]);
+        let mode = source.choice(&[
+            0o100_644,
+            0o040_755,
+            0o120_777,
+            0o010_644,
+            0o060_644,
+            u32::MAX,
+        ]);
         let time = source.choice(&[0, 1, i64::MIN, i64::MAX]);
         let stat = format!(
             "{{\"id\":{one},\"mode\":{mode},\"uid\":0,\"gid\":0,\"size\":{file},\"links\":1,\"mtime\":{time},\"ctime\":{time},\"bytes\":0}}"
@@ -124,10 +185,18 @@ fn forged(bytes: &[u8], ids: &[Id]) -> Vec<u8> {
             5 => format!("{{\"Content\":{{\"id\":{one},\"content\":\"Grew\"}}}}"),
             6 => format!("{{\"Kept\":{{\"id\":{one},\"file\":{file},\"is_copy\":{flag}}}}}"),
             7 => format!("{{\"Left\":{{\"dir\":{one},\"name\":\"{name}\",\"after\":{other}}}}}"),
-            8 => format!("{{\"State\":{{\"stat\":{stat},\"content\":{flag},\"metadata\":{also}}}}}"),
-            9 => format!("{{\"Inside\":{{\"id\":{one},\"root\":{},\"path\":\"{name}\"}}}}", u8::from(flag)),
+            8 => {
+                format!("{{\"State\":{{\"stat\":{stat},\"content\":{flag},\"metadata\":{also}}}}}")
+            }
+            9 => format!(
+                "{{\"Inside\":{{\"id\":{one},\"root\":{},\"path\":\"{name}\"}}}}",
+                u8::from(flag)
+            ),
             10 => format!("{{\"Same\":{{\"new\":[{one},{time}],\"old\":[{other},{time}]}}}}"),
-            _ => format!("{{\"End\":{{\"time\":{time},\"interrupted\":{flag},\"bytes\":{}}}}}", u64::MAX),
+            _ => format!(
+                "{{\"End\":{{\"time\":{time},\"interrupted\":{flag},\"bytes\":{}}}}}",
+                u64::MAX
+            ),
         };
         let _ = writeln!(log, "{line}");
     }

@@ -19,12 +19,21 @@ use tempfile::TempDir;
 /// No session over a small stream takes longer, on a slow machine either.
 const BOUND: Duration = Duration::from_secs(30);
 
-const LIMITS: Limits = Limits { max_line_bytes: 64 * 1024, stall_timeout: BOUND };
+const LIMITS: Limits = Limits {
+    max_line_bytes: 64 * 1024,
+    stall_timeout: BOUND,
+};
 
-/// A server with one small directory, writable: what an agent does in there harms nobody. Commands are refused.
+/// A server with one small directory, writable: what an agent does in there harms nobody. Commands
+/// are refused.
 fn server(dir: &TempDir) -> Arc<Server> {
     std::fs::write(dir.path().join("a.txt"), "one\ntwo\n").unwrap();
-    let words = [PathBuf::from("replay"), "--mcp-server".into(), "--allow-write".into(), dir.path().to_path_buf()];
+    let words = [
+        PathBuf::from("replay"),
+        "--mcp-server".into(),
+        "--allow-write".into(),
+        dir.path().to_path_buf(),
+    ];
     let config = Config::resolve(&Cli::try_parse_from(words).unwrap().server.options).unwrap();
     alone(&config).unwrap()
 }
@@ -44,8 +53,9 @@ impl Write for Sink {
     }
 }
 
-/// Any bytes on stdin: each line that is written is one JSON-RPC message, there are never more answers than lines, each
-/// request that stands on a line of its own has exactly one, and the session ends when the stream does.
+/// Any bytes on stdin: each line that is written is one JSON-RPC message, there are never more
+/// answers than lines, each request that stands on a line of its own has exactly one, and the
+/// session ends when the stream does.
 ///
 /// # Panics
 /// When that does not hold.
@@ -54,15 +64,30 @@ pub fn a_line_has_at_most_one_answer(bytes: &[u8]) {
     let sink = Sink::default();
     let dir = tempfile::tempdir().unwrap();
     let stdin = Cursor::new(bytes.to_vec());
-    let door = Door::new(Session::new(server(&dir)), stdin, Writer::new(sink.clone()), LIMITS);
+    let door = Door::new(
+        Session::new(server(&dir)),
+        stdin,
+        Writer::new(sink.clone()),
+        LIMITS,
+    );
     let (done, end) = std::sync::mpsc::channel();
     thread::spawn(move || done.send(door.unwrap().run(None).unwrap()));
-    assert_eq!(end.recv_timeout(BOUND), Ok(End::Served), "the session does not end");
+    assert_eq!(
+        end.recv_timeout(BOUND),
+        Ok(End::Served),
+        "the session does not end"
+    );
 
     let written = sink.0.lock().unwrap();
-    assert!(written.is_empty() || written.ends_with(b"\n"), "a line without its end");
+    assert!(
+        written.is_empty() || written.ends_with(b"\n"),
+        "a line without its end"
+    );
     let mut answers = 0;
-    for line in written.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+    for line in written
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
         let message: Value = serde_json::from_slice(line).expect("a line that is no JSON");
         match &message {
             Value::Array(members) => assert!(!members.is_empty(), "an empty batch"),
@@ -70,9 +95,21 @@ pub fn a_line_has_at_most_one_answer(bytes: &[u8]) {
         }
         answers += usize::from(message.get("method").is_none());
     }
-    assert!(answers <= lines.len(), "{answers} answers to {} lines", lines.len());
-    let requests = lines.iter().filter(|line| matches!(parse(line), Incoming::Request(it) if it.id.is_some())).count();
+    assert!(
+        answers <= lines.len(),
+        "{answers} answers to {} lines",
+        lines.len()
+    );
+    let requests = lines
+        .iter()
+        .filter(|line| matches!(parse(line), Incoming::Request(it) if it.id.is_some()))
+        .count();
     // A request that is cancelled has no answer.
-    let cancels = lines.iter().any(|line| memchr::memmem::find(line, b"cancel").is_some() || line.contains(&b'\\'));
-    assert!(answers >= requests || cancels, "{answers} answers to {requests} requests");
+    let cancels = lines
+        .iter()
+        .any(|line| memchr::memmem::find(line, b"cancel").is_some() || line.contains(&b'\\'));
+    assert!(
+        answers >= requests || cancels,
+        "{answers} answers to {requests} requests"
+    );
 }

@@ -1,4 +1,5 @@
-//! Laws over arbitrary input: bodies that property tests (`tests/it/laws.rs`) and fuzz targets (`fuzz/`) share.
+//! Laws over arbitrary input: bodies that property tests (`tests/it/laws.rs`) and fuzz targets
+//! (`fuzz/`) share.
 //!
 //! Each takes bytes and panics when its law is broken; [`Source`] turns bytes into choices.
 #![expect(
@@ -32,8 +33,8 @@ pub use patterns::a_pattern_has_one_answer;
 pub use reports::a_report_is_read;
 pub use sinks::what_runs_outside_is_found;
 pub use walls::{
-    a_call_is_read, a_frame_is_read_or_refused, a_network_call_is_read, a_packet_is_read_or_refused,
-    an_address_is_read_or_refused,
+    a_call_is_read, a_frame_is_read_or_refused, a_network_call_is_read,
+    a_packet_is_read_or_refused, an_address_is_read_or_refused,
 };
 pub use wires::a_call_to_a_database_is_taken_apart;
 
@@ -46,7 +47,9 @@ impl<'a> Source<'a> {
     }
 
     fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
         self.0 = rest;
         *first
     }

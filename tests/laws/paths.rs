@@ -1,4 +1,5 @@
-//! A plan of calls and of tricks with links, played in a small tree: nothing outside is ever read or changed.
+//! A plan of calls and of tricks with links, played in a small tree: nothing outside is ever read
+//! or changed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -41,19 +42,38 @@ impl Stage {
         for file in ["in/a/b", "in/kept/b", "ro/b", "ro/a/b"] {
             fs::write(at(file), "an allowed file").unwrap();
         }
-        for file in ["out/b", "out/a/b", "b", "out/private", "out/a/private", "private"] {
+        for file in [
+            "out/b",
+            "out/a/b",
+            "b",
+            "out/private",
+            "out/a/private",
+            "private",
+        ] {
             fs::write(at(file), SECRET).unwrap();
         }
-        let grant = |path: &str, access| Grant { path: at(path), access };
-        let grants =
-            [grant("in", Access::ReadWrite), grant("in/kept", Access::ReadOnly), grant("ro", Access::ReadOnly)];
+        let grant = |path: &str, access| Grant {
+            path: at(path),
+            access,
+        };
+        let grants = [
+            grant("in", Access::ReadWrite),
+            grant("in/kept", Access::ReadOnly),
+            grant("ro", Access::ReadOnly),
+        ];
         let policy = Policy::open(&grants, &[]).unwrap();
-        let mut stage = Self { policy, writer: Writer::default(), before: Vec::new(), base };
+        let mut stage = Self {
+            policy,
+            writer: Writer::default(),
+            before: Vec::new(),
+            base,
+        };
         stage.before = stage.unchangeable();
         stage
     }
 
-    /// Everything that no plan may change, with its content: all but what is below `in` and not below `in/kept`.
+    /// Everything that no plan may change, with its content: all but what is below `in` and not
+    /// below `in/kept`.
     fn unchangeable(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut waiting = vec![self.base.path().to_path_buf()];
@@ -61,7 +81,9 @@ impl Stage {
             for entry in fs::read_dir(&dir).unwrap() {
                 let path = entry.unwrap().path();
                 let place = path.strip_prefix(self.base.path()).unwrap().to_path_buf();
-                let free = place.starts_with("in") && place != Path::new("in") && !place.starts_with("in/kept");
+                let free = place.starts_with("in")
+                    && place != Path::new("in")
+                    && !place.starts_with("in/kept");
                 if free {
                     continue;
                 }
@@ -83,8 +105,10 @@ impl Stage {
 
     /// A path as an agent may spell it.
     fn path(&self, source: &mut Source<'_>) -> PathBuf {
-        const PARTS: [&[u8]; 14] =
-            [b"a", b"b", b"c", b"..", b".", b"", b"in", b"out", b"ro", b"kept", b"link", b"\xff", b"a\n", b"c/c/c"];
+        const PARTS: [&[u8]; 14] = [
+            b"a", b"b", b"c", b"..", b".", b"", b"in", b"out", b"ro", b"kept", b"link", b"\xff",
+            b"a\n", b"c/c/c",
+        ];
         let start: [&[u8]; 5] = [b"", b"/in", b"/out", b"/ro", b"/"];
         let start = source.choice(&start);
         let mut path = Vec::new();
@@ -122,20 +146,25 @@ impl Stage {
                 }
             }
             6 => {
-                if let (Ok(from), Ok(to)) =
-                    (self.policy.entry(self.path(source)), self.policy.destination(self.path(source)))
-                {
+                if let (Ok(from), Ok(to)) = (
+                    self.policy.entry(self.path(source)),
+                    self.policy.destination(self.path(source)),
+                ) {
                     let _ = disk::move_no_clobber(&changes, &from, &to);
                 }
             }
             7 => {
                 if let Ok(place) = self.policy.look(self.path(source)) {
                     let info = disk::info(&place).unwrap();
-                    assert!(info.kind != Kind::File || info.size != SECRET.len() as u64, "metadata from outside");
+                    assert!(
+                        info.kind != Kind::File || info.size != SECRET.len() as u64,
+                        "metadata from outside"
+                    );
                 }
             }
             8 | 9 => {
-                // What an agent's shell may do below `in`: link any name to any place. The parent is no link itself.
+                // What an agent's shell may do below `in`: link any name to any place. The parent
+                // is no link itself.
                 let name = source.choice(&["a", "b", "c", "link"]);
                 let parent = self.base.path().join(source.choice(&["in", "in/a"]));
                 if fs::symlink_metadata(&parent).is_ok_and(|it| it.is_dir()) {
@@ -143,7 +172,12 @@ impl Stage {
                 }
             }
             _ => {
-                let mut name = || self.base.path().join("in").join(source.choice(&["a", "b", "c", "link"]));
+                let mut name = || {
+                    self.base
+                        .path()
+                        .join("in")
+                        .join(source.choice(&["a", "b", "c", "link"]))
+                };
                 let (from, to) = (name(), name());
                 if source.flag() {
                     let _ = fs::rename(from, to);
@@ -154,15 +188,26 @@ impl Stage {
         }
     }
 
-    /// Reads a file, lists a directory and the tree below it: nothing of the outside may come to light.
+    /// Reads a file, lists a directory and the tree below it: nothing of the outside may come to
+    /// light.
     fn read(&self, path: &Path) {
-        let Ok(opened) = self.policy.read(path) else { return };
+        let Ok(opened) = self.policy.read(path) else {
+            return;
+        };
         if opened.kind() == Kind::Directory {
             let entries = disk::entries(&opened).unwrap();
-            assert!(entries.iter().all(|entry| entry.name != MARK), "{} lists the outside", path.display());
+            assert!(
+                entries.iter().all(|entry| entry.name != MARK),
+                "{} lists the outside",
+                path.display()
+            );
             let cancel = CancelToken::new();
             let keep = |rel: &[u8], _| {
-                assert!(!rel.ends_with(MARK.as_bytes()), "the tree of {} holds the outside", path.display());
+                assert!(
+                    !rel.ends_with(MARK.as_bytes()),
+                    "the tree of {} holds the outside",
+                    path.display()
+                );
                 true
             };
             let options = TreeOptions {
@@ -178,7 +223,12 @@ impl Stage {
             return;
         }
         let bytes = disk::read_all(&opened, 1 << 20).unwrap();
-        assert_ne!(bytes, SECRET, "{} was read from the outside", path.display());
+        assert_ne!(
+            bytes,
+            SECRET,
+            "{} was read from the outside",
+            path.display()
+        );
     }
 }
 

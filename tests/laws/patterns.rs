@@ -52,7 +52,18 @@ const PIECES: [&str; 40] = [
     "(?i:",
     "\\u00e9",
 ];
-const TEXTS: [&str; 10] = ["a", "b", "A", "\u{e9}", "\u{1f600}", "\n", "\r\n", " ", "\u{2028}", "ab"];
+const TEXTS: [&str; 10] = [
+    "a",
+    "b",
+    "A",
+    "\u{e9}",
+    "\u{1f600}",
+    "\n",
+    "\r\n",
+    " ",
+    "\u{2028}",
+    "ab",
+];
 /// More matches than a text of the size has.
 const MOST: usize = 2000;
 /// The longest that one pattern may take: its budget of steps, on a slow machine.
@@ -63,16 +74,24 @@ fn text_of(source: &mut Source<'_>, pieces: &[&'static str], most: u8) -> String
     (0..count).map(|_| source.choice(pieces)).collect()
 }
 
-/// Matches come in order, with and without groups alike; a match is found on its line; replacing by `$&` changes nothing.
+/// Matches come in order, with and without groups alike; a match is found on its line; replacing by
+/// `$&` changes nothing.
 pub fn a_pattern_has_one_answer(bytes: &[u8]) {
     let mut source = Source(bytes);
-    let options = Options { case_insensitive: source.flag() };
+    let options = Options {
+        case_insensitive: source.flag(),
+    };
     let pattern = text_of(&mut source, &PIECES, 16);
     let text = text_of(&mut source, &TEXTS, 24);
     let begun = Instant::now();
-    let Ok(compiled) = Pattern::new(&pattern, options) else { return };
+    let Ok(compiled) = Pattern::new(&pattern, options) else {
+        return;
+    };
     // So little time that a costly pattern does not hold up the others.
-    let bound = Bound { deadline: Some(begun + Duration::from_secs(1)), cancel: None };
+    let bound = Bound {
+        deadline: Some(begun + Duration::from_secs(1)),
+        cancel: None,
+    };
     let found: Result<Vec<Match>, _> = compiled.find_iter(&text, bound).take(MOST).collect();
     let spans: Result<Vec<Match>, _> = compiled.spans_iter(&text, bound).take(MOST).collect();
     if let (Ok(found), Ok(spans)) = (&found, &spans) {
@@ -96,7 +115,10 @@ fn in_order(pattern: &str, text: &str, found: &[Match]) {
     let mut last = None;
     for one in found {
         let range = one.range();
-        assert!(last.is_none_or(|last| range.start >= last), "`{pattern}` on {text:?}");
+        assert!(
+            last.is_none_or(|last| range.start >= last),
+            "`{pattern}` on {text:?}"
+        );
         assert!(text.get(range.clone()).is_some(), "`{pattern}` on {text:?}");
         // An empty match moves on by a character.
         last = Some(range.end + usize::from(range.is_empty()));
@@ -115,7 +137,10 @@ fn bytes_are_searched(pattern: &Pattern, source: &mut Source<'_>, bound: Bound<'
         let exact = finder.find_at(line, 0);
         let candidate = finder.find_candidate_line(line);
         if let (Ok(Some(_)), Ok(candidate)) = (exact, candidate) {
-            assert!(candidate.is_some(), "a line that matches is no candidate: {line:?}");
+            assert!(
+                candidate.is_some(),
+                "a line that matches is no candidate: {line:?}"
+            );
         }
     }
 }

@@ -3,20 +3,27 @@
 use replay::internals::cancel::Bound;
 use replay::internals::testrun::model::{Scope, TestReport, TestStatus, ToolInfo};
 use replay::internals::testrun::verdict;
-use replay::internals::testrun::{CHECKERS, Checker, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text};
+use replay::internals::testrun::{
+    CHECKERS, Checker, ProcessEnding, RUNNERS, RunProgress, Runner, Sources, text,
+};
 
 use super::Source;
 
 /// Most bytes of a report as JSON and as text.
 const MAX_REPLY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The first byte chooses who wrote it, the second how it ended, the rest is what was written, to any stream.
+/// The first byte chooses who wrote it, the second how it ended, the rest is what was written, to
+/// any stream.
 pub fn a_report_is_read(bytes: &[u8]) {
     let mut source = Source(bytes);
     let which = usize::from(source.byte()) % (RUNNERS.len() + CHECKERS.len());
     let end = source.byte();
     let exit_code = [Some(0), Some(1), Some(101), None][usize::from(end % 4)];
-    let ending = ProcessEnding { exit_code, timed_out: end & 4 != 0, ..ProcessEnding::default() };
+    let ending = ProcessEnding {
+        exit_code,
+        timed_out: end & 4 != 0,
+        ..ProcessEnding::default()
+    };
     let written = source.0;
     let sources = Sources {
         report: if end & 8 == 0 { written } else { b"" },
@@ -35,18 +42,46 @@ pub fn a_report_is_read(bytes: &[u8]) {
 fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: ProcessEnding) {
     let parsed = runner.read(sources, Bound::default());
     let of = parsed.summary;
-    assert_eq!(of.total, of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run);
+    assert_eq!(
+        of.total,
+        of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run
+    );
     assert!(of.flaky <= of.passed);
-    let info = ToolInfo { name: runner.id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
-    let report: TestReport = verdict::test_report(runner, info, Scope::default(), parsed, Vec::new(), ending, false);
+    let info = ToolInfo {
+        name: runner.id(),
+        version: None,
+        command: Vec::new(),
+        cwd: "/p".to_owned(),
+    };
+    let report: TestReport = verdict::test_report(
+        runner,
+        info,
+        Scope::default(),
+        parsed,
+        Vec::new(),
+        ending,
+        false,
+    );
     if report.status == TestStatus::Passed {
-        assert!(of.ran() > 0 && of.failed + of.errored == 0 && ending.exit_code == Some(0) && !ending.timed_out);
-        assert!(report.unfinished.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty());
+        assert!(
+            of.ran() > 0
+                && of.failed + of.errored == 0
+                && ending.exit_code == Some(0)
+                && !ending.timed_out
+        );
+        assert!(
+            report.unfinished.is_empty()
+                && report.file_errors.is_empty()
+                && report.run_errors.is_empty()
+        );
     }
     assert!(serde_json::to_string(&report).unwrap().len() < MAX_REPLY_BYTES);
     let told = text::tests(&report);
     assert!(told.len() < MAX_REPLY_BYTES);
-    assert!(!told.contains(|next: char| next.is_control() && next != '\n' && next != '\t'), "{told:?}");
+    assert!(
+        !told.contains(|next: char| next.is_control() && next != '\n' && next != '\t'),
+        "{told:?}"
+    );
 
     // However it arrives, as much is counted.
     let mut whole = RunProgress::new(runner);
@@ -58,13 +93,28 @@ fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: ProcessEnding)
 
 fn check(checker: &'static dyn Checker, sources: Sources<'_>, ending: ProcessEnding) {
     let checked = checker.read(sources, Bound::default());
-    let info = ToolInfo { name: checker.id(), version: None, command: Vec::new(), cwd: "/p".to_owned() };
-    let report = verdict::diagnostics(info, Scope::default(), checked, ending, |file| file.len() % 2 == 0);
+    let info = ToolInfo {
+        name: checker.id(),
+        version: None,
+        command: Vec::new(),
+        cwd: "/p".to_owned(),
+    };
+    let report = verdict::diagnostics(info, Scope::default(), checked, ending, |file| {
+        file.len() % 2 == 0
+    });
     for diagnostic in &report.diagnostics {
-        assert!(diagnostic.file.as_deref().is_none_or(|file| file.len() % 2 == 0));
+        assert!(
+            diagnostic
+                .file
+                .as_deref()
+                .is_none_or(|file| file.len() % 2 == 0)
+        );
     }
     assert!(serde_json::to_string(&report).unwrap().len() < MAX_REPLY_BYTES);
     let told = text::diagnostics(&report);
     assert!(told.len() < MAX_REPLY_BYTES);
-    assert!(!told.contains(|next: char| next.is_control() && next != '\n' && next != '\t'), "{told:?}");
+    assert!(
+        !told.contains(|next: char| next.is_control() && next != '\n' && next != '\t'),
+        "{told:?}"
+    );
 }

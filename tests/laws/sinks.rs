@@ -32,7 +32,8 @@ const PIECES: [&str; 24] = [
     "\0",
 ];
 
-/// Any bytes as any of these files: nothing panics, a file is the same as itself, and only a whole comparison sees a change in a comment.
+/// Any bytes as any of these files: nothing panics, a file is the same as itself, and only a whole
+/// comparison sees a change in a comment.
 ///
 /// # Panics
 /// When that does not hold.
@@ -46,7 +47,10 @@ pub fn what_runs_outside_is_found(bytes: &[u8]) {
             text.extend_from_slice(source.bytes());
         }
     }
-    let content = Content::File { bytes: text.clone(), is_executable: true };
+    let content = Content::File {
+        bytes: text.clone(),
+        is_executable: true,
+    };
     for sink in SINKS.iter().chain([&HOOK]) {
         let facets = sink.facets(&text, &content);
         assert_eq!(differences(&facets, &facets), [""; 0]);
@@ -55,5 +59,10 @@ pub fn what_runs_outside_is_found(bytes: &[u8]) {
     let _ = named(&text);
     // A line at the end counts, whatever stands before it, unless that is a value that goes on.
     text.extend_from_slice(b"\n\n\"\n[core]\nhooksPath = evil\n");
-    assert_eq!(hooks_path(&text).as_deref(), Some(&b"evil"[..]), "{}", String::from_utf8_lossy(&text));
+    assert_eq!(
+        hooks_path(&text).as_deref(),
+        Some(&b"evil"[..]),
+        "{}",
+        String::from_utf8_lossy(&text)
+    );
 }

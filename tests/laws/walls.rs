@@ -1,16 +1,19 @@
-//! What must hold of everything that the processes of the walls hear from each other, and of what a command asks of its
-//! supervisor.
+//! What must hold of everything that the processes of the walls hear from each other, and of what a
+//! command asks of its supervisor.
 
 use std::os::fd::OwnedFd;
 
 use replay::internals::sandbox::broker::{Call, Read, decode};
 use replay::internals::sandbox::intercept::call::{Network, decode as network};
 use replay::internals::sandbox::intercept::{Given, Told, Wanted, read_address, write_address};
-use replay::internals::sandbox::wire::{receive, receive_event, receive_packet, send, send_event, send_packet};
+use replay::internals::sandbox::wire::{
+    receive, receive_event, receive_packet, send, send_event, send_packet,
+};
 use replay::internals::sandbox::{Event, Hello, Plan, Request};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, send as send_bytes, shutdown, socketpair,
+    AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, send as send_bytes, shutdown,
+    socketpair,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,8 +23,8 @@ use super::Source;
 /// More than one frame, and less than a socket holds.
 const MAX_BYTES: usize = 32 * 1024;
 
-/// Bytes on the stream between server and launcher are frames or an error: reading them ends, and what was read is the
-/// same again after it was sent.
+/// Bytes on the stream between server and launcher are frames or an error: reading them ends, and
+/// what was read is the same again after it was sent.
 ///
 /// # Panics
 /// When that does not hold.
@@ -62,7 +65,8 @@ fn read_frames<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(st
     panic!("{} bytes were more frames than they can be", stream.len());
 }
 
-/// A packet from a supervisor is an event or an error, and the event is the same again after it was sent.
+/// A packet from a supervisor is an event or an error, and the event is the same again after it was
+/// sent.
 ///
 /// # Panics
 /// When that does not hold.
@@ -83,7 +87,9 @@ pub fn a_packet_is_read_or_refused(bytes: &[u8]) {
     }
 }
 
-fn a_word_is_read_or_refused<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(packet: &[u8]) {
+fn a_word_is_read_or_refused<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
+    packet: &[u8],
+) {
     let (here, there) = pair(SocketType::SEQPACKET);
     send_bytes(&there, packet, SendFlags::empty()).unwrap();
     if let Ok(Some((word, _))) = receive_packet::<T>(&here) {
@@ -92,20 +98,25 @@ fn a_word_is_read_or_refused<T: Serialize + DeserializeOwned + PartialEq + std::
     }
 }
 
-/// Any call with any arguments is read without a fault, the upper halves of numbers that are `int` to the kernel make no
-/// difference, and an answer goes where the caller said, and has room for as much.
+/// Any call with any arguments is read without a fault, the upper halves of numbers that are `int`
+/// to the kernel make no difference, and an answer goes where the caller said, and has room for as
+/// much.
 ///
 /// # Panics
 /// When that does not hold.
 pub fn a_call_is_read(bytes: &[u8]) {
     let mut source = Source(bytes);
     // Mostly the numbers that there are.
-    let number =
-        if source.flag() { i32::from(source.byte()) + i32::from(source.byte()) } else { word(&mut source) as i32 };
+    let number = if source.flag() {
+        i32::from(source.byte()) + i32::from(source.byte())
+    } else {
+        word(&mut source) as i32
+    };
     let args: [u64; 6] = std::array::from_fn(|_| word(&mut source));
     let call = decode(number, &args);
     // Calls that begin with a descriptor make no difference between these two; addresses differ.
-    let takes_a_descriptor = decode(number, &[1 << 32, 1, 0, 0, 0, 0]) == decode(number, &[0, 1, 0, 0, 0, 0]);
+    let takes_a_descriptor =
+        decode(number, &[1 << 32, 1, 0, 0, 0, 0]) == decode(number, &[0, 1, 0, 0, 0, 0]);
     let mut wide = args;
     if takes_a_descriptor {
         wide[0] ^= 0xdead_beef_0000_0000;
@@ -113,27 +124,41 @@ pub fn a_call_is_read(bytes: &[u8]) {
     assert_eq!(decode(number, &wide), call);
     assert!(!matches!(call, Some(Call::Invalid(errno)) if errno != Errno::INVAL.raw_os_error()));
     if let Some(Call::Read(_, read)) = call {
-        let (Read::Value { value: place, size, .. }
-        | Read::ValueAt { structure: place, size, .. }
+        let (Read::Value {
+            value: place, size, ..
+        }
+        | Read::ValueAt {
+            structure: place,
+            size,
+            ..
+        }
         | Read::Names { list: place, size }) = read;
         assert!(args.windows(2).any(|pair| pair == [place, size]));
     }
 }
 
-/// Any call with any arguments is read without a fault, and numbers that are `int` to the kernel lose their upper halves.
+/// Any call with any arguments is read without a fault, and numbers that are `int` to the kernel
+/// lose their upper halves.
 ///
 /// # Panics
 /// When that does not hold.
 pub fn a_network_call_is_read(bytes: &[u8]) {
     let mut source = Source(bytes);
-    let number = if source.flag() { i32::from(source.byte()) * 2 } else { word(&mut source) as i32 };
+    let number = if source.flag() {
+        i32::from(source.byte()) * 2
+    } else {
+        word(&mut source) as i32
+    };
     let args: [u64; 6] = std::array::from_fn(|_| word(&mut source));
     let call = network(number, &args);
     let mut wide = args;
     wide[0] ^= 0xdead_beef_0000_0000;
     assert_eq!(network(number, &wide), call);
     if let Some(Network::Connect { to, .. } | Network::Bind { to, .. }) = call {
-        assert_eq!((to.address, to.length), (args[1], args[2] & u64::from(u32::MAX)));
+        assert_eq!(
+            (to.address, to.length),
+            (args[1], args[2] & u64::from(u32::MAX))
+        );
     }
 }
 
@@ -144,7 +169,10 @@ pub fn a_network_call_is_read(bytes: &[u8]) {
 pub fn an_address_is_read_or_refused(bytes: &[u8]) {
     let read_again = |bytes: &[u8]| match read_address(bytes) {
         Ok(Given::Address(address)) => {
-            assert_eq!(read_address(&write_address(address)), Ok(Given::Address(address)));
+            assert_eq!(
+                read_address(&write_address(address)),
+                Ok(Given::Address(address))
+            );
         }
         Ok(Given::Nobody) => assert!(bytes.starts_with(&[0, 0])),
         Err(errno) => assert!([Errno::INVAL, Errno::AFNOSUPPORT].contains(&errno)),

@@ -4,11 +4,18 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use replay::internals::record::matching::{Book, Connection, Noise};
-use replay::internals::record::{Exchange, Link, PlayStep, Protocol, RecordStep, Side, Target, player, recorder};
+use replay::internals::record::{
+    Exchange, Link, PlayStep, Protocol, RecordStep, Side, Target, player, recorder,
+};
 
 use super::Source;
 
-const PROTOCOLS: [Protocol; 4] = [Protocol::Redis, Protocol::Postgres, Protocol::MySql, Protocol::Mongo];
+const PROTOCOLS: [Protocol; 4] = [
+    Protocol::Redis,
+    Protocol::Postgres,
+    Protocol::MySql,
+    Protocol::Mongo,
+];
 
 /// What came of a recorded connection.
 #[derive(Debug, Default, PartialEq)]
@@ -36,13 +43,21 @@ impl Outcome {
 }
 
 fn link() -> Link {
-    Link { target: Target { host: "a".into(), port: 1 }, tls: false, connection: 1 }
+    Link {
+        target: Target {
+            host: "a".into(),
+            port: 1,
+        },
+        tls: false,
+        connection: 1,
+    }
 }
 
 /// Records what was said, cut into pieces of `size`; ends where encryption begins.
 fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usize) -> Outcome {
     let at = SystemTime::UNIX_EPOCH;
-    let mut recorder = recorder(protocol, &link(), relay_tls).expect("each of these has a recorder");
+    let mut recorder =
+        recorder(protocol, &link(), relay_tls).expect("each of these has a recorder");
     let mut outcome = Outcome::default();
     for (from, bytes) in said {
         for piece in bytes.chunks(size) {
@@ -58,7 +73,8 @@ fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usi
 /// Plays what a client said, cut into pieces of `size`.
 fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: usize) -> Vec<u8> {
     let book = Arc::new(Book::new(calls.to_vec(), Noise::default()));
-    let mut player = player(protocol, &link(), Connection::on(&book)).expect("each of these has a player");
+    let mut player =
+        player(protocol, &link(), Connection::on(&book)).expect("each of these has a player");
     let mut sent = Vec::new();
     let mut closed = false;
     let mut add = |steps: Vec<PlayStep>| {
@@ -86,29 +102,48 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
     sent
 }
 
-/// Whatever is said to a database and by it: recording neither fails nor depends on how it is cut, nor does playing, and
-/// what is not encrypted reaches the other side.
+/// Whatever is said to a database and by it: recording neither fails nor depends on how it is cut,
+/// nor does playing, and what is not encrypted reaches the other side.
 pub fn a_call_to_a_database_is_taken_apart(bytes: &[u8]) {
     let mut source = Source(bytes);
     let protocol = source.choice(&PROTOCOLS);
     let relay_tls = source.flag();
     let mut said = Vec::new();
     while !source.is_empty() {
-        let from = if source.flag() { Side::Server } else { Side::Client };
+        let from = if source.flag() {
+            Side::Server
+        } else {
+            Side::Client
+        };
         said.push((from, source.bytes()));
     }
     let whole = record(protocol, relay_tls, &said, usize::MAX);
     for size in [1, 3] {
-        assert_eq!(record(protocol, relay_tls, &said, size), whole, "{protocol:?} in pieces of {size}");
+        assert_eq!(
+            record(protocol, relay_tls, &said, size),
+            whole,
+            "{protocol:?} in pieces of {size}"
+        );
     }
     if protocol == Protocol::Redis {
-        for (side, sent) in [(Side::Client, &whole.to_server), (Side::Server, &whole.to_client)] {
-            let all: Vec<u8> = said.iter().filter(|(from, _)| *from == side).flat_map(|(_, b)| b.to_vec()).collect();
+        for (side, sent) in [
+            (Side::Client, &whole.to_server),
+            (Side::Server, &whole.to_client),
+        ] {
+            let all: Vec<u8> = said
+                .iter()
+                .filter(|(from, _)| *from == side)
+                .flat_map(|(_, b)| b.to_vec())
+                .collect();
             assert_eq!(*sent, all, "recording changes nothing");
         }
     }
     let answer = play(protocol, &whole.calls, &said, usize::MAX);
     for size in [1, 3] {
-        assert_eq!(play(protocol, &whole.calls, &said, size), answer, "{protocol:?} in pieces of {size}");
+        assert_eq!(
+            play(protocol, &whole.calls, &said, size),
+            answer,
+            "{protocol:?} in pieces of {size}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What it costs a program that its calls are recorded, or answered from a recording: its own clock, around its own calls.
+//! What it costs a program that its calls are recorded, or answered from a recording: its own
+//! clock, around its own calls.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -43,8 +44,15 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         note: "The server and the program are on this machine; everybody shares its processors.",
     };
     let start = spec("`true`, its start and end included", Vec::new());
-    let many = spec("500 HTTP requests, each on a connection of its own", Vec::new());
-    let goal = Goal::Multiple { who: RECORDED, must: 1.1, excellent: 1.0 };
+    let many = spec(
+        "500 HTTP requests, each on a connection of its own",
+        Vec::new(),
+    );
+    let goal = Goal::Multiple {
+        who: RECORDED,
+        must: 1.1,
+        excellent: 1.0,
+    };
     let large = spec("download of 100 MB", vec![goal]);
     let python = match first_on_path(&["python3"]) {
         Ok(python) => python,
@@ -56,7 +64,12 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let relay = relay(server)?;
     let python = python.to_string_lossy().into_owned();
     let work = |to: SocketAddr, bytes: usize, count: usize| {
-        vec![python.clone(), "client.py".to_owned(), format!("http://{to}/{bytes}"), count.to_string()]
+        vec![
+            python.clone(),
+            "client.py".to_owned(),
+            format!("http://{to}/{bytes}"),
+            count.to_string(),
+        ]
     };
     let mut all = Vec::new();
     for (spec, calls, times) in [
@@ -64,12 +77,20 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         (many, Some((100, CALLS)), args.rounds),
         (large, Some((BYTES, 1)), args.rounds),
     ] {
-        let words = calls.map_or_else(|| vec!["true".to_owned()], |(bytes, count)| work(server, bytes, count));
+        let words = calls.map_or_else(
+            || vec!["true".to_owned()],
+            |(bytes, count)| work(server, bytes, count),
+        );
         let mut contenders = vec![contender(PLAIN, &dir, &[], &words)];
         if let Some((bytes, count)) = calls {
             contenders.push(contender(RELAYED, &dir, &[], &work(relay, bytes, count)));
         }
-        contenders.push(contender(RECORDED, &dir, &["record", "--path", "sets"], &words));
+        contenders.push(contender(
+            RECORDED,
+            &dir,
+            &["record", "--path", "sets"],
+            &words,
+        ));
         // The newest set is what was just recorded.
         let mut replayed = contender(REPLAYED, &dir, &["test", "--path", "sets"], &words);
         if calls.is_some_and(|(bytes, _)| bytes == BYTES) {
@@ -86,7 +107,8 @@ fn contender(name: &'static str, dir: &Path, how: &[&str], words: &[String]) -> 
     let shown = match how.first() {
         Some(word) => format!("replay calls {word} -- PROGRAM"),
         None if name == RELAYED => {
-            "PROGRAM, through a relay that keeps nothing (`std::io::copy`, which splices)".to_owned()
+            "PROGRAM, through a relay that keeps nothing (`std::io::copy`, which splices)"
+                .to_owned()
         }
         None => "PROGRAM".to_owned(),
     };
@@ -95,14 +117,25 @@ fn contender(name: &'static str, dir: &Path, how: &[&str], words: &[String]) -> 
     Contender::new(name, shown, move || {
         let mut line = words.clone();
         if !how.is_empty() {
-            let wrapper =
-                [vec![env!("CARGO_BIN_EXE_replay").to_owned(), "calls".to_owned()], how.clone(), vec!["--".to_owned()]];
+            let wrapper = [
+                vec![env!("CARGO_BIN_EXE_replay").to_owned(), "calls".to_owned()],
+                how.clone(),
+                vec!["--".to_owned()],
+            ];
             line = [wrapper.concat(), line].concat();
         }
         let begin = Instant::now();
-        let output = Command::new(&line[0]).args(&line[1..]).current_dir(&dir).stdin(Stdio::null()).output()?;
+        let output = Command::new(&line[0])
+            .args(&line[1..])
+            .current_dir(&dir)
+            .stdin(Stdio::null())
+            .output()?;
         let whole = begin.elapsed().as_secs_f64();
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        ensure!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let text = String::from_utf8(output.stdout)?;
         let mut told = text.split_whitespace();
         let (time, bytes) = match (told.next(), told.next()) {

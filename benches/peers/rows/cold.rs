@@ -16,17 +16,33 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Seconds,
         counted,
         base: None,
-        goals: vec![Goal::Ratio { of, must: 1.0, excellent: 0.85 }],
+        goals: vec![Goal::Ratio {
+            of,
+            must: 1.0,
+            excellent: 0.85,
+        }],
         note: "Everybody reads the disk: the ratio says how well its requests are kept waiting for each other.",
     };
-    let grep = spec(format!("grep_files of `{LITERAL}`, cold"), "matching lines", "rg");
+    let grep = spec(
+        format!("grep_files of `{LITERAL}`, cold"),
+        "matching lines",
+        "rg",
+    );
     let Ok(tree) = args.tree.canonicalize() else {
         return rounds(vec![grep], vec![Contender::missing(REPLAY, MISSING)], 1);
     };
     if !rustix::process::geteuid().is_root() {
-        return rounds(vec![grep], vec![Contender::missing(REPLAY, "only root can empty the cache of files")], 1);
+        return rounds(
+            vec![grep],
+            vec![Contender::missing(
+                REPLAY,
+                "only root can empty the cache of files",
+            )],
+            1,
+        );
     }
-    let lines = json!({"regex": LITERAL, "directory": tree, "outputMode": "count", "maxResults": 10_000});
+    let lines =
+        json!({"regex": LITERAL, "directory": tree, "outputMode": "count", "maxResults": 10_000});
     let greps = vec![
         first(&tree, "grep_files", lines, Found::Structured("count")).cold(),
         program(

@@ -1,5 +1,6 @@
-//! One line of a large file, and a thousand small files. Every contender has files of its own and turns a line from one
-//! state to the other and back, so nothing has to be restored between rounds; the disk is compared after each.
+//! One line of a large file, and a thousand small files. Every contender has files of its own and
+//! turns a line from one state to the other and back, so nothing has to be restored between rounds;
+//! the disk is compared after each.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -48,7 +49,11 @@ impl Files {
             fs::write(&path, &contents[0])?;
             paths.push(path);
         }
-        Ok(Self { paths, contents, state: 0 })
+        Ok(Self {
+            paths,
+            contents,
+            state: 0,
+        })
     }
 
     fn old_new(&self) -> (&'static str, &'static str) {
@@ -63,7 +68,10 @@ impl Files {
         self.state = 1 - self.state;
         let expected = self.contents[self.state].as_bytes();
         for path in &self.paths {
-            ensure!(fs::read(path)? == expected, "the bytes on disk are not what they should be");
+            ensure!(
+                fs::read(path)? == expected,
+                "the bytes on disk are not what they should be"
+            );
         }
         // Two states, two lengths: the larger one stands for both.
         let bytes = self.contents[1].len() * self.paths.len();
@@ -79,13 +87,24 @@ pub fn large(args: &Args) -> Result<Vec<Row>> {
         counted: "files changed and compared",
         base: None,
         goals: vec![
-            Goal::Ratio { of: SED, must: 1.0, excellent: 0.5 },
-            Goal::Ratio { of: BARE_SYNCED, must: 1.3, excellent: 1.0 },
+            Goal::Ratio {
+                of: SED,
+                must: 1.0,
+                excellent: 0.5,
+            },
+            Goal::Ratio {
+                of: BARE_SYNCED,
+                must: 1.3,
+                excellent: 1.0,
+            },
         ],
         note: NOTE,
     };
     let files = |name: &str| Files::new(&format!("edit50-{name}"), 1, LARGE_BYTES);
-    let mut contenders = vec![server(Server::replay(&trees::home().canonicalize()?), files("replay")?)];
+    let mut contenders = vec![server(
+        Server::replay(&trees::home().canonicalize()?),
+        files("replay")?,
+    )];
     contenders.extend(common(&files, args.rounds)?);
     contenders.push(match Server::npm(&trees::home().canonicalize()?) {
         Ok(npm) => server(npm, files("npm")?).at_most(3),
@@ -101,7 +120,11 @@ pub fn many(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Seconds,
         counted: "files changed and compared",
         base: None,
-        goals: vec![Goal::Ratio { of: SED, must: 1.0, excellent: 0.75 }],
+        goals: vec![Goal::Ratio {
+            of: SED,
+            must: 1.0,
+            excellent: 0.75,
+        }],
         note: NOTE,
     };
     let files = |name: &str| Files::new(&format!("edit1000-{name}"), FILES, FILE_BYTES);
@@ -115,20 +138,32 @@ pub fn many(args: &Args) -> Result<Vec<Row>> {
 }
 
 /// Those that are no servers.
-fn common(files: &impl Fn(&str) -> Result<Files>, at_most: usize) -> Result<Vec<Contender<'static>>> {
+fn common(
+    files: &impl Fn(&str) -> Result<Files>,
+    at_most: usize,
+) -> Result<Vec<Contender<'static>>> {
     let mut contenders = Vec::new();
     contenders.push(if let Some(program) = on_path("sed") {
         let mut files = files("sed")?;
-        Contender::new(SED, SED_HOW, move || files.turn(|files| sed(&program, files)))
+        Contender::new(SED, SED_HOW, move || {
+            files.turn(|files| sed(&program, files))
+        })
     } else {
         Contender::missing(SED, "sed is not installed")
     });
-    for (name, how, synced) in
-        [(BARE, BARE_HOW.to_owned(), false), (BARE_SYNCED, format!("{BARE_HOW}, fsync before it"), true)]
-    {
+    for (name, how, synced) in [
+        (BARE, BARE_HOW.to_owned(), false),
+        (BARE_SYNCED, format!("{BARE_HOW}, fsync before it"), true),
+    ] {
         let mut files = files(if synced { "synced" } else { "bare" })?;
-        let work =
-            move || files.turn(|files| files.paths.iter().try_for_each(|path| bare(path, files.old_new(), synced)));
+        let work = move || {
+            files.turn(|files| {
+                files
+                    .paths
+                    .iter()
+                    .try_for_each(|path| bare(path, files.old_new(), synced))
+            })
+        };
         contenders.push(Contender::new(name, how, work).at_most(at_most));
     }
     Ok(contenders)
@@ -164,7 +199,8 @@ fn bare(path: &Path, (old, new): (&str, &str), synced: bool) -> Result<()> {
     Ok(fs::rename(&beside, path)?)
 }
 
-/// A server that is given one `edit_file` call for each file, the next one when the last is answered.
+/// A server that is given one `edit_file` call for each file, the next one when the last is
+/// answered.
 fn server(server: Server, mut files: Files) -> Contender<'static> {
     let mut session = None;
     let how = match files.paths.len() {
@@ -189,7 +225,12 @@ fn server(server: Server, mut files: Files) -> Contender<'static> {
 }
 
 fn all_at_once(mut files: Files) -> Result<Contender<'static>> {
-    let folder = files.paths.first().and_then(|path| path.parent()?.parent()).context("no files")?.to_path_buf();
+    let folder = files
+        .paths
+        .first()
+        .and_then(|path| path.parent()?.parent())
+        .context("no files")?
+        .to_path_buf();
     let server = Server::replay(&folder);
     let how = format!("{}, one edit_files call with a glob", server.how);
     let mut client = Client::start(&server)?;
@@ -201,7 +242,11 @@ fn all_at_once(mut files: Files) -> Result<Contender<'static>> {
             let line = client.call("edit_files", &arguments);
             let reply: Value = serde_json::from_slice(client.ask(&line)?)?;
             let items = reply["result"]["content"].as_array().map_or(0, Vec::len);
-            ensure!(items >= files.paths.len(), "{items} items in the reply: {}", reply["error"]);
+            ensure!(
+                items >= files.paths.len(),
+                "{items} items in the reply: {}",
+                reply["error"]
+            );
             Ok(())
         })
     }))

@@ -1,4 +1,5 @@
-//! Contents of a source tree: several kinds of pattern, each as the first call of a session and again.
+//! Contents of a source tree: several kinds of pattern, each as the first call of a session and
+//! again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,12 @@ struct Case {
 }
 
 const fn plain(title: &'static str, pattern: &'static str) -> Case {
-    Case { title, pattern, insensitive: false, backtracks: false }
+    Case {
+        title,
+        pattern,
+        insensitive: false,
+        backtracks: false,
+    }
 }
 
 /// Somewhere in a C tree, a few hundred times.
@@ -36,16 +42,29 @@ const CASES: [Case; 8] = [
     plain("a rare literal", LITERAL),
     plain("a common literal", "mutex_unlock\\(&priv"),
     plain("a word", "\\bspin_lock_irqsave\\b"),
-    plain("an alternation", "kzalloc_node|vmalloc_user|devm_kstrdup|kmemdup_nul|kvmalloc_array"),
-    Case { insensitive: true, ..plain("ignoring case", "deadlock") },
+    plain(
+        "an alternation",
+        "kzalloc_node|vmalloc_user|devm_kstrdup|kmemdup_nul|kvmalloc_array",
+    ),
+    Case {
+        insensitive: true,
+        ..plain("ignoring case", "deadlock")
+    },
     plain("an inner literal", "[A-Z]+_SUSPEND"),
-    Case { backtracks: true, ..plain("lookaround", "(?<!un)likely\\((?!ret|err)") },
-    Case { backtracks: true, ..plain("a back-reference", "\\b(\\w+) \\1\\b") },
+    Case {
+        backtracks: true,
+        ..plain("lookaround", "(?<!un)likely\\((?!ret|err)")
+    },
+    Case {
+        backtracks: true,
+        ..plain("a back-reference", "\\b(\\w+) \\1\\b")
+    },
 ];
 
 const NOTE: &str = "replay sorts by path; the others print in the order they find. First call: a new session for each \
     round, its start not counted. Again: the same call in a session that has made it before.";
-/// More than any of these searches finds in one reply; where there are more, lines are counted file by file.
+/// More than any of these searches finds in one reply; where there are more, lines are counted file
+/// by file.
 const ALL: u64 = 10_000;
 
 pub fn rows(args: &Args) -> Result<Vec<Row>> {
@@ -64,11 +83,18 @@ fn one(args: &Args, case: &Case) -> Result<Vec<Row>> {
         unit: Unit::Seconds,
         counted: "matching lines",
         base: None,
-        goals: vec![Goal::Ratio { of: peer, must, excellent }],
+        goals: vec![Goal::Ratio {
+            of: peer,
+            must,
+            excellent,
+        }],
         note: NOTE,
     };
     let again_must = if case.backtracks { 0.5 } else { 0.25 };
-    let specs = [spec("first call", 1.0, 0.85), spec("again", again_must, again_must / 2.0)];
+    let specs = [
+        spec("first call", 1.0, 0.85),
+        spec("again", again_must, again_must / 2.0),
+    ];
     let Ok(tree) = args.tree.canonicalize() else {
         return rounds(specs.into(), vec![Contender::missing(REPLAY, MISSING)], 1);
     };
@@ -79,7 +105,12 @@ fn one(args: &Args, case: &Case) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (index, spec) in specs.into_iter().enumerate() {
         let ours = if index == 0 { first } else { again };
-        let mut contenders = vec![ours(&tree, "grep_files", arguments.clone(), Found::Structured("count"))];
+        let mut contenders = vec![ours(
+            &tree,
+            "grep_files",
+            arguments.clone(),
+            Found::Structured("count"),
+        )];
         contenders.push(ripgrep(peer, case, &tree));
         contenders.push(gnu(case, &tree).at_most(3));
         rows.extend(rounds(vec![spec], contenders, args.rounds)?);
@@ -87,7 +118,8 @@ fn one(args: &Args, case: &Case) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The same files (hidden and ignored ones too), counted per file so that printing is nobody's cost.
+/// The same files (hidden and ignored ones too), counted per file so that printing is nobody's
+/// cost.
 fn ripgrep(name: &'static str, case: &Case, tree: &Path) -> Contender<'static> {
     let mut words: Vec<&str> = vec!["-uu", "-c", "--no-messages"];
     words.extend(case.backtracks.then_some("-P"));
@@ -102,7 +134,14 @@ fn gnu(case: &Case, tree: &Path) -> Contender<'static> {
     words.push(if case.backtracks { "-P" } else { "-E" });
     words.extend(case.insensitive.then_some("-i"));
     words.extend(["-e", case.pattern]);
-    program("GNU grep", &["grep"], format!("LC_ALL=C grep {} TREE", words.join(" ")), &words, tree, Found::Counts)
+    program(
+        "GNU grep",
+        &["grep"],
+        format!("LC_ALL=C grep {} TREE", words.join(" ")),
+        &words,
+        tree,
+        Found::Counts,
+    )
 }
 
 /// The beginning of the hits of a word that is everywhere.
@@ -113,7 +152,11 @@ pub fn begin(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Seconds,
         counted: "lines",
         base: None,
-        goals: vec![Goal::Ratio { of: "rg | head", must: 2.0, excellent: 1.0 }],
+        goals: vec![Goal::Ratio {
+            of: "rg | head",
+            must: 2.0,
+            excellent: 1.0,
+        }],
         note: "replay's are the first 500 in the order of paths, rg's are those it happens to find first.",
     };
     let Ok(tree) = args.tree.canonicalize() else {
@@ -122,9 +165,11 @@ pub fn begin(args: &Args) -> Result<Vec<Row>> {
     let arguments = json!({"regex": "return", "directory": tree, "maxResults": 500});
     let ours = first(&tree, "grep_files", arguments, Found::Structured("count"));
     let theirs = match (first_on_path(&["rg"]), first_on_path(&["head"])) {
-        (Ok(rg), Ok(head)) => {
-            Contender::new("rg | head", "rg -uu -n return TREE | head -500", move || headed(&rg, &head, &tree))
-        }
+        (Ok(rg), Ok(head)) => Contender::new(
+            "rg | head",
+            "rg -uu -n return TREE | head -500",
+            move || headed(&rg, &head, &tree),
+        ),
         (Err(reason), _) | (_, Err(reason)) => Contender::missing("rg | head", reason),
     };
     rounds(vec![spec], vec![ours, theirs], args.rounds * 3)
@@ -144,7 +189,11 @@ fn headed(rg: &Path, head: &Path, tree: &Path) -> Result<Trial> {
     // A pipeline has ended when all its programs have.
     finder.wait()?;
     let time = begin.elapsed().as_secs_f64();
-    Ok(Trial::of(time, memchr::memchr_iter(b'\n', &output.stdout).count() as u64, output.stdout.len() as u64))
+    Ok(Trial::of(
+        time,
+        memchr::memchr_iter(b'\n', &output.stdout).count() as u64,
+        output.stdout.len() as u64,
+    ))
 }
 
 /// A project of a thousand files, and one large file.
@@ -159,32 +208,72 @@ pub fn sizes(args: &Args) -> Result<Vec<Row>> {
         goals,
         note: NOTE,
     };
-    let goals = |must, excellent| vec![Goal::Ratio { of: "rg", must, excellent }];
+    let goals = |must, excellent| {
+        vec![Goal::Ratio {
+            of: "rg",
+            must,
+            excellent,
+        }]
+    };
     let Ok(tree) = args.tree.canonicalize() else {
-        return rounds(vec![spec("grep_files in 1,000 files", vec![])], vec![Contender::missing(REPLAY, MISSING)], 1);
+        return rounds(
+            vec![spec("grep_files in 1,000 files", vec![])],
+            vec![Contender::missing(REPLAY, MISSING)],
+            1,
+        );
     };
     let (project, large) = (project(&tree)?, one_file(&tree)?);
     let case = plain("a word", WORD);
     let arguments = |at: &Path| json!({"regex": WORD, "directory": at, "outputMode": "count", "maxResults": ALL});
-    let contenders = |ours: fn(&Path, &'static str, Value, Found) -> Contender<'static>, at: &Path| {
+    let contenders = |ours: fn(&Path, &'static str, Value, Found) -> Contender<'static>,
+                      at: &Path| {
         // A file cannot be allowed, the directory that holds it can.
-        let root = if at.is_file() { at.parent().unwrap_or(at) } else { at };
-        vec![ours(root, "grep_files", arguments(at), Found::Structured("count")), ripgrep("rg", &case, at)]
+        let root = if at.is_file() {
+            at.parent().unwrap_or(at)
+        } else {
+            at
+        };
+        vec![
+            ours(
+                root,
+                "grep_files",
+                arguments(at),
+                Found::Structured("count"),
+            ),
+            ripgrep("rg", &case, at),
+        ]
     };
     let rows = [
-        ("grep_files in 1,000 files, first call", goals(0.7, 0.5), contenders(first, &project)),
-        ("grep_files in 1,000 files, again", goals(0.4, 0.2), contenders(again, &project)),
-        ("grep_files in one file of 130 MB", goals(1.0, 0.7), contenders(first, &large)),
+        (
+            "grep_files in 1,000 files, first call",
+            goals(0.7, 0.5),
+            contenders(first, &project),
+        ),
+        (
+            "grep_files in 1,000 files, again",
+            goals(0.4, 0.2),
+            contenders(again, &project),
+        ),
+        (
+            "grep_files in one file of 130 MB",
+            goals(1.0, 0.7),
+            contenders(first, &large),
+        ),
     ];
     let mut all = Vec::new();
     for (title, goals, contenders) in rows {
-        all.extend(rounds(vec![spec(title, goals)], contenders, args.rounds * 3)?);
+        all.extend(rounds(
+            vec![spec(title, goals)],
+            contenders,
+            args.rounds * 3,
+        )?);
     }
     Ok(all)
 }
 
-/// The first thousand files of the tree's `net`, copied once. What was changed in the last minute is not remembered between
-/// searches, so a copy that was made just now is left alone for longer than that.
+/// The first thousand files of the tree's `net`, copied once. What was changed in the last minute
+/// is not remembered between searches, so a copy that was made just now is left alone for longer
+/// than that.
 fn project(tree: &Path) -> Result<PathBuf> {
     const QUIET: Duration = Duration::from_secs(70);
     let dir = trees::home().join("project-1000");
@@ -224,6 +313,10 @@ fn one_file(tree: &Path) -> Result<PathBuf> {
 /// All files below, in the order of their paths.
 fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     let all = WalkDir::new(dir).sort_by_file_name().into_iter();
-    let files = all.filter(|entry| entry.as_ref().map_or(true, |entry| entry.file_type().is_file()));
+    let files = all.filter(|entry| {
+        entry
+            .as_ref()
+            .map_or(true, |entry| entry.file_type().is_file())
+    });
     files.map(|entry| Ok(entry?.into_path())).collect()
 }

@@ -1,4 +1,5 @@
-//! The most memory a server ever held (`VmHWM`, children included), each time in a session of its own.
+//! The most memory a server ever held (`VmHWM`, children included), each time in a session of its
+//! own.
 
 use std::fs;
 use std::io::Write as _;
@@ -34,13 +35,24 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Bytes,
         counted,
         base: None,
-        goals: vec![Goal::Absolute { must, excellent: must / 2.0 }],
+        goals: vec![Goal::Absolute {
+            must,
+            excellent: must / 2.0,
+        }],
         note: "",
     };
     let title = "peak memory, read_file 10 MB five times";
-    let mut rows = rounds(vec![spec(title, "bytes of text", 64.0 * MIB)], contenders(&dir, &path, reading), ROUNDS)?;
+    let mut rows = rounds(
+        vec![spec(title, "bytes of text", 64.0 * MIB)],
+        contenders(&dir, &path, reading),
+        ROUNDS,
+    )?;
     let title = "peak memory, 100,000 pings written before one answer is read";
-    rows.extend(rounds(vec![spec(title, "answers", 64.0 * MIB)], contenders(&dir, &path, flooded), ROUNDS)?);
+    rows.extend(rounds(
+        vec![spec(title, "answers", 64.0 * MIB)],
+        contenders(&dir, &path, flooded),
+        ROUNDS,
+    )?);
     let _ = args;
     Ok(rows)
 }
@@ -48,7 +60,11 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
 type Way = fn(&mut Client, &Path) -> Result<(u64, u64)>;
 
 fn contenders(dir: &Path, path: &Path, way: Way) -> Vec<Contender<'static>> {
-    let servers = [(REPLAY, Ok(Server::replay(dir))), (FLOOR, Server::floor()), (NPM, Server::npm(dir))];
+    let servers = [
+        (REPLAY, Ok(Server::replay(dir))),
+        (FLOOR, Server::floor()),
+        (NPM, Server::npm(dir)),
+    ];
     let contender = |(name, server): (&'static str, Result<Server, String>)| match server {
         Err(reason) => Contender::missing(name, reason),
         Ok(server) => {
@@ -56,7 +72,11 @@ fn contenders(dir: &Path, path: &Path, way: Way) -> Vec<Contender<'static>> {
             Contender::new(name, server.how.clone(), move || {
                 let mut client = Client::start(&server)?;
                 let (count, bytes) = way(&mut client, &path)?;
-                Ok(Trial::of(machine::memory(client.pid(), "VmHWM")?, count, bytes))
+                Ok(Trial::of(
+                    machine::memory(client.pid(), "VmHWM")?,
+                    count,
+                    bytes,
+                ))
             })
         }
     };
@@ -74,9 +94,12 @@ fn reading(client: &mut Client, path: &Path) -> Result<(u64, u64)> {
     Ok(last)
 }
 
-/// Writes until all is written or the server takes no more; only then reads, and wants every answer.
+/// Writes until all is written or the server takes no more; only then reads, and wants every
+/// answer.
 fn flooded(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
-    let lines: Vec<u8> = (0..PINGS).flat_map(|_| client.request("ping", &json!({}))).collect();
+    let lines: Vec<u8> = (0..PINGS)
+        .flat_map(|_| client.request("ping", &json!({})))
+        .collect();
     let mut stdin = client.take_stdin().context("no stdin")?;
     let written = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&written);
@@ -100,7 +123,10 @@ fn flooded(client: &mut Client, _path: &Path) -> Result<(u64, u64)> {
     while answered < PINGS {
         answered += client.receive_some(|reply| {
             bytes += reply.len() as u64;
-            ensure!(reply.ends_with(b"\"result\":{}}") || reply.starts_with(b"{\"result\":{},"), "no ping answer");
+            ensure!(
+                reply.ends_with(b"\"result\":{}}") || reply.starts_with(b"{\"result\":{},"),
+                "no ping answer"
+            );
             Ok(())
         })? as u64;
     }

@@ -1,4 +1,5 @@
-//! Servers from manifests: what a call through one costs, alone and beside calls that hang, and a long list.
+//! Servers from manifests: what a call through one costs, alone and beside calls that hang, and a
+//! long list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,34 +34,62 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         goals,
         note: "`ping` is a method without parameters, answered by the same mock.",
     };
-    let ratio = vec![Goal::Ratio { of: PING, must: 1.5, excellent: 1.2 }];
-    let alone = spec(format!("a call through a mock, p50 of {CALLS}"), "replies", ratio.clone());
+    let ratio = vec![Goal::Ratio {
+        of: PING,
+        must: 1.5,
+        excellent: 1.2,
+    }];
+    let alone = spec(
+        format!("a call through a mock, p50 of {CALLS}"),
+        "replies",
+        ratio.clone(),
+    );
     let contenders = vec![
-        contender(REPLAY, Ok(Server::mock(&few)), |client| calls(client, 0, weather)),
-        contender(PING, Ok(Server::mock(&few)), |client| calls(client, 0, ping)),
-        contender(MCPTEST, Server::mcptest(&few), |client| calls(client, 0, weather)),
+        contender(REPLAY, Ok(Server::mock(&few)), |client| {
+            calls(client, 0, weather)
+        }),
+        contender(PING, Ok(Server::mock(&few)), |client| {
+            calls(client, 0, ping)
+        }),
+        contender(MCPTEST, Server::mcptest(&few), |client| {
+            calls(client, 0, weather)
+        }),
     ];
     let mut rows = rounds(vec![alone], contenders, args.rounds)?;
-    let beside = spec(format!("the same while {HANGING} calls hang"), "replies", ratio);
+    let beside = spec(
+        format!("the same while {HANGING} calls hang"),
+        "replies",
+        ratio,
+    );
     let contenders = vec![
-        contender(REPLAY, Ok(Server::mock(&few)), |client| calls(client, HANGING, weather)),
-        contender(PING, Ok(Server::mock(&few)), |client| calls(client, HANGING, ping)),
+        contender(REPLAY, Ok(Server::mock(&few)), |client| {
+            calls(client, HANGING, weather)
+        }),
+        contender(PING, Ok(Server::mock(&few)), |client| {
+            calls(client, HANGING, ping)
+        }),
     ];
     rows.extend(rounds(vec![beside], contenders, args.rounds)?);
     let list = spec(
         format!("tools/list of {TOOLS} tools, p50 of {LISTS}"),
         "tools",
-        vec![Goal::Absolute { must: 0.010, excellent: 0.001 }],
+        vec![Goal::Absolute {
+            must: 0.010,
+            excellent: 0.001,
+        }],
     );
-    let contenders =
-        vec![contender(REPLAY, Ok(Server::mock(&many)), lists), contender(MCPTEST, Server::mcptest(&many), lists)];
+    let contenders = vec![
+        contender(REPLAY, Ok(Server::mock(&many)), lists),
+        contender(MCPTEST, Server::mcptest(&many), lists),
+    ];
     rows.extend(rounds(vec![list], contenders, args.rounds)?);
     Ok(rows)
 }
 
 /// A manifest that both tools read; the first tool answers, one hangs.
 fn manifest(dir: &Path, name: &str, tools: usize) -> Result<PathBuf> {
-    let schema = json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
+    let schema =
+        json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
     let response = json!({"content": [{"type": "text", "text": "It is sunny in ${args.city}."}]});
     let tool = |number: usize| {
         json!({"name": format!("get_weather_{number}"), "description": "Get the weather for a city.",
@@ -71,7 +100,10 @@ fn manifest(dir: &Path, name: &str, tools: usize) -> Result<PathBuf> {
         tools.push(json!({"name": "hangs", "fault": "hang"}));
     }
     let path = dir.join(name);
-    fs::write(&path, json!({"mock_server": {"name": "mock", "tools": tools}}).to_string())?;
+    fs::write(
+        &path,
+        json!({"mock_server": {"name": "mock", "tools": tools}}).to_string(),
+    )?;
     Ok(path)
 }
 
@@ -82,7 +114,9 @@ fn contender(
 ) -> Contender<'static> {
     match server {
         Err(reason) => Contender::missing(name, reason),
-        Ok(server) => Contender::new(name, server.how.clone(), move || measure(&mut Client::start(&server)?)),
+        Ok(server) => Contender::new(name, server.how.clone(), move || {
+            measure(&mut Client::start(&server)?)
+        }),
     }
 }
 
@@ -101,7 +135,10 @@ fn calls(client: &mut Client, hanging: usize, line: fn(&mut Client) -> Vec<u8>) 
         client.send(&line)?;
     }
     let line_of_call = weather(client);
-    ensure!(text_of(client.ask(&line_of_call)?)? == "It is sunny in Denver.", "another answer");
+    ensure!(
+        text_of(client.ask(&line_of_call)?)? == "It is sunny in Denver.",
+        "another answer"
+    );
     let first = line(client);
     let length = client.ask(&first)?.len();
     let lines: Vec<_> = (0..CALLS).map(|_| line(client)).collect();
@@ -110,15 +147,24 @@ fn calls(client: &mut Client, hanging: usize, line: fn(&mut Client) -> Vec<u8>) 
         let begin = Instant::now();
         let got = client.ask(line)?.len();
         times.push(begin.elapsed().as_secs_f64());
-        ensure!(got == length, "a reply of {got} bytes among such of {length}");
+        ensure!(
+            got == length,
+            "a reply of {got} bytes among such of {length}"
+        );
     }
     times.sort_by(f64::total_cmp);
-    Ok(Trial::of(times[CALLS / 2], CALLS as u64, (CALLS * length) as u64))
+    Ok(Trial::of(
+        times[CALLS / 2],
+        CALLS as u64,
+        (CALLS * length) as u64,
+    ))
 }
 
 fn lists(client: &mut Client) -> Result<Trial> {
     client.expect_bytes(1 << 20);
-    let lines: Vec<_> = (0..LISTS).map(|_| client.request("tools/list", &json!({}))).collect();
+    let lines: Vec<_> = (0..LISTS)
+        .map(|_| client.request("tools/list", &json!({})))
+        .collect();
     let mut times = Vec::with_capacity(LISTS);
     let mut bytes = 0;
     for line in &lines {

@@ -1,5 +1,5 @@
-//! A Python session: its start, with an interpreter that waits for it and without, one small cell, and a cell that prints a lot;
-//! beside ipykernel.
+//! A Python session: its start, with an interpreter that waits for it and without, one small cell,
+//! and a cell that prints a lot; beside ipykernel.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,11 +31,18 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Seconds,
         counted: "lines",
         base: None,
-        goals: vec![Goal::Absolute { must: goal, excellent: goal / 2.0 }],
+        goals: vec![Goal::Absolute {
+            must: goal,
+            excellent: goal / 2.0,
+        }],
         note,
     };
     let specs = vec![
-        spec("a Python session, from nothing to the answer of its first cell".to_owned(), 0.06, ""),
+        spec(
+            "a Python session, from nothing to the answer of its first cell".to_owned(),
+            0.06,
+            "",
+        ),
         spec(
             format!("`create_session`, half a second after the one before (median of {SESSIONS})"),
             0.06,
@@ -52,8 +59,11 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             "`replay` shows the beginning and the end, and keeps the whole in a file, whose bytes are counted.",
         ),
     ];
-    let mut contenders =
-        vec![contender(REPLAY, OFF, &dir), contender(WALLED, NAMESPACES, &dir), contender(NO_SPARE, OFF, &dir)];
+    let mut contenders = vec![
+        contender(REPLAY, OFF, &dir),
+        contender(WALLED, NAMESPACES, &dir),
+        contender(NO_SPARE, OFF, &dir),
+    ];
     contenders.push(match jupyter() {
         Ok(python) => ipykernel(python),
         Err(reason) => Contender::missing(IPYKERNEL, reason),
@@ -94,11 +104,20 @@ fn contender(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'s
         let begin = Instant::now();
         let ran = cell(&mut client, &format!("for i in range({LINES}): print(i)"))?;
         let lines = begin.elapsed().as_secs_f64();
-        let kept = dir.join(ran["outputs"][0].as_str().context("no file with the whole output")?);
+        let kept = dir.join(
+            ran["outputs"][0]
+                .as_str()
+                .context("no file with the whole output")?,
+        );
         let bytes = std::fs::metadata(&kept)?.len();
         std::fs::remove_file(kept)?;
         Ok(Trial {
-            figures: vec![Some(start), Some(made[SESSIONS / 2]), Some(times[CELLS / 2]), Some(lines)],
+            figures: vec![
+                Some(start),
+                Some(made[SESSIONS / 2]),
+                Some(times[CELLS / 2]),
+                Some(lines),
+            ],
             count: LINES,
             bytes,
         })
@@ -110,31 +129,58 @@ fn cell(client: &mut Client, code: &str) -> Result<Value> {
     Ok(serde_json::from_str(&text_of(client.ask(&line)?)?)?)
 }
 
-/// Where the interpreter is that the environment of ipykernel was made with (PEP 405, `home`): both run the same one, and no
-/// shim before it.
+/// Where the interpreter is that the environment of ipykernel was made with (PEP 405, `home`): both
+/// run the same one, and no shim before it.
 fn base() -> Option<PathBuf> {
     let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/peers/python/pyvenv.cfg");
     let settings = std::fs::read_to_string(settings).ok()?;
-    settings.lines().find_map(|line| line.strip_prefix("home = ")).map(PathBuf::from)
+    settings
+        .lines()
+        .find_map(|line| line.strip_prefix("home = "))
+        .map(PathBuf::from)
 }
 
 fn jupyter() -> Result<PathBuf, String> {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/peers/python/bin/python");
-    if python.is_file() { Ok(python) } else { Err("not installed (benches/peers/install.sh)".to_owned()) }
+    if python.is_file() {
+        Ok(python)
+    } else {
+        Err("not installed (benches/peers/install.sh)".to_owned())
+    }
 }
 
 fn ipykernel(python: PathBuf) -> Contender<'static> {
-    Contender::new(IPYKERNEL, "ipykernel, driven by jupyter_client (benches/peers/jupyter.py)", move || {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/jupyter.py");
-        let mut command = Command::new(&python);
-        command.arg(script).args([CELLS.to_string(), LINES.to_string()]).stdin(Stdio::null());
-        let output = command.output()?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8(output.stdout)?;
-        let told: Vec<&str> = text.split_whitespace().collect();
-        let [figures @ .., bytes] = told.as_slice() else { anyhow::bail!("no figures") };
-        let mut figures = figures.iter().map(|figure| Ok(Some(figure.parse()?))).collect::<Result<Vec<_>>>()?;
-        figures.insert(1, figures[0]);
-        Ok(Trial { figures, count: LINES, bytes: bytes.parse()? })
-    })
+    Contender::new(
+        IPYKERNEL,
+        "ipykernel, driven by jupyter_client (benches/peers/jupyter.py)",
+        move || {
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/jupyter.py");
+            let mut command = Command::new(&python);
+            command
+                .arg(script)
+                .args([CELLS.to_string(), LINES.to_string()])
+                .stdin(Stdio::null());
+            let output = command.output()?;
+            ensure!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            let text = String::from_utf8(output.stdout)?;
+            let told: Vec<&str> = text.split_whitespace().collect();
+            let [figures @ .., bytes] = told.as_slice() else {
+                anyhow::bail!("no figures")
+            };
+            let mut figures = figures
+                .iter()
+                .map(|figure| Ok(Some(figure.parse()?)))
+                .collect::<Result<Vec<_>>>()?;
+            figures.insert(1, figures[0]);
+            Ok(Trial {
+                figures,
+                count: LINES,
+                bytes: bytes.parse()?,
+            })
+        },
+    )
 }

@@ -32,19 +32,42 @@ pub fn small(args: &Args) -> Result<Vec<Row>> {
         note: "",
     };
     let one_by_one = vec![
-        spec("read_file 1 KB, one at a time, p50 of 4,000", vec![Goal::Ratio { of: FLOOR, must: 3.0, excellent: 1.5 }]),
+        spec(
+            "read_file 1 KB, one at a time, p50 of 4,000",
+            vec![Goal::Ratio {
+                of: FLOOR,
+                must: 3.0,
+                excellent: 1.5,
+            }],
+        ),
         spec("read_file 1 KB, one at a time, p99 of 4,000", Vec::new()),
     ];
-    let mut rows = rounds(one_by_one, contenders(&dir, &path, one_at_a_time), args.rounds)?;
+    let mut rows = rounds(
+        one_by_one,
+        contenders(&dir, &path, one_at_a_time),
+        args.rounds,
+    )?;
     let pipelined = vec![spec(
         "read_file 1 KB, 64 in flight, 4,000 calls in all",
         vec![
-            Goal::Ratio { of: FLOOR, must: 3.0, excellent: 1.5 },
+            Goal::Ratio {
+                of: FLOOR,
+                must: 3.0,
+                excellent: 1.5,
+            },
             // A third of its time is three times its calls in a second.
-            Goal::Ratio { of: RUST, must: 1.0 / 3.0, excellent: 0.2 },
+            Goal::Ratio {
+                of: RUST,
+                must: 1.0 / 3.0,
+                excellent: 0.2,
+            },
         ],
     )];
-    rows.extend(rounds(pipelined, contenders(&dir, &path, in_flight), args.rounds)?);
+    rows.extend(rounds(
+        pipelined,
+        contenders(&dir, &path, in_flight),
+        args.rounds,
+    )?);
     Ok(rows)
 }
 
@@ -58,7 +81,11 @@ pub fn large(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Seconds,
         counted: "bytes of text",
         base: None,
-        goals: vec![Goal::Ratio { of: FLOOR, must: 1.2, excellent: 0.8 }],
+        goals: vec![Goal::Ratio {
+            of: FLOOR,
+            must: 1.2,
+            excellent: 0.8,
+        }],
         note: "The npm server sends the text twice, as content and as structured content.",
     };
     rounds(vec![spec], contenders(&dir, &path, once), args.rounds * 3)
@@ -75,26 +102,29 @@ fn contenders(dir: &Path, path: &Path, way: Way) -> Vec<Contender<'static>> {
         (RUST, "read_text_file", Server::rust(dir)),
         (NPM, "read_file", Server::npm(dir)),
     ];
-    let contender = |(name, tool, server): (&'static str, &'static str, Result<Server, String>)| match server {
-        Err(reason) => Contender::missing(name, reason),
-        Ok(server) => {
-            let path = path.to_path_buf();
-            let mut session = None;
-            Contender::new(name, server.how.clone(), move || {
-                let client = match &mut session {
-                    Some(client) => client,
-                    none => none.insert(Client::start(&server)?),
-                };
-                way(client, tool, &path)
-            })
-        }
-    };
+    let contender =
+        |(name, tool, server): (&'static str, &'static str, Result<Server, String>)| match server {
+            Err(reason) => Contender::missing(name, reason),
+            Ok(server) => {
+                let path = path.to_path_buf();
+                let mut session = None;
+                Contender::new(name, server.how.clone(), move || {
+                    let client = match &mut session {
+                        Some(client) => client,
+                        none => none.insert(Client::start(&server)?),
+                    };
+                    way(client, tool, &path)
+                })
+            }
+        };
     servers.into_iter().map(contender).collect()
 }
 
 /// The lines of the calls, made before the clock runs.
 fn lines(client: &mut Client, tool: &str, path: &Path) -> Vec<Vec<u8>> {
-    (0..CALLS).map(|_| client.call(tool, &json!({"path": path}))).collect()
+    (0..CALLS)
+        .map(|_| client.call(tool, &json!({"path": path})))
+        .collect()
 }
 
 /// Reads once outside the clock, compares with the disk, and gives the length of the reply's line.
@@ -102,7 +132,10 @@ fn checked(client: &mut Client, tool: &str, path: &Path) -> Result<usize> {
     let line = client.call(tool, &json!({"path": path}));
     let reply = client.ask(&line)?;
     let length = reply.len();
-    ensure!(text_of(reply)? == fs::read_to_string(path)?, "the text is not what is in the file");
+    ensure!(
+        text_of(reply)? == fs::read_to_string(path)?,
+        "the text is not what is in the file"
+    );
     Ok(length)
 }
 
@@ -114,11 +147,18 @@ fn one_at_a_time(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> 
         let begin = Instant::now();
         let got = client.ask(line)?.len();
         times.push(begin.elapsed().as_secs_f64());
-        ensure!(got == length, "a reply of {got} bytes among such of {length}");
+        ensure!(
+            got == length,
+            "a reply of {got} bytes among such of {length}"
+        );
     }
     times.sort_by(f64::total_cmp);
     let figures = vec![Some(times[CALLS / 2]), Some(times[CALLS * 99 / 100])];
-    Ok(Trial { figures, count: CALLS as u64, bytes: (CALLS * length) as u64 })
+    Ok(Trial {
+        figures,
+        count: CALLS as u64,
+        bytes: (CALLS * length) as u64,
+    })
 }
 
 fn in_flight(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> {
@@ -130,7 +170,11 @@ fn in_flight(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> {
     client.send(&lines[..IN_FLIGHT * line_bytes])?;
     while answered < CALLS {
         let some = client.receive_some(|reply| {
-            ensure!(reply.len() == length, "a reply of {} bytes among such of {length}", reply.len());
+            ensure!(
+                reply.len() == length,
+                "a reply of {} bytes among such of {length}",
+                reply.len()
+            );
             Ok(())
         })?;
         answered += some;
@@ -150,6 +194,9 @@ fn once(client: &mut Client, tool: &str, path: &Path) -> Result<Trial> {
     let time = begin.elapsed().as_secs_f64();
     let bytes = reply.len() as u64;
     let text = text_of(reply)?;
-    ensure!(text == fs::read_to_string(path)?, "the text is not what is in the file");
+    ensure!(
+        text == fs::read_to_string(path)?,
+        "the text is not what is in the file"
+    );
     Ok(Trial::of(time, text.len() as u64, bytes))
 }

@@ -25,7 +25,11 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             unit: Unit::Seconds,
             counted: "tools",
             base: None,
-            goals: vec![Goal::Ratio { of: FLOOR, must: 3.0, excellent: 1.5 }],
+            goals: vec![Goal::Ratio {
+                of: FLOOR,
+                must: 3.0,
+                excellent: 1.5,
+            }],
             note: "",
         },
         Spec {
@@ -34,7 +38,10 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
             unit: Unit::Bytes,
             counted: "tools",
             base: None,
-            goals: vec![Goal::Absolute { must: 8.0 * 1024.0 * 1024.0, excellent: 4.0 * 1024.0 * 1024.0 }],
+            goals: vec![Goal::Absolute {
+                must: 8.0 * 1024.0 * 1024.0,
+                excellent: 4.0 * 1024.0 * 1024.0,
+            }],
             note: "",
         },
     ];
@@ -50,7 +57,8 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     rounds(specs, contenders, args.rounds * 3)
 }
 
-/// The same with each kind of wall. The launcher builds them beside it; memory is that of both when they stand.
+/// The same with each kind of wall. The launcher builds them beside it; memory is that of both when
+/// they stand.
 pub fn walled(args: &Args) -> Result<Vec<Row>> {
     let dir = trees::fresh("start")?;
     let spec = |title: &str, unit| Spec {
@@ -63,10 +71,15 @@ pub fn walled(args: &Args) -> Result<Vec<Row>> {
         note: "A launcher is started with every tier; `off` has one too, which builds nothing.",
     };
     let specs = vec![
-        spec("start to first tools/list answer, with walls", Unit::Seconds),
+        spec(
+            "start to first tools/list answer, with walls",
+            Unit::Seconds,
+        ),
         spec("idle memory of server and launcher (RSS)", Unit::Bytes),
     ];
-    let mut contenders: Vec<_> = TIERS.map(|tier| contender(Server::walled(tier, &dir))).into();
+    let mut contenders: Vec<_> = TIERS
+        .map(|tier| contender(Server::walled(tier, &dir)))
+        .into();
     contenders.push(match Server::floor() {
         Ok(server) => contender(server),
         Err(reason) => Contender::missing(FLOOR, reason),
@@ -86,6 +99,10 @@ fn contender(server: Server) -> Contender<'static> {
         let memory = machine::memory(client.pid(), "VmRSS")?;
         let list: Value = serde_json::from_slice(&answer)?;
         let tools = list["result"]["tools"].as_array().context("no list")?.len() as u64;
-        Ok(Trial { figures: vec![Some(time), Some(memory)], count: tools, bytes: answer.len() as u64 })
+        Ok(Trial {
+            figures: vec![Some(time), Some(memory)],
+            count: tools,
+            bytes: answer.len() as u64,
+        })
     })
 }

@@ -1,4 +1,5 @@
-//! A source tree listed whole and searched by name, beside the programs people use for that; and what such rows share.
+//! A source tree listed whole and searched by name, beside the programs people use for that; and
+//! what such rows share.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -30,12 +31,19 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         spec(
             "directory_tree of the source tree",
             Unit::Seconds,
-            vec![Goal::Ratio { of: "find -printf", must: 1.5, excellent: 1.0 }],
+            vec![Goal::Ratio {
+                of: "find -printf",
+                must: 1.5,
+                excellent: 1.0,
+            }],
         ),
         spec(
             "peak memory of that",
             Unit::Bytes,
-            vec![Goal::Absolute { must: 64.0 * 1024.0 * 1024.0, excellent: 32.0 * 1024.0 * 1024.0 }],
+            vec![Goal::Absolute {
+                must: 64.0 * 1024.0 * 1024.0,
+                excellent: 32.0 * 1024.0 * 1024.0,
+            }],
         ),
     ];
     let Ok(tree) = args.tree.canonicalize() else {
@@ -44,8 +52,19 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let mut contenders = vec![listing(Server::replay(&tree), &tree)];
     contenders.push(match first_on_path(&["find"]) {
         Ok(find) => {
-            let words = [tree.as_os_str().to_owned(), "-printf".into(), "%y %p\n".into()].to_vec();
-            printing("find -printf", "find TREE -printf '%y %p\\n'", find, words, Found::Lines)
+            let words = [
+                tree.as_os_str().to_owned(),
+                "-printf".into(),
+                "%y %p\n".into(),
+            ]
+            .to_vec();
+            printing(
+                "find -printf",
+                "find TREE -printf '%y %p\\n'",
+                find,
+                words,
+                Found::Lines,
+            )
         }
         Err(reason) => Contender::missing("find -printf", reason),
     });
@@ -64,13 +83,32 @@ pub fn names(args: &Args) -> Result<Vec<Row>> {
         unit: Unit::Seconds,
         counted: "paths",
         base: None,
-        goals: vec![Goal::Ratio { of: "fd", must, excellent }],
+        goals: vec![Goal::Ratio {
+            of: "fd",
+            must,
+            excellent,
+        }],
         note: "replay sorts by path; the others print in the order they find.",
     };
     let kinds = [
-        ("glob_search `**/*.c`, first call", "glob_search, first call", 1.0, 0.75),
-        ("glob_search `**/*.c`, again", "glob_search, again", 0.8, 0.5),
-        ("search_files `usb`, first call", "search_files, first call", 1.0, 0.75),
+        (
+            "glob_search `**/*.c`, first call",
+            "glob_search, first call",
+            1.0,
+            0.75,
+        ),
+        (
+            "glob_search `**/*.c`, again",
+            "glob_search, again",
+            0.8,
+            0.5,
+        ),
+        (
+            "search_files `usb`, first call",
+            "search_files, first call",
+            1.0,
+            0.75,
+        ),
         ("search_files `usb`, again", "search_files, again", 0.8, 0.5),
     ];
     let Ok(tree) = args.tree.canonicalize() else {
@@ -98,11 +136,22 @@ pub fn names(args: &Args) -> Result<Vec<Row>> {
             let arguments = json!({"directory": tree, "nameContains": "usb"});
             vec![
                 ours(&tree, "search_files", arguments, Found::Listed("matches")),
-                program("fd", &["fdfind", "fd"], "fd -u -i usb TREE", &["-u", "-i", "usb"], &tree, Found::Lines),
+                program(
+                    "fd",
+                    &["fdfind", "fd"],
+                    "fd -u -i usb TREE",
+                    &["-u", "-i", "usb"],
+                    &tree,
+                    Found::Lines,
+                ),
                 finding(&tree, &["-mindepth", "1", "-iname", "*usb*"]),
             ]
         };
-        rows.extend(rounds(vec![spec(title, must, excellent)], contenders, args.rounds * 2)?);
+        rows.extend(rounds(
+            vec![spec(title, must, excellent)],
+            contenders,
+            args.rounds * 2,
+        )?);
     }
     Ok(rows)
 }
@@ -111,7 +160,9 @@ fn finding(tree: &Path, words: &[&str]) -> Contender<'static> {
     let how = format!("find TREE {}", words.join(" "));
     match first_on_path(&["find"]) {
         Ok(find) => {
-            let words = std::iter::once(tree.as_os_str().to_owned()).chain(words.iter().map(Into::into)).collect();
+            let words = std::iter::once(tree.as_os_str().to_owned())
+                .chain(words.iter().map(Into::into))
+                .collect();
             printing("find", how, find, words, Found::Lines)
         }
         Err(reason) => Contender::missing("find", reason),
@@ -121,20 +172,32 @@ fn finding(tree: &Path, words: &[&str]) -> Contender<'static> {
 /// `directory_tree`; every node of the answer is counted.
 fn listing(server: Server, tree: &Path) -> Contender<'static> {
     let tree = tree.to_path_buf();
-    Contender::new(server.name, format!("{}, directory_tree", server.how), move || {
-        let mut client = Client::start(&server)?;
-        client.expect_bytes(64 << 20);
-        let line = client.call("directory_tree", &json!({"path": tree}));
-        let begin = Instant::now();
-        let reply = client.ask(&line)?;
-        let time = begin.elapsed().as_secs_f64();
-        let (bytes, text) = (reply.len() as u64, text_of(reply)?);
-        let peak = machine::memory(client.pid(), "VmHWM")?;
-        let root: Value = serde_json::from_str(&text)?;
-        // One peer answers with the root's children, the other with the root.
-        let count = if root.is_array() { nodes(&root) + 1 } else { nodes(&json!([root])) };
-        Ok(Trial { figures: vec![Some(time), Some(peak)], count, bytes })
-    })
+    Contender::new(
+        server.name,
+        format!("{}, directory_tree", server.how),
+        move || {
+            let mut client = Client::start(&server)?;
+            client.expect_bytes(64 << 20);
+            let line = client.call("directory_tree", &json!({"path": tree}));
+            let begin = Instant::now();
+            let reply = client.ask(&line)?;
+            let time = begin.elapsed().as_secs_f64();
+            let (bytes, text) = (reply.len() as u64, text_of(reply)?);
+            let peak = machine::memory(client.pid(), "VmHWM")?;
+            let root: Value = serde_json::from_str(&text)?;
+            // One peer answers with the root's children, the other with the root.
+            let count = if root.is_array() {
+                nodes(&root) + 1
+            } else {
+                nodes(&json!([root]))
+            };
+            Ok(Trial {
+                figures: vec![Some(time), Some(peak)],
+                count,
+                bytes,
+            })
+        },
+    )
 }
 
 fn nodes(list: &Value) -> u64 {
@@ -157,7 +220,11 @@ pub(super) enum Found {
 
 impl Found {
     fn of(self, answer: &[u8]) -> Result<u64> {
-        let lines = || answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let lines = || {
+            answer
+                .split(|byte| *byte == b'\n')
+                .filter(|line| !line.is_empty())
+        };
         match self {
             Self::Structured(name) => {
                 let reply: Value = serde_json::from_slice(answer)?;
@@ -167,7 +234,9 @@ impl Found {
             Self::Listed(name) => {
                 let reply: Value = serde_json::from_slice(answer)?;
                 let list = reply["result"]["structuredContent"][name].as_array();
-                Ok(list.with_context(|| format!("no `{name}`: {}", reply["error"]))?.len() as u64)
+                Ok(list
+                    .with_context(|| format!("no `{name}`: {}", reply["error"]))?
+                    .len() as u64)
             }
             Self::Lines => Ok(lines().count() as u64),
             // A program that was given one file prints no name before the number.
@@ -180,16 +249,30 @@ impl Found {
 }
 
 /// A call in a session of its own, whose start is not counted.
-pub(super) fn first(tree: &Path, tool: &'static str, arguments: Value, found: Found) -> Contender<'static> {
+pub(super) fn first(
+    tree: &Path,
+    tool: &'static str,
+    arguments: Value,
+    found: Found,
+) -> Contender<'static> {
     let server = Server::replay(tree);
-    Contender::new(REPLAY, format!("{}, {tool} as the first call", server.how), move || {
-        let mut client = Client::start(&server)?;
-        call(&mut client, tool, &arguments, found)
-    })
+    Contender::new(
+        REPLAY,
+        format!("{}, {tool} as the first call", server.how),
+        move || {
+            let mut client = Client::start(&server)?;
+            call(&mut client, tool, &arguments, found)
+        },
+    )
 }
 
 /// A call in a session that lives through all rounds; the warm-up has made it before.
-pub(super) fn again(tree: &Path, tool: &'static str, arguments: Value, found: Found) -> Contender<'static> {
+pub(super) fn again(
+    tree: &Path,
+    tool: &'static str,
+    arguments: Value,
+    found: Found,
+) -> Contender<'static> {
     let server = Server::replay(tree);
     let mut session = None;
     Contender::new(REPLAY, format!("{}, {tool} again", server.how), move || {
@@ -220,7 +303,11 @@ pub(super) fn program(
 ) -> Contender<'static> {
     match first_on_path(names) {
         Ok(program) => {
-            let words = words.iter().map(Into::into).chain([tree.as_os_str().to_owned()]).collect();
+            let words = words
+                .iter()
+                .map(Into::into)
+                .chain([tree.as_os_str().to_owned()])
+                .collect();
             printing(name, how, program, words, found)
         }
         Err(reason) => Contender::missing(name, reason),
@@ -236,7 +323,11 @@ fn printing(
 ) -> Contender<'static> {
     Contender::new(name, how, move || {
         let mut command = Command::new(&program);
-        command.args(&words).env("LC_ALL", "C").stdin(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(&words)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
         let begin = Instant::now();
         let output = command.output()?;
         let time = begin.elapsed().as_secs_f64();

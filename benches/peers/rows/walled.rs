@@ -26,7 +26,11 @@ const LIMIT_SECS: u64 = 60;
 
 pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let within = |must| {
-        let goal = |who| Goal::Multiple { who, must, excellent: 1.01 };
+        let goal = |who| Goal::Multiple {
+            who,
+            must,
+            excellent: 1.01,
+        };
         vec![goal(LANDLOCK), goal(NAMESPACES)]
     };
     let mut rows = Vec::new();
@@ -35,7 +39,11 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let title = format!("GNU grep of `{LITERAL}` in the source tree");
     rows.extend(match args.tree.canonicalize() {
         Ok(tree) => work(&title, "hits", &tree, &grep, within(1.03), args.rounds)?,
-        Err(_) => rounds(vec![spec(&title, "hits", Vec::new())], vec![Contender::missing(OUTSIDE, MISSING)], 1)?,
+        Err(_) => rounds(
+            vec![spec(&title, "hits", Vec::new())],
+            vec![Contender::missing(OUTSIDE, MISSING)],
+            1,
+        )?,
     });
 
     let dir = trees::fresh("walled-cat")?;
@@ -47,27 +55,59 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
         }
     }
     let cat = "find . -type f -print0 | xargs -0 cat | wc -c";
-    rows.extend(work("cat of 20,000 files of 300 bytes", "bytes", &dir, cat, within(1.1), args.rounds)?);
+    rows.extend(work(
+        "cat of 20,000 files of 300 bytes",
+        "bytes",
+        &dir,
+        cat,
+        within(1.1),
+        args.rounds,
+    )?);
 
     let dir = trees::fresh("walled-gcc")?;
     for unit in 0..UNITS {
-        fs::write(dir.join(format!("{unit}.c")), format!("int f{unit}(int a) {{ return a * {unit} + 1; }}\n"))?;
+        fs::write(
+            dir.join(format!("{unit}.c")),
+            format!("int f{unit}(int a) {{ return a * {unit} + 1; }}\n"),
+        )?;
     }
     let build = "rm -f *.o; for unit in *.c; do gcc -c \"$unit\" || exit 1; done; ls *.o | wc -l";
     if on_path("gcc").is_some() {
-        rows.extend(work("200 times gcc -c of one line", "objects", &dir, build, within(1.1), args.rounds.min(5))?);
+        rows.extend(work(
+            "200 times gcc -c of one line",
+            "objects",
+            &dir,
+            build,
+            within(1.1),
+            args.rounds.min(5),
+        )?);
     }
 
     let dir = trees::fresh("walled-chmod")?;
     fs::write(dir.join("file"), "x")?;
     let change = "perl -e 'for (1..20000) { $done += chmod(0600 + ($_ & 1) * 0044, \"file\") } print \"$done\\n\"'";
-    rows.extend(work("20,000 times chmod(2), one program", "calls", &dir, change, Vec::new(), args.rounds)?);
+    rows.extend(work(
+        "20,000 times chmod(2), one program",
+        "calls",
+        &dir,
+        change,
+        Vec::new(),
+        args.rounds,
+    )?);
     Ok(rows)
 }
 
 fn spec(title: &str, counted: &'static str, goals: Vec<Goal>) -> Spec {
     let (title, unit) = (title.to_owned(), Unit::Seconds);
-    Spec { name: "walled-work", title, unit, counted, goals, base: Some(OUTSIDE), note: "" }
+    Spec {
+        name: "walled-work",
+        title,
+        unit,
+        counted,
+        goals,
+        base: Some(OUTSIDE),
+        note: "",
+    }
 }
 
 /// One line of shell that prints a number, outside and by `execute_command` of each tier.
@@ -80,37 +120,55 @@ fn work(
     most_rounds: usize,
 ) -> Result<Vec<Row>> {
     eprintln!("  {title}");
-    let mut contenders = vec![Contender::new(OUTSIDE, format!("sh -c, `{line}`"), move || {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", line]).current_dir(dir).stdin(Stdio::null()).stderr(Stdio::null());
-        let begin = Instant::now();
-        let output = command.output()?;
-        let time = begin.elapsed().as_secs_f64();
-        ensure!(output.status.success(), "{}", output.status);
-        counted_in(time, &String::from_utf8_lossy(&output.stdout))
-    })];
+    let mut contenders = vec![Contender::new(
+        OUTSIDE,
+        format!("sh -c, `{line}`"),
+        move || {
+            let mut command = Command::new("/bin/sh");
+            command
+                .args(["-c", line])
+                .current_dir(dir)
+                .stdin(Stdio::null())
+                .stderr(Stdio::null());
+            let begin = Instant::now();
+            let output = command.output()?;
+            let time = begin.elapsed().as_secs_f64();
+            ensure!(output.status.success(), "{}", output.status);
+            counted_in(time, &String::from_utf8_lossy(&output.stdout))
+        },
+    )];
     for tier in TIERS {
         let server = Server::walled(tier, dir);
         let mut session = None;
-        contenders.push(Contender::new(tier, format!("{}, execute_command", server.how), move || {
-            let client = match &mut session {
-                Some(client) => client,
-                none => none.insert(Client::start(&server)?),
-            };
-            let call = client.call("execute_command", &json!({"command": line, "timeout": LIMIT_SECS}));
-            let begin = Instant::now();
-            let reply = client.ask(&call)?;
-            let time = begin.elapsed().as_secs_f64();
-            let reply: Value = serde_json::from_slice(reply)?;
-            let result = &reply["result"]["structuredContent"];
-            ensure!(result["exitCode"] == 0, "{tier}: {reply}");
-            counted_in(time, result["stdout"].as_str().context("no output")?)
-        }));
+        contenders.push(Contender::new(
+            tier,
+            format!("{}, execute_command", server.how),
+            move || {
+                let client = match &mut session {
+                    Some(client) => client,
+                    none => none.insert(Client::start(&server)?),
+                };
+                let call = client.call(
+                    "execute_command",
+                    &json!({"command": line, "timeout": LIMIT_SECS}),
+                );
+                let begin = Instant::now();
+                let reply = client.ask(&call)?;
+                let time = begin.elapsed().as_secs_f64();
+                let reply: Value = serde_json::from_slice(reply)?;
+                let result = &reply["result"]["structuredContent"];
+                ensure!(result["exitCode"] == 0, "{tier}: {reply}");
+                counted_in(time, result["stdout"].as_str().context("no output")?)
+            },
+        ));
     }
     rounds(vec![spec(title, counted, goals)], contenders, most_rounds)
 }
 
 fn counted_in(time: f64, output: &str) -> Result<Trial> {
-    let count = output.trim().parse().with_context(|| format!("no number: {output}"))?;
+    let count = output
+        .trim()
+        .parse()
+        .with_context(|| format!("no number: {output}"))?;
     Ok(Trial::of(time, count, output.len() as u64))
 }

@@ -1,5 +1,5 @@
-//! What the walls cost where nothing else is done: a command that does nothing, one that leaves something behind, and
-//! opening a file in the server's own domain.
+//! What the walls cost where nothing else is done: a command that does nothing, one that leaves
+//! something behind, and opening a file in the server's own domain.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;
@@ -31,7 +31,17 @@ const COMMANDS: usize = 40;
 const OPENS: usize = 20_000;
 const PLAIN: &str = "plain";
 /// The last one is for the second shape only.
-const BWRAP: [&str; 9] = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "--unshare-net"];
+const BWRAP: [&str; 9] = [
+    "--ro-bind",
+    "/",
+    "/",
+    "--dev",
+    "/dev",
+    "--proc",
+    "/proc",
+    "--unshare-pid",
+    "--unshare-net",
+];
 
 pub fn rows(args: &Args) -> Result<Vec<Row>> {
     let dir = trees::fresh("walls")?;
@@ -41,29 +51,67 @@ pub fn rows(args: &Args) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn spec(title: String, counted: &'static str, base: &'static str, goals: Vec<Goal>, note: &'static str) -> Spec {
-    Spec { name: "walls", title, unit: Unit::Seconds, counted, goals, base: Some(base), note }
+fn spec(
+    title: String,
+    counted: &'static str,
+    base: &'static str,
+    goals: Vec<Goal>,
+    note: &'static str,
+) -> Spec {
+    Spec {
+        name: "walls",
+        title,
+        unit: Unit::Seconds,
+        counted,
+        goals,
+        base: Some(base),
+        note,
+    }
 }
 
 /// `sh -c true`, again and again.
 fn spawn(args: &Args, dir: &Path) -> Result<Vec<Row>> {
     let goals = vec![
-        Goal::Multiple { who: LANDLOCK, must: 4.0, excellent: 2.5 },
-        Goal::Multiple { who: NAMESPACES, must: 5.0, excellent: 3.0 },
+        Goal::Multiple {
+            who: LANDLOCK,
+            must: 4.0,
+            excellent: 2.5,
+        },
+        Goal::Multiple {
+            who: NAMESPACES,
+            must: 5.0,
+            excellent: 3.0,
+        },
     ];
     let note = "off, landlock and namespaces are whole calls of execute_command over stdio; \"launcher\" is the library's \
         launcher without a server. plain and bwrap are started by posix_spawn(3) and waited for.";
     let row = |what: &str| {
-        spec(format!("`sh -c true`, one at a time, {what} of {COMMANDS}"), "commands", PLAIN, goals.clone(), note)
+        spec(
+            format!("`sh -c true`, one at a time, {what} of {COMMANDS}"),
+            "commands",
+            PLAIN,
+            goals.clone(),
+            note,
+        )
     };
     let mut contenders = vec![program(PLAIN, "sh", &[], "sh -c true")];
     contenders.extend(TIERS.map(|tier| called(tier, dir)));
     contenders.push(direct("launcher, landlock", LANDLOCK, dir));
     contenders.push(direct("launcher, namespaces", NAMESPACES, dir));
-    let how = |net| format!("bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid {net}sh -c true");
+    let how =
+        |net| format!("bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid {net}sh -c true");
     contenders.push(program("bwrap", "bwrap", &BWRAP[..8], &how("")));
-    contenders.push(program("bwrap, no net", "bwrap", &BWRAP, &how("--unshare-net ")));
-    rounds(vec![row("p50"), row("p10"), row("best")], contenders, args.rounds)
+    contenders.push(program(
+        "bwrap, no net",
+        "bwrap",
+        &BWRAP,
+        &how("--unshare-net "),
+    ));
+    rounds(
+        vec![row("p50"), row("p10"), row("best")],
+        contenders,
+        args.rounds,
+    )
 }
 
 /// Times a command many times over.
@@ -75,19 +123,39 @@ fn times(mut once: impl FnMut() -> Result<()>) -> Result<Trial> {
         times.push(begin.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);
-    let figures = [COMMANDS / 2, COMMANDS / 10, 0].map(|at| Some(times[at])).to_vec();
-    Ok(Trial { figures, count: COMMANDS as u64, bytes: 0 })
+    let figures = [COMMANDS / 2, COMMANDS / 10, 0]
+        .map(|at| Some(times[at]))
+        .to_vec();
+    Ok(Trial {
+        figures,
+        count: COMMANDS as u64,
+        bytes: 0,
+    })
 }
 
-fn program(name: &'static str, program: &str, args: &'static [&str], how: &str) -> Contender<'static> {
+fn program(
+    name: &'static str,
+    program: &str,
+    args: &'static [&str],
+    how: &str,
+) -> Contender<'static> {
     let Some(path) = on_path(program) else {
         return Contender::missing(name, format!("{program} is not installed"));
     };
-    let shell: &[&str] = if program == "sh" { &["-c", "true"] } else { &["sh", "-c", "true"] };
+    let shell: &[&str] = if program == "sh" {
+        &["-c", "true"]
+    } else {
+        &["sh", "-c", "true"]
+    };
     Contender::new(name, how, move || {
         times(|| {
             let mut command = Command::new(&path);
-            command.args(args).args(shell).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .args(args)
+                .args(shell)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             let status = command.status()?;
             ensure!(status.success(), "{name}: {status}");
             Ok(())
@@ -99,54 +167,73 @@ fn program(name: &'static str, program: &str, args: &'static [&str], how: &str) 
 fn called(tier: &'static str, dir: &Path) -> Contender<'static> {
     let server = Server::walled(tier, dir);
     let mut session = None;
-    Contender::new(tier, format!("{}, execute_command `true`", server.how), move || {
-        let client = match &mut session {
-            Some(client) => client,
-            none => none.insert(Client::start(&server)?),
-        };
-        times(|| {
-            let line = client.call("execute_command", &json!({"command": "true"}));
-            let reply: Value = serde_json::from_slice(client.ask(&line)?)?;
-            ensure!(reply["result"]["structuredContent"]["exitCode"] == 0, "{tier}: {reply}");
-            Ok(())
-        })
-    })
+    Contender::new(
+        tier,
+        format!("{}, execute_command `true`", server.how),
+        move || {
+            let client = match &mut session {
+                Some(client) => client,
+                none => none.insert(Client::start(&server)?),
+            };
+            times(|| {
+                let line = client.call("execute_command", &json!({"command": "true"}));
+                let reply: Value = serde_json::from_slice(client.ask(&line)?)?;
+                ensure!(
+                    reply["result"]["structuredContent"]["exitCode"] == 0,
+                    "{tier}: {reply}"
+                );
+                Ok(())
+            })
+        },
+    )
 }
 
 /// Through the launcher alone: this program again, as its own launcher.
 fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'static> {
     let grant = format!("{}:rw", dir.display());
-    let words = ["replay", "--mcp-server", "--allow", &grant, "--sandbox", tier].map(str::to_owned);
+    let words = [
+        "replay",
+        "--mcp-server",
+        "--allow",
+        &grant,
+        "--sandbox",
+        tier,
+    ]
+    .map(str::to_owned);
     let mut kept = None;
-    Contender::new(name, format!("exec::Launcher, tier {tier}, `sh -c true`"), move || {
-        let server = match &mut kept {
-            Some(server) => server,
-            none => {
-                let config = Config::resolve(&Cli::try_parse_from(&words)?.server.options)?;
-                none.insert(replay::internals::compose::alone(&config)?)
-            }
-        };
-        let services = server.services();
-        let launcher = services.commands.launcher.as_ref().context("no launcher")?;
-        let root = services.policy.project().context("no directory")?;
-        let dir = place_of(root)?;
-        let request = Request {
-            title: String::new(),
-            call: None,
-            is_dry_run: false,
-            run: Run::Script("true".into()),
-            dir,
-            environment: Vec::new(),
-            stdin: false,
-            terminal: None,
-            stays: false,
-            announce: false,
-            intercept: None,
-            guard: replay::internals::sandbox::Guard::default(),
-        };
-        let null = File::options().write(true).open("/dev/null")?;
-        times(|| run(launcher, &request, &null))
-    })
+    Contender::new(
+        name,
+        format!("exec::Launcher, tier {tier}, `sh -c true`"),
+        move || {
+            let server = match &mut kept {
+                Some(server) => server,
+                none => {
+                    let config = Config::resolve(&Cli::try_parse_from(&words)?.server.options)?;
+                    none.insert(replay::internals::compose::alone(&config)?)
+                }
+            };
+            let services = server.services();
+            let launcher = services.commands.launcher.as_ref().context("no launcher")?;
+            let root = services.policy.project().context("no directory")?;
+            let dir = place_of(root)?;
+            let request = Request {
+                title: String::new(),
+                call: None,
+                is_dry_run: false,
+                run: Run::Script("true".into()),
+                dir,
+                environment: Vec::new(),
+                stdin: false,
+                terminal: None,
+                stays: false,
+                announce: false,
+                intercept: None,
+                guard: replay::internals::sandbox::Guard::default(),
+            };
+            let null = File::options().write(true).open("/dev/null")?;
+            times(|| run(launcher, &request, &null))
+        },
+    )
 }
 
 fn run(launcher: &Launcher, request: &Request, null: &File) -> Result<()> {
@@ -155,7 +242,14 @@ fn run(launcher: &Launcher, request: &Request, null: &File) -> Result<()> {
         poll(&mut [PollFd::new(&job, PollFlags::IN)], None)?;
         match job.next_event()? {
             News::Nothing => {}
-            News::Said(Event::Ended { exit: Exit::Code(0), left: 0, .. }, _) => return Ok(()),
+            News::Said(
+                Event::Ended {
+                    exit: Exit::Code(0),
+                    left: 0,
+                    ..
+                },
+                _,
+            ) => return Ok(()),
             other => bail!("{other:?}"),
         }
     }
@@ -165,24 +259,36 @@ fn run(launcher: &Launcher, request: &Request, null: &File) -> Result<()> {
 fn leaving(args: &Args, dir: &Path) -> Result<Vec<Row>> {
     const LINE: &str = "sleep 60 & echo hi";
     let title = format!("`{LINE}` by execute_command, to the answer");
-    let spec = spec(title, "bytes of output", OFF, Vec::new(), "What it leaves behind is ended before the answer.");
+    let spec = spec(
+        title,
+        "bytes of output",
+        OFF,
+        Vec::new(),
+        "What it leaves behind is ended before the answer.",
+    );
     let contenders = TIERS.map(|tier| {
         let server = Server::walled(tier, dir);
         let mut session = None;
-        Contender::new(tier, format!("{}, execute_command `{LINE}`", server.how), move || {
-            let client = match &mut session {
-                Some(client) => client,
-                none => none.insert(Client::start(&server)?),
-            };
-            let line = client.call("execute_command", &json!({"command": LINE}));
-            let begin = Instant::now();
-            let reply = client.ask(&line)?;
-            let time = begin.elapsed().as_secs_f64();
-            let reply: Value = serde_json::from_slice(reply)?;
-            let output = reply["result"]["structuredContent"]["stdout"].as_str().context("no output")?;
-            ensure!(output == "hi\n", "{reply}");
-            Ok(Trial::of(time, output.len() as u64, 0))
-        })
+        Contender::new(
+            tier,
+            format!("{}, execute_command `{LINE}`", server.how),
+            move || {
+                let client = match &mut session {
+                    Some(client) => client,
+                    none => none.insert(Client::start(&server)?),
+                };
+                let line = client.call("execute_command", &json!({"command": LINE}));
+                let begin = Instant::now();
+                let reply = client.ask(&line)?;
+                let time = begin.elapsed().as_secs_f64();
+                let reply: Value = serde_json::from_slice(reply)?;
+                let output = reply["result"]["structuredContent"]["stdout"]
+                    .as_str()
+                    .context("no output")?;
+                ensure!(output == "hi\n", "{reply}");
+                Ok(Trial::of(time, output.len() as u64, 0))
+            },
+        )
     });
     rounds(vec![spec], contenders.into(), args.rounds * 3)
 }
@@ -211,8 +317,16 @@ fn opening(args: &Args, dir: &Path) -> Result<Vec<Row>> {
             }
         };
         let contenders = vec![
-            Contender::new(PLAIN, "openat2(RESOLVE_BENEATH | NO_MAGICLINKS | NO_SYMLINKS)", start(false)),
-            Contender::new("in the domain", "the same behind the server's own Landlock rules", start(true)),
+            Contender::new(
+                PLAIN,
+                "openat2(RESOLVE_BENEATH | NO_MAGICLINKS | NO_SYMLINKS)",
+                start(false),
+            ),
+            Contender::new(
+                "in the domain",
+                "the same behind the server's own Landlock rules",
+                start(true),
+            ),
         ];
         rounds(vec![spec], contenders, args.rounds * 3)
     })
@@ -235,7 +349,13 @@ fn open_many(root: &File) -> Result<f64> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let begin = Instant::now();
     for _ in 0..OPENS {
-        drop(openat2(root, "one/two/file", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty(), resolve)?);
+        drop(openat2(
+            root,
+            "one/two/file",
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+            resolve,
+        )?);
     }
     Ok(begin.elapsed().as_secs_f64() / OPENS as f64)
 }

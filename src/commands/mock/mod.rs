@@ -1,5 +1,8 @@
 //! `replay mock`: the files behind a mock are read here, as the operator's own, and watched.
-#![expect(clippy::disallowed_methods, reason = "a manifest is the operator's file, named on the command line")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a manifest is the operator's file, named on the command line"
+)]
 
 mod target;
 mod watch;
@@ -19,9 +22,9 @@ use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Options, Redact};
 use crate::config::{client_limits, error_style, level_filter};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::mock::{
-    Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier, FileProblem, Journal,
-    LoadError, MANIFEST_SCHEMA, Mock, MockFault, Observed, PRESETS, Redactor, STARTER, SessionObserver, distill,
-    is_secret, load, load_expectations, preset,
+    Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier,
+    FileProblem, Journal, LoadError, MANIFEST_SCHEMA, Mock, MockFault, Observed, PRESETS, Redactor,
+    STARTER, SessionObserver, distill, is_secret, load, load_expectations, preset,
 };
 use crate::server::{ErrorStyle, Service, Session};
 use crate::text::reasons::reasons;
@@ -37,14 +40,22 @@ pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
     let limits = client_limits(options);
     if let Some(address) = serve.http {
         tracing::info!("replay {version} serves the mock {source}");
-        web::serve_mock(&mock.service, address, limits, signals.as_fd().try_clone_to_owned()?)?;
+        web::serve_mock(
+            &mock.service,
+            address,
+            limits,
+            signals.as_fd().try_clone_to_owned()?,
+        )?;
     } else {
         tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
         let session = Session::new(mock.service);
         let door = Door::new(session, stdin()?, Writer::to_descriptor(stdout()?)?, limits)?;
-        door.run(Some(signals.as_fd())).context("stdin cannot be served")?;
+        door.run(Some(signals.as_fd()))
+            .context("stdin cannot be served")?;
     }
-    let Some(verifier) = mock.verifier else { return Ok(ExitCode::SUCCESS) };
+    let Some(verifier) = mock.verifier else {
+        return Ok(ExitCode::SUCCESS);
+    };
     let (report, good) = verifier.verdict();
     std::io::stderr().write_all(report.as_bytes())?;
     if let Some(path) = &serve.report {
@@ -75,10 +86,13 @@ fn log_level(serve: &MockServe, level: LogLevel) -> LevelFilter {
 /// What is served, for the line at the start.
 fn source(asked: &MockServe) -> String {
     let path = asked.tools_from.as_ref().or(asked.cassette.as_ref());
-    path.map(|path| path.display().to_string()).or_else(|| asked.preset.clone()).unwrap_or_default()
+    path.map(|path| path.display().to_string())
+        .or_else(|| asked.preset.clone())
+        .unwrap_or_default()
 }
 
-/// Puts together what the command line asks for, which names exactly one source. The file of a manifest is watched.
+/// Puts together what the command line asks for, which names exactly one source. The file of a
+/// manifest is watched.
 fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
     let mut served = None;
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
@@ -90,7 +104,9 @@ fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
             mock
         }
         (_, Some(name), _) => {
-            let text = preset(name).with_context(|| format!("there is no preset `{name}`"))?.text;
+            let text = preset(name)
+                .with_context(|| format!("there is no preset `{name}`"))?
+                .text;
             let mock = Mock::new(build(name, text.as_bytes())?.0, asked.fault, errors, false);
             served = Some(mock.catalog());
             mock
@@ -105,8 +121,18 @@ fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<Served> {
     if let Some(path) = &asked.journal {
         observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
     }
-    let verifier = asked.expect.as_deref().map(|path| verifier(path, served.as_deref())).transpose()?.map(Arc::new);
-    observers.extend(verifier.iter().cloned().map(|verifier| verifier as Arc<dyn SessionObserver>));
+    let verifier = asked
+        .expect
+        .as_deref()
+        .map(|path| verifier(path, served.as_deref()))
+        .transpose()?
+        .map(Arc::new);
+    observers.extend(
+        verifier
+            .iter()
+            .cloned()
+            .map(|verifier| verifier as Arc<dyn SessionObserver>),
+    );
     if !observers.is_empty() {
         service = Arc::new(Observed::new(service, observers));
     }
@@ -117,7 +143,10 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
     let bytes = read(path)?;
     let cassette = Cassette::read(&path.display().to_string(), &bytes)?;
     let upstream = |way: &str| {
-        let target = asked.target.as_ref().with_context(|| format!("--on-miss {way} needs --target"))?;
+        let target = asked
+            .target
+            .as_ref()
+            .with_context(|| format!("--on-miss {way} needs --target"))?;
         Ok::<_, anyhow::Error>(Box::new(target::UpstreamProgram::start(target)?))
     };
     let on_miss = match asked.on_miss {
@@ -126,19 +155,27 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
         OnMissArg::Record => {
             let target = upstream("record")?;
             let cannot = || format!("`{}` cannot be written", path.display());
-            let mut end = OpenOptions::new().append(true).open(path).with_context(cannot)?;
+            let mut end = OpenOptions::new()
+                .append(true)
+                .open(path)
+                .with_context(cannot)?;
             // Half an exchange at the end, of a recorder that was killed, would spoil the next one.
             let whole = Cassette::whole_bytes(&bytes);
             end.set_len(whole as u64).with_context(cannot)?;
             if !bytes[..whole].ends_with(b"\n") {
                 end.write_all(b"\n").with_context(cannot)?;
             }
-            CassetteMiss::Record(target, CassetteRecorder::behind(Box::new(end), redactor(&asked.redact)?))
+            CassetteMiss::Record(
+                target,
+                CassetteRecorder::behind(Box::new(end), redactor(&asked.redact)?),
+            )
         }
     };
     let mut hides = redactor(&asked.redact)?;
     for (name, pattern) in &cassette.redacted {
-        hides.add_pattern(name, pattern).map_err(|reason| anyhow!("`{}`: {reason}", path.display()))?;
+        hides
+            .add_pattern(name, pattern)
+            .map_err(|reason| anyhow!("`{}`: {reason}", path.display()))?;
     }
     Ok(CassettePlayer::new(cassette, on_miss, hides))
 }
@@ -158,8 +195,12 @@ fn redactor(asked: &Redact) -> Result<Redactor> {
         }
     }
     for typed in &asked.redact {
-        let (name, pattern) = typed.split_once('=').with_context(|| format!("--redact `{typed}` is not NAME=REGEX"))?;
-        redactor.add_pattern(name, pattern).map_err(anyhow::Error::msg)?;
+        let (name, pattern) = typed
+            .split_once('=')
+            .with_context(|| format!("--redact `{typed}` is not NAME=REGEX"))?;
+        redactor
+            .add_pattern(name, pattern)
+            .map_err(anyhow::Error::msg)?;
     }
     Ok(redactor)
 }
@@ -168,10 +209,19 @@ fn verifier(path: &Path, served: Option<&Catalog>) -> Result<ExpectationVerifier
     let file = path.display().to_string();
     let (expectations, source) = load_expectations(&file, &read(path)?)?;
     let verifier = ExpectationVerifier::new(&expectations, &source)?;
-    let later = served.and_then(|catalog| catalog.later.as_ref()).map(|later| &*later.catalog);
-    let tools = served.into_iter().chain(later).flat_map(|catalog| &catalog.tools);
+    let later = served
+        .and_then(|catalog| catalog.later.as_ref())
+        .map(|later| &*later.catalog);
+    let tools = served
+        .into_iter()
+        .chain(later)
+        .flat_map(|catalog| &catalog.tools);
     let names: Vec<&str> = tools.map(|tool| &*tool.name).collect();
-    let problems = if served.is_some() { verifier.unknown_tools(&source, &names) } else { Vec::new() };
+    let problems = if served.is_some() {
+        verifier.unknown_tools(&source, &names)
+    } else {
+        Vec::new()
+    };
     if !problems.is_empty() {
         tracing::warn!("{}", LoadError { file, problems });
     }
@@ -189,7 +239,10 @@ fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
         match catalog(&file, &bytes) {
             Ok(catalog) => match mock.reload(catalog) {
                 Ok(()) => tracing::info!("{} has changed and is served anew", file.display()),
-                Err(reason) => tracing::error!("the manifest is served as it was: {}: {reason}", file.display()),
+                Err(reason) => tracing::error!(
+                    "the manifest is served as it was: {}: {reason}",
+                    file.display()
+                ),
             },
             Err(error) => tracing::error!("the manifest is served as it was: {}", reasons(&error)),
         }
@@ -204,8 +257,8 @@ fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("`{}` cannot be created", path.display()))
 }
 
-/// The mock that is served beside the tools. The thread that watches its file must be started before the server enters
-/// its own walls: it alone stays outside, and opens nothing but this file.
+/// The mock that is served beside the tools. The thread that watches its file must be started
+/// before the server enters its own walls: it alone stays outside, and opens nothing but this file.
 pub fn beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
     let bytes = read(path)?;
     let mock = Mock::new(catalog(path, &bytes)?, None, errors, true);
@@ -222,35 +275,58 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
             Ok(status(good))
         }
         MockAction::Init { file } => {
-            let mut new =
-                OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| match error.kind() {
+            let mut new = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(file)
+                .map_err(|error| match error.kind() {
                     ErrorKind::AlreadyExists => {
-                        anyhow!("`{}` is there already and was left as it is; name another file", file.display())
+                        anyhow!(
+                            "`{}` is there already and was left as it is; name another file",
+                            file.display()
+                        )
                     }
                     _ => anyhow!("`{}` cannot be created: {error}", file.display()),
                 })?;
-            new.write_all(STARTER.as_bytes()).with_context(|| format!("`{}` cannot be written", file.display()))?;
+            new.write_all(STARTER.as_bytes())
+                .with_context(|| format!("`{}` cannot be written", file.display()))?;
             let file = file.display();
-            print(format!("{file} is written; serve it with: replay mock --tools-from {file}\n"))
+            print(format!(
+                "{file} is written; serve it with: replay mock --tools-from {file}\n"
+            ))
         }
-        MockAction::Presets { faults: true, .. } => {
-            print(MockFault::MEANINGS.map(|(name, meaning)| format!("{name:<23}{meaning}\n")).concat())
-        }
-        MockAction::Presets { name: Some(name), .. } => {
-            print_content(preset(name).map(|preset| preset.text).unwrap_or_default())
-        }
-        MockAction::Presets { name: None, .. } => {
-            print(PRESETS.map(|preset| format!("{:<14}{}\n", preset.name, preset.about)).concat())
-        }
-        MockAction::Record { target, output, redact } => {
+        MockAction::Presets { faults: true, .. } => print(
+            MockFault::MEANINGS
+                .map(|(name, meaning)| format!("{name:<23}{meaning}\n"))
+                .concat(),
+        ),
+        MockAction::Presets {
+            name: Some(name), ..
+        } => print_content(preset(name).map(|preset| preset.text).unwrap_or_default()),
+        MockAction::Presets { name: None, .. } => print(
+            PRESETS
+                .map(|preset| format!("{:<14}{}\n", preset.name, preset.about))
+                .concat(),
+        ),
+        MockAction::Record {
+            target,
+            output,
+            redact,
+        } => {
             let signals = catch_signals()?;
             logging(level_filter(options.log_level));
             let recorder = recorder(output, redact)?;
-            Ok(ExitCode::from(target::record(target, recorder, (stdin()?, stdout()?), signals.as_fd())?))
+            Ok(ExitCode::from(target::record(
+                target,
+                recorder,
+                (stdin()?, stdout()?),
+                signals.as_fd(),
+            )?))
         }
-        MockAction::Distill { cassette } => {
-            print_content(distill(&Cassette::read(&cassette.display().to_string(), &read(cassette)?)?))
-        }
+        MockAction::Distill { cassette } => print_content(distill(&Cassette::read(
+            &cassette.display().to_string(),
+            &read(cassette)?,
+        )?)),
         MockAction::Schema => print_content(MANIFEST_SCHEMA),
     }
 }
@@ -258,8 +334,15 @@ pub fn run(action: &MockAction, options: &Options) -> Result<ExitCode> {
 fn check(path: &Path) -> Result<(String, bool)> {
     let name = path.display().to_string();
     let lines = |problems: Vec<FileProblem>, kind: &str| {
-        let error = LoadError { file: name.clone(), problems };
-        error.to_string().lines().flat_map(|line| [kind, line, "\n"].map(str::to_owned)).collect::<String>()
+        let error = LoadError {
+            file: name.clone(),
+            problems,
+        };
+        error
+            .to_string()
+            .lines()
+            .flat_map(|line| [kind, line, "\n"].map(str::to_owned))
+            .collect::<String>()
     };
     match build(&name, &read(path)?) {
         Err(error) => Ok((lines(error.problems, "error: "), false)),
@@ -271,7 +354,13 @@ fn check(path: &Path) -> Result<(String, bool)> {
 fn catalog(path: &Path, bytes: &[u8]) -> Result<Catalog> {
     let (catalog, warnings) = build(&path.display().to_string(), bytes)?;
     if !warnings.is_empty() {
-        tracing::warn!("{}", LoadError { file: path.display().to_string(), problems: warnings });
+        tracing::warn!(
+            "{}",
+            LoadError {
+                file: path.display().to_string(),
+                problems: warnings
+            }
+        );
     }
     Ok(catalog)
 }
@@ -281,16 +370,27 @@ fn build(name: &str, bytes: &[u8]) -> Result<(Catalog, Vec<FileProblem>), LoadEr
     Catalog::build(&manifest, &source)
 }
 
-/// The whole file, but not more than one byte over what is allowed: what is too long is refused, not read.
+/// The whole file, but not more than one byte over what is allowed: what is too long is refused,
+/// not read.
 fn read(path: &Path) -> Result<Vec<u8>> {
     let cannot = || format!("`{}` cannot be read", path.display());
-    let file = File::open(path)
-        .map_err(|error| anyhow!("{}: {error}; `replay mock --help` lists what makes such a file", cannot()))?;
+    let file = File::open(path).map_err(|error| {
+        anyhow!(
+            "{}: {error}; `replay mock --help` lists what makes such a file",
+            cannot()
+        )
+    })?;
     let metadata = file.metadata().with_context(cannot)?;
     if metadata.is_file() && metadata.len() > MAX_MANIFEST_BYTES {
-        bail!("`{}` is {} bytes; at most {MAX_MANIFEST_BYTES} are read", path.display(), metadata.len());
+        bail!(
+            "`{}` is {} bytes; at most {MAX_MANIFEST_BYTES} are read",
+            path.display(),
+            metadata.len()
+        );
     }
     let mut bytes = Vec::new();
-    file.take(MAX_MANIFEST_BYTES + 1).read_to_end(&mut bytes).with_context(cannot)?;
+    file.take(MAX_MANIFEST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(cannot)?;
     Ok(bytes)
 }

@@ -1,5 +1,9 @@
-//! A real server behind `replay mock`: recorded while a client talks to it, or asked for what a cassette does not have.
-#![expect(clippy::disallowed_methods, reason = "the operator's own server is started, as he would start it")]
+//! A real server behind `replay mock`: recorded while a client talks to it, or asked for what a
+//! cassette does not have.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the operator's own server is started, as he would start it"
+)]
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,7 +29,8 @@ use crate::protocol::Revision;
 struct Ledger {
     /// Requests of the client without an answer, by their ids as JSON.
     open: HashMap<String, Open>,
-    /// Requests of the server without an answer: whose they are, and their places in what came before the answer.
+    /// Requests of the server without an answer: whose they are, and their places in what came
+    /// before the answer.
     asked: HashMap<String, (String, usize)>,
 }
 
@@ -37,50 +42,67 @@ struct Open {
     before: Vec<Value>,
 }
 
-/// Starts a server, and carries lines between it and a client, recording each request with its answer. Ends with the
-/// server, or with a signal; returns the exit status of the server.
-pub fn record(target: &str, recorder: CassetteRecorder, client: (File, File), signals: BorrowedFd<'_>) -> Result<u8> {
+/// Starts a server, and carries lines between it and a client, recording each request with its
+/// answer. Ends with the server, or with a signal; returns the exit status of the server.
+pub fn record(
+    target: &str,
+    recorder: CassetteRecorder,
+    client: (File, File),
+    signals: BorrowedFd<'_>,
+) -> Result<u8> {
     let (mut child, mut to_server, from_server) = start(target, false)?;
     let (from_client, mut to_client) = client;
     let ledger = Arc::new(Mutex::new(Ledger::default()));
     let pid = Pid::from_child(&child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("the server cannot be watched")?;
     let sent = Arc::clone(&ledger);
-    // Not waited for: it reads for as long as the client writes, which may be longer than the server lives.
-    thread::Builder::new().name("client".to_owned()).spawn(move || {
-        let mut lines = BufReader::new(from_client);
-        while let Some(line) = next_line(&mut lines) {
-            lock(&sent).hear_client(&line);
-            if to_server.write_all(&line).is_err() {
-                return;
+    // Not waited for: it reads for as long as the client writes, which may be longer than the
+    // server lives.
+    thread::Builder::new()
+        .name("client".to_owned())
+        .spawn(move || {
+            let mut lines = BufReader::new(from_client);
+            while let Some(line) = next_line(&mut lines) {
+                lock(&sent).hear_client(&line);
+                if to_server.write_all(&line).is_err() {
+                    return;
+                }
             }
-        }
-    })?;
-    let answers = thread::Builder::new().name("server".to_owned()).spawn(move || {
-        let mut lines = BufReader::new(from_server);
-        while let Some(line) = next_line(&mut lines) {
-            // Before it leaves: the client's answer may be quick.
-            let entry = lock(&ledger).hear_server(&line);
-            if to_client.write_all(&line).is_err() {
-                return;
+        })?;
+    let answers = thread::Builder::new()
+        .name("server".to_owned())
+        .spawn(move || {
+            let mut lines = BufReader::new(from_server);
+            while let Some(line) = next_line(&mut lines) {
+                // Before it leaves: the client's answer may be quick.
+                let entry = lock(&ledger).hear_server(&line);
+                if to_client.write_all(&line).is_err() {
+                    return;
+                }
+                if let Some(entry) = entry {
+                    recorder.record(&entry);
+                }
             }
-            if let Some(entry) = entry {
-                recorder.record(&entry);
-            }
-        }
-    })?;
-    let mut fds = [PollFd::new(&pidfd, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
+        })?;
+    let mut fds = [
+        PollFd::new(&pidfd, PollFlags::IN),
+        PollFd::from_borrowed_fd(signals, PollFlags::IN),
+    ];
     while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
     if !fds[1].revents().is_empty() {
         // It may have ended by itself meanwhile.
         let _ = pidfd_send_signal(&pidfd, Signal::TERM);
     }
     let status = child.wait().context("the server cannot be waited for")?;
-    // What the server wrote last is still on its way; one that is left over by the server must not hold this up.
+    // What the server wrote last is still on its way; one that is left over by the server must not
+    // hold this up.
     if status.code().is_some() {
         let _ = answers.join();
     }
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    Ok(status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(1))
 }
 
 fn start(target: &str, own_group: bool) -> Result<(Child, ChildStdin, ChildStdout)> {
@@ -115,14 +137,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Ledger {
     fn hear_client(&mut self, line: &[u8]) {
-        let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return };
-        let Some(id) = message.get("id").map(Value::to_string) else { return };
+        let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
+            return;
+        };
+        let Some(id) = message.get("id").map(Value::to_string) else {
+            return;
+        };
         if let Some(method) = message["method"].as_str() {
             let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
-            let open = Open { method: method.to_owned(), params, since: Instant::now(), before: Vec::new() };
+            let open = Open {
+                method: method.to_owned(),
+                params,
+                since: Instant::now(),
+                before: Vec::new(),
+            };
             self.open.insert(id, open);
         } else if let Some((whose, index)) = self.asked.remove(&id)
-            && let Some(asked) = self.open.get_mut(&whose).and_then(|open| open.before.get_mut(index))
+            && let Some(asked) = self
+                .open
+                .get_mut(&whose)
+                .and_then(|open| open.before.get_mut(index))
         {
             asked["answer"] = match message.get_mut("result") {
                 Some(result) => result.take(),
@@ -138,21 +172,41 @@ impl Ledger {
             self.before(&message);
             return None;
         }
-        let Open { method, params, since, before } = self.open.remove(&message["id"].to_string())?;
+        let Open {
+            method,
+            params,
+            since,
+            before,
+        } = self.open.remove(&message["id"].to_string())?;
         let mut part = |key: &str| message.get_mut(key).map(Value::take);
         let (result, error) = (part("result"), part("error"));
         let ms = since.elapsed().as_micros() as f64 / 1000.0;
-        (result.is_some() != error.is_some()).then_some(CassetteEntry { method, params, result, error, before, ms })
+        (result.is_some() != error.is_some()).then_some(CassetteEntry {
+            method,
+            params,
+            result,
+            error,
+            before,
+            ms,
+        })
     }
 
     /// Progress names its request; anything else belongs to the only one there is, or to none.
     fn before(&mut self, message: &Value) {
         let token = &message["params"]["progressToken"];
         let alone = self.open.len() == 1;
-        let belongs =
-            |open: &Open| if token.is_null() { alone } else { open.params["_meta"]["progressToken"] == *token };
+        let belongs = |open: &Open| {
+            if token.is_null() {
+                alone
+            } else {
+                open.params["_meta"]["progressToken"] == *token
+            }
+        };
         let Some((whose, open)) = self.open.iter_mut().find(|(_, open)| belongs(open)) else {
-            tracing::debug!("not recorded, since it belongs to no request: {}", message["method"]);
+            tracing::debug!(
+                "not recorded, since it belongs to no request: {}",
+                message["method"]
+            );
             return;
         };
         if open.before.len() >= MAX_RECORDED_MESSAGES {
@@ -164,7 +218,8 @@ impl Ledger {
         }
         if let Some(id) = message.get("id") {
             kept["answer"] = Value::Null;
-            self.asked.insert(id.to_string(), (whose.clone(), open.before.len()));
+            self.asked
+                .insert(id.to_string(), (whose.clone(), open.before.len()));
         }
         open.before.push(kept);
     }
@@ -191,8 +246,17 @@ impl UpstreamProgram {
         let (child, stdin, stdout) = start(command, true)?;
         let group = Pid::from_child(&child);
         let stdout = BufReader::new(stdout);
-        let conversation = Mutex::new(Conversation { child, stdin, stdout, asked: 0, opened: false });
-        Ok(Self { conversation, group })
+        let conversation = Mutex::new(Conversation {
+            child,
+            stdin,
+            stdout,
+            asked: 0,
+            opened: false,
+        });
+        Ok(Self {
+            conversation,
+            group,
+        })
     }
 }
 
@@ -200,10 +264,13 @@ impl Upstream for UpstreamProgram {
     fn ask(&self, method: &str, params: &Value) -> Result<Value, String> {
         let mut conversation = lock(&self.conversation);
         if !conversation.opened && method != "initialize" {
-            let client = json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")});
+            let client =
+                json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")});
             let revision = Revision::NEWEST_HANDSHAKE.as_str();
-            conversation
-                .ask("initialize", &json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client}))?;
+            conversation.ask(
+                "initialize",
+                &json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client}),
+            )?;
         }
         conversation.ask(method, params)
     }
@@ -211,11 +278,13 @@ impl Upstream for UpstreamProgram {
     fn ended(&self) {
         // Not before the grace is over: whoever sends all at once and closes its side still reads.
         let group = self.group;
-        let spawned = thread::Builder::new().name("end".to_owned()).spawn(move || {
-            thread::sleep(Duration::from_millis(MOCK_END_GRACE_MS));
-            // The child is not reaped before this process ends, so the number is still its own.
-            let _ = kill_process_group(group, Signal::KILL);
-        });
+        let spawned = thread::Builder::new()
+            .name("end".to_owned())
+            .spawn(move || {
+                thread::sleep(Duration::from_millis(MOCK_END_GRACE_MS));
+                // The child is not reaped before this process ends, so the number is still its own.
+                let _ = kill_process_group(group, Signal::KILL);
+            });
         if let Err(error) = spawned {
             tracing::warn!("no thread to end the server behind the cassette: {error}");
         }
@@ -229,7 +298,9 @@ impl Conversation {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
         loop {
             let line = next_line(&mut self.stdout).ok_or("its output has ended")?;
-            let Ok(mut message) = serde_json::from_slice::<Value>(&line) else { continue };
+            let Ok(mut message) = serde_json::from_slice::<Value>(&line) else {
+                continue;
+            };
             if message["id"] != id || message.get("method").is_some() {
                 continue;
             }
@@ -245,7 +316,9 @@ impl Conversation {
     }
 
     fn send(&mut self, message: &Value) -> Result<(), String> {
-        self.stdin.write_all(format!("{message}\n").as_bytes()).map_err(|error| error.to_string())
+        self.stdin
+            .write_all(format!("{message}\n").as_bytes())
+            .map_err(|error| error.to_string())
     }
 }
 

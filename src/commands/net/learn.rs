@@ -1,5 +1,8 @@
 //! `replay net learn`: the rules that a program needs.
-#![expect(clippy::disallowed_methods, reason = "a file that a person names on the command line")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file that a person names on the command line"
+)]
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,18 +21,34 @@ use crate::gate::Learned;
 use crate::text::escape::show;
 
 /// Variables that lead a program's requests to a proxy (curl(1), ENVIRONMENT).
-const PROXIES: [&str; 6] = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
+const PROXIES: [&str; 6] = [
+    "https_proxy",
+    "HTTPS_PROXY",
+    "http_proxy",
+    "HTTP_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
 
 /// The variables of a program that name a proxy, with their values as they may be shown.
 fn proxies(environment: &[(OsString, OsString)]) -> Vec<(&'static str, String)> {
-    let value = |name: &str| environment.iter().find(|(known, value)| known == name && !value.is_empty());
-    let named = PROXIES.into_iter().filter_map(|name| Some((name, value(name)?.1.to_string_lossy())));
+    let value = |name: &str| {
+        environment
+            .iter()
+            .find(|(known, value)| known == name && !value.is_empty())
+    };
+    let named = PROXIES
+        .into_iter()
+        .filter_map(|name| Some((name, value(name)?.1.to_string_lossy())));
     named
         .map(|(name, value)| {
             // Without a user's name and password.
             let (scheme, rest) = value.split_once("://").unwrap_or(("http", &value));
             let address = rest.rsplit_once('@').map_or(rest, |(_, address)| address);
-            (name, show(format!("{scheme}://{address}").as_bytes()).into_owned())
+            (
+                name,
+                show(format!("{scheme}://{address}").as_bytes()).into_owned(),
+            )
         })
         .collect()
 }
@@ -55,13 +74,21 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
             err,
             "replay: the program had {}, so it asked that proxy for other hosts, and no rule for them was learned; a rule for the \
              proxy would allow every host behind it; learn without it: env -u {} replay net learn ...",
-            proxies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", "),
+            proxies
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect::<Vec<_>>()
+                .join(", "),
             names.join(" -u "),
         );
     } else if rules.is_empty() {
-        let _ = writeln!(err, "replay: the program reached nothing, so it needs no rule");
+        let _ = writeln!(
+            err,
+            "replay: the program reached nothing, so it needs no rule"
+        );
     }
-    let mut to: Box<dyn io::Write> = file.map_or_else(|| Box::new(io::stdout()) as _, |file| Box::new(file) as _);
+    let mut to: Box<dyn io::Write> =
+        file.map_or_else(|| Box::new(io::stdout()) as _, |file| Box::new(file) as _);
     for rule in rules {
         writeln!(to, "--allow-net {rule}")?;
     }
@@ -80,9 +107,14 @@ mod tests {
             ("http_proxy", "10.0.0.1:8080"),
             ("A", "b"),
         ];
-        let environment: Vec<_> = environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let expected =
-            [("HTTPS_PROXY", "http://proxy:3128".to_owned()), ("http_proxy", "http://10.0.0.1:8080".to_owned())];
+        let environment: Vec<_> = environment
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        let expected = [
+            ("HTTPS_PROXY", "http://proxy:3128".to_owned()),
+            ("http_proxy", "http://10.0.0.1:8080".to_owned()),
+        ];
         assert_eq!(proxies(&environment), expected);
     }
 }

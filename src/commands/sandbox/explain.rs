@@ -29,15 +29,31 @@ pub fn explain(options: &Options) -> Result<String> {
     let kernel = kernel();
     let asked = config.sandbox.asked(&protected);
     let protected = protected_paths(policy);
-    let why = Why { kernel: &kernel, system: &config.sandbox.system, protected: &protected, asked };
+    let why = Why {
+        kernel: &kernel,
+        system: &config.sandbox.system,
+        protected: &protected,
+        asked,
+    };
     let mut text = text(&plan, standing, &why);
-    for (_, words) in linked_git::lines(policy, plan.tier).into_iter().filter(|(is_warning, _)| *is_warning) {
+    for (_, words) in linked_git::lines(policy, plan.tier)
+        .into_iter()
+        .filter(|(is_warning, _)| *is_warning)
+    {
         let _ = writeln!(text, "  {words}");
     }
     if let Some(socket) = &config.sandbox.ssh_agent {
-        let _ = writeln!(text, "  the ssh-agent at {} signs what git signs (--ssh-sign)", socket.display());
+        let _ = writeln!(
+            text,
+            "  the ssh-agent at {} signs what git signs (--ssh-sign)",
+            socket.display()
+        );
     }
-    for path in policy.hidden_by_patterns().iter().flat_map(|hide| &hide.found.tracked) {
+    for path in policy
+        .hidden_by_patterns()
+        .iter()
+        .flat_map(|hide| &hide.found.tracked)
+    {
         let _ = writeln!(text, "  {}", in_history(path));
     }
     if policy.repositories().found().is_partial {
@@ -63,17 +79,29 @@ fn protected_paths(policy: &Policy) -> Vec<Protected> {
             Cause::Default(program) => ("by default", Some(program)),
             Cause::Hidden => ("hidden", None),
         };
-        Protected { path: path.into(), by, program }
+        Protected {
+            path: path.into(),
+            by,
+            program,
+        }
     });
     let mut all: Vec<Protected> = named.collect();
     for path in policy.repositories().found().all() {
         if !all.iter().any(|known| known.path == path) {
-            all.push(Protected { path: path.into(), by: "by default", program: Some("git") });
+            all.push(Protected {
+                path: path.into(),
+                by: "by default",
+                program: Some("git"),
+            });
         }
     }
     for path in &policy.repositories().found().frozen {
         if !all.iter().any(|known| known.path == *path) {
-            all.push(Protected { path: path.clone(), by: "--freeze-sinks", program: None });
+            all.push(Protected {
+                path: path.clone(),
+                by: "--freeze-sinks",
+                program: None,
+            });
         }
     }
     all

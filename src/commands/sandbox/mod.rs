@@ -15,7 +15,9 @@ use rustix::io::Errno;
 
 pub use explain::kernel;
 
-use super::process::{NotRun, catch, exit_status, logging, print, quoted, status, tell, unseen, with_one_command};
+use super::process::{
+    NotRun, catch, exit_status, logging, print, quoted, status, tell, unseen, with_one_command,
+};
 use crate::cli::{Options, SandboxAction};
 use crate::config::Config;
 use crate::exec::{Denied, Launcher, News, place_of, received};
@@ -30,13 +32,19 @@ pub fn run(options: Options, action: &SandboxAction) -> Result<ExitCode> {
             print(text)?;
             Ok(status(holds))
         }
-        SandboxAction::Run { program } => Ok(ExitCode::from(run_program(&mut Config::resolve(&options)?, program)?)),
+        SandboxAction::Run { program } => Ok(ExitCode::from(run_program(
+            &mut Config::resolve(&options)?,
+            program,
+        )?)),
     }
 }
 
 /// What starts commands. Fails, with the reason, where they are refused.
 pub fn launcher(commands: &Commands) -> Result<&Launcher> {
-    commands.launcher.as_ref().with_context(|| commands.standing.word().into_owned())
+    commands
+        .launcher
+        .as_ref()
+        .with_context(|| commands.standing.word().into_owned())
 }
 
 /// One program on its own, which is neither watched nor kept.
@@ -58,7 +66,11 @@ pub fn request(argv: Vec<RawString>, dir: Place, stdin: bool) -> Request {
 }
 
 /// What a program writes until nothing of it is left.
-pub fn output(launcher: &Launcher, request: &Request, signals: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
+pub fn output(
+    launcher: &Launcher,
+    request: &Request,
+    signals: BorrowedFd<'_>,
+) -> io::Result<Vec<u8>> {
     let (mut reader, writer) = io::pipe()?;
     let job = launcher
         .spawn(request, &[writer.as_fd(), rustix::stdio::stderr()])
@@ -67,14 +79,20 @@ pub fn output(launcher: &Launcher, request: &Request, signals: BorrowedFd<'_>) -
     let mut written = Vec::new();
     let mut chunk = [0; 8 * 1024];
     loop {
-        let mut fds = [PollFd::new(&reader, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
+        let mut fds = [
+            PollFd::new(&reader, PollFlags::IN),
+            PollFd::from_borrowed_fd(signals, PollFlags::IN),
+        ];
         match poll(&mut fds, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
         if !fds[1].revents().is_empty() {
             job.kill();
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "stopped by a signal"));
+            return Err(io::Error::new(
+                io::ErrorKind::Interrupted,
+                "stopped by a signal",
+            ));
         }
         if !fds[0].revents().is_empty() {
             match reader.read(&mut chunk)? {
@@ -85,33 +103,62 @@ pub fn output(launcher: &Launcher, request: &Request, signals: BorrowedFd<'_>) -
     }
 }
 
-/// One program with the streams of this process, in the first allowed directory. Returns its exit status. A signal for
-/// this process is passed on to the program and what it has started.
+/// One program with the streams of this process, in the first allowed directory. Returns its exit
+/// status. A signal for this process is passed on to the program and what it has started.
 pub fn run_program(config: &mut Config, program: &[OsString]) -> Result<u8> {
     logging(config.log_level);
-    let signals = catch(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT])?;
-    with_one_command(config, |services| run_in(services, program, signals.as_fd()))
+    let signals = catch(&[
+        Signal::SIGTERM,
+        Signal::SIGINT,
+        Signal::SIGHUP,
+        Signal::SIGQUIT,
+    ])?;
+    with_one_command(config, |services| {
+        run_in(services, program, signals.as_fd())
+    })
 }
 
 fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) -> Result<u8> {
     let launcher = launcher(&services.commands)?;
-    let root = services.policy.project().context("there is no directory to run it in; add --allow DIR")?;
+    let root = services
+        .policy
+        .project()
+        .context("there is no directory to run it in; add --allow DIR")?;
     let dir = place_of(root)?;
     // As from a shell in it.
     let environment = vec![("PWD".into(), dir.path.clone())];
     let run = Run::Named(program.iter().map(Into::into).collect());
-    let title = program.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
-    let request = Request { run, environment, title, ..request(Vec::new(), dir, true) };
-    let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+    let title = program
+        .iter()
+        .map(|word| quoted(&word.to_string_lossy()))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let request = Request {
+        run,
+        environment,
+        title,
+        ..request(Vec::new(), dir, true)
+    };
+    let streams = [
+        rustix::stdio::stdin(),
+        rustix::stdio::stdout(),
+        rustix::stdio::stderr(),
+    ];
     let job = launcher.spawn(&request, &streams)?;
     let mut is_asked = false;
     loop {
-        let mut fds = [PollFd::new(&job, PollFlags::IN), PollFd::from_borrowed_fd(signals, PollFlags::IN)];
+        let mut fds = [
+            PollFd::new(&job, PollFlags::IN),
+            PollFd::from_borrowed_fd(signals, PollFlags::IN),
+        ];
         match poll(&mut fds, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno).context("the program cannot be waited for"),
         }
-        match Some(signals).filter(|_| !fds[1].revents().is_empty()).and_then(received) {
+        match Some(signals)
+            .filter(|_| !fds[1].revents().is_empty())
+            .and_then(received)
+        {
             None => {}
             // It may live on, as a shell does.
             Some(Signal::SIGINT) => job.interrupt()?,
@@ -127,17 +174,24 @@ fn run_in(services: &Services, program: &[OsString], signals: BorrowedFd<'_>) ->
                 for blocked in denied.iter().filter_map(Denied::blocked_in_words) {
                     tell(format!("replay: {blocked}"));
                 }
-                for socket in
-                    denied.iter().filter_map(|denied| if let Denied::Socket(at) = denied { Some(at) } else { None })
-                {
+                for socket in denied.iter().filter_map(|denied| {
+                    if let Denied::Socket(at) = denied {
+                        Some(at)
+                    } else {
+                        None
+                    }
+                }) {
                     let _ = writeln!(io::stderr(), "replay: {}", socket_note(socket.as_path()));
                 }
-                let _ = unseen(services, exit, false).map(|hint| writeln!(io::stderr(), "replay: {hint}"));
+                let _ = unseen(services, exit, false)
+                    .map(|hint| writeln!(io::stderr(), "replay: {hint}"));
                 return Ok(exit_status(exit));
             }
             News::Said(Event::Refused { step, cause }, _) => {
                 let reason = io::Error::from(cause);
-                bail!(NotRun(format!("the program was not started: {step}: {reason}")));
+                bail!(NotRun(format!(
+                    "the program was not started: {step}: {reason}"
+                )));
             }
             News::Said(Event::Broken { step, cause }, _) => {
                 let reason = io::Error::from(cause);

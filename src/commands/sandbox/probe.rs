@@ -1,4 +1,5 @@
-//! `replay sandbox probe`: the attack battery on this machine, inside the walls that this configuration builds.
+//! `replay sandbox probe`: the attack battery on this machine, inside the walls that this
+//! configuration builds.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -18,7 +19,8 @@ use crate::sandbox::attack::{Promise, Victims, probe as attack};
 
 /// What was found, as text, and whether everything held that is promised.
 ///
-/// The directories are the battery's own, whatever `options` allows. A signal for this process ends the battery.
+/// The directories are the battery's own, whatever `options` allows. A signal for this process ends
+/// the battery.
 pub fn probe(mut options: Options) -> Result<(String, bool)> {
     let signals = catch_signals()?;
     if options.sandbox == Some(Sandbox::Off) {
@@ -28,7 +30,8 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
     // Where it can be read and executed inside.
     let program = base.0.join("ro/replay");
     copy_program(&program)?;
-    let mut victims = Victims::lay_out(&base.0, None).context("the things to attack cannot be laid out")?;
+    let mut victims =
+        Victims::lay_out(&base.0, None).context("the things to attack cannot be laid out")?;
     options.allow = Vec::new();
     options.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
     options.allow_read = vec![base.0.join("ro")];
@@ -42,14 +45,32 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
         root: rustix::process::geteuid().is_root(),
         landlock: commands.standing.landlock_abi.is_some(),
     };
-    let root = server.services().policy.project().context("the battery has no directory")?;
+    let root = server
+        .services()
+        .policy
+        .project()
+        .context("the battery has no directory")?;
     let dir = place_of(root)?;
     let stage = victims.stage(std::process::id(), None);
-    let report = attack(&mut victims, &stage, &program, promise.network, &mut |argv| {
-        output(launcher, &request(argv.to_vec(), dir.clone(), false), signals.as_fd())
-    })?;
+    let report = attack(
+        &mut victims,
+        &stage,
+        &program,
+        promise.network,
+        &mut |argv| {
+            output(
+                launcher,
+                &request(argv.to_vec(), dir.clone(), false),
+                signals.as_fd(),
+            )
+        },
+    )?;
     let standing = commands.standing.word();
-    let text = format!("walls: {standing}, network: {}\n\n{}", promise.network.as_str(), report.text(promise));
+    let text = format!(
+        "walls: {standing}, network: {}\n\n{}",
+        promise.network.as_str(),
+        report.text(promise)
+    );
     Ok((text, report.holds(promise)))
 }
 
@@ -61,21 +82,31 @@ impl Base {
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
         let name = format!("replay-probe-{:016x}", u64::from_ne_bytes(random));
-        #[expect(clippy::disallowed_methods, reason = "a directory that nobody was allowed, made and removed here")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a directory that nobody was allowed, made and removed here"
+        )]
         let base = Self(fs::canonicalize(std::env::temp_dir())?.join(name));
         let make = |path: &Path| fs::DirBuilder::new().mode(0o700).create(path);
-        make(&base.0).and_then(|()| make(&base.0.join("ro"))).context("no temporary directory")?;
+        make(&base.0)
+            .and_then(|()| make(&base.0.join("ro")))
+            .context("no temporary directory")?;
         Ok(base)
     }
 }
 
 impl Drop for Base {
     fn drop(&mut self) {
-        #[expect(clippy::disallowed_methods, reason = "a directory that nobody was allowed, made and removed here")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a directory that nobody was allowed, made and removed here"
+        )]
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 fn copy_program(to: &Path) -> Result<()> {
-    fs::copy("/proc/self/exe", to).map(drop).context("this program cannot be copied")
+    fs::copy("/proc/self/exe", to)
+        .map(drop)
+        .context("this program cannot be copied")
 }

@@ -45,19 +45,29 @@ pub enum Base {
 
 impl Base {
     /// The directory that no link leads out of, and what the path is below.
-    #[expect(clippy::disallowed_methods, reason = "files of the person who types the command")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "files of the person who types the command"
+    )]
     fn places(self) -> Result<(PathBuf, PathBuf)> {
-        let home = || std::env::home_dir().filter(|home| home.is_absolute()).context("HOME is not set");
+        let home = || {
+            std::env::home_dir()
+                .filter(|home| home.is_absolute())
+                .context("HOME is not set")
+        };
         let (variable, below) = match self {
             Self::Project => {
-                let place = std::env::current_dir().context("the working directory cannot be read")?;
+                let place =
+                    std::env::current_dir().context("the working directory cannot be read")?;
                 return Ok((place.clone(), place));
             }
             Self::Home => ("", ""),
             Self::Config => ("XDG_CONFIG_HOME", ".config"),
             Self::Codex => ("CODEX_HOME", ".codex"),
         };
-        let named = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        let named = std::env::var_os(variable)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute());
         Ok(match named {
             Some(place) => (place.clone(), place),
             // It need not be there yet.
@@ -97,7 +107,10 @@ impl KnownClient {
                 format: Format::Json,
                 servers: "mcpServers",
                 kind: None,
-                files: &[(Base::Project, ".cursor/mcp.json"), (Base::Home, ".cursor/mcp.json")],
+                files: &[
+                    (Base::Project, ".cursor/mcp.json"),
+                    (Base::Home, ".cursor/mcp.json"),
+                ],
                 next: "open this directory in Cursor, and switch the server on in its settings, under MCP",
             },
             // Visual Studio Code, "MCP configuration reference".
@@ -107,7 +120,10 @@ impl KnownClient {
                 format: Format::Json,
                 servers: "servers",
                 kind: Some("stdio"),
-                files: &[(Base::Project, ".vscode/mcp.json"), (Base::Config, "Code/User/mcp.json")],
+                files: &[
+                    (Base::Project, ".vscode/mcp.json"),
+                    (Base::Config, "Code/User/mcp.json"),
+                ],
                 next: "open this directory in VS Code, run `MCP: List Servers` and start the server",
             },
             // Codex, "Model Context Protocol" and "Config".
@@ -117,7 +133,10 @@ impl KnownClient {
                 format: Format::Toml,
                 servers: "mcp_servers",
                 kind: None,
-                files: &[(Base::Codex, "config.toml"), (Base::Project, ".codex/config.toml")],
+                files: &[
+                    (Base::Codex, "config.toml"),
+                    (Base::Project, ".codex/config.toml"),
+                ],
                 next: "start `codex`; `/mcp` lists the server",
             },
             // Gemini CLI, "MCP servers with the Gemini CLI".
@@ -127,7 +146,10 @@ impl KnownClient {
                 format: Format::Json,
                 servers: "mcpServers",
                 kind: None,
-                files: &[(Base::Home, ".gemini/settings.json"), (Base::Project, ".gemini/settings.json")],
+                files: &[
+                    (Base::Home, ".gemini/settings.json"),
+                    (Base::Project, ".gemini/settings.json"),
+                ],
                 next: "start `gemini`; `/mcp` lists the server",
             },
             // Zed, "Model Context Protocol".
@@ -137,13 +159,17 @@ impl KnownClient {
                 format: Format::Json,
                 servers: "context_servers",
                 kind: None,
-                files: &[(Base::Config, "zed/settings.json"), (Base::Project, ".zed/settings.json")],
+                files: &[
+                    (Base::Config, "zed/settings.json"),
+                    (Base::Project, ".zed/settings.json"),
+                ],
                 next: "look at the settings of Zed's agent panel, which list the server",
             },
         }
     }
 
-    /// Its files that there can be, the first of which `replay setup` writes: the directory that no link leads out of, and the whole path.
+    /// Its files that there can be, the first of which `replay setup` writes: the directory that no
+    /// link leads out of, and the whole path.
     pub fn paths(&self) -> impl Iterator<Item = Result<(PathBuf, PathBuf)>> {
         self.files.iter().map(|(base, below)| {
             let (base, place) = base.places()?;
@@ -152,20 +178,32 @@ impl KnownClient {
     }
 }
 
-/// The path by which a client starts this program: as PATH finds it, if that leads to it, for such a path outlives an upgrade.
+/// The path by which a client starts this program: as PATH finds it, if that leads to it, for such
+/// a path outlives an upgrade.
 #[expect(clippy::disallowed_methods, reason = "the file of this program")]
 pub fn own_program() -> Result<PathBuf> {
     let own = std::env::current_exe().context("the path of this program cannot be read")?;
     let leads_here = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real == own);
-    let found = own.file_name().and_then(outside).filter(|path| path.is_absolute() && leads_here(path));
+    let found = own
+        .file_name()
+        .and_then(outside)
+        .filter(|path| path.is_absolute() && leads_here(path));
     let own = found.unwrap_or(own);
     if !own.is_file() {
-        anyhow::bail!("`{}` is not there any more; start the program that took its place", own.display());
+        anyhow::bail!(
+            "`{}` is not there any more; start the program that took its place",
+            own.display()
+        );
     }
     Ok(own)
 }
 
 /// As a client's file has it, which is text.
 pub fn text(path: &Path) -> Result<&str> {
-    path.to_str().with_context(|| format!("`{}` is not UTF-8, and a client's file must be", path.display()))
+    path.to_str().with_context(|| {
+        format!(
+            "`{}` is not UTF-8, and a client's file must be",
+            path.display()
+        )
+    })
 }

@@ -1,4 +1,5 @@
-//! One server in the text of a client's file: read, and put there so that everything else stays as it is.
+//! One server in the text of a client's file: read, and put there so that everything else stays as
+//! it is.
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use jsonc_parser::ParseOptions;
@@ -23,16 +24,23 @@ pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
     match format {
         Format::Json => {
             let object = json(text)?.object_value();
-            let entry = object.and_then(|object| object.object_value(servers)).and_then(|servers| servers.get(NAME));
+            let entry = object
+                .and_then(|object| object.object_value(servers))
+                .and_then(|servers| servers.get(NAME));
             Ok(entry.and_then(|entry| entry.to_serde_value()))
         }
-        Format::Toml => Ok(toml(text)?.get(servers).and_then(|servers| servers.get(NAME)).map(of_toml)),
+        Format::Toml => Ok(toml(text)?
+            .get(servers)
+            .and_then(|servers| servers.get(NAME))
+            .map(of_toml)),
     }
 }
 
 /// The text with this entry. What the entry says already is left as it is written.
 pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<String> {
-    let (mark, text) = text.strip_prefix(MARK).map_or(("", text), |rest| (MARK, rest));
+    let (mark, text) = text
+        .strip_prefix(MARK)
+        .map_or(("", text), |rest| (MARK, rest));
     let mut put = match format {
         Format::Json => put_json(text, servers, entry),
         Format::Toml => put_toml(text, servers, entry),
@@ -65,11 +73,19 @@ fn json(text: &str) -> Result<CstRootNode> {
 }
 
 fn put_json(text: &str, servers_name: &str, entry: &Entry) -> Result<String> {
-    let root = json(if text.trim().is_empty() { "{\n}\n" } else { text })?;
+    let root = json(if text.trim().is_empty() {
+        "{\n}\n"
+    } else {
+        text
+    })?;
     let object = root.object_value().context("it holds no JSON object")?;
     let no_object = |name: &str| format!("its `{name}` is no object");
-    let servers = object.object_value_or_create(servers_name).with_context(|| no_object(servers_name))?;
-    let own = servers.object_value_or_create(NAME).with_context(|| no_object(NAME))?;
+    let servers = object
+        .object_value_or_create(servers_name)
+        .with_context(|| no_object(servers_name))?;
+    let own = servers
+        .object_value_or_create(NAME)
+        .with_context(|| no_object(NAME))?;
     for (name, value) in entry {
         match own.get(name) {
             Some(there) if there.to_serde_value().as_ref() == Some(value) => {}
@@ -79,8 +95,14 @@ fn put_json(text: &str, servers_name: &str, entry: &Entry) -> Result<String> {
     }
     let text = root.to_string();
     // Clients take the last of two that have one name.
-    let read: Value = json(&text)?.value().and_then(|value| value.to_serde_value()).unwrap_or_default();
-    if entry.iter().any(|(name, value)| read[servers_name][NAME][name] != *value) {
+    let read: Value = json(&text)?
+        .value()
+        .and_then(|value| value.to_serde_value())
+        .unwrap_or_default();
+    if entry
+        .iter()
+        .any(|(name, value)| read[servers_name][NAME][name] != *value)
+    {
         bail!("a name stands twice in it; leave one of them");
     }
     Ok(text)
@@ -94,7 +116,8 @@ fn to_json(value: &Value) -> CstInputValue {
 }
 
 fn toml(text: &str) -> Result<DocumentMut> {
-    text.parse().map_err(|error: toml_edit::TomlError| anyhow!("it is not TOML: {}", error.message()))
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| anyhow!("it is not TOML: {}", error.message()))
 }
 
 fn put_toml(text: &str, servers: &str, entry: &Entry) -> Result<String> {
@@ -106,7 +129,9 @@ fn put_toml(text: &str, servers: &str, entry: &Entry) -> Result<String> {
     };
     let no_table = |name: &str| format!("its `{name}` is no table");
     let table = document.entry(servers).or_insert_with(implicit);
-    let table = table.as_table_like_mut().with_context(|| no_table(servers))?;
+    let table = table
+        .as_table_like_mut()
+        .with_context(|| no_table(servers))?;
     let own = table.entry(NAME).or_insert_with(toml_edit::table);
     let own = own.as_table_like_mut().with_context(|| no_table(NAME))?;
     for (name, value) in entry {
@@ -131,10 +156,14 @@ fn of_toml(item: &Item) -> Value {
         return text.into();
     }
     if let Some(list) = item.as_array() {
-        return list.iter().map(|value| value.as_str().map_or(Value::Null, Value::from)).collect();
+        return list
+            .iter()
+            .map(|value| value.as_str().map_or(Value::Null, Value::from))
+            .collect();
     }
     let members = item.as_table_like().map(|table| table.iter());
-    let members = members.map(|members| members.map(|(name, item)| (name.to_owned(), of_toml(item))));
+    let members =
+        members.map(|members| members.map(|(name, item)| (name.to_owned(), of_toml(item))));
     members.map_or(Value::Null, |members| Value::Object(members.collect()))
 }
 
@@ -145,16 +174,21 @@ mod tests {
     use serde_json::json;
 
     fn entry() -> Vec<(&'static str, Value)> {
-        vec![("command", json!("/bin/replay")), ("args", json!(["--mcp-server", "--allow", "/p q:rw"]))]
+        vec![
+            ("command", json!("/bin/replay")),
+            ("args", json!(["--mcp-server", "--allow", "/p q:rw"])),
+        ]
     }
 
     #[test]
     fn an_empty_file_gets_the_entry_alone() {
         let json = "{\n  \"mcpServers\": {\n    \"replay\": {\n      \"command\": \"/bin/replay\",\n      \"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n    }\n  }\n}\n";
         assert_eq!(put(Format::Json, "", "mcpServers", &entry()).unwrap(), json);
-        let toml =
-            "[mcp_servers.replay]\ncommand = \"/bin/replay\"\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n";
-        assert_eq!(put(Format::Toml, "", "mcp_servers", &entry()).unwrap(), toml);
+        let toml = "[mcp_servers.replay]\ncommand = \"/bin/replay\"\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n";
+        assert_eq!(
+            put(Format::Toml, "", "mcp_servers", &entry()).unwrap(),
+            toml
+        );
     }
 
     #[test]
@@ -165,57 +199,105 @@ mod tests {
         assert_eq!(put_there, expected);
         let toml = "# mine\nmodel = 'o'   # best\n\n[mcp_servers.other]\ncommand = \"x\"\n\n[tail]\na = 1\n";
         let put_there = put(Format::Toml, toml, "mcp_servers", &entry()).unwrap();
-        let own =
-            "\n[mcp_servers.replay]\ncommand = \"/bin/replay\"\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n";
-        assert_eq!(put_there, toml.replace("\n[tail]", &format!("{own}\n[tail]")));
+        let own = "\n[mcp_servers.replay]\ncommand = \"/bin/replay\"\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\n";
+        assert_eq!(
+            put_there,
+            toml.replace("\n[tail]", &format!("{own}\n[tail]"))
+        );
     }
 
     #[test]
     fn the_same_entry_changes_no_byte() {
         let json = "{\"mcpServers\":{\"replay\":{\"args\":[ \"--mcp-server\",\"--allow\",\"/p q:rw\" ],\"env\":{},\"command\":\"/bin/replay\"}}}";
-        assert_eq!(put(Format::Json, json, "mcpServers", &entry()).unwrap(), json);
+        assert_eq!(
+            put(Format::Json, json, "mcpServers", &entry()).unwrap(),
+            json
+        );
         let toml = "mcp_servers = { replay = { args = ['--mcp-server',\n '--allow', '/p q:rw'], command = '/bin/replay', env = {A = '1'} } }\n";
-        assert_eq!(put(Format::Toml, toml, "mcp_servers", &entry()).unwrap(), toml);
+        assert_eq!(
+            put(Format::Toml, toml, "mcp_servers", &entry()).unwrap(),
+            toml
+        );
     }
 
     #[test]
     fn line_endings_and_a_mark_stay() {
-        for (format, text) in [(Format::Json, "{\r\n  \"a\": 1\r\n}\r\n"), (Format::Toml, "a = 1\r\n")] {
+        for (format, text) in [
+            (Format::Json, "{\r\n  \"a\": 1\r\n}\r\n"),
+            (Format::Toml, "a = 1\r\n"),
+        ] {
             let marked = format!("\u{feff}{text}");
             let put_there = put(format, &marked, "servers", &entry()).unwrap();
-            assert!(put_there.starts_with("\u{feff}") && get(format, &put_there, "servers").unwrap().is_some());
-            assert_eq!(put_there.matches('\n').count(), put_there.matches("\r\n").count(), "{put_there:?}");
-            assert_eq!(put(format, &put_there, "servers", &entry()).unwrap(), put_there);
+            assert!(
+                put_there.starts_with("\u{feff}")
+                    && get(format, &put_there, "servers").unwrap().is_some()
+            );
+            assert_eq!(
+                put_there.matches('\n').count(),
+                put_there.matches("\r\n").count(),
+                "{put_there:?}"
+            );
+            assert_eq!(
+                put(format, &put_there, "servers", &entry()).unwrap(),
+                put_there
+            );
         }
-        let mixed = put(Format::Toml, "a = 1\r\nb = 2\n", "servers", &entry()).unwrap_err().to_string();
-        assert_eq!(mixed, "its lines end in two ways, CRLF and LF; make them one first");
+        let mixed = put(Format::Toml, "a = 1\r\nb = 2\n", "servers", &entry())
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            mixed,
+            "its lines end in two ways, CRLF and LF; make them one first"
+        );
     }
 
     #[test]
     fn another_entry_keeps_what_it_says_besides() {
         let json = "{\"servers\": {\"replay\": {\"command\": \"old\", \"args\": [\"--mcp-server\", \"--allow\", \"/p q:rw\"], \"env\": {\"A\": \"1\"}}}}";
         let expected = json.replace("\"old\"", "\"/bin/replay\"");
-        assert_eq!(put(Format::Json, json, "servers", &entry()).unwrap(), expected);
+        assert_eq!(
+            put(Format::Json, json, "servers", &entry()).unwrap(),
+            expected
+        );
         let found = get(Format::Json, json, "servers").unwrap().unwrap();
         assert_eq!(found["command"], "old");
         let toml = "[mcp_servers.replay]\ncommand = \"old\" # mine\nargs = [\"--mcp-server\", \"--allow\", \"/p q:rw\"]\nenv = { A = \"1\" }\n";
         let found = get(Format::Toml, toml, "mcp_servers").unwrap();
         let args = ["--mcp-server", "--allow", "/p q:rw"];
-        assert_eq!(found, Some(json!({"command": "old", "args": args, "env": {"A": "1"}})));
+        assert_eq!(
+            found,
+            Some(json!({"command": "old", "args": args, "env": {"A": "1"}}))
+        );
     }
 
     #[test]
     fn what_is_no_configuration_is_refused() {
-        let said = |format, text| put(format, text, "mcpServers", &entry()).unwrap_err().to_string();
+        let said = |format, text| {
+            put(format, text, "mcpServers", &entry())
+                .unwrap_err()
+                .to_string()
+        };
         assert_eq!(said(Format::Json, "[]"), "it holds no JSON object");
-        assert_eq!(said(Format::Json, "{\"mcpServers\": []}"), "its `mcpServers` is no object");
-        assert_eq!(said(Format::Json, "{\"mcpServers\": {\"replay\": 1}}"), "its `replay` is no object");
-        assert_eq!(said(Format::Toml, "mcpServers = 1\n"), "its `mcpServers` is no table");
+        assert_eq!(
+            said(Format::Json, "{\"mcpServers\": []}"),
+            "its `mcpServers` is no object"
+        );
+        assert_eq!(
+            said(Format::Json, "{\"mcpServers\": {\"replay\": 1}}"),
+            "its `replay` is no object"
+        );
+        assert_eq!(
+            said(Format::Toml, "mcpServers = 1\n"),
+            "its `mcpServers` is no table"
+        );
         for twice in [
             "{\"mcpServers\": {}, \"mcpServers\": {\"replay\": {\"command\": \"x\"}}}",
             "{\"mcpServers\": {\"replay\": {\"command\": \"x\", \"command\": \"y\"}}}",
         ] {
-            assert_eq!(said(Format::Json, twice), "a name stands twice in it; leave one of them");
+            assert_eq!(
+                said(Format::Json, twice),
+                "a name stands twice in it; leave one of them"
+            );
         }
         assert!(said(Format::Json, "{\"a\": 1 \"b\": 2}").starts_with("it is not JSON: "));
         assert!(said(Format::Toml, "a = \n").starts_with("it is not TOML: "));

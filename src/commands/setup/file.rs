@@ -1,5 +1,5 @@
-//! A client's file: read as it is, and replaced whole. No link is followed out of what its path starts from, for agents may write
-//! to the working directory.
+//! A client's file: read as it is, and replaced whole. No link is followed out of what its path
+//! starts from, for agents may write to the working directory.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,10 @@ pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {
         return Ok(None);
     }
     let context = || format!("`{}` cannot be read", path.display());
-    let grant = Grant { path: base.to_owned(), access: Access::ReadOnly };
+    let grant = Grant {
+        path: base.to_owned(),
+        access: Access::ReadOnly,
+    };
     let policy = Policy::open(&[grant], &[]).with_context(context)?;
     let file = match policy.read(path) {
         Ok(file) => file,
@@ -49,15 +52,35 @@ pub struct ClientFile {
 impl ClientFile {
     pub fn open(base: &Path, path: &Path) -> Result<Self> {
         let context = || format!("`{}` cannot be changed", path.display());
-        let grant = Grant { path: base.to_owned(), access: Access::ReadWrite };
+        let grant = Grant {
+            path: base.to_owned(),
+            access: Access::ReadWrite,
+        };
         // A person writes what agents may not.
         let unprotect: &[PathBuf] = &[base.to_owned()];
-        let policy = Policy::open_with(&[grant], &Restrictions { unprotect, ..Restrictions::default() });
+        let policy = Policy::open_with(
+            &[grant],
+            &Restrictions {
+                unprotect,
+                ..Restrictions::default()
+            },
+        );
         let policy = policy.with_context(context)?;
-        let target = policy.write(path).map_err(|error| within(base, error)).with_context(context)?;
-        let info = policy.look(path).ok().map(|there| fs::info(&there)).transpose().with_context(context)?;
+        let target = policy
+            .write(path)
+            .map_err(|error| within(base, error))
+            .with_context(context)?;
+        let info = policy
+            .look(path)
+            .ok()
+            .map(|there| fs::info(&there))
+            .transpose()
+            .with_context(context)?;
         if info.is_some_and(|info| info.mode & 0o200 == 0) {
-            bail!("`{}` is read-only; if it is yours to change, `chmod u+w` it first", path.display());
+            bail!(
+                "`{}` is read-only; if it is yours to change, `chmod u+w` it first",
+                path.display()
+            );
         }
         let current = match fs::current(&target, MAX_CLIENT_FILE_BYTES, None) {
             Ok(current) => Some(current),
@@ -69,15 +92,21 @@ impl ClientFile {
 
     /// What is in it; nothing if it is not there.
     pub fn text(&self) -> Result<&str> {
-        let bytes = self.current.as_ref().map_or(&[][..], |current| &current.bytes);
-        std::str::from_utf8(bytes).with_context(|| format!("`{}` is not UTF-8", self.target.shown().display()))
+        let bytes = self
+            .current
+            .as_ref()
+            .map_or(&[][..], |current| &current.bytes);
+        std::str::from_utf8(bytes)
+            .with_context(|| format!("`{}` is not UTF-8", self.target.shown().display()))
     }
 
     /// Puts another text in its place, if it is still what was read. Mode and owner stay.
     pub fn replace(&self, text: &str) -> Result<()> {
         let (writer, changes) = (Writer::default(), Changes::none());
         let stamp = self.current.as_ref().map(|current| &current.stamp);
-        writer.telling(&changes).replace(&self.target, [text.as_bytes()], stamp)?;
+        writer
+            .telling(&changes)
+            .replace(&self.target, [text.as_bytes()], stamp)?;
         Ok(())
     }
 }

@@ -22,14 +22,18 @@ use crate::text::escape::show_path;
 use clients::{KnownClient, own_program, text};
 use file::ClientFile;
 
-/// Prints the entry, or writes it. The server that it starts is built first, so that no entry is written that fails.
+/// Prints the entry, or writes it. The server that it starts is built first, so that no entry is
+/// written that fails.
 pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
     let (base, path) = known.paths().next().context("the client has no file")??;
     let (program, args) = (own_program()?, arguments(allow, &asked.flags)?);
     let server = alone(&Config::resolve(&parsed(&args)?.server.options)?)?;
     let services = server.services();
-    let args = args.iter().map(|arg| text(Path::new(arg)).map(Value::from)).collect::<Result<Vec<_>>>()?;
+    let args = args
+        .iter()
+        .map(|arg| text(Path::new(arg)).map(Value::from))
+        .collect::<Result<Vec<_>>>()?;
     let kind = known.kind.map(|kind| ("type", kind.into()));
     let own = [("command", text(&program)?.into()), ("args", args.into())];
     let entry: Vec<(&str, Value)> = kind.into_iter().chain(own).collect();
@@ -40,7 +44,9 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     let shown = show_path(&path);
     if !asked.write {
         print_content(put("")?)?;
-        say(&format!("this is for {shown}; add --write to put it there\n"));
+        say(&format!(
+            "this is for {shown}; add --write to put it there\n"
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     let file = ClientFile::open(&base, &path)?;
@@ -51,7 +57,10 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
     } else {
         if entry::get(known.format, before, known.servers)?.is_some() && !asked.force {
             print_content(unified(&shown, before, &after, None))?;
-            bail!("`{shown}` has another entry `{}`; add --force to make this change", entry::NAME);
+            bail!(
+                "`{shown}` has another entry `{}`; add --force to make this change",
+                entry::NAME
+            );
         }
         file.replace(&after)?;
         say(&format!("wrote {shown}\n"));
@@ -62,7 +71,11 @@ pub fn run(allow: &[PathBuf], asked: &SetupArgs) -> Result<ExitCode> {
             quoted(&shown)
         ));
     }
-    say(&format!("walls: {}\nnext: {}\n", services.commands.standing.word(), known.next));
+    say(&format!(
+        "walls: {}\nnext: {}\n",
+        services.commands.standing.word(),
+        known.next
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -71,12 +84,15 @@ fn say(words: &str) {
     let _ = write!(std::io::stderr(), "{words}");
 }
 
-/// The command line of the server: directories by absolute paths, the working directory if none is named.
+/// The command line of the server: directories by absolute paths, the working directory if none is
+/// named.
 fn arguments(allow: &[PathBuf], flags: &[OsString]) -> Result<Vec<OsString>> {
     let own = [OsString::from("--mcp-server")];
     let options = parsed(&[&own, flags].concat())?.server.options;
     let here = [PathBuf::from(".:rw")];
-    let named = [&options.allow, &options.allow_read, &options.allow_write].iter().any(|dirs| !dirs.is_empty());
+    let named = [&options.allow, &options.allow_read, &options.allow_write]
+        .iter()
+        .any(|dirs| !dirs.is_empty());
     let none = allow.is_empty() && !named && options.sandbox_profile.is_none();
     let mut words = own.to_vec();
     for dir in if none { &here } else { allow } {
@@ -90,7 +106,13 @@ fn parsed(words: &[OsString]) -> Result<Cli> {
     let line = std::iter::once(OsString::from(env!("CARGO_PKG_NAME"))).chain(words.iter().cloned());
     let cli = Cli::try_parse_from(line).map_err(|error| {
         let said = error.to_string();
-        anyhow!("the flags after `--`: {}", said.trim_start_matches("error: ").split("\n\n").next().unwrap_or_default())
+        anyhow!(
+            "the flags after `--`: {}",
+            said.trim_start_matches("error: ")
+                .split("\n\n")
+                .next()
+                .unwrap_or_default()
+        )
     })?;
     if cli.server.http.http.is_some() || cli.command.is_some() {
         bail!(

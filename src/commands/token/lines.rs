@@ -1,11 +1,15 @@
 //! The file of tokens as `replay token` changes it: in place, under a lock, one line at a time.
 //!
-//! Another file in its place would be another inode: where the file is mounted alone (a container) there can be none, and below an
-//! allowed directory the server takes none (`secrets`), so that a token which was taken away would go on being served. So nothing
-//! moves: a line is added at the end; another token takes the place of one as the same number of bytes; a line that is taken away
-//! becomes a comment by its first byte. Mode, owner, links and all other lines stay as they are. After a power cut in between a line
-//! is one of its two states, or holds a sum of no token.
-#![expect(clippy::disallowed_methods, reason = "the file of tokens is the operator's, named on the command line")]
+//! Another file in its place would be another inode: where the file is mounted alone (a container)
+//! there can be none, and below an allowed directory the server takes none (`secrets`), so that a
+//! token which was taken away would go on being served. So nothing moves: a line is added at the
+//! end; another token takes the place of one as the same number of bytes; a line that is taken away
+//! becomes a comment by its first byte. Mode, owner, links and all other lines stay as they are.
+//! After a power cut in between a line is one of its two states, or holds a sum of no token.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the file of tokens is the operator's, named on the command line"
+)]
 
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
@@ -41,42 +45,66 @@ struct Line {
 impl TokenLines {
     /// To be looked at. Fails for a file that a server would not take.
     pub fn read(path: &Path) -> Result<Self> {
-        let lines = Self::open(path, OpenOptions::new().read(true), FlockOperation::LockShared)?;
+        let lines = Self::open(
+            path,
+            OpenOptions::new().read(true),
+            FlockOperation::LockShared,
+        )?;
         entries(&lines.text)?;
         Ok(lines)
     }
 
     /// To be changed. Fails for a file that a server would not take.
     pub fn lock(path: &Path) -> Result<Self> {
-        let lines = Self::open(path, OpenOptions::new().read(true).write(true), FlockOperation::LockExclusive)?;
+        let lines = Self::open(
+            path,
+            OpenOptions::new().read(true).write(true),
+            FlockOperation::LockExclusive,
+        )?;
         entries(&lines.text)?;
         Ok(lines)
     }
 
-    /// The same of a file that may hold no token yet, and is made if there is none: nobody else has to read it, and nobody else may
-    /// write it.
+    /// The same of a file that may hold no token yet, and is made if there is none: nobody else has
+    /// to read it, and nobody else may write it.
     pub fn lock_or_make(path: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600);
         Self::open(path, &options, FlockOperation::LockExclusive)
     }
 
     fn open(path: &Path, options: &OpenOptions, lock: FlockOperation) -> Result<Self> {
         // Opening a device may do something already, and a pipe would be waited for.
         if std::fs::metadata(path).is_ok_and(|known| !known.is_file()) {
-            bail!("it is no regular file; name one, or leave out --file and keep the line that is printed");
+            bail!(
+                "it is no regular file; name one, or leave out --file and keep the line that is printed"
+            );
         }
         let mut file = options.open(path).context("it cannot be opened")?;
         flock(&file, lock).context("it cannot be locked")?;
-        let (known, named) = (file.metadata().context("it cannot be looked at")?, std::fs::metadata(path));
+        let (known, named) = (
+            file.metadata().context("it cannot be looked at")?,
+            std::fs::metadata(path),
+        );
         if !named.is_ok_and(|named| (named.dev(), named.ino()) == (known.dev(), known.ino())) {
             bail!("another file took its name meanwhile; try again");
         }
         let mut text = String::new();
-        file.read_to_string(&mut text).context("it cannot be read")?;
+        file.read_to_string(&mut text)
+            .context("it cannot be read")?;
         let lines = lines(&text)?;
         let name = show_path(path).into_owned();
-        Ok(Self { file, name, text, lines })
+        Ok(Self {
+            file,
+            name,
+            text,
+            lines,
+        })
     }
 
     /// All entries, in order.
@@ -86,14 +114,20 @@ impl TokenLines {
 
     /// Adds a line. Fails if the name has one already.
     pub fn add(&self, entry: &TokenEntry) -> Result<()> {
-        if let Some(Line { number, .. }) = self.lines.iter().find(|line| line.entry.name == entry.name) {
+        if let Some(Line { number, .. }) =
+            self.lines.iter().find(|line| line.entry.name == entry.name)
+        {
             let (name, file) = (&entry.name, &self.name);
             bail!(
                 "line {number} is that of `{name}` already; `replay token rotate {name} --file {file}` makes another token for \
                  it, `replay token revoke {name} --file {file}` takes it away"
             );
         }
-        let gap = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
+        let gap = if self.text.is_empty() || self.text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         let more = format!("{gap}{}\n", serde_json::to_string(entry)?);
         entries(&format!("{}{more}", self.text))?;
         let end = self.text.len() as u64;
@@ -103,8 +137,8 @@ impl TokenLines {
         })
     }
 
-    /// Makes a comment of the line of this name. Fails if it is the only one: a server takes no file without tokens, and would go on
-    /// serving it.
+    /// Makes a comment of the line of this name. Fails if it is the only one: a server takes no
+    /// file without tokens, and would go on serving it.
     pub fn revoke(&self, name: &str) -> Result<()> {
         let line = self.line(name)?;
         if self.lines.len() == 1 {
@@ -122,13 +156,18 @@ impl TokenLines {
         let line = self.line(&next.name)?;
         let before = &line.entry;
         let mut text = self.text[line.at.clone()].replacen(&before.sha256, &next.sha256, 1);
-        let mut entry = TokenEntry { sha256: next.sha256.clone(), ..before.clone() };
+        let mut entry = TokenEntry {
+            sha256: next.sha256.clone(),
+            ..before.clone()
+        };
         if let (Some(made), Some(now)) = (&before.made, &next.made) {
             text = text.replacen(made.as_str(), now, 1);
             entry.made = Some(now.clone());
         }
         // The line may be spelt in more ways than `replay token new` does.
-        if text.len() != line.at.len() || serde_json::from_str::<TokenEntry>(&text).ok() != Some(entry) {
+        if text.len() != line.at.len()
+            || serde_json::from_str::<TokenEntry>(&text).ok() != Some(entry)
+        {
             bail!(
                 "line {} cannot be changed where it stands; take it away with `replay token revoke {name} --file {file}`, \
                  and make a new one with `replay token new {name} --file {file}`",
@@ -143,12 +182,17 @@ impl TokenLines {
     fn line(&self, name: &str) -> Result<&Line> {
         let found = self.lines.iter().find(|line| line.entry.name == name);
         let file = &self.name;
-        found
-            .with_context(|| format!("nobody in it is called `{name}`; `replay token list --file {file}` shows who is"))
+        found.with_context(|| {
+            format!(
+                "nobody in it is called `{name}`; `replay token list --file {file}` shows who is"
+            )
+        })
     }
 
     fn write(&self, text: &str, at: u64) -> Result<()> {
-        self.file.write_all_at(text.as_bytes(), at).context("it cannot be written")?;
+        self.file
+            .write_all_at(text.as_bytes(), at)
+            .context("it cannot be written")?;
         self.file.sync_all().context("it cannot be written")
     }
 }
@@ -167,7 +211,11 @@ fn lines(text: &str) -> Result<Vec<Line>> {
             let reason = fault(&error);
             anyhow!("line {number}: {reason}; `replay token new NAME` makes such lines")
         })?;
-        lines.push(Line { number, at: from..from + line.len(), entry });
+        lines.push(Line {
+            number,
+            at: from..from + line.len(),
+            entry,
+        });
     }
     Ok(lines)
 }
@@ -181,7 +229,10 @@ mod tests {
     use super::*;
 
     fn entry(name: &str, token: &str, made: Option<&str>) -> TokenEntry {
-        TokenEntry { made: made.map(str::to_owned), ..TokenEntry::of(name, token) }
+        TokenEntry {
+            made: made.map(str::to_owned),
+            ..TokenEntry::of(name, token)
+        }
     }
 
     fn text(entry: &TokenEntry) -> String {
@@ -189,7 +240,9 @@ mod tests {
     }
 
     fn said<T>(done: Result<T>) -> String {
-        done.err().map(|error| format!("{error:#}")).unwrap_or_default()
+        done.err()
+            .map(|error| format!("{error:#}"))
+            .unwrap_or_default()
     }
 
     #[test]
@@ -198,7 +251,11 @@ mod tests {
         let path = dir.path().join("tokens");
         let (then, now) = ("2026-01-02T03:04:05Z", "2027-01-02T03:04:05Z");
         let (alice, bob) = (entry("alice", "a", Some(then)), entry("bob", "b", None));
-        std::fs::write(&path, format!("# who\n\n  {} \n{}\n# end", text(&alice), text(&bob))).unwrap();
+        std::fs::write(
+            &path,
+            format!("# who\n\n  {} \n{}\n# end", text(&alice), text(&bob)),
+        )
+        .unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         let known = || {
             let known = std::fs::metadata(&path).unwrap();
@@ -210,15 +267,28 @@ mod tests {
         for next in [entry("alice", "A", Some(now)), entry("bob", "B", Some(now))] {
             TokenLines::lock(&path).unwrap().rotate(&next).unwrap();
         }
-        let (alice, bob) = (text(&entry("alice", "A", Some(now))), text(&entry("bob", "B", None)));
+        let (alice, bob) = (
+            text(&entry("alice", "A", Some(now))),
+            text(&entry("bob", "B", None)),
+        );
         assert_eq!(read(), format!("# who\n\n  {alice} \n{bob}\n# end"));
         let carol = entry("carol", "c", Some(now));
-        TokenLines::lock_or_make(&path).unwrap().add(&carol).unwrap();
+        TokenLines::lock_or_make(&path)
+            .unwrap()
+            .add(&carol)
+            .unwrap();
         TokenLines::lock(&path).unwrap().revoke("alice").unwrap();
         let gone = alice.replacen('{', "#", 1);
-        assert_eq!(read(), format!("# who\n\n  {gone} \n{bob}\n# end\n{}\n", text(&carol)));
+        assert_eq!(
+            read(),
+            format!("# who\n\n  {gone} \n{bob}\n# end\n{}\n", text(&carol))
+        );
         assert_eq!(known(), before);
-        let names: Vec<String> = TokenLines::read(&path).unwrap().entries().map(|entry| entry.name.clone()).collect();
+        let names: Vec<String> = TokenLines::read(&path)
+            .unwrap()
+            .entries()
+            .map(|entry| entry.name.clone())
+            .collect();
         assert_eq!(names, ["bob", "carol"]);
     }
 
@@ -226,7 +296,10 @@ mod tests {
     fn what_cannot_be_done_is_said_and_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tokens");
-        assert_eq!(said(TokenLines::lock(&path)), "it cannot be opened: No such file or directory (os error 2)");
+        assert_eq!(
+            said(TokenLines::lock(&path)),
+            "it cannot be opened: No such file or directory (os error 2)"
+        );
         let alice = entry("alice", "a", None);
         let odd = text(&alice).replacen("ca978112", "\\u0063a978112", 1);
         std::fs::write(&path, &odd).unwrap();
@@ -265,7 +338,13 @@ mod tests {
             said(TokenLines::read(&path)),
             "there is no token in it; `replay token new NAME` makes lines for it"
         );
-        TokenLines::lock_or_make(&path).unwrap().add(&alice).unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("# who\n{}\n", text(&alice)));
+        TokenLines::lock_or_make(&path)
+            .unwrap()
+            .add(&alice)
+            .unwrap();
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            format!("# who\n{}\n", text(&alice))
+        );
     }
 }

@@ -22,15 +22,34 @@ use lines::TokenLines;
 pub fn act(action: &TokenAction) -> Result<String> {
     match action {
         TokenAction::New(asked) => new_token(asked),
-        TokenAction::List(TokenFile { file }) => named(file, TokenLines::read(file).map(|lines| list(&lines))),
-        TokenAction::Revoke(NamedToken { name, file: TokenFile { file } }) => {
-            named(file, TokenLines::lock(file).and_then(|lines| lines.revoke(name)))?;
-            Ok(format!("`{name}` has no token any more; a server that runs hears of it by SIGHUP\n"))
+        TokenAction::List(TokenFile { file }) => {
+            named(file, TokenLines::read(file).map(|lines| list(&lines)))
         }
-        TokenAction::Rotate(NamedToken { name, file: TokenFile { file } }) => {
+        TokenAction::Revoke(NamedToken {
+            name,
+            file: TokenFile { file },
+        }) => {
+            named(
+                file,
+                TokenLines::lock(file).and_then(|lines| lines.revoke(name)),
+            )?;
+            Ok(format!(
+                "`{name}` has no token any more; a server that runs hears of it by SIGHUP\n"
+            ))
+        }
+        TokenAction::Rotate(NamedToken {
+            name,
+            file: TokenFile { file },
+        }) => {
             let token = random_token()?;
-            let next = TokenEntry { made: Some(now()), ..TokenEntry::of(name, &token) };
-            named(file, TokenLines::lock(file).and_then(|lines| lines.rotate(&next)))?;
+            let next = TokenEntry {
+                made: Some(now()),
+                ..TokenEntry::of(name, &token)
+            };
+            named(
+                file,
+                TokenLines::lock(file).and_then(|lines| lines.rotate(&next)),
+            )?;
             Ok(format!("{token}\n"))
         }
     }
@@ -42,7 +61,8 @@ fn named<T>(file: &Path, done: Result<T>) -> Result<T> {
 
 fn random_token() -> Result<String> {
     let mut random = [0; 32];
-    let got = getrandom(&mut random, GetRandomFlags::empty()).context("the system has no random numbers")?;
+    let got = getrandom(&mut random, GetRandomFlags::empty())
+        .context("the system has no random numbers")?;
     if got != random.len() {
         bail!("the system has too few random numbers");
     }
@@ -57,8 +77,15 @@ fn now() -> String {
 /// A new token, and the line for the file below it, unless that is in the file already.
 fn new_token(asked: &NewToken) -> Result<String> {
     let token = random_token()?;
-    let own = asked.own.iter().map(|own| own_directory("--own", own)).collect::<Result<Vec<_>>>()?;
-    let names = asked.own_tools.iter().filter_map(ToolsetArg::to_possible_value);
+    let own = asked
+        .own
+        .iter()
+        .map(|own| own_directory("--own", own))
+        .collect::<Result<Vec<_>>>()?;
+    let names = asked
+        .own_tools
+        .iter()
+        .filter_map(ToolsetArg::to_possible_value);
     let entry = TokenEntry {
         made: Some(now()),
         allow: Some(own.clone()).filter(|own| !own.is_empty()),
@@ -88,7 +115,10 @@ fn new_token(asked: &NewToken) -> Result<String> {
     match &asked.file {
         None => Ok(format!("{token}\n{}\n", serde_json::to_string(&entry)?)),
         Some(file) => {
-            named(file, TokenLines::lock_or_make(file).and_then(|lines| lines.add(&entry)))?;
+            named(
+                file,
+                TokenLines::lock_or_make(file).and_then(|lines| lines.add(&entry)),
+            )?;
             Ok(format!("{token}\n"))
         }
     }
@@ -97,7 +127,9 @@ fn new_token(asked: &NewToken) -> Result<String> {
 /// A table of all entries: never a token, nor what one is known by.
 fn list(lines: &TokenLines) -> String {
     let head = ["NAME", "MADE", "TOOLS", "DIRECTORIES", "ELSE"].map(str::to_owned);
-    let rows: Vec<[String; 5]> = std::iter::once(head).chain(lines.entries().map(row)).collect();
+    let rows: Vec<[String; 5]> = std::iter::once(head)
+        .chain(lines.entries().map(row))
+        .collect();
     columns(&rows, &(0..0))
 }
 
@@ -110,13 +142,28 @@ fn row(entry: &TokenEntry) -> [String; 5] {
         ("max_sessions", entry.max_sessions),
         ("max_connections", entry.max_connections),
     ];
-    let limits = limits.into_iter().filter_map(|(name, limit)| limit.map(|limit| format!("{name}={limit}")));
-    let more: Vec<String> = entry.operator.then(|| "operator".to_owned()).into_iter().chain(limits).collect();
-    let directories = |own: &Vec<PathBuf>| own.iter().map(|own| show_path(own)).collect::<Vec<_>>().join(" ");
+    let limits = limits
+        .into_iter()
+        .filter_map(|(name, limit)| limit.map(|limit| format!("{name}={limit}")));
+    let more: Vec<String> = entry
+        .operator
+        .then(|| "operator".to_owned())
+        .into_iter()
+        .chain(limits)
+        .collect();
+    let directories = |own: &Vec<PathBuf>| {
+        own.iter()
+            .map(|own| show_path(own))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     [
         entry.name.clone(),
         entry.made.clone().unwrap_or_else(|| "-".to_owned()),
-        entry.tools.as_ref().map_or_else(of_server, |tools| tools.join(",")),
+        entry
+            .tools
+            .as_ref()
+            .map_or_else(of_server, |tools| tools.join(",")),
         entry.allow.as_ref().map_or_else(of_server, directories),
         more.join(" "),
     ]
@@ -162,16 +209,40 @@ mod tests {
             ..TokenEntry::of(name, text.trim_end())
         };
         let read = || entries(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let made = read().into_iter().map(|entry| entry.made).collect::<Vec<_>>();
-        assert_eq!(read(), [of("alice", &first, made[0].clone()), of("bob", &second, made[1].clone())]);
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let made = read()
+            .into_iter()
+            .map(|entry| entry.made)
+            .collect::<Vec<_>>();
+        assert_eq!(
+            read(),
+            [
+                of("alice", &first, made[0].clone()),
+                of("bob", &second, made[1].clone())
+            ]
+        );
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         let file = || TokenFile { file: path.clone() };
-        let named = |name: &str| NamedToken { name: name.to_owned(), file: file() };
+        let named = |name: &str| NamedToken {
+            name: name.to_owned(),
+            file: file(),
+        };
         let third = act(&TokenAction::Rotate(named("bob"))).unwrap();
         let after = read();
-        assert_eq!(after, [of("alice", &first, made[0].clone()), of("bob", &third, after[1].made.clone())]);
+        assert_eq!(
+            after,
+            [
+                of("alice", &first, made[0].clone()),
+                of("bob", &third, after[1].made.clone())
+            ]
+        );
         let said = act(&TokenAction::Revoke(named("alice"))).unwrap();
-        assert_eq!(said, "`alice` has no token any more; a server that runs hears of it by SIGHUP\n");
+        assert_eq!(
+            said,
+            "`alice` has no token any more; a server that runs hears of it by SIGHUP\n"
+        );
         assert_eq!(read(), &after[1..]);
     }
 
@@ -187,20 +258,31 @@ mod tests {
             max_calls: Some(2),
             ..TokenEntry::of("alice", "a")
         };
-        let lines = [alice, TokenEntry::of("bob", "b")].map(|entry| serde_json::to_string(&entry).unwrap());
+        let lines =
+            [alice, TokenEntry::of("bob", "b")].map(|entry| serde_json::to_string(&entry).unwrap());
         std::fs::write(&path, lines.join("\n")).unwrap();
         let expected = "\
             NAME   MADE                  TOOLS          DIRECTORIES       ELSE\n\
             alice  2026-01-02T03:04:05Z  files,command  /src/a:rw /src/b  operator max_calls=2\n\
             bob    -                     the server's   the server's\n";
-        assert_eq!(act(&TokenAction::List(TokenFile { file: path })).unwrap(), expected);
+        assert_eq!(
+            act(&TokenAction::List(TokenFile { file: path })).unwrap(),
+            expected
+        );
     }
 
     #[test]
     fn what_is_no_file_is_refused_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
         for path in [&*pipe, dir.path(), Path::new("/dev/null")] {
             let said = format!("{:#}", new_token(&asked("alice", path)).unwrap_err());
             let why = "it is no regular file; name one, or leave out --file and keep the line that is printed";

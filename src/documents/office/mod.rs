@@ -15,8 +15,12 @@ use super::parts::{Pages, Parts};
 pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let mut package = Package::open(bytes)?;
     let relations = package.relations("")?;
-    let main = relations.into_values().find(|relation| relation.kind == "officeDocument");
-    let main = main.ok_or_else(|| Fault::new("is a package without a document"))?.target;
+    let main = relations
+        .into_values()
+        .find(|relation| relation.kind == "officeDocument");
+    let main = main
+        .ok_or_else(|| Fault::new("is a package without a document"))?
+        .target;
     let root = {
         let mut xml = package.part(&main)?;
         loop {
@@ -32,7 +36,9 @@ pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
         "document" => word::write(&mut package, &main, pages, &mut parts),
         "workbook" => sheets::write(&mut package, &main, pages, &mut parts),
         "presentation" => slides::write(&mut package, &main, pages, &mut parts),
-        other => Err(Fault::new(format!("is a package whose document is `{other}`: no Word, Excel or PowerPoint"))),
+        other => Err(Fault::new(format!(
+            "is a package whose document is `{other}`: no Word, Excel or PowerPoint"
+        ))),
     }?;
     Ok(parts.into_text())
 }

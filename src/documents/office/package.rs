@@ -1,4 +1,5 @@
-//! A package of Office Open XML: a zip archive of parts that name each other by relations (ECMA-376, part 2).
+//! A package of Office Open XML: a zip archive of parts that name each other by relations
+//! (ECMA-376, part 2).
 
 use std::collections::HashMap;
 use std::io::{BufReader, Cursor, Read as _, Take};
@@ -17,7 +18,8 @@ pub struct Package<'a>(ZipArchive<Cursor<&'a [u8]>>);
 
 /// A part that another one names.
 pub struct Relation {
-    /// The last word of its type, such as `officeDocument`: what stands before differs between the two forms of the standard.
+    /// The last word of its type, such as `officeDocument`: what stands before differs between the
+    /// two forms of the standard.
     pub kind: String,
     /// Its name in the package.
     pub target: String,
@@ -25,12 +27,15 @@ pub struct Relation {
 
 impl<'a> Package<'a> {
     pub fn open(bytes: &'a [u8]) -> Result<Self, Fault> {
-        ZipArchive::new(Cursor::new(bytes)).map(Self).map_err(|error| Fault::broken("the zip archive", &error))
+        ZipArchive::new(Cursor::new(bytes))
+            .map(Self)
+            .map_err(|error| Fault::broken("the zip archive", &error))
     }
 
     /// A part as XML; an error if there is none.
     pub fn part(&mut self, name: &str) -> Result<Xml<'_, 'a>, Fault> {
-        self.find(name)?.ok_or_else(|| Fault::new(format!("is damaged: it has no part `{name}`")))
+        self.find(name)?
+            .ok_or_else(|| Fault::new(format!("is damaged: it has no part `{name}`")))
     }
 
     pub fn find(&mut self, name: &str) -> Result<Option<Xml<'_, 'a>>, Fault> {
@@ -41,20 +46,35 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// What a part names, by the names that it has for it; the package itself is the part with no name.
+    /// What a part names, by the names that it has for it; the package itself is the part with no
+    /// name.
     pub fn relations(&mut self, part: &str) -> Result<HashMap<String, Relation>, Fault> {
         let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
-        let own = if folder.is_empty() { format!("_rels/{name}.rels") } else { format!("{folder}/_rels/{name}.rels") };
+        let own = if folder.is_empty() {
+            format!("_rels/{name}.rels")
+        } else {
+            format!("{folder}/_rels/{name}.rels")
+        };
         let mut found = HashMap::new();
-        let Some(mut xml) = self.find(&own)? else { return Ok(found) };
+        let Some(mut xml) = self.find(&own)? else {
+            return Ok(found);
+        };
         while let Some(node) = xml.next()? {
             if let Node::Open(element) = node
                 && element.name == "Relationship"
                 && element.attribute("TargetMode") != "External"
             {
-                let kind = element.attribute("Type").rsplit('/').next().unwrap_or_default().to_owned();
+                let kind = element
+                    .attribute("Type")
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
                 let target = resolved(folder, element.attribute("Target"));
-                found.insert(element.attribute("Id").to_owned(), Relation { kind, target });
+                found.insert(
+                    element.attribute("Id").to_owned(),
+                    Relation { kind, target },
+                );
             }
         }
         Ok(found)
@@ -62,7 +82,11 @@ impl<'a> Package<'a> {
 }
 
 fn resolved(folder: &str, target: &str) -> String {
-    let mut names: Vec<&str> = if target.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
+    let mut names: Vec<&str> = if target.starts_with('/') {
+        Vec::new()
+    } else {
+        folder.split('/').collect()
+    };
     for name in target.split('/') {
         match name {
             "" | "." => {}
@@ -76,7 +100,8 @@ fn resolved(folder: &str, target: &str) -> String {
 
 type PartReader<'p, 'a> = Reader<BufReader<Take<ZipFile<'p, Cursor<&'a [u8]>>>>>;
 
-/// One part, read from front to back: elements without what their names stand for, and no entity but those of XML itself.
+/// One part, read from front to back: elements without what their names stand for, and no entity
+/// but those of XML itself.
 pub struct Xml<'p, 'a> {
     reader: PartReader<'p, 'a>,
     buffer: Vec<u8>,
@@ -102,13 +127,20 @@ pub struct Element {
 impl Element {
     /// The attribute of this name, with or without a prefix; nothing if there is none.
     pub fn attribute(&self, name: &str) -> &str {
-        let is_it = |key: &str| key == name || key.rsplit_once(':').is_some_and(|(_, local)| local == name);
-        self.attributes.iter().find(|(key, _)| is_it(key)).map_or("", |(_, value)| value)
+        let is_it =
+            |key: &str| key == name || key.rsplit_once(':').is_some_and(|(_, local)| local == name);
+        self.attributes
+            .iter()
+            .find(|(key, _)| is_it(key))
+            .map_or("", |(_, value)| value)
     }
 
     /// The relation that it names: `id` with a prefix, beside which there may be one without.
     pub fn relation(&self) -> &str {
-        self.attributes.iter().find(|(key, _)| key.ends_with(":id")).map_or("", |(_, value)| value)
+        self.attributes
+            .iter()
+            .find(|(key, _)| key.ends_with(":id"))
+            .map_or("", |(_, value)| value)
     }
 }
 
@@ -117,7 +149,12 @@ impl<'p, 'a> Xml<'p, 'a> {
         let mut reader = Reader::from_reader(BufReader::new(file.take(MAX_PACKAGE_PART_BYTES)));
         let config = reader.config_mut();
         config.expand_empty_elements = true;
-        Self { reader, buffer: Vec::new(), part: part.to_owned(), depth: 0 }
+        Self {
+            reader,
+            buffer: Vec::new(),
+            part: part.to_owned(),
+            depth: 0,
+        }
     }
 
     /// The next of them; `None` at the end.
@@ -136,7 +173,10 @@ impl<'p, 'a> Xml<'p, 'a> {
                         let plain = unescape(&value).map(std::borrow::Cow::into_owned);
                         (text(attribute.key.as_ref()), plain.unwrap_or(value))
                     });
-                    Node::Open(Element { name: text(tag.local_name().as_ref()), attributes: attributes.collect() })
+                    Node::Open(Element {
+                        name: text(tag.local_name().as_ref()),
+                        attributes: attributes.collect(),
+                    })
                 }
                 Event::End(tag) => {
                     self.depth = self.depth.saturating_sub(1);
@@ -144,7 +184,10 @@ impl<'p, 'a> Xml<'p, 'a> {
                 }
                 Event::Text(words) => Node::Text(text(&words)),
                 Event::CData(words) => Node::Text(text(&words)),
-                Event::GeneralRef(name) => match (name.resolve_char_ref(), resolve_predefined_entity(&text(&name))) {
+                Event::GeneralRef(name) => match (
+                    name.resolve_char_ref(),
+                    resolve_predefined_entity(&text(&name)),
+                ) {
                     (Ok(Some(character)), _) => Node::Text(character.to_string()),
                     (_, Some(known)) => Node::Text(known.to_owned()),
                     _ => continue,

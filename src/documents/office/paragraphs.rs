@@ -16,7 +16,11 @@ struct Paragraph {
 }
 
 /// Writes each paragraph as a line, and of a table each row. `headings` are the levels of styles.
-pub fn write(xml: &mut Xml<'_, '_>, headings: &HashMap<String, usize>, parts: &mut Parts) -> Result<(), Fault> {
+pub fn write(
+    xml: &mut Xml<'_, '_>,
+    headings: &HashMap<String, usize>,
+    parts: &mut Parts,
+) -> Result<(), Fault> {
     let mut paragraphs: Vec<Paragraph> = Vec::new();
     // Of the tables that have begun, one in the other: the cells of the row.
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -26,20 +30,30 @@ pub fn write(xml: &mut Xml<'_, '_>, headings: &HashMap<String, usize>, parts: &m
     while let Some(node) = xml.next()? {
         match node {
             // What it says stands beside it in another form; fields are numbers and dates.
-            Node::Open(element) if left_out > 0 || matches!(element.name.as_str(), "Fallback" | "fld") => left_out += 1,
+            Node::Open(element)
+                if left_out > 0 || matches!(element.name.as_str(), "Fallback" | "fld") =>
+            {
+                left_out += 1
+            }
             Node::Close(_) if left_out > 0 => left_out -= 1,
             Node::Text(_) if left_out > 0 => {}
             Node::Open(element) => match (element.name.as_str(), paragraphs.last_mut()) {
                 ("p", _) => paragraphs.push(Paragraph::default()),
                 ("tr", _) => rows.push(Vec::new()),
-                ("tc", _) => rows.last_mut().into_iter().for_each(|row| row.push(String::new())),
+                ("tc", _) => rows
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|row| row.push(String::new())),
                 ("t", _) => is_text = true,
                 ("tab", Some(paragraph)) => paragraph.text.push('\t'),
                 ("br" | "cr", Some(paragraph)) => paragraph.text.push('\n'),
                 ("noBreakHyphen", Some(paragraph)) => paragraph.text.push('-'),
                 ("numPr", Some(paragraph)) => paragraph.is_item = true,
                 ("pStyle", Some(paragraph)) => {
-                    paragraph.level = headings.get(element.attribute("val")).copied().unwrap_or_default();
+                    paragraph.level = headings
+                        .get(element.attribute("val"))
+                        .copied()
+                        .unwrap_or_default();
                 }
                 _ => {}
             },
@@ -84,7 +98,9 @@ fn place(rows: &mut [Vec<String>], text: &str, parts: &mut Parts) -> Result<(), 
     if text.is_empty() {
         return Ok(());
     }
-    let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()) else { return parts.line(text) };
+    let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()) else {
+        return parts.line(text);
+    };
     if !cell.is_empty() {
         cell.push(' ');
     }

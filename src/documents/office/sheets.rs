@@ -12,7 +12,8 @@ use crate::limits::MAX_DOCUMENT_TEXT_BYTES;
 
 /// Columns of a sheet.
 const MAX_COLUMN: u32 = 16_384;
-/// The Julian day number of the day 0 of a workbook, and of one that counts from 1904 (ECMA-376, part 1, 18.17.4.1).
+/// The Julian day number of the day 0 of a workbook, and of one that counts from 1904 (ECMA-376,
+/// part 1, 18.17.4.1).
 const DAY_ZERO: [i32; 2] = [2_415_019, 2_416_481];
 /// Seconds of a day.
 const DAY_SECS: f64 = 86_400.0;
@@ -32,24 +33,51 @@ struct Book {
     day_zero: i32,
 }
 
-pub fn write(package: &mut Package<'_>, main: &str, pages: Option<Pages>, parts: &mut Parts) -> Result<(), Fault> {
+pub fn write(
+    package: &mut Package<'_>,
+    main: &str,
+    pages: Option<Pages>,
+    parts: &mut Parts,
+) -> Result<(), Fault> {
     let relations = package.relations(main)?;
-    let target =
-        |kind: &str| relations.values().find(|relation| relation.kind == kind).map(|found| found.target.as_str());
-    let mut book = Book { day_zero: DAY_ZERO[0], ..Book::default() };
+    let target = |kind: &str| {
+        relations
+            .values()
+            .find(|relation| relation.kind == kind)
+            .map(|found| found.target.as_str())
+    };
+    let mut book = Book {
+        day_zero: DAY_ZERO[0],
+        ..Book::default()
+    };
     let sheets = sheets(package.part(main)?, &mut book)?;
-    if let Some(mut xml) = target("sharedStrings").map(|strings| package.part(strings)).transpose()? {
+    if let Some(mut xml) = target("sharedStrings")
+        .map(|strings| package.part(strings))
+        .transpose()?
+    {
         book.strings = strings(&mut xml)?;
     }
-    if let Some(mut xml) = target("styles").map(|styles| package.part(styles)).transpose()? {
+    if let Some(mut xml) = target("styles")
+        .map(|styles| package.part(styles))
+        .transpose()?
+    {
         book.dates = dates(&mut xml)?;
     }
     for number in Parts::chosen(pages, "sheet", sheets.len())? {
-        let Sheet { name, is_hidden, relation } = &sheets[number - 1];
+        let Sheet {
+            name,
+            is_hidden,
+            relation,
+        } = &sheets[number - 1];
         let hidden = if *is_hidden { " (hidden)" } else { "" };
-        parts.begin(&format!("sheet {number} of {}: {name}{hidden}", sheets.len()))?;
+        parts.begin(&format!(
+            "sheet {number} of {}: {name}{hidden}",
+            sheets.len()
+        ))?;
         match relations.get(relation) {
-            Some(Relation { kind, target }) if kind == "worksheet" => table(package.part(target)?, &book, parts)?,
+            Some(Relation { kind, target }) if kind == "worksheet" => {
+                table(package.part(target)?, &book, parts)?
+            }
             _ => parts.line("[no sheet of cells]")?,
         }
     }
@@ -61,7 +89,9 @@ fn sheets(mut xml: Xml<'_, '_>, book: &mut Book) -> Result<Vec<Sheet>, Fault> {
     while let Some(node) = xml.next()? {
         let Node::Open(element) = node else { continue };
         match element.name.as_str() {
-            "workbookPr" if matches!(element.attribute("date1904"), "1" | "true") => book.day_zero = DAY_ZERO[1],
+            "workbookPr" if matches!(element.attribute("date1904"), "1" | "true") => {
+                book.day_zero = DAY_ZERO[1]
+            }
             "sheet" => found.push(Sheet {
                 name: element.attribute("name").to_owned(),
                 is_hidden: !matches!(element.attribute("state"), "" | "visible"),
@@ -131,7 +161,8 @@ fn dates(xml: &mut Xml<'_, '_>) -> Result<Vec<bool>, Fault> {
     Ok(formats)
 }
 
-/// Whether a format shows days or times: one of its letters is outside of quotes, brackets and escapes.
+/// Whether a format shows days or times: one of its letters is outside of quotes, brackets and
+/// escapes.
 fn is_date(code: &str) -> bool {
     let mut letters = code.chars();
     while let Some(letter) = letters.next() {
@@ -147,17 +178,23 @@ fn is_date(code: &str) -> bool {
 }
 
 fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fault> {
-    let (mut rows, mut columns, mut bytes) = (Vec::<(u32, Vec<(u32, String)>)>::new(), BTreeSet::new(), 0);
+    let (mut rows, mut columns, mut bytes) =
+        (Vec::<(u32, Vec<(u32, String)>)>::new(), BTreeSet::new(), 0);
     let (mut row, mut column) = (0_u32, 0_u32);
     while let Some(node) = xml.next()? {
         let Node::Open(element) = node else { continue };
         match element.name.as_str() {
             "row" => {
-                row = element.attribute("r").parse().unwrap_or(row.saturating_add(1));
+                row = element
+                    .attribute("r")
+                    .parse()
+                    .unwrap_or(row.saturating_add(1));
                 column = 0;
             }
             "c" => {
-                column = place(element.attribute("r")).unwrap_or(column + 1).min(MAX_COLUMN);
+                column = place(element.attribute("r"))
+                    .unwrap_or(column + 1)
+                    .min(MAX_COLUMN);
                 let value = value(&mut xml, &element, book)?;
                 if value.is_empty() {
                     continue;
@@ -191,7 +228,8 @@ fn table(mut xml: Xml<'_, '_>, book: &Book, parts: &mut Parts) -> Result<(), Fau
     Ok(())
 }
 
-/// What a cell that has begun shows: of a formula the value that it had last, and itself if it never had one.
+/// What a cell that has begun shows: of a formula the value that it had last, and itself if it
+/// never had one.
 fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Book) -> Result<String, Fault> {
     let (mut raw, mut formula, mut open) = (String::new(), String::new(), String::new());
     while let Some(node) = xml.next()? {
@@ -207,11 +245,19 @@ fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Book) -> Result<String, F
     }
     let shown = match cell.attribute("t") {
         _ if raw.is_empty() && !formula.is_empty() => format!("={formula}"),
-        "s" => raw.trim().parse().ok().and_then(|index: usize| book.strings.get(index).cloned()).unwrap_or_default(),
+        "s" => raw
+            .trim()
+            .parse()
+            .ok()
+            .and_then(|index: usize| book.strings.get(index).cloned())
+            .unwrap_or_default(),
         "b" => if raw.trim() == "1" { "TRUE" } else { "FALSE" }.to_owned(),
         "" | "n" => match raw.trim().parse::<f64>() {
             Ok(number)
-                if cell.attribute("s").parse().is_ok_and(|style: usize| book.dates.get(style) == Some(&true)) =>
+                if cell
+                    .attribute("s")
+                    .parse()
+                    .is_ok_and(|style: usize| book.dates.get(style) == Some(&true)) =>
             {
                 date(number, book.day_zero).unwrap_or(raw)
             }
@@ -226,7 +272,10 @@ fn value(xml: &mut Xml<'_, '_>, cell: &Element, book: &Book) -> Result<String, F
 /// A number of days as a date, a time, or both.
 fn date(number: f64, day_zero: i32) -> Option<String> {
     let seconds = (number * DAY_SECS).round();
-    let (days, second) = ((seconds / DAY_SECS).floor(), seconds.rem_euclid(DAY_SECS) as i64);
+    let (days, second) = (
+        (seconds / DAY_SECS).floor(),
+        seconds.rem_euclid(DAY_SECS) as i64,
+    );
     if !(0.0..3_000_000.0).contains(&days) {
         return None;
     }
@@ -234,13 +283,21 @@ fn date(number: f64, day_zero: i32) -> Option<String> {
     let days = days as i32 + i32::from(day_zero == DAY_ZERO[0] && (1.0..60.0).contains(&days));
     let mut text = String::new();
     if days > 0 {
-        let (year, month, day) = Date::from_julian_day(day_zero + days).ok()?.to_calendar_date();
+        let (year, month, day) = Date::from_julian_day(day_zero + days)
+            .ok()?
+            .to_calendar_date();
         // Writing to a String cannot fail.
         let _ = write!(text, "{year:04}-{:02}-{day:02}", u8::from(month));
     }
     if second > 0 || days == 0 {
         let gap = if text.is_empty() { "" } else { " " };
-        let _ = write!(text, "{gap}{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+        let _ = write!(
+            text,
+            "{gap}{:02}:{:02}:{:02}",
+            second / 3600,
+            second / 60 % 60,
+            second % 60
+        );
     }
     Some(text)
 }
@@ -248,7 +305,9 @@ fn date(number: f64, day_zero: i32) -> Option<String> {
 /// The column of a name such as `AB12`, from 1.
 fn place(name: &str) -> Option<u32> {
     let letters = name.bytes().take_while(u8::is_ascii_alphabetic).take(4);
-    let column = letters.fold(0, |column, letter| column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1);
+    let column = letters.fold(0, |column, letter| {
+        column * 26 + u32::from(letter.to_ascii_uppercase() - b'A') + 1
+    });
     (1..=MAX_COLUMN).contains(&column).then_some(column)
 }
 
@@ -268,10 +327,31 @@ mod tests {
 
     #[test]
     fn numbers_are_dates_by_their_format() {
-        let codes = ["General", "0.00", "yyyy-mm-dd", "[Red]0", "\"day\" 0", "\\d0", "[h]:mm", "0%", "d/m"];
-        assert_eq!(codes.map(is_date), [false, false, true, false, false, false, true, false, true]);
-        let shown = [1.0, 59.0, 61.0, 0.5, 45_000.25, -1.0, 1e18].map(|number| date(number, DAY_ZERO[0]));
-        let expected = ["1900-01-01", "1900-02-28", "1900-03-01", "12:00:00", "2023-03-15 06:00:00"].map(str::to_owned);
+        let codes = [
+            "General",
+            "0.00",
+            "yyyy-mm-dd",
+            "[Red]0",
+            "\"day\" 0",
+            "\\d0",
+            "[h]:mm",
+            "0%",
+            "d/m",
+        ];
+        assert_eq!(
+            codes.map(is_date),
+            [false, false, true, false, false, false, true, false, true]
+        );
+        let shown =
+            [1.0, 59.0, 61.0, 0.5, 45_000.25, -1.0, 1e18].map(|number| date(number, DAY_ZERO[0]));
+        let expected = [
+            "1900-01-01",
+            "1900-02-28",
+            "1900-03-01",
+            "12:00:00",
+            "2023-03-15 06:00:00",
+        ]
+        .map(str::to_owned);
         assert_eq!(shown[..5], expected.map(Some));
         assert_eq!(shown[5..], [None, None]);
         assert_eq!(date(0.0, DAY_ZERO[1]), Some("00:00:00".to_owned()));
@@ -281,7 +361,10 @@ mod tests {
     #[test]
     fn columns_have_letters() {
         for (column, name) in [(1, "A"), (26, "Z"), (27, "AA"), (16_384, "XFD")] {
-            assert_eq!((letters(column), place(&format!("{name}7"))), (name.to_owned(), Some(column)));
+            assert_eq!(
+                (letters(column), place(&format!("{name}7"))),
+                (name.to_owned(), Some(column))
+            );
         }
         assert_eq!(["", "7", "XFE1", "ZZZZZZZZZZZ"].map(place), [None; 4]);
     }

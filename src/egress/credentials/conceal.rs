@@ -7,15 +7,17 @@ use memchr::memmem;
 
 use super::Secret;
 
-/// What is put in the place of a text; both are of the same length, so no length that is told elsewhere changes.
+/// What is put in the place of a text; both are of the same length, so no length that is told
+/// elsewhere changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     pub text: Secret,
     pub instead: Vec<u8>,
 }
 
-/// Replaces texts in one stream. How much is held back must not depend on whether it begins one: the program sees in what pieces the
-/// rest comes, and may have chosen what comes before. No text has a control character, so what stands before one goes on at once.
+/// Replaces texts in one stream. How much is held back must not depend on whether it begins one:
+/// the program sees in what pieces the rest comes, and may have chosen what comes before. No text
+/// has a control character, so what stands before one goes on at once.
 #[derive(Debug)]
 pub struct Concealer {
     texts: Arc<Texts>,
@@ -33,23 +35,39 @@ struct Texts {
 
 impl Texts {
     fn new(pairs: impl Iterator<Item = Pair>) -> Arc<Self> {
-        let pairs: Vec<Pair> = pairs.filter(|pair| pair.text.bytes().len() == pair.instead.len()).collect();
+        let pairs: Vec<Pair> = pairs
+            .filter(|pair| pair.text.bytes().len() == pair.instead.len())
+            .collect();
         let mut builder = AhoCorasick::builder();
-        builder.match_kind(MatchKind::LeftmostLongest).start_kind(StartKind::Unanchored);
-        let matcher = builder.build(pairs.iter().map(|pair| pair.text.bytes())).ok();
+        builder
+            .match_kind(MatchKind::LeftmostLongest)
+            .start_kind(StartKind::Unanchored);
+        let matcher = builder
+            .build(pairs.iter().map(|pair| pair.text.bytes()))
+            .ok();
         Arc::new(Self { pairs, matcher })
     }
 }
 
 impl Concealer {
     pub fn new(pairs: impl Iterator<Item = Pair>) -> Self {
-        Self { texts: Texts::new(pairs), held: Vec::new(), replaced: 0 }
+        Self {
+            texts: Texts::new(pairs),
+            held: Vec::new(),
+            replaced: 0,
+        }
     }
 
     /// What goes on of what came; `None` if nothing can.
     pub fn take(&mut self, piece: &[u8]) -> Option<Vec<u8>> {
         self.held.extend_from_slice(piece);
-        let longest = self.texts.pairs.iter().map(|pair| pair.text.bytes().len()).max().unwrap_or_default();
+        let longest = self
+            .texts
+            .pairs
+            .iter()
+            .map(|pair| pair.text.bytes().len())
+            .max()
+            .unwrap_or_default();
         let first = self.held.len().saturating_sub(longest.saturating_sub(1));
         let control = self.held[first..].iter().rposition(u8::is_ascii_control);
         self.pass(control.map_or(first, |at| first + at + 1))
@@ -57,13 +75,20 @@ impl Concealer {
 
     /// A text of its own, beside the stream.
     pub fn whole(&self, text: &[u8]) -> Option<Vec<u8>> {
-        Self { texts: Arc::clone(&self.texts), held: text.to_vec(), replaced: 0 }.end()
+        Self {
+            texts: Arc::clone(&self.texts),
+            held: text.to_vec(),
+            replaced: 0,
+        }
+        .end()
     }
 
     /// Whether one is in the name of a field, whose letters may have been made small.
     pub fn knows_name(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
-        let is_in = |pair: &Pair| memmem::find(name.as_bytes(), &pair.text.bytes().to_ascii_lowercase()).is_some();
+        let is_in = |pair: &Pair| {
+            memmem::find(name.as_bytes(), &pair.text.bytes().to_ascii_lowercase()).is_some()
+        };
         self.texts.pairs.iter().any(is_in)
     }
 
@@ -76,9 +101,13 @@ impl Concealer {
     fn pass(&mut self, until: usize) -> Option<Vec<u8>> {
         let texts = Arc::clone(&self.texts);
         let matcher = texts.matcher.as_ref()?;
-        let next = |held: &[u8], from| matcher.find(Input::new(held).range(from..).anchored(Anchored::No));
-        while let Some(found) = next(&self.held, self.replaced).filter(|found| found.start() < until) {
-            self.held[found.range()].copy_from_slice(&texts.pairs[found.pattern().as_usize()].instead);
+        let next =
+            |held: &[u8], from| matcher.find(Input::new(held).range(from..).anchored(Anchored::No));
+        while let Some(found) =
+            next(&self.held, self.replaced).filter(|found| found.start() < until)
+        {
+            self.held[found.range()]
+                .copy_from_slice(&texts.pairs[found.pattern().as_usize()].instead);
             self.replaced = found.end();
         }
         self.replaced = self.replaced.saturating_sub(until);
@@ -102,7 +131,10 @@ mod tests {
     }
 
     fn through(concealer: &mut Concealer, pieces: &[&[u8]]) -> String {
-        let mut out: Vec<u8> = pieces.iter().flat_map(|piece| concealer.take(piece).unwrap()).collect();
+        let mut out: Vec<u8> = pieces
+            .iter()
+            .flat_map(|piece| concealer.take(piece).unwrap())
+            .collect();
         out.extend(concealer.end().unwrap());
         String::from_utf8(out).unwrap()
     }
@@ -120,7 +152,11 @@ mod tests {
             ("secret\n", "c******\n"),
         ] {
             assert_eq!(
-                concealer.take(piece.as_bytes()).unwrap().escape_ascii().to_string(),
+                concealer
+                    .take(piece.as_bytes())
+                    .unwrap()
+                    .escape_ascii()
+                    .to_string(),
                 passed.escape_default().to_string()
             );
         }
@@ -131,7 +167,11 @@ mod tests {
     #[test]
     fn names_of_fields_are_known_in_small_letters() {
         let concealer = concealer(&[("SeCret", "******")]);
-        assert!(concealer.knows_name("x-secret-x") && concealer.knows_name("SECRET") && !concealer.knows_name("ecret"));
+        assert!(
+            concealer.knows_name("x-secret-x")
+                && concealer.knows_name("SECRET")
+                && !concealer.knows_name("ecret")
+        );
     }
 
     #[test]
@@ -156,7 +196,8 @@ mod tests {
             }
         }
 
-        /// Two secrets of the same length cannot be told from each other by the lengths of what goes on.
+        /// Two secrets of the same length cannot be told from each other by the lengths of what
+        /// goes on.
         #[test]
         fn pieces_have_the_same_lengths_for_every_secret(pieces in prop::collection::vec("[ab\n]{0,12}", 0..10)) {
             let lengths = |secret: &str| {

@@ -3,7 +3,9 @@
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::DecodePaddingMode;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{
+    GeneralPurpose, GeneralPurposeConfig, STANDARD_NO_PAD, URL_SAFE_NO_PAD,
+};
 use memchr::memmem;
 
 use super::{Pair, Secret};
@@ -14,10 +16,13 @@ const BASIC: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Puts the secret in the place of its stand-in, in Basic too (RFC 7617), whose new form is added to `written`.
+/// Puts the secret in the place of its stand-in, in Basic too (RFC 7617), whose new form is added
+/// to `written`.
 pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut Vec<Pair>) {
     replace(value, stand_in, secret);
-    let Some((token, mut plain)) = basic(value) else { return };
+    let Some((token, mut plain)) = basic(value) else {
+        return;
+    };
     if !replace(&mut plain, stand_in, secret) {
         return;
     }
@@ -26,22 +31,30 @@ pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut V
     // With as much padding as there was.
     filled.truncate(before.len());
     value.splice(token, filled.iter().copied());
-    let pair = Pair { text: Secret::new(filled), instead: before };
+    let pair = Pair {
+        text: Secret::new(filled),
+        instead: before,
+    };
     if !written.contains(&pair) {
         written.push(pair);
     }
 }
 
-/// Forms of a secret inside base64 (RFC 4648, 4 and 5), each with that of its stand-in. There is one for each offset in a group of three
-/// bytes, without the characters that depend on its neighbours.
+/// Forms of a secret inside base64 (RFC 4648, 4 and 5), each with that of its stand-in. There is
+/// one for each offset in a group of three bytes, without the characters that depend on its
+/// neighbours.
 pub fn in_base64(secret: &[u8], stand_in: &[u8]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
         for before in 0..3_usize {
             let inner = (8 * before).div_ceil(6)..8 * (before + secret.len()) / 6;
-            let form =
-                |text: &[u8]| engine.encode([&[0; 3][..before], text].concat()).as_bytes()[inner.clone()].to_vec();
-            let pair = Pair { text: Secret::new(form(secret)), instead: form(stand_in) };
+            let form = |text: &[u8]| {
+                engine.encode([&[0; 3][..before], text].concat()).as_bytes()[inner.clone()].to_vec()
+            };
+            let pair = Pair {
+                text: Secret::new(form(secret)),
+                instead: form(stand_in),
+            };
             if !pairs.contains(&pair) {
                 pairs.push(pair);
             }

@@ -1,5 +1,5 @@
-//! Credentials that commands can use and not read: they have a stand-in, which the real value takes the place of on the way to a
-//! host that it is for.
+//! Credentials that commands can use and not read: they have a stand-in, which the real value takes
+//! the place of on the way to a host that it is for.
 //!
 //! Both are of the same length, so nothing that tells a length has to be told anew, there and back.
 
@@ -19,7 +19,8 @@ pub use place::{Place, Scheme};
 use super::request::RequestLine;
 use super::rule::Destination;
 
-/// Fewer bytes may stand anywhere by chance, so an answer could not be told from one that repeats them.
+/// Fewer bytes may stand anywhere by chance, so an answer could not be told from one that repeats
+/// them.
 pub const MIN_SECRET_BYTES: usize = 8;
 /// A head of HTTP has to hold it.
 pub const MAX_SECRET_BYTES: usize = 8192;
@@ -78,21 +79,37 @@ impl Credential {
             return Err(SecretError::Control);
         }
         let stand_in = stand_in(bytes.len())?;
-        Ok(Self { name, stand_in, secret, places })
+        Ok(Self {
+            name,
+            stand_in,
+            secret,
+            places,
+        })
     }
 
-    /// The secret, and its forms in base64, in which a host may repeat what it got on another connection.
+    /// The secret, and its forms in base64, in which a host may repeat what it got on another
+    /// connection.
     fn concealing(&self) -> impl Iterator<Item = Pair> {
-        let plain = Pair { text: self.secret.clone(), instead: self.stand_in.clone().into_bytes() };
-        std::iter::once(plain).chain(field::in_base64(self.secret.bytes(), self.stand_in.as_bytes()))
+        let plain = Pair {
+            text: self.secret.clone(),
+            instead: self.stand_in.clone().into_bytes(),
+        };
+        std::iter::once(plain).chain(field::in_base64(
+            self.secret.bytes(),
+            self.stand_in.as_bytes(),
+        ))
     }
 
     fn is_for_requests(&self, to: &Destination) -> bool {
-        self.places.iter().any(|place| place.scheme.login_port().is_none() && place.names(to))
+        self.places
+            .iter()
+            .any(|place| place.scheme.login_port().is_none() && place.names(to))
     }
 
     fn is_for_login(&self, scheme: Scheme, to: &Destination) -> bool {
-        self.places.iter().any(|place| place.scheme == scheme && place.names(to))
+        self.places
+            .iter()
+            .any(|place| place.scheme == scheme && place.names(to))
     }
 }
 
@@ -106,7 +123,9 @@ fn stand_in(length: usize) -> io::Result<String> {
     while filled < random.len() {
         filled += getrandom(&mut random[filled..], GetRandomFlags::empty())?;
     }
-    let digits = random.into_iter().map(|byte| char::from(DIGITS[usize::from(byte) % DIGITS.len()]));
+    let digits = random
+        .into_iter()
+        .map(|byte| char::from(DIGITS[usize::from(byte) % DIGITS.len()]));
     Ok(mark.chars().chain(digits).collect())
 }
 
@@ -132,7 +151,8 @@ impl Credentials {
         self.0.iter().any(|it| it.is_for_requests(to))
     }
 
-    /// What keeps the program from secrets in what is said to it there, and from what was written there in another form.
+    /// What keeps the program from secrets in what is said to it there, and from what was written
+    /// there in another form.
     pub fn concealer(&self, to: &Destination, written: Vec<Pair>) -> Concealer {
         let there = self.0.iter().filter(|it| it.is_for_requests(to));
         Concealer::new(there.flat_map(Credential::concealing).chain(written))
@@ -143,24 +163,42 @@ impl Credentials {
         Concealer::new(self.0.iter().flat_map(Credential::concealing))
     }
 
-    /// Puts the real values into a field's value where the request is what they are for. What was written there in another form is
-    /// added to what is to be concealed of the answer.
-    pub fn fill(&self, to: &Destination, line: RequestLine<'_>, value: &mut Vec<u8>, written: &mut Vec<Pair>) {
-        let meant = self.0.iter().filter(|it| it.places.iter().any(|place| place.matches(to, line)));
-        for Credential { stand_in, secret, .. } in meant {
+    /// Puts the real values into a field's value where the request is what they are for. What was
+    /// written there in another form is added to what is to be concealed of the answer.
+    pub fn fill(
+        &self,
+        to: &Destination,
+        line: RequestLine<'_>,
+        value: &mut Vec<u8>,
+        written: &mut Vec<Pair>,
+    ) {
+        let meant = self
+            .0
+            .iter()
+            .filter(|it| it.places.iter().any(|place| place.matches(to, line)));
+        for Credential {
+            stand_in, secret, ..
+        } in meant
+        {
             field::fill(value, stand_in.as_bytes(), secret.bytes(), written);
         }
     }
 
     /// Those that are for a login of this kind there.
     pub fn for_login(&self, scheme: Scheme, to: &Destination) -> Vec<&Credential> {
-        self.0.iter().filter(|it| it.is_for_login(scheme, to)).collect()
+        self.0
+            .iter()
+            .filter(|it| it.is_for_login(scheme, to))
+            .collect()
     }
 
     /// The name of one whose stand-in is in a field's value although it is for nothing there.
     pub fn astray(&self, to: &Destination, line: RequestLine<'_>, value: &[u8]) -> Option<&str> {
         let is_meant = |it: &Credential| it.places.iter().any(|place| place.matches(to, line));
-        let stray = self.0.iter().find(|it| field::holds(value, it.stand_in.as_bytes()) && !is_meant(it));
+        let stray = self
+            .0
+            .iter()
+            .find(|it| field::holds(value, it.stand_in.as_bytes()) && !is_meant(it));
         stray.map(|it| it.name.as_str())
     }
 }

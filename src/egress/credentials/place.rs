@@ -24,11 +24,18 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    const ALL: [(&'static str, Self); 4] =
-        [("https", Self::Https), ("http", Self::Http), ("postgres", Self::Postgres), ("mysql", Self::MySql)];
+    const ALL: [(&'static str, Self); 4] = [
+        ("https", Self::Https),
+        ("http", Self::Http),
+        ("postgres", Self::Postgres),
+        ("mysql", Self::MySql),
+    ];
 
     pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(_, scheme)| *scheme == self).map_or("", |(word, _)| word)
+        Self::ALL
+            .iter()
+            .find(|(_, scheme)| *scheme == self)
+            .map_or("", |(word, _)| word)
     }
 
     /// The port of a login, if nobody says otherwise; `None` of what has requests.
@@ -58,13 +65,20 @@ impl FromStr for Place {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {
-        let error = |why: String| RuleError { rule: text.to_owned(), why: why.into() };
+        let error = |why: String| RuleError {
+            rule: text.to_owned(),
+            why: why.into(),
+        };
         let known = Scheme::ALL.map(|(word, _)| format!("{word}://")).join(", ");
         let Some((word, rest)) = text.split_once("://") else {
-            return Err(error(format!("does not say how it is spoken there; it begins with one of {known}")));
+            return Err(error(format!(
+                "does not say how it is spoken there; it begins with one of {known}"
+            )));
         };
         let Some((_, scheme)) = Scheme::ALL.iter().find(|(known, _)| *known == word) else {
-            return Err(error(format!("begins with `{word}://`, for which no credential is supported; {known} are")));
+            return Err(error(format!(
+                "begins with `{word}://`, for which no credential is supported; {known} are"
+            )));
         };
         let (authority, path) = rest.find('/').map_or((rest, ""), |end| rest.split_at(end));
         let (user, authority) = match authority.rsplit_once('@') {
@@ -72,12 +86,19 @@ impl FromStr for Place {
             None => (None, authority),
         };
         let is_user = |user: &str| {
-            !user.is_empty() && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+            !user.is_empty()
+                && user
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
         };
         if user.is_some_and(|user| !is_user(user)) {
-            return Err(error("names a user that is not letters, digits, `-`, `.` and `_`".to_owned()));
+            return Err(error(
+                "names a user that is not letters, digits, `-`, `.` and `_`".to_owned(),
+            ));
         }
-        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        let has_port = authority
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| !port.ends_with(']'));
         let rule = match scheme.login_port() {
             None if path.is_empty() => format!("{word}://{authority}/**"),
             None => format!("{word}://{authority}{path}"),
@@ -89,10 +110,19 @@ impl FromStr for Place {
             Some(_) if has_port => authority.to_owned(),
             Some(port) => format!("{authority}:{port}"),
         };
-        let named = |fault| RuleError { rule: text.to_owned(), ..fault };
+        let named = |fault| RuleError {
+            rule: text.to_owned(),
+            ..fault
+        };
         let rules = Rules::new(std::slice::from_ref(&rule), &[]).map_err(named)?;
         let rule = rule.parse().map_err(named)?;
-        Ok(Self { scheme: *scheme, user: user.map(str::to_owned), authority: authority.to_owned(), rule, rules })
+        Ok(Self {
+            scheme: *scheme,
+            user: user.map(str::to_owned),
+            authority: authority.to_owned(),
+            rule,
+            rules,
+        })
     }
 }
 
@@ -104,7 +134,10 @@ impl Place {
 
     /// The rule that lets commands reach all of it.
     pub fn reaching(&self) -> Rule {
-        Rule { requests: None, ..self.rule.clone() }
+        Rule {
+            requests: None,
+            ..self.rule.clone()
+        }
     }
 
     /// Whether these rules let commands reach what is meant.

@@ -14,19 +14,39 @@ fn rules(allow: &[&str], deny: &[&str]) -> Rules {
 }
 
 fn to(host: &str, port: u16) -> Destination {
-    let host = host.parse().map_or_else(|_| Host::Name(host.to_owned()), Host::Address);
-    Destination { transport: Transport::Tcp, host, port }
+    let host = host
+        .parse()
+        .map_or_else(|_| Host::Name(host.to_owned()), Host::Address);
+    Destination {
+        transport: Transport::Tcp,
+        host,
+        port,
+    }
 }
 
 fn datagrams(host: &str, port: u16) -> Destination {
-    Destination { transport: Transport::Udp, ..to(host, port) }
+    Destination {
+        transport: Transport::Udp,
+        ..to(host, port)
+    }
 }
 
 #[test]
 fn datagrams_need_rules_of_their_own_and_are_denied_by_all() {
     let rules = rules(
-        &["udp://*.example.com:123", "example.com", "udp://10.0.0.0/8:5", "10.0.0.0/8:*", "udp://a.example.org:*"],
-        &["udp://bad.example.com:123", "evil.example.com:*", "udp://10.0.0.1:*", "10.0.0.2:5"],
+        &[
+            "udp://*.example.com:123",
+            "example.com",
+            "udp://10.0.0.0/8:5",
+            "10.0.0.0/8:*",
+            "udp://a.example.org:*",
+        ],
+        &[
+            "udp://bad.example.com:123",
+            "evil.example.com:*",
+            "udp://10.0.0.1:*",
+            "10.0.0.2:5",
+        ],
     );
     let cases = [
         (datagrams("ntp.example.com", 123), true),
@@ -47,16 +67,35 @@ fn datagrams_need_rules_of_their_own_and_are_denied_by_all() {
     assert!(rules.knows("ntp.example.com") && rules.knows("a.example.org"));
     assert!(!rules.knows("bad.example.com") && !rules.knows("evil.example.com"));
     for (port, expected) in [(5, true), (6, false)] {
-        assert_eq!(rules.allows_resolved(&datagrams("a.example.org", port), "10.0.0.3".parse().unwrap()), expected);
+        assert_eq!(
+            rules.allows_resolved(
+                &datagrams("a.example.org", port),
+                "10.0.0.3".parse().unwrap()
+            ),
+            expected
+        );
     }
-    let rules = Rules::new(&texts(&["udp://a.b:80", "a.b"]), &texts(&["c.d:80", "udp://c.d:80"])).unwrap();
-    assert_eq!(rules.redundant(), ["--deny-net `udp://c.d:80` changes nothing beside `c.d:80`"]);
+    let rules = Rules::new(
+        &texts(&["udp://a.b:80", "a.b"]),
+        &texts(&["c.d:80", "udp://c.d:80"]),
+    )
+    .unwrap();
+    assert_eq!(
+        rules.redundant(),
+        ["--deny-net `udp://c.d:80` changes nothing beside `c.d:80`"]
+    );
 }
 
 #[test]
 fn deny_wins_and_what_no_rule_names_is_refused() {
     let rules = rules(
-        &["*.example.com", "db.example.com:5432", "10.0.0.0/8:*", "@pypi", "[2001:db8::/32]:22"],
+        &[
+            "*.example.com",
+            "db.example.com:5432",
+            "10.0.0.0/8:*",
+            "@pypi",
+            "[2001:db8::/32]:22",
+        ],
         &["evil.example.com:*", "10.1.0.0/16:22"],
     );
     let cases = [
@@ -82,16 +121,35 @@ fn deny_wins_and_what_no_rule_names_is_refused() {
         assert_eq!(rules.allows(&destination), expected, "{destination}");
     }
     assert!(!Rules::default().allows(&to("a.example", 443)) && Rules::default().is_empty());
-    assert!(rules.knows("db.example.com") && !rules.knows("evil.example.com") && !rules.knows("example.com"));
+    assert!(
+        rules.knows("db.example.com")
+            && !rules.knows("evil.example.com")
+            && !rules.knows("example.com")
+    );
 }
 
 #[test]
 fn a_name_leads_to_a_private_address_only_by_a_rule_about_the_address() {
-    let rules = rules(&["a.example", "10.0.0.0/8"], &["10.1.0.0/16", "1.1.1.1:443"]);
-    let cases = [("1.1.1.2", true), ("1.1.1.1", false), ("10.0.0.1", true), ("10.1.0.1", false), ("127.0.0.1", false)];
-    for (address, expected) in cases.into_iter().chain([("169.254.169.254", false), ("::ffff:169.254.169.254", false)])
-    {
-        assert_eq!(rules.allows_resolved(&to("a.example", 443), address.parse().unwrap()), expected, "{address}");
+    let rules = rules(
+        &["a.example", "10.0.0.0/8"],
+        &["10.1.0.0/16", "1.1.1.1:443"],
+    );
+    let cases = [
+        ("1.1.1.2", true),
+        ("1.1.1.1", false),
+        ("10.0.0.1", true),
+        ("10.1.0.1", false),
+        ("127.0.0.1", false),
+    ];
+    for (address, expected) in cases.into_iter().chain([
+        ("169.254.169.254", false),
+        ("::ffff:169.254.169.254", false),
+    ]) {
+        assert_eq!(
+            rules.allows_resolved(&to("a.example", 443), address.parse().unwrap()),
+            expected,
+            "{address}"
+        );
     }
 }
 
@@ -110,7 +168,11 @@ fn while_one_learns_everything_is_allowed_that_is_no_more_than_a_host() {
     for (destination, expected) in cases {
         assert_eq!(rules.allows(&destination), expected, "{destination}");
         if let Host::Address(address) = destination.host {
-            assert_eq!(rules.allows_resolved(&destination, address), expected, "{address}");
+            assert_eq!(
+                rules.allows_resolved(&destination, address),
+                expected,
+                "{address}"
+            );
         }
     }
     assert!(rules.knows("any.example") && !rules.knows("evil.example"));
@@ -118,7 +180,10 @@ fn while_one_learns_everything_is_allowed_that_is_no_more_than_a_host() {
 
 #[test]
 fn the_rule_that_decides_is_told_as_it_was_written() {
-    let rules = rules(&["@npm", "*.Example.com", "@npm"], &["evil.example.com:443"]);
+    let rules = rules(
+        &["@npm", "*.Example.com", "@npm"],
+        &["evil.example.com:443"],
+    );
     let cases = [
         (to("registry.npmjs.org", 443), Some("@npm")),
         (to("a.example.com", 80), Some("*.Example.com")),
@@ -139,27 +204,54 @@ fn a_rule_that_others_cover_is_told_once() {
             &[],
             "--allow-net `GET https://a.b/c/*/d` changes nothing beside `GET,POST https://a.b/c/**`",
         ),
-        (&["a.b", "https://a.b/c"], &[], "--allow-net `https://a.b/c` changes nothing beside `a.b`"),
+        (
+            &["a.b", "https://a.b/c"],
+            &[],
+            "--allow-net `https://a.b/c` changes nothing beside `a.b`",
+        ),
         (
             &["a.b"],
             &["https://a.b/c", "PUT https://a.b/c"],
             "--deny-net `PUT https://a.b/c` changes nothing beside `https://a.b/c`",
         ),
-        (&["a.b", "A.b."], &[], "--allow-net `a.b` changes nothing beside `A.b.`"),
-        (&["*.b:*", "x.a.b:22"], &[], "--allow-net `x.a.b:22` changes nothing beside `*.b:*`"),
-        (&["10.1.0.0/16", "10.0.0.0/8"], &[], "--allow-net `10.1.0.0/16` changes nothing beside `10.0.0.0/8`"),
+        (
+            &["a.b", "A.b."],
+            &[],
+            "--allow-net `a.b` changes nothing beside `A.b.`",
+        ),
+        (
+            &["*.b:*", "x.a.b:22"],
+            &[],
+            "--allow-net `x.a.b:22` changes nothing beside `*.b:*`",
+        ),
+        (
+            &["10.1.0.0/16", "10.0.0.0/8"],
+            &[],
+            "--allow-net `10.1.0.0/16` changes nothing beside `10.0.0.0/8`",
+        ),
         (
             &["@npm", "registry.npmjs.org:443"],
             &[],
             "--allow-net `registry.npmjs.org:443` changes nothing beside `@npm`",
         ),
-        (&["@npm", "@npm"], &[], "--allow-net `@npm` changes nothing beside `@npm`"),
-        (&["a.b"], &["c.d", "c.d:80"], "--deny-net `c.d:80` changes nothing beside `c.d`"),
+        (
+            &["@npm", "@npm"],
+            &[],
+            "--allow-net `@npm` changes nothing beside `@npm`",
+        ),
+        (
+            &["a.b"],
+            &["c.d", "c.d:80"],
+            "--deny-net `c.d:80` changes nothing beside `c.d`",
+        ),
     ];
     for (allow, deny, expected) in cases {
         assert_eq!(rules(allow, deny).redundant(), [expected]);
     }
-    assert_eq!(rules(&["@npm", "registry.npmjs.org"], &["a.b"]).redundant(), [] as [&str; 0]);
+    assert_eq!(
+        rules(&["@npm", "registry.npmjs.org"], &["a.b"]).redundant(),
+        [] as [&str; 0]
+    );
 }
 
 #[test]
@@ -170,20 +262,34 @@ fn a_rule_that_never_matches_is_an_error_that_names_it() {
             &["GET https://*.b/*/**"],
             "`GET https://a.b/c/d` never matches: `GET https://*.b/*/**` denies all of it",
         ),
-        (&["a.b"], &["*.b:*"], "`a.b` never matches: `*.b:*` denies all of it"),
-        (&["a.b", "a.b:0"], &[], "`a.b:0` has the port `0`; 1 to 65535 or `*` is allowed"),
+        (
+            &["a.b"],
+            &["*.b:*"],
+            "`a.b` never matches: `*.b:*` denies all of it",
+        ),
+        (
+            &["a.b", "a.b:0"],
+            &[],
+            "`a.b:0` has the port `0`; 1 to 65535 or `*` is allowed",
+        ),
     ];
     for (allow, deny, expected) in cases {
-        let error = Rules::new(&texts(allow), &texts(deny)).unwrap_err().to_string();
+        let error = Rules::new(&texts(allow), &texts(deny))
+            .unwrap_err()
+            .to_string();
         assert_eq!(error, format!("the network rule {expected}"));
     }
 }
 
 #[test]
 fn ten_thousand_rules_are_read_and_asked_quickly() {
-    let many: Vec<String> = (0..10_000).map(|at| format!("host-{at}.example.com:443")).collect();
+    let many: Vec<String> = (0..10_000)
+        .map(|at| format!("host-{at}.example.com:443"))
+        .collect();
     let rules = Rules::new(&many, &[]).unwrap();
-    let hits = (0..20_000).filter(|at| rules.allows(&to(&format!("host-{at}.example.com"), 443))).count();
+    let hits = (0..20_000)
+        .filter(|at| rules.allows(&to(&format!("host-{at}.example.com"), 443)))
+        .count();
     assert_eq!(hits, 10_000);
 }
 
@@ -192,7 +298,8 @@ fn naive(rule: &Rule, to: &Destination) -> bool {
         (Hosts::Name(name), Host::Name(host)) => name == host,
         (Hosts::Below(name), Host::Name(host)) => host.ends_with(&format!(".{name}")),
         (Hosts::Network(network), Host::Address(address)) => {
-            address.is_ipv4() == network.first.is_ipv4() && Network::around(*address, network.prefix) == *network
+            address.is_ipv4() == network.first.is_ipv4()
+                && Network::around(*address, network.prefix) == *network
         }
         _ => false,
     };
@@ -209,8 +316,16 @@ fn requests_are_judged_one_by_one() {
     use Verdict::{Allowed, Denied, Missing, OddMethod, OddPath};
 
     let rules = rules(
-        &["GET,HEAD https://api.example/repos/**", "https://api.example/v1/*/x", "whole.example", "10.0.0.5"],
-        &["DELETE https://whole.example/**", "https://whole.example/Admin/**"],
+        &[
+            "GET,HEAD https://api.example/repos/**",
+            "https://api.example/v1/*/x",
+            "whole.example",
+            "10.0.0.5",
+        ],
+        &[
+            "DELETE https://whole.example/**",
+            "https://whole.example/Admin/**",
+        ],
     );
     let cases = [
         ("api.example", "GET", "/repos/a", Allowed),
@@ -240,25 +355,66 @@ fn requests_are_judged_one_by_one() {
         ("10.0.0.5", "GET", "/a//b", Allowed),
     ];
     for (host, method, path, expected) in cases {
-        let asked = RequestLine { is_tls: true, method, path, may_switch: false };
-        assert_eq!(rules.judge(&to(host, 443), asked), expected, "{host} {method} {path}");
+        let asked = RequestLine {
+            is_tls: true,
+            method,
+            path,
+            may_switch: false,
+        };
+        assert_eq!(
+            rules.judge(&to(host, 443), asked),
+            expected,
+            "{host} {method} {path}"
+        );
     }
-    let asked = RequestLine { is_tls: false, method: "GET", path: "/repos/a", may_switch: false };
+    let asked = RequestLine {
+        is_tls: false,
+        method: "GET",
+        path: "/repos/a",
+        may_switch: false,
+    };
     assert_eq!(rules.judge(&to("api.example", 443), asked), Missing);
-    let asked = |path| RequestLine { is_tls: true, method: "GET", path, may_switch: true };
-    assert_eq!(rules.judge(&to("api.example", 443), asked("/repos/a")), Missing);
-    assert_eq!(rules.judge(&to("api.example", 443), asked("/v1/a/x")), Allowed);
+    let asked = |path| RequestLine {
+        is_tls: true,
+        method: "GET",
+        path,
+        may_switch: true,
+    };
+    assert_eq!(
+        rules.judge(&to("api.example", 443), asked("/repos/a")),
+        Missing
+    );
+    assert_eq!(
+        rules.judge(&to("api.example", 443), asked("/v1/a/x")),
+        Allowed
+    );
     let opens = |host, port| rules.opens(&to(host, port));
-    assert_eq!(opens("api.example", 443), Some(("--allow-net", "GET,HEAD https://api.example/repos/**")));
-    assert_eq!(opens("whole.example", 443), Some(("--deny-net", "DELETE https://whole.example/**")));
-    assert_eq!((opens("api.example", 80), opens("whole.example", 80), opens("10.0.0.5", 443)), (None, None, None));
+    assert_eq!(
+        opens("api.example", 443),
+        Some(("--allow-net", "GET,HEAD https://api.example/repos/**"))
+    );
+    assert_eq!(
+        opens("whole.example", 443),
+        Some(("--deny-net", "DELETE https://whole.example/**"))
+    );
+    assert_eq!(
+        (
+            opens("api.example", 80),
+            opens("whole.example", 80),
+            opens("10.0.0.5", 443)
+        ),
+        (None, None, None)
+    );
     assert!(rules.allows(&to("api.example", 443)) && !rules.allows(&to("api.example", 80)));
     assert!(rules.knows("api.example") && rules.knows("whole.example"));
 }
 
 #[test]
 fn a_proposal_goes_with_the_rules_that_there_are() {
-    let rules = rules(&["GET https://api.example/x"], &["DELETE http://whole.example/x"]);
+    let rules = rules(
+        &["GET https://api.example/x"],
+        &["DELETE http://whole.example/x"],
+    );
     for (host, port, expected) in [
         ("api.example", 80, "api.example:80"),
         ("whole.example", 443, "whole.example:443"),
@@ -270,9 +426,15 @@ fn a_proposal_goes_with_the_rules_that_there_are() {
 
 #[test]
 fn a_rule_about_requests_lets_no_name_lead_to_its_address() {
-    let rules = rules(&["a.example", "GET http://10.0.0.1/x", "10.0.0.2"], &["GET http://10.0.0.2/y"]);
+    let rules = rules(
+        &["a.example", "GET http://10.0.0.1/x", "10.0.0.2"],
+        &["GET http://10.0.0.2/y"],
+    );
     for address in ["10.0.0.1", "10.0.0.2"] {
-        assert!(!rules.allows_resolved(&to("a.example", 80), address.parse().unwrap()), "{address}");
+        assert!(
+            !rules.allows_resolved(&to("a.example", 80), address.parse().unwrap()),
+            "{address}"
+        );
     }
 }
 

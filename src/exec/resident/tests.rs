@@ -16,7 +16,13 @@ fn scripted<T: Send + 'static>(
     running: &Slots,
     script: impl FnOnce(&OwnedFd) -> T + Send + 'static,
 ) -> (Resident, JoinHandle<T>) {
-    let (here, there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let (here, there) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     let supervisor = thread::spawn(move || {
         let (request, mut handed) = receive::<Request>(&there).unwrap().unwrap();
         assert_eq!((request, handed.len()), (expected(), 4));
@@ -29,10 +35,20 @@ fn scripted<T: Send + 'static>(
     let program = Program {
         title: "a program that stays",
         argv: &argv,
-        dir: Place { path: "/src".into(), dev: 1, ino: 2 },
+        dir: Place {
+            path: "/src".into(),
+            dev: 1,
+            ino: 2,
+        },
         environment: &environment,
     };
-    let resident = Resident::start(&Launcher::over(here, None), &program, running, &CancelToken::new()).unwrap();
+    let resident = Resident::start(
+        &Launcher::over(here, None),
+        &program,
+        running,
+        &CancelToken::new(),
+    )
+    .unwrap();
     (resident, supervisor)
 }
 
@@ -42,7 +58,11 @@ fn expected() -> Request {
         call: None,
         is_dry_run: false,
         run: Run::Program(vec!["/bin/program".into(), "argument".into()]),
-        dir: Place { path: "/src".into(), dev: 1, ino: 2 },
+        dir: Place {
+            path: "/src".into(),
+            dev: 1,
+            ino: 2,
+        },
         environment: vec![("A".into(), "b".into())],
         stdin: true,
         terminal: None,
@@ -64,9 +84,23 @@ fn question(number: u8) -> Vec<u8> {
 }
 
 fn answer(server: &OwnedFd, number: u64, threads: u32) {
-    let vitals =
-        Vitals { state: 'R', rss_bytes: 4096, cpu_ms: 20, children_cpu_ms: 1500, threads, processes: threads + 1 };
-    send_event(server, &Event::Status { number, vitals: Some(vitals) }, None).unwrap();
+    let vitals = Vitals {
+        state: 'R',
+        rss_bytes: 4096,
+        cpu_ms: 20,
+        children_cpu_ms: 1500,
+        threads,
+        processes: threads + 1,
+    };
+    send_event(
+        server,
+        &Event::Status {
+            number,
+            vitals: Some(vitals),
+        },
+        None,
+    )
+    .unwrap();
 }
 
 #[test]
@@ -81,7 +115,10 @@ fn an_answer_is_the_one_to_its_question() {
         assert_eq!(hear(server), b"");
     });
     let silent = resident.status(Duration::from_millis(20)).unwrap_err();
-    assert_eq!(silent.to_string(), "the process that watches over the program has not answered within 20 ms");
+    assert_eq!(
+        silent.to_string(),
+        "the process that watches over the program has not answered within 20 ms"
+    );
     let status = resident.status(LONG).unwrap();
     let expected = ProgramStatus {
         state: 'R',
@@ -109,8 +146,13 @@ fn one_answer_serves_all_who_asked_before_it() {
         answer(server, 1, 9);
     });
     let threads = thread::scope(|scope| {
-        let asking: Vec<_> = (0..3).map(|_| scope.spawn(|| resident.status(LONG).unwrap().threads)).collect();
-        asking.into_iter().map(|asking| asking.join().unwrap()).collect::<Vec<_>>()
+        let asking: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| resident.status(LONG).unwrap().threads))
+            .collect();
+        asking
+            .into_iter()
+            .map(|asking| asking.join().unwrap())
+            .collect::<Vec<_>>()
     });
     assert_eq!(threads, [7, 7, 7]);
     supervisor.join().unwrap();
@@ -122,15 +164,42 @@ fn a_program_that_has_ended_is_not_asked_any_more() {
     let (resident, supervisor) = scripted(&running, |server| {
         assert_eq!(hear(server), question(1));
         let denied = vec![Denied::Memory];
-        send_event(server, &Event::Ended { exit: Exit::Signal(9), left: 0, denied, changed: None }, None).unwrap();
+        send_event(
+            server,
+            &Event::Ended {
+                exit: Exit::Signal(9),
+                left: 0,
+                denied,
+                changed: None,
+            },
+            None,
+        )
+        .unwrap();
     });
     let over = resident.status(LONG).unwrap_err();
-    assert_eq!(over.to_string(), "the program has ended already, by signal 9");
-    assert_eq!((resident.ended(), resident.take_denied()), (Some(Exit::Signal(9)), vec![Denied::Memory]));
+    assert_eq!(
+        over.to_string(),
+        "the program has ended already, by signal 9"
+    );
+    assert_eq!(
+        (resident.ended(), resident.take_denied()),
+        (Some(Exit::Signal(9)), vec![Denied::Memory])
+    );
     supervisor.join().unwrap();
     let over = resident.interrupt().unwrap_err();
-    assert_eq!(over.hint().unwrap(), "start it again; what it held in memory is lost");
-    assert!(matches!(over, ExecError::Over { exit: Exit::Signal(9) }), "{over:?}");
+    assert_eq!(
+        over.hint().unwrap(),
+        "start it again; what it held in memory is lost"
+    );
+    assert!(
+        matches!(
+            over,
+            ExecError::Over {
+                exit: Exit::Signal(9)
+            }
+        ),
+        "{over:?}"
+    );
     assert_eq!(running.len(), 1);
     drop(resident);
     assert!(running.is_empty());
@@ -140,8 +209,13 @@ fn a_program_that_has_ended_is_not_asked_any_more() {
 fn without_its_supervisor_it_was_killed() {
     let (resident, supervisor) = scripted(&Slots::new(1), |_| ());
     supervisor.join().unwrap();
-    let exit = resident.await_end(Instant::now() + LONG, &CancelToken::new()).unwrap();
-    assert_eq!((exit, resident.take_denied()), (Some(Exit::Signal(9)), vec![]));
+    let exit = resident
+        .await_end(Instant::now() + LONG, &CancelToken::new())
+        .unwrap();
+    assert_eq!(
+        (exit, resident.take_denied()),
+        (Some(Exit::Signal(9)), vec![])
+    );
 }
 
 #[test]
@@ -150,25 +224,51 @@ fn waiting_for_the_end_ends_with_the_call() {
     let cancel = CancelToken::new();
     assert_eq!(resident.await_end(Instant::now(), &cancel).unwrap(), None);
     cancel.cancel();
-    assert_eq!(resident.await_end(Instant::now() + LONG, &cancel).unwrap(), None);
+    assert_eq!(
+        resident.await_end(Instant::now() + LONG, &cancel).unwrap(),
+        None
+    );
     drop(resident);
     assert_eq!(supervisor.join().unwrap(), b"");
 }
 
 #[test]
 fn what_no_program_can_be_started_with_is_refused_before_anything_is_sent() {
-    let (here, _there) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let (here, _there) = socketpair(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     let launcher = Launcher::over(here, None);
     let refused = |argv: &[RawString], environment: &[(OsString, OsString)]| {
-        let dir = Place { path: "/src".into(), dev: 1, ino: 2 };
-        let program = Program { title: "a program that stays", argv, dir, environment };
-        let error = Resident::start(&launcher, &program, &Slots::new(1), &CancelToken::new()).unwrap_err();
+        let dir = Place {
+            path: "/src".into(),
+            dev: 1,
+            ino: 2,
+        };
+        let program = Program {
+            title: "a program that stays",
+            argv,
+            dir,
+            environment,
+        };
+        let error =
+            Resident::start(&launcher, &program, &Slots::new(1), &CancelToken::new()).unwrap_err();
         assert!(matches!(error, ExecError::Refused { .. }), "{error:?}");
         error.to_string()
     };
     let nul = "cannot start the command: an argument or a variable has a NUL byte: invalid input parameter";
     assert_eq!(refused(&["/bin/a".into(), "b\0".into()], &[]), nul);
-    assert_eq!(refused(&["/bin/a".into()], &[("A".into(), "\0".into())]), nul);
-    let relative = "cannot start the command: the program has no absolute path: invalid input parameter";
-    assert_eq!([refused(&[], &[]), refused(&["a".into()], &[])], [relative, relative]);
+    assert_eq!(
+        refused(&["/bin/a".into()], &[("A".into(), "\0".into())]),
+        nul
+    );
+    let relative =
+        "cannot start the command: the program has no absolute path: invalid input parameter";
+    assert_eq!(
+        [refused(&[], &[]), refused(&["a".into()], &[])],
+        [relative, relative]
+    );
 }

@@ -12,9 +12,22 @@ fn hiding(tree: &Fixture) -> Policy {
     std::fs::create_dir_all(tree.at("A/sub")).unwrap();
     std::fs::write(tree.at("A/sub/log"), "secret").unwrap();
     let known = std::fs::metadata(tree.at("A/sub/log")).unwrap();
-    let hidden = Hidden { path: tree.at("A/sub/log"), id: (known.dev(), known.ino()) };
-    let grant = Grant { path: tree.at("A"), access: Access::ReadWrite };
-    Policy::open_with(&[grant], &Restrictions { hidden: &[hidden], ..Restrictions::default() }).unwrap()
+    let hidden = Hidden {
+        path: tree.at("A/sub/log"),
+        id: (known.dev(), known.ino()),
+    };
+    let grant = Grant {
+        path: tree.at("A"),
+        access: Access::ReadWrite,
+    };
+    Policy::open_with(
+        &[grant],
+        &Restrictions {
+            hidden: &[hidden],
+            ..Restrictions::default()
+        },
+    )
+    .unwrap()
 }
 
 fn is_hidden<T>(result: &Result<T, PolicyError>) -> bool {
@@ -36,7 +49,10 @@ fn denied(policy: &Policy, path: &std::path::Path) -> [bool; 6] {
 fn listed(policy: &Policy, path: &std::path::Path) -> Vec<String> {
     let dir = policy.read(path).unwrap();
     let listed = entries(&dir).unwrap();
-    let mut names: Vec<String> = listed.into_iter().map(|entry| entry.name.into_string().unwrap()).collect();
+    let mut names: Vec<String> = listed
+        .into_iter()
+        .map(|entry| entry.name.into_string().unwrap())
+        .collect();
     let cancel = CancelToken::new();
     let options = TreeOptions {
         max_depth: 1,
@@ -48,7 +64,10 @@ fn listed(policy: &Policy, path: &std::path::Path) -> Vec<String> {
         cancel: &cancel,
     };
     let walked = super::tree(&dir, &options).unwrap().entries;
-    let walked: Vec<String> = walked.into_iter().map(|entry| entry.name.into_string().unwrap()).collect();
+    let walked: Vec<String> = walked
+        .into_iter()
+        .map(|entry| entry.name.into_string().unwrap())
+        .collect();
     assert_eq!(names, walked);
     names.sort();
     names
@@ -63,14 +82,23 @@ fn nothing_is_done_with_it_at_its_place() {
     assert_eq!(denied(&policy, &tree.at("A/sub/log")), [true; 6]);
     assert_eq!(denied(&policy, &tree.at("A/sub/../sub/log")), [true; 6]);
     // The link itself is anybody's.
-    assert_eq!(denied(&policy, &tree.at("A/link")), [true, true, true, false, false, true]);
+    assert_eq!(
+        denied(&policy, &tree.at("A/link")),
+        [true, true, true, false, false, true]
+    );
     assert!(is_hidden(&policy.write(tree.at("A/sub/log/x"))));
     assert!(!listed(&policy, &tree.at("A/sub")).contains(&"log".to_owned()));
     assert!(listed(&policy, &tree.at("A/sub")).contains(&"other".to_owned()));
-    assert!(matches!(policy.entry(tree.at("A/sub")), Err(PolicyError::Protected { .. })));
+    assert!(matches!(
+        policy.entry(tree.at("A/sub")),
+        Err(PolicyError::Protected { .. })
+    ));
     // Also where nothing is any more.
     std::fs::remove_file(tree.at("A/sub/log")).unwrap();
-    assert_eq!(denied(&policy, &tree.at("A/sub/log"))[2..], [true, true, true, true]);
+    assert_eq!(
+        denied(&policy, &tree.at("A/sub/log"))[2..],
+        [true, true, true, true]
+    );
 }
 
 #[test]
@@ -84,7 +112,10 @@ fn what_takes_its_place_is_hidden_as_well() {
     tree.link("A/link", "sub/log");
     assert_eq!(denied(&policy, &tree.at("A/sub/log")), [true; 6]);
     assert_eq!(denied(&policy, &tree.at("A/sub/../sub/log")), [true; 6]);
-    assert_eq!(denied(&policy, &tree.at("A/link")), [true, true, true, false, false, true]);
+    assert_eq!(
+        denied(&policy, &tree.at("A/link")),
+        [true, true, true, false, false, true]
+    );
     assert!(!listed(&policy, &tree.at("A/sub")).contains(&"log".to_owned()));
     // The same name in another directory is anybody's.
     std::fs::write(tree.at("A/log"), "").unwrap();
@@ -101,8 +132,14 @@ fn it_is_known_by_any_other_name() {
     assert_eq!(denied(&policy, &tree.at("A/moved/name")), [true; 6]);
     assert_eq!(listed(&policy, &tree.at("A/moved")), [""; 0]);
     let entry = policy.entry(tree.at("A/moved")).unwrap();
-    assert!(matches!(remove(&UNTOLD, &entry, true, &CancelToken::new()), Err(FsError::Protected { .. })));
+    assert!(matches!(
+        remove(&UNTOLD, &entry, true, &CancelToken::new()),
+        Err(FsError::Protected { .. })
+    ));
     std::fs::hard_link(tree.at("A/moved/name"), tree.at("A/second")).unwrap();
     assert_eq!(denied(&policy, &tree.at("A/second")), [true; 6]);
-    assert_eq!(std::fs::read_to_string(tree.at("A/second")).unwrap(), "secret");
+    assert_eq!(
+        std::fs::read_to_string(tree.at("A/second")).unwrap(),
+        "secret"
+    );
 }

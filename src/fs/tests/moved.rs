@@ -16,17 +16,25 @@ fn arena(to: &'static str) -> Fixture {
 }
 
 fn replaced(tree: &Fixture, path: &str) -> Result<bool, FsError> {
-    Writer::default().telling(&UNTOLD).replace(&write(tree, path), [&b"evil"[..]], None)
+    Writer::default()
+        .telling(&UNTOLD)
+        .replace(&write(tree, path), [&b"evil"[..]], None)
 }
 
 #[test]
 fn new_file_in_moved_directory_is_taken_back() {
     let tree = arena("A/.git");
-    assert!(matches!(replaced(&tree, "A/d/hooks"), Err(FsError::Protected { .. })));
+    assert!(matches!(
+        replaced(&tree, "A/d/hooks"),
+        Err(FsError::Protected { .. })
+    ));
     assert_eq!(names(&tree, "A/.git"), [""; 0]);
     for (to, outer) in [("A/ro/d", "A/ro"), ("O/d", "O")] {
         let tree = arena(to);
-        assert!(matches!(replaced(&tree, "A/d/f"), Err(FsError::Changed { .. })), "{to}");
+        assert!(
+            matches!(replaced(&tree, "A/d/f"), Err(FsError::Changed { .. })),
+            "{to}"
+        );
         assert_eq!(names(&tree, to), [""; 0]);
         assert!(names(&tree, outer).contains(&"d".to_owned()));
     }
@@ -44,9 +52,17 @@ fn replaced_file_in_moved_directory_comes_back() {
         let target = write(&tree, "A/d/config");
         let read = current(&target, 100, None).unwrap();
         let expected = expects.then_some(&read.stamp);
-        let done = Writer::default().telling(&UNTOLD).replace(&target, [&b"evil"[..]], expected);
+        let done = Writer::default()
+            .telling(&UNTOLD)
+            .replace(&target, [&b"evil"[..]], expected);
         assert!(matches!(done, Err(FsError::Protected { .. })), "{done:?}");
-        assert_eq!((text(&tree, "A/.git/config").as_str(), names(&tree, "A/.git").len()), ("old", 1));
+        assert_eq!(
+            (
+                text(&tree, "A/.git/config").as_str(),
+                names(&tree, "A/.git").len()
+            ),
+            ("old", 1)
+        );
     }
 }
 
@@ -60,7 +76,10 @@ fn file_set_aside_meanwhile_stays_aside() {
         std::fs::rename(&from, &to).unwrap();
         std::fs::rename(to.join("config"), to.join("config.set-aside")).unwrap();
     });
-    assert!(matches!(replaced(&tree, "A/d/config"), Err(FsError::Protected { .. })));
+    assert!(matches!(
+        replaced(&tree, "A/d/config"),
+        Err(FsError::Protected { .. })
+    ));
     assert_eq!(names(&tree, "A/.git"), ["config.set-aside"]);
 }
 
@@ -68,19 +87,32 @@ fn file_set_aside_meanwhile_stays_aside() {
 fn directory_made_in_moved_one_is_removed() {
     let tree = arena("A/.git");
     let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
-    assert!(matches!(create_dir(&UNTOLD, &made), Err(FsError::Protected { .. })));
+    assert!(matches!(
+        create_dir(&UNTOLD, &made),
+        Err(FsError::Protected { .. })
+    ));
     assert_eq!(names(&tree, "A/.git"), [""; 0]);
 }
 
 fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
-    move_no_clobber(&UNTOLD, &entry(tree, from), &tree.policy.destination(tree.at(to)).unwrap())
+    move_no_clobber(
+        &UNTOLD,
+        &entry(tree, from),
+        &tree.policy.destination(tree.at(to)).unwrap(),
+    )
 }
 
 #[test]
 fn move_into_moved_directory_goes_back() {
     let tree = arena("A/.git");
-    assert!(matches!(go(&tree, "A/f", "A/d/hooks"), Err(FsError::Protected { .. })));
-    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A/.git").len()), ("A-f", 0));
+    assert!(matches!(
+        go(&tree, "A/f", "A/d/hooks"),
+        Err(FsError::Protected { .. })
+    ));
+    assert_eq!(
+        (text(&tree, "A/f").as_str(), names(&tree, "A/.git").len()),
+        ("A-f", 0)
+    );
 }
 
 #[test]
@@ -89,8 +121,17 @@ fn move_of_directory_filled_meanwhile_goes_back() {
     std::fs::create_dir(tree.at("A/d")).unwrap();
     let late = tree.at("A/d/settings.json");
     meanwhile::does(move || std::fs::write(late, "evil").unwrap());
-    assert!(matches!(go(&tree, "A/d", "A/.claude"), Err(FsError::Protected { .. })));
-    assert_eq!((text(&tree, "A/d/settings.json").as_str(), tree.at("A/.claude").exists()), ("evil", false));
+    assert!(matches!(
+        go(&tree, "A/d", "A/.claude"),
+        Err(FsError::Protected { .. })
+    ));
+    assert_eq!(
+        (
+            text(&tree, "A/d/settings.json").as_str(),
+            tree.at("A/.claude").exists()
+        ),
+        ("evil", false)
+    );
 }
 
 #[test]
@@ -100,8 +141,14 @@ fn delete_by_old_path_spares_protected_file() {
     std::fs::write(tree.at("A/d/e/config"), "mine").unwrap();
     let [file, dir] = ["A/d/e/config", "A/d/e"].map(|path| entry(&tree, path));
     std::fs::rename(tree.at("A/d"), tree.at("A/.git")).unwrap();
-    assert!(matches!(remove(&UNTOLD, &file, false, &CancelToken::new()), Err(FsError::Protected { .. })));
-    assert!(matches!(remove(&UNTOLD, &dir, true, &CancelToken::new()), Err(FsError::Protected { .. })));
+    assert!(matches!(
+        remove(&UNTOLD, &file, false, &CancelToken::new()),
+        Err(FsError::Protected { .. })
+    ));
+    assert!(matches!(
+        remove(&UNTOLD, &dir, true, &CancelToken::new()),
+        Err(FsError::Protected { .. })
+    ));
     assert_eq!(text(&tree, "A/.git/e/config"), "mine");
 }
 
@@ -114,9 +161,15 @@ fn write_below_moving_directory_spares_protected_paths() {
     let dirs = ["A/d", "A/.git"].map(|dir| std::fs::File::open(tree.at(dir)).unwrap());
     let mut refused = 0;
     while_swapping(&tree.at("A/d"), &tree.at("A/.git"), || {
-        let Ok(target) = tree.policy.write(tree.at("A/d/hooks")) else { return false };
-        let done = Writer::default().telling(&UNTOLD).replace(&target, [&b"evil"[..]], None);
-        let made = dirs.each_ref().map(|dir| rustix::fs::unlinkat(dir, "hooks", AtFlags::empty()).is_ok());
+        let Ok(target) = tree.policy.write(tree.at("A/d/hooks")) else {
+            return false;
+        };
+        let done = Writer::default()
+            .telling(&UNTOLD)
+            .replace(&target, [&b"evil"[..]], None);
+        let made = dirs
+            .each_ref()
+            .map(|dir| rustix::fs::unlinkat(dir, "hooks", AtFlags::empty()).is_ok());
         if done.is_err() {
             refused += 1;
             assert_eq!(made, [false; 2], "{done:?}");

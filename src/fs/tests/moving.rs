@@ -4,7 +4,11 @@ use super::*;
 use crate::policy::{Access, Grant, Policy};
 
 fn go(tree: &Fixture, from: &str, to: &str) -> Result<(), FsError> {
-    move_no_clobber(&UNTOLD, &entry(tree, from), &tree.policy.destination(tree.at(to)).unwrap())
+    move_no_clobber(
+        &UNTOLD,
+        &entry(tree, from),
+        &tree.policy.destination(tree.at(to)).unwrap(),
+    )
 }
 
 #[test]
@@ -16,20 +20,49 @@ fn moving_never_overwrites_and_moves_links_as_links() {
     let error = go(&tree, "A/f", "A/other").unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("`{}` already exists; nothing was overwritten", tree.at("A/other").display())
+        format!(
+            "`{}` already exists; nothing was overwritten",
+            tree.at("A/other").display()
+        )
     );
-    assert!(matches!(go(&tree, "A/f", "A/ln"), Err(FsError::AlreadyExists { .. })));
-    assert!(matches!(go(&tree, "A/f", "A/sub/"), Err(FsError::NotADirectory { .. })));
-    assert!(matches!(go(&tree, "A/f", "A/new/"), Err(FsError::NotADirectory { .. })));
-    assert!(matches!(go(&tree, "A/sub", "A/sub/deep/x"), Err(FsError::IntoItself { .. })));
+    assert!(matches!(
+        go(&tree, "A/f", "A/ln"),
+        Err(FsError::AlreadyExists { .. })
+    ));
+    assert!(matches!(
+        go(&tree, "A/f", "A/sub/"),
+        Err(FsError::NotADirectory { .. })
+    ));
+    assert!(matches!(
+        go(&tree, "A/f", "A/new/"),
+        Err(FsError::NotADirectory { .. })
+    ));
+    assert!(matches!(
+        go(&tree, "A/sub", "A/sub/deep/x"),
+        Err(FsError::IntoItself { .. })
+    ));
     go(&tree, "A/ln", "A/moved").unwrap();
     go(&tree, "A/f", "R/rw/x/y/f").unwrap();
     go(&tree, "A/sub", "A/dir/").unwrap();
-    assert_eq!(std::fs::read_link(tree.at("A/moved")).unwrap(), tree.at("O/secret"));
-    assert_eq!((text(&tree, "R/rw/x/y/f").as_str(), text(&tree, "A/dir/deep/f").as_str()), ("A-f", "A-deep"));
+    assert_eq!(
+        std::fs::read_link(tree.at("A/moved")).unwrap(),
+        tree.at("O/secret")
+    );
+    assert_eq!(
+        (
+            text(&tree, "R/rw/x/y/f").as_str(),
+            text(&tree, "A/dir/deep/f").as_str()
+        ),
+        ("A-f", "A-deep")
+    );
     assert_eq!(
         (names(&tree, "A"), outside(&tree)),
-        (["dir", "keys", "moved", "other", "ro"].map(String::from).to_vec(), before)
+        (
+            ["dir", "keys", "moved", "other", "ro"]
+                .map(String::from)
+                .to_vec(),
+            before
+        )
     );
 }
 
@@ -41,34 +74,65 @@ fn no_protected_path_comes_into_being_by_a_move() {
     }
     tree.link("A/ln", "sub");
     for from in ["A/sub", "A/ln", "A/f"] {
-        assert!(matches!(go(&tree, from, "A/.git"), Err(FsError::Protected { .. })), "{from}");
+        assert!(
+            matches!(go(&tree, from, "A/.git"), Err(FsError::Protected { .. })),
+            "{from}"
+        );
     }
     // Git writes through links, so no directory becomes one.
-    assert!(matches!(go(&tree, "A/plain", "A/.git"), Err(FsError::Protected { .. })));
+    assert!(matches!(
+        go(&tree, "A/plain", "A/.git"),
+        Err(FsError::Protected { .. })
+    ));
     go(&tree, "A/plain", "A/.claude").unwrap();
-    assert_eq!(names(&tree, "A"), [".claude", "f", "keys", "ln", "ro", "sub"]);
+    assert_eq!(
+        names(&tree, "A"),
+        [".claude", "f", "keys", "ln", "ro", "sub"]
+    );
 }
 
-/// What was opened before its directory became the parent of a protected path must not be carried out any more.
+/// What was opened before its directory became the parent of a protected path must not be carried
+/// out any more.
 #[test]
 fn no_protected_path_comes_into_being_around_a_move() {
     let tree = Fixture::new();
     std::fs::create_dir(tree.at("A/d")).unwrap();
     let writer = Writer::default();
-    let [early, late, other] = ["A/d/hooks/pre-commit", "A/d/hooks", "A/d/fine"].map(|path| write(&tree, path));
-    let prepared = writer.telling(&UNTOLD).prepare(&late, [&b"evil"[..]], None).unwrap();
+    let [early, late, other] =
+        ["A/d/hooks/pre-commit", "A/d/hooks", "A/d/fine"].map(|path| write(&tree, path));
+    let prepared = writer
+        .telling(&UNTOLD)
+        .prepare(&late, [&b"evil"[..]], None)
+        .unwrap();
     let made = tree.policy.create_dir(tree.at("A/d/hooks/x")).unwrap();
     let destination = tree.policy.destination(tree.at("A/d/hooks")).unwrap();
     let again = tree.policy.destination(tree.at("A/.claude")).unwrap();
     go(&tree, "A/d", "A/.claude").unwrap();
-    assert!(matches!(writer.telling(&UNTOLD).replace(&early, [&b"evil"[..]], None), Err(FsError::Protected { .. })));
+    assert!(matches!(
+        writer
+            .telling(&UNTOLD)
+            .replace(&early, [&b"evil"[..]], None),
+        Err(FsError::Protected { .. })
+    ));
     assert!(matches!(prepared.commit(), Err(FsError::Protected { .. })));
-    assert!(matches!(create_dir(&UNTOLD, &made), Err(FsError::Protected { .. })));
-    assert!(matches!(move_no_clobber(&UNTOLD, &entry(&tree, "A/f"), &destination), Err(FsError::Protected { .. })));
-    assert!(matches!(move_no_clobber(&UNTOLD, &entry(&tree, "A/sub"), &again), Err(FsError::AlreadyExists { .. })));
+    assert!(matches!(
+        create_dir(&UNTOLD, &made),
+        Err(FsError::Protected { .. })
+    ));
+    assert!(matches!(
+        move_no_clobber(&UNTOLD, &entry(&tree, "A/f"), &destination),
+        Err(FsError::Protected { .. })
+    ));
+    assert!(matches!(
+        move_no_clobber(&UNTOLD, &entry(&tree, "A/sub"), &again),
+        Err(FsError::AlreadyExists { .. })
+    ));
     assert_eq!(names(&tree, "A/.claude"), [""; 0]);
     // What no rule knows is made where it was asked for, by handle.
-    writer.telling(&UNTOLD).replace(&other, [&b"fine"[..]], None).unwrap();
+    writer
+        .telling(&UNTOLD)
+        .replace(&other, [&b"fine"[..]], None)
+        .unwrap();
     assert_eq!(names(&tree, "A/.claude"), ["fine"]);
 }
 
@@ -84,24 +148,48 @@ fn a_file_moves_to_another_filesystem_with_what_it_has() {
         eprintln!("skipped: /dev/shm is on the same filesystem");
         return;
     }
-    let grant = |path: PathBuf| Grant { path, access: Access::ReadWrite };
+    let grant = |path: PathBuf| Grant {
+        path,
+        access: Access::ReadWrite,
+    };
     let policy = Policy::open(&[grant(tree.at("A")), grant(other.clone())], &[]).unwrap();
     std::fs::set_permissions(tree.at("A/f"), std::fs::Permissions::from_mode(0o741)).unwrap();
     let before = std::fs::metadata(tree.at("A/f")).unwrap();
     tree.link("A/ln", "somewhere");
     let go = |from: &str, to: &str| {
-        move_no_clobber(&UNTOLD, &policy.entry(tree.at(from)).unwrap(), &policy.destination(other.join(to)).unwrap())
+        move_no_clobber(
+            &UNTOLD,
+            &policy.entry(tree.at(from)).unwrap(),
+            &policy.destination(other.join(to)).unwrap(),
+        )
     };
     go("A/f", "x/f").unwrap();
     go("A/ln", "ln").unwrap();
     let after = std::fs::metadata(other.join("x/f")).unwrap();
-    let what = |meta: &std::fs::Metadata| (meta.mode(), meta.uid(), meta.mtime(), meta.mtime_nsec(), meta.size());
+    let what = |meta: &std::fs::Metadata| {
+        (
+            meta.mode(),
+            meta.uid(),
+            meta.mtime(),
+            meta.mtime_nsec(),
+            meta.size(),
+        )
+    };
     assert_eq!(what(&after), what(&before));
     assert_eq!(std::fs::read_to_string(other.join("x/f")).unwrap(), "A-f");
-    assert_eq!(std::fs::read_link(other.join("ln")).unwrap(), PathBuf::from("somewhere"));
-    assert!(matches!(go("A/sub", "sub"), Err(FsError::OtherFilesystem { .. })));
+    assert_eq!(
+        std::fs::read_link(other.join("ln")).unwrap(),
+        PathBuf::from("somewhere")
+    );
+    assert!(matches!(
+        go("A/sub", "sub"),
+        Err(FsError::OtherFilesystem { .. })
+    ));
     std::fs::write(tree.at("A/again"), "").unwrap();
-    assert!(matches!(go("A/again", "x/f"), Err(FsError::AlreadyExists { .. })));
+    assert!(matches!(
+        go("A/again", "x/f"),
+        Err(FsError::AlreadyExists { .. })
+    ));
     assert_eq!(names(&tree, "A"), ["again", "keys", "ro", "sub"]);
     assert_eq!(std::fs::read_dir(other.join("x")).unwrap().count(), 1);
 }

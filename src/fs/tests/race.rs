@@ -2,7 +2,8 @@ use super::*;
 use crate::fs::current;
 use crate::policy::tests::race::while_swapping;
 
-/// `A/d` with a few files, and `A/out`, a link to the outside, that takes its place again and again.
+/// `A/d` with a few files, and `A/out`, a link to the outside, that takes its place again and
+/// again.
 fn arena() -> Fixture {
     let tree = Fixture::new();
     std::fs::create_dir_all(tree.at("A/d/in")).unwrap();
@@ -24,15 +25,21 @@ fn nothing_outside_is_written_while_links_come_and_go() {
                 if let Ok(read) = current(&target, 100, None) {
                     assert_ne!(read.bytes, b"TOPSECRET");
                 }
-                done += usize::from(writer.telling(&UNTOLD).replace(&target, [&b"public"[..]], None).is_ok());
+                done += usize::from(
+                    writer
+                        .telling(&UNTOLD)
+                        .replace(&target, [&b"public"[..]], None)
+                        .is_ok(),
+                );
             }
         }
         if let Ok(dir) = tree.policy.create_dir(tree.at("A/d/made/here")) {
             let _ = create_dir(&UNTOLD, &dir);
         }
-        if let (Ok(from), Ok(to)) =
-            (tree.policy.entry(tree.at("A/d/new")), tree.policy.destination(tree.at("A/d/z/moved")))
-        {
+        if let (Ok(from), Ok(to)) = (
+            tree.policy.entry(tree.at("A/d/new")),
+            tree.policy.destination(tree.at("A/d/z/moved")),
+        ) {
             let _ = move_no_clobber(&UNTOLD, &from, &to);
         }
         if let Ok(moved) = tree.policy.entry(tree.at("A/d/z")) {
@@ -51,10 +58,17 @@ fn a_file_that_turns_into_a_link_is_not_written_through() {
     let before = outside(&tree);
     let writer = Writer::default();
     while_swapping(&tree.at("A/f"), &tree.at("A/out"), || {
-        let Ok(target) = tree.policy.write(tree.at("A/f")) else { return false };
-        let Ok(read) = current(&target, 100, None) else { return false };
+        let Ok(target) = tree.policy.write(tree.at("A/f")) else {
+            return false;
+        };
+        let Ok(read) = current(&target, 100, None) else {
+            return false;
+        };
         assert_eq!(read.bytes, b"A-f");
-        writer.telling(&UNTOLD).replace(&target, [&b"A-f"[..]], Some(&read.stamp)).is_ok()
+        writer
+            .telling(&UNTOLD)
+            .replace(&target, [&b"A-f"[..]], Some(&read.stamp))
+            .is_ok()
     });
     assert_eq!(outside(&tree), before);
 }
@@ -92,7 +106,9 @@ fn a_recursive_delete_never_goes_through_a_link_that_appears() {
             let _ = mkdirat(CWD, tree.at(dir), Mode::RWXU);
         }
         let _ = rustix::fs::symlinkat(tree.at("O"), CWD, tree.at("A/t/ln"));
-        tree.policy.entry(tree.at("A/t")).is_ok_and(|found| remove(&UNTOLD, &found, true, &CancelToken::new()).is_ok())
+        tree.policy
+            .entry(tree.at("A/t"))
+            .is_ok_and(|found| remove(&UNTOLD, &found, true, &CancelToken::new()).is_ok())
     });
     assert_eq!(outside(&tree), before);
 }
@@ -107,7 +123,12 @@ fn nothing_outside_is_listed_while_links_come_and_go() {
         assert!(!found.rel().ends_with(b"only-outside"));
         if let Ok(file) = found.open() {
             assert_ne!(file.read_all(99, "x".as_ref()).unwrap(), b"TOPSECRET");
-            return if found.rel().ends_with(b"in/secret") { "secret" } else { "" }.to_owned();
+            return if found.rel().ends_with(b"in/secret") {
+                "secret"
+            } else {
+                ""
+            }
+            .to_owned();
         }
         String::new()
     };
@@ -122,7 +143,10 @@ fn nothing_outside_is_listed_while_links_come_and_go() {
     };
     let mut seen = 0;
     while_swapping(&tree.at("A/d"), &tree.at("A/out"), || {
-        let notes = super::walking::Notes { enter: &|_| true, note: &secrets };
+        let notes = super::walking::Notes {
+            enter: &|_| true,
+            note: &secrets,
+        };
         let (noted, _) = super::walking::walked(&read(&tree, "A"), &options, &notes);
         seen += noted.iter().filter(|note| *note == "secret").count();
         let listed = super::tree(&read(&tree, "A"), &listing).unwrap();

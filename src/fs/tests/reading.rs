@@ -10,9 +10,23 @@ fn a_file_is_read_whole_or_not_at_all() {
     let tree = Fixture::new();
     let file = read(&tree, "A/f");
     assert_eq!(read_all(&file, 3).unwrap(), b"A-f");
-    assert_eq!(read_all(&file, 3).unwrap(), b"A-f", "a second time, from the beginning");
-    assert!(matches!(read_all(&file, 2), Err(FsError::TooLarge { bytes: 3, cap: 2, .. })));
-    assert!(matches!(read_all(&read(&tree, "A/sub"), 9), Err(FsError::IsDirectory { .. })));
+    assert_eq!(
+        read_all(&file, 3).unwrap(),
+        b"A-f",
+        "a second time, from the beginning"
+    );
+    assert!(matches!(
+        read_all(&file, 2),
+        Err(FsError::TooLarge {
+            bytes: 3,
+            cap: 2,
+            ..
+        })
+    ));
+    assert!(matches!(
+        read_all(&read(&tree, "A/sub"), 9),
+        Err(FsError::IsDirectory { .. })
+    ));
     std::fs::write(tree.at("A/empty"), "").unwrap();
     assert_eq!(read_all(&read(&tree, "A/empty"), 0).unwrap(), b"");
 }
@@ -23,13 +37,26 @@ fn the_cap_counts_what_is_read() {
     let file = read(&tree, "A/f");
     std::fs::write(tree.at("A/f"), vec![b'x'; 300_000]).unwrap();
     assert_eq!(read_all(&file, 300_000).unwrap().len(), 300_000);
-    assert!(matches!(read_all(&file, 100_000), Err(FsError::TooLarge { cap: 100_000, .. })));
+    assert!(matches!(
+        read_all(&file, 100_000),
+        Err(FsError::TooLarge { cap: 100_000, .. })
+    ));
     std::fs::write(tree.at("A/f"), "x").unwrap();
-    assert_eq!(read_all(&file, 3).unwrap(), b"x", "it shrank after it was opened");
-    std::fs::File::create(tree.at("A/sparse")).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(
+        read_all(&file, 3).unwrap(),
+        b"x",
+        "it shrank after it was opened"
+    );
+    std::fs::File::create(tree.at("A/sparse"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
     assert!(matches!(
         read_all(&read(&tree, "A/sparse"), 1 << 20),
-        Err(FsError::TooLarge { bytes: 0x100_0000_0000, .. })
+        Err(FsError::TooLarge {
+            bytes: 0x100_0000_0000,
+            ..
+        })
     ));
 }
 
@@ -52,8 +79,13 @@ fn a_directory_is_listed_in_the_order_of_bytes() {
     }
     tree.link("A/sub/link", "$O");
     let dir = read(&tree, "A/sub");
-    let list =
-        || entries(&dir).unwrap().into_iter().map(|e| (e.name.into_string().unwrap(), e.kind)).collect::<Vec<_>>();
+    let list = || {
+        entries(&dir)
+            .unwrap()
+            .into_iter()
+            .map(|e| (e.name.into_string().unwrap(), e.kind))
+            .collect::<Vec<_>>()
+    };
     let expected = [
         ("B", Kind::File),
         ("Z", Kind::File),
@@ -62,12 +94,27 @@ fn a_directory_is_listed_in_the_order_of_bytes() {
         ("link", Kind::Symlink),
         ("\u{e9}", Kind::File),
     ];
-    assert_eq!(list(), expected.map(|(name, kind)| (name.to_string(), kind)));
+    assert_eq!(
+        list(),
+        expected.map(|(name, kind)| (name.to_string(), kind))
+    );
     assert_eq!(list().len(), 6, "a second time");
-    assert!(matches!(entries(&read(&tree, "A/f")), Err(FsError::NotADirectory { .. })));
-    assert_eq!(entry_info(&dir, OsStr::new("link")).unwrap().kind, Kind::Symlink);
+    assert!(matches!(
+        entries(&read(&tree, "A/f")),
+        Err(FsError::NotADirectory { .. })
+    ));
+    assert_eq!(
+        entry_info(&dir, OsStr::new("link")).unwrap().kind,
+        Kind::Symlink
+    );
     for name in ["..", ".", "", "deep/f", "../f", "none"] {
-        assert!(matches!(entry_info(&dir, OsStr::new(name)), Err(FsError::NotFound { .. })), "{name}");
+        assert!(
+            matches!(
+                entry_info(&dir, OsStr::new(name)),
+                Err(FsError::NotFound { .. })
+            ),
+            "{name}"
+        );
     }
 }
 

@@ -11,7 +11,11 @@ pub(super) struct Notes<'a> {
 
 const ENTER: &(dyn Fn(&[u8]) -> bool + Sync) = &|_| true;
 const REL: &(dyn Fn(&WalkEntry<'_>) -> String + Sync) = &|found| {
-    let mark = if found.kind() == Kind::Directory { "/" } else { "" };
+    let mark = if found.kind() == Kind::Directory {
+        "/"
+    } else {
+        ""
+    };
     format!("{}{mark}", String::from_utf8_lossy(found.rel()))
 };
 
@@ -40,7 +44,11 @@ impl Visitor for Notes<'_> {
 }
 
 /// Everything in order, and how many directories could not be read.
-pub(super) fn walked(start: &Checked<Read>, options: &WalkOptions<'_>, notes: &Notes<'_>) -> (Vec<String>, u64) {
+pub(super) fn walked(
+    start: &Checked<Read>,
+    options: &WalkOptions<'_>,
+    notes: &Notes<'_>,
+) -> (Vec<String>, u64) {
     let (mut all, mut skipped) = (Vec::new(), 0);
     let ended = walk(start, options, notes, |(more, unread)| {
         all.extend(more);
@@ -70,7 +78,12 @@ struct Asked<'a> {
     max_depth: usize,
 }
 
-const ALL: Asked<'static> = Asked { threads: 1, gitignore: false, enter: &|_| true, max_depth: usize::MAX };
+const ALL: Asked<'static> = Asked {
+    threads: 1,
+    gitignore: false,
+    enter: &|_| true,
+    max_depth: usize::MAX,
+};
 
 fn paths(tree: &Fixture, path: &str, asked: &Asked<'_>) -> (Vec<String>, u64) {
     let cancel = CancelToken::new();
@@ -79,7 +92,14 @@ fn paths(tree: &Fixture, path: &str, asked: &Asked<'_>) -> (Vec<String>, u64) {
         respect_gitignore: asked.gitignore,
         ..on_threads(asked.threads, &cancel)
     };
-    walked(&read(tree, path), &options, &Notes { enter: asked.enter, note: REL })
+    walked(
+        &read(tree, path),
+        &options,
+        &Notes {
+            enter: asked.enter,
+            note: REL,
+        },
+    )
 }
 
 #[test]
@@ -88,18 +108,55 @@ fn everything_is_found_once_and_no_link_is_followed() {
     tree.link("A/out", "$O");
     tree.link("A/up", "..");
     std::fs::write(tree.at("A/.replay-tmp-0123456789abcdef"), "half").unwrap();
-    let expected: Vec<String> = ["f", "keys/", "keys/k", "out", "ro/", "ro/f", "sub/", "sub/deep/", "sub/deep/f", "up"]
-        .map(String::from)
-        .into();
+    let expected: Vec<String> = [
+        "f",
+        "keys/",
+        "keys/k",
+        "out",
+        "ro/",
+        "ro/f",
+        "sub/",
+        "sub/deep/",
+        "sub/deep/f",
+        "up",
+    ]
+    .map(String::from)
+    .into();
     assert_eq!(paths(&tree, "A", &ALL), (expected.clone(), 0));
-    assert_eq!(paths(&tree, "A", &Asked { threads: 4, ..ALL }), (expected.clone(), 0));
-    let shallow = paths(&tree, "A", &Asked { max_depth: 1, ..ALL }).0;
+    assert_eq!(
+        paths(&tree, "A", &Asked { threads: 4, ..ALL }),
+        (expected.clone(), 0)
+    );
+    let shallow = paths(
+        &tree,
+        "A",
+        &Asked {
+            max_depth: 1,
+            ..ALL
+        },
+    )
+    .0;
     assert_eq!(
         shallow,
-        expected.iter().filter(|p| !p.trim_end_matches('/').contains('/')).cloned().collect::<Vec<_>>()
+        expected
+            .iter()
+            .filter(|p| !p.trim_end_matches('/').contains('/'))
+            .cloned()
+            .collect::<Vec<_>>()
     );
-    let pruned = paths(&tree, "A", &Asked { enter: &|rel| rel != b"sub", ..ALL }).0;
-    assert_eq!(pruned, ["f", "keys/", "keys/k", "out", "ro/", "ro/f", "sub/", "up"]);
+    let pruned = paths(
+        &tree,
+        "A",
+        &Asked {
+            enter: &|rel| rel != b"sub",
+            ..ALL
+        },
+    )
+    .0;
+    assert_eq!(
+        pruned,
+        ["f", "keys/", "keys/k", "out", "ro/", "ro/f", "sub/", "up"]
+    );
 }
 
 #[test]
@@ -109,7 +166,11 @@ fn large_trees_are_shared_between_threads_and_nothing_is_lost() {
     for dir in 0..60 {
         let name = format!("d{dir:02}/in/more");
         std::fs::create_dir_all(tree.at(&format!("A/sub/{name}"))).unwrap();
-        expected.extend([format!("d{dir:02}/"), format!("d{dir:02}/in/"), format!("{name}/")]);
+        expected.extend([
+            format!("d{dir:02}/"),
+            format!("d{dir:02}/in/"),
+            format!("{name}/"),
+        ]);
         // One directory with more files than a batch, the others with a few.
         for file in 0..(if dir == 7 { 500 } else { 3 }) {
             std::fs::write(tree.at(&format!("A/sub/{name}/{file}")), "").unwrap();
@@ -118,7 +179,10 @@ fn large_trees_are_shared_between_threads_and_nothing_is_lost() {
     }
     expected.sort();
     for threads in [1, 2, 8] {
-        assert_eq!(paths(&tree, "A/sub", &Asked { threads, ..ALL }), (expected.clone(), 0));
+        assert_eq!(
+            paths(&tree, "A/sub", &Asked { threads, ..ALL }),
+            (expected.clone(), 0)
+        );
     }
 }
 
@@ -148,7 +212,11 @@ fn deep_and_branching_trees_need_few_open_directories() {
     };
     let listed = super::tree(&read(&tree, "A/sub/deep"), &options).unwrap();
     assert_eq!(
-        (listed.entries.len(), listed.skipped, listed.entries.iter().map(|e| e.depth).max()),
+        (
+            listed.entries.len(),
+            listed.skipped,
+            listed.entries.iter().map(|e| e.depth).max()
+        ),
         (4202, 0, Some(4001))
     );
     remove(&UNTOLD, &entry(&tree, "A/sub/deep"), true, &cancel).unwrap();
@@ -184,7 +252,18 @@ fn gitignore_files_rule_from_their_own_directory_down() {
         "sub/build/in",
         "sub/x.log",
     ];
-    assert_eq!(paths(&tree, "A", &Asked { gitignore: true, ..ALL }).0, expected);
+    assert_eq!(
+        paths(
+            &tree,
+            "A",
+            &Asked {
+                gitignore: true,
+                ..ALL
+            }
+        )
+        .0,
+        expected
+    );
     let cancel = CancelToken::new();
     let options = TreeOptions {
         max_depth: 9,
@@ -201,13 +280,31 @@ fn gitignore_files_rule_from_their_own_directory_down() {
         .into_iter()
         .map(|e| e.name.into_string().unwrap())
         .collect();
-    let last = |path: &&str| path.trim_end_matches('/').rsplit('/').next().unwrap().to_string();
+    let last = |path: &&str| {
+        path.trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_string()
+    };
     assert_eq!(listed, expected.iter().map(last).collect::<Vec<_>>());
     // The rules above the start count when they are handed in.
     let above = [(read(&tree, "A"), b"sub".to_vec())];
     std::fs::write(tree.at("A/.gitignore"), "/sub/build\n").unwrap();
-    let options = WalkOptions { respect_gitignore: true, above: &above, ..on_threads(1, &cancel) };
-    let found = walked(&read(&tree, "A/sub"), &options, &Notes { enter: ENTER, note: REL }).0;
+    let options = WalkOptions {
+        respect_gitignore: true,
+        above: &above,
+        ..on_threads(1, &cancel)
+    };
+    let found = walked(
+        &read(&tree, "A/sub"),
+        &options,
+        &Notes {
+            enter: ENTER,
+            note: REL,
+        },
+    )
+    .0;
     assert_eq!(found, [".gitignore", "x.log"]);
 }
 
@@ -215,13 +312,30 @@ fn gitignore_files_rule_from_their_own_directory_down() {
 fn files_are_opened_as_files_only() {
     let tree = Fixture::new();
     tree.link("A/sub/ln", "deep/f");
-    rustix::fs::mknodat(CWD, tree.at("A/sub/fifo"), rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+    rustix::fs::mknodat(
+        CWD,
+        tree.at("A/sub/fifo"),
+        rustix::fs::FileType::Fifo,
+        Mode::RWXU,
+        0,
+    )
+    .unwrap();
     let cancel = CancelToken::new();
     let note = |found: &WalkEntry<'_>| {
-        let text = found.open().map(|file| String::from_utf8(file.read_all(99, "x".as_ref()).unwrap()).unwrap());
+        let text = found
+            .open()
+            .map(|file| String::from_utf8(file.read_all(99, "x".as_ref()).unwrap()).unwrap());
         format!("{} {}", found.name().display(), text.unwrap_or("-".into()))
     };
-    let found = walked(&read(&tree, "A/sub"), &on_threads(1, &cancel), &Notes { enter: ENTER, note: &note }).0;
+    let found = walked(
+        &read(&tree, "A/sub"),
+        &on_threads(1, &cancel),
+        &Notes {
+            enter: ENTER,
+            note: &note,
+        },
+    )
+    .0;
     assert_eq!(found, ["deep -", "f A-deep", "fifo -", "ln -"]);
 }
 
@@ -232,13 +346,25 @@ fn a_walk_ends_when_it_is_told_to() {
         std::fs::create_dir_all(tree.at(&format!("A/sub/{i}/x"))).unwrap();
     }
     let cancel = CancelToken::new();
-    let notes = Notes { enter: ENTER, note: REL };
+    let notes = Notes {
+        enter: ENTER,
+        note: REL,
+    };
     let count = |enough: usize| {
         let mut settled = 0;
-        let ended = walk(&read(&tree, "A/sub"), &on_threads(4, &cancel), &notes, |(more, _)| {
-            settled += more.len();
-            if settled >= enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+        let ended = walk(
+            &read(&tree, "A/sub"),
+            &on_threads(4, &cancel),
+            &notes,
+            |(more, _)| {
+                settled += more.len();
+                if settled >= enough {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            },
+        );
         (ended.unwrap(), settled)
     };
     assert_eq!(count(usize::MAX), (Ended::Complete, 102));
@@ -246,7 +372,9 @@ fn a_walk_ends_when_it_is_told_to() {
     assert!(ended == Ended::Stopped && settled < 102, "{settled}");
     cancel.cancel();
     assert_eq!(count(usize::MAX), (Ended::Stopped, 0));
-    let nothing = walk(&read(&tree, "A/f"), &on_threads(1, &cancel), &notes, |_| ControlFlow::Continue(()));
+    let nothing = walk(&read(&tree, "A/f"), &on_threads(1, &cancel), &notes, |_| {
+        ControlFlow::Continue(())
+    });
     assert!(matches!(nothing, Err(FsError::NotADirectory { .. })));
 }
 
@@ -264,8 +392,13 @@ fn a_panic_in_a_visitor_ends_the_walk_and_reaches_the_caller() {
         String::new()
     };
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let notes = Notes { enter: ENTER, note: &note };
-        walk(&start, &on_threads(4, &cancel), &notes, |_| ControlFlow::Continue(()))
+        let notes = Notes {
+            enter: ENTER,
+            note: &note,
+        };
+        walk(&start, &on_threads(4, &cancel), &notes, |_| {
+            ControlFlow::Continue(())
+        })
     }));
     assert!(caught.is_err());
 }
@@ -288,14 +421,35 @@ fn a_tree_is_in_order_and_cut_where_asked() {
         };
         let tree = super::tree(&read(&tree, "A"), &options).unwrap();
         let entry = |e: TreeEntry| {
-            format!("{}{}{}", " ".repeat(e.depth - 1), e.name.display(), if e.listed { "" } else { " ..." })
+            format!(
+                "{}{}{}",
+                " ".repeat(e.depth - 1),
+                e.name.display(),
+                if e.listed { "" } else { " ..." }
+            )
         };
-        (tree.entries.into_iter().map(entry).collect::<Vec<_>>().join("\n"), tree.truncated)
+        (
+            tree.entries
+                .into_iter()
+                .map(entry)
+                .collect::<Vec<_>>()
+                .join("\n"),
+            tree.truncated,
+        )
     };
-    assert_eq!(listed(9, 99), ("f\nout\nro\n f\nsub\n deep\n  f".into(), false));
-    assert_eq!(listed(2, 99), ("f\nout\nro\n f\nsub\n deep ...".into(), false));
+    assert_eq!(
+        listed(9, 99),
+        ("f\nout\nro\n f\nsub\n deep\n  f".into(), false)
+    );
+    assert_eq!(
+        listed(2, 99),
+        ("f\nout\nro\n f\nsub\n deep ...".into(), false)
+    );
     assert_eq!(listed(9, 4), ("f\nout\nro\n f".into(), true));
-    assert_eq!(listed(9, 7), ("f\nout\nro\n f\nsub\n deep\n  f".into(), false));
+    assert_eq!(
+        listed(9, 7),
+        ("f\nout\nro\n f\nsub\n deep\n  f".into(), false)
+    );
     cancel.cancel();
     let options = TreeOptions {
         max_depth: 1,
@@ -306,5 +460,8 @@ fn a_tree_is_in_order_and_cut_where_asked() {
         closed: &[],
         cancel: &cancel,
     };
-    assert!(matches!(super::tree(&read(&tree, "A"), &options), Err(FsError::Cancelled { .. })));
+    assert!(matches!(
+        super::tree(&read(&tree, "A"), &options),
+        Err(FsError::Cancelled { .. })
+    ));
 }

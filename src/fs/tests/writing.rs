@@ -2,7 +2,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
-    FileType, FlockOperation, Timespec, Timestamps, XattrFlags, flock, fsetxattr, futimens, getxattr, mknodat,
+    FileType, FlockOperation, Timespec, Timestamps, XattrFlags, flock, fsetxattr, futimens,
+    getxattr, mknodat,
 };
 
 use super::*;
@@ -21,11 +22,24 @@ fn chmod(tree: &Fixture, path: &str, mode: u32) {
 fn a_new_file_gets_its_parents_and_an_ordinary_mode() {
     let tree = Fixture::new();
     let writer = Writer::default();
-    assert!(writer.telling(&UNTOLD).replace(&write(&tree, "A/x/y/new"), [&b"1"[..]], None).unwrap());
+    assert!(
+        writer
+            .telling(&UNTOLD)
+            .replace(&write(&tree, "A/x/y/new"), [&b"1"[..]], None)
+            .unwrap()
+    );
     std::fs::write(tree.at("A/ordinary"), "").unwrap();
-    assert_eq!((text(&tree, "A/x/y/new").as_str(), mode(&tree, "A/x/y/new")), ("1", mode(&tree, "A/ordinary")));
+    assert_eq!(
+        (text(&tree, "A/x/y/new").as_str(), mode(&tree, "A/x/y/new")),
+        ("1", mode(&tree, "A/ordinary"))
+    );
     assert_eq!(names(&tree, "A/x/y"), ["new"]);
-    assert!(!writer.telling(&UNTOLD).replace(&write(&tree, "A/x/y/new"), [&b"22"[..]], None).unwrap());
+    assert!(
+        !writer
+            .telling(&UNTOLD)
+            .replace(&write(&tree, "A/x/y/new"), [&b"22"[..]], None)
+            .unwrap()
+    );
     assert_eq!(text(&tree, "A/x/y/new"), "22");
 }
 
@@ -43,9 +57,19 @@ fn a_replaced_file_keeps_what_it_had_but_no_special_rights() {
         let meta = file.metadata().unwrap();
         (meta.uid(), meta.gid())
     };
-    Writer::default().telling(&UNTOLD).replace(&write(&tree, "A/f"), [&b"new"[..]], None).unwrap();
+    Writer::default()
+        .telling(&UNTOLD)
+        .replace(&write(&tree, "A/f"), [&b"new"[..]], None)
+        .unwrap();
     let meta = std::fs::metadata(tree.at("A/f")).unwrap();
-    assert_eq!((text(&tree, "A/f").as_str(), meta.mode() & 0o7777, (meta.uid(), meta.gid())), ("new", 0o751, owner));
+    assert_eq!(
+        (
+            text(&tree, "A/f").as_str(),
+            meta.mode() & 0o7777,
+            (meta.uid(), meta.gid())
+        ),
+        ("new", 0o751, owner)
+    );
     if has_xattrs {
         let mut value = [0; 8];
         let length = getxattr(tree.at("A/f"), "user.note", &mut value).unwrap();
@@ -62,12 +86,26 @@ fn the_other_name_of_a_file_keeps_its_bytes_and_a_link_stays_a_link() {
     let before = outside(&tree);
     let writer = Writer::default();
     for path in ["A/hard", "A/soft", "A/dangling"] {
-        writer.telling(&UNTOLD).replace(&write(&tree, path), [&b"new"[..]], None).unwrap();
+        writer
+            .telling(&UNTOLD)
+            .replace(&write(&tree, path), [&b"new"[..]], None)
+            .unwrap();
     }
     assert_eq!(outside(&tree), before);
-    assert_eq!(["A/hard", "A/sub/deep/f", "A/sub/made"].map(|p| text(&tree, p)), ["new", "new", "new"]);
-    assert!(std::fs::symlink_metadata(tree.at("A/soft")).unwrap().is_symlink());
-    assert!(std::fs::symlink_metadata(tree.at("A/dangling")).unwrap().is_symlink());
+    assert_eq!(
+        ["A/hard", "A/sub/deep/f", "A/sub/made"].map(|p| text(&tree, p)),
+        ["new", "new", "new"]
+    );
+    assert!(
+        std::fs::symlink_metadata(tree.at("A/soft"))
+            .unwrap()
+            .is_symlink()
+    );
+    assert!(
+        std::fs::symlink_metadata(tree.at("A/dangling"))
+            .unwrap()
+            .is_symlink()
+    );
 }
 
 #[test]
@@ -76,26 +114,43 @@ fn what_is_no_file_is_not_replaced_and_nothing_is_left_behind() {
     mknodat(CWD, tree.at("A/fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
     let writer = Writer::default();
     assert!(matches!(
-        writer.telling(&UNTOLD).replace(&write(&tree, "A/fifo"), [&b"x"[..]], None),
+        writer
+            .telling(&UNTOLD)
+            .replace(&write(&tree, "A/fifo"), [&b"x"[..]], None),
         Err(FsError::Special { .. })
     ));
-    assert!(matches!(current(&write(&tree, "A/fifo"), 9, None), Err(FsError::Special { .. })));
+    assert!(matches!(
+        current(&write(&tree, "A/fifo"), 9, None),
+        Err(FsError::Special { .. })
+    ));
     let became_dir = write(&tree, "A/new");
     std::fs::create_dir(tree.at("A/new")).unwrap();
     assert!(matches!(
-        writer.telling(&UNTOLD).replace(&became_dir, [&b"x"[..]], None),
+        writer
+            .telling(&UNTOLD)
+            .replace(&became_dir, [&b"x"[..]], None),
         Err(FsError::IsDirectory { .. })
     ));
     let became_link = write(&tree, "A/late");
     tree.link("A/late", "$O/secret");
-    assert!(matches!(writer.telling(&UNTOLD).replace(&became_link, [&b"x"[..]], None), Err(FsError::Special { .. })));
+    assert!(matches!(
+        writer
+            .telling(&UNTOLD)
+            .replace(&became_link, [&b"x"[..]], None),
+        Err(FsError::Special { .. })
+    ));
     let parent_became_link = write(&tree, "A/way/new");
     tree.link("A/way", "$O");
     assert!(matches!(
-        writer.telling(&UNTOLD).replace(&parent_became_link, [&b"x"[..]], None),
+        writer
+            .telling(&UNTOLD)
+            .replace(&parent_became_link, [&b"x"[..]], None),
         Err(FsError::NotADirectory { .. })
     ));
-    assert_eq!(names(&tree, "A"), ["f", "fifo", "keys", "late", "new", "ro", "sub", "way"]);
+    assert_eq!(
+        names(&tree, "A"),
+        ["f", "fifo", "keys", "late", "new", "ro", "sub", "way"]
+    );
     assert_eq!(names(&tree, "O"), ["secret"]);
 }
 
@@ -106,22 +161,48 @@ fn a_change_by_others_is_noticed_up_to_the_last_moment() {
     let target = write(&tree, "A/f");
     let read = current(&target, 100, None).unwrap();
     assert_eq!(read.bytes, b"A-f");
-    let prepared = writer.telling(&UNTOLD).prepare(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
+    let prepared = writer
+        .telling(&UNTOLD)
+        .prepare(&target, [&b"mine"[..]], Some(&read.stamp))
+        .unwrap();
     std::fs::write(tree.at("A/f"), "theirs").unwrap();
-    assert!(matches!(commit_all(vec![prepared], None), Err(FsError::Changed { .. })));
     assert!(matches!(
-        writer.telling(&UNTOLD).replace(&target, [&b"mine"[..]], Some(&read.stamp)),
+        commit_all(vec![prepared], None),
         Err(FsError::Changed { .. })
     ));
-    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("theirs", 4));
+    assert!(matches!(
+        writer
+            .telling(&UNTOLD)
+            .replace(&target, [&b"mine"[..]], Some(&read.stamp)),
+        Err(FsError::Changed { .. })
+    ));
+    assert_eq!(
+        (text(&tree, "A/f").as_str(), names(&tree, "A").len()),
+        ("theirs", 4)
+    );
     let read = current(&target, 100, None).unwrap();
-    writer.telling(&UNTOLD).replace(&target, [&b"mine"[..]], Some(&read.stamp)).unwrap();
-    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("mine", 4));
-    let new = writer.telling(&UNTOLD).prepare(&write(&tree, "A/new"), [&b"mine"[..]], None).unwrap();
+    writer
+        .telling(&UNTOLD)
+        .replace(&target, [&b"mine"[..]], Some(&read.stamp))
+        .unwrap();
+    assert_eq!(
+        (text(&tree, "A/f").as_str(), names(&tree, "A").len()),
+        ("mine", 4)
+    );
+    let new = writer
+        .telling(&UNTOLD)
+        .prepare(&write(&tree, "A/new"), [&b"mine"[..]], None)
+        .unwrap();
     std::fs::write(tree.at("A/new"), "theirs").unwrap();
-    assert!(matches!(commit_all(vec![new], None), Err(FsError::Changed { .. })));
+    assert!(matches!(
+        commit_all(vec![new], None),
+        Err(FsError::Changed { .. })
+    ));
     assert_eq!(text(&tree, "A/new"), "theirs");
-    assert!(matches!(current(&write(&tree, "A/none/x"), 9, None), Err(FsError::NotFound { .. })));
+    assert!(matches!(
+        current(&write(&tree, "A/none/x"), 9, None),
+        Err(FsError::NotFound { .. })
+    ));
 }
 
 #[test]
@@ -130,24 +211,61 @@ fn several_files_change_together_or_not_at_all() {
     let writer = Writer::default();
     let inode = |path| std::fs::metadata(tree.at(path)).unwrap().ino();
     let before = inode("A/f");
-    let prepare = |path: &str| writer.telling(&UNTOLD).prepare(&write(&tree, path), [&b"new"[..]], None).unwrap();
+    let prepare = |path: &str| {
+        writer
+            .telling(&UNTOLD)
+            .prepare(&write(&tree, path), [&b"new"[..]], None)
+            .unwrap()
+    };
 
     drop(prepare("A/f"));
-    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("A-f", 4));
+    assert_eq!(
+        (text(&tree, "A/f").as_str(), names(&tree, "A").len()),
+        ("A-f", 4)
+    );
 
-    let (old, new) = (prepare("A/f").commit().unwrap(), prepare("A/added").commit().unwrap());
-    assert_eq!((text(&tree, "A/f").as_str(), text(&tree, "A/added").as_str()), ("new", "new"));
-    assert_eq!((new.take_back().unwrap(), old.take_back().unwrap()), (true, true));
-    assert_eq!((text(&tree, "A/f").as_str(), inode("A/f"), names(&tree, "A").len()), ("A-f", before, 4));
+    let (old, new) = (
+        prepare("A/f").commit().unwrap(),
+        prepare("A/added").commit().unwrap(),
+    );
+    assert_eq!(
+        (text(&tree, "A/f").as_str(), text(&tree, "A/added").as_str()),
+        ("new", "new")
+    );
+    assert_eq!(
+        (new.take_back().unwrap(), old.take_back().unwrap()),
+        (true, true)
+    );
+    assert_eq!(
+        (
+            text(&tree, "A/f").as_str(),
+            inode("A/f"),
+            names(&tree, "A").len()
+        ),
+        ("A-f", before, 4)
+    );
 
     let both = vec![prepare("A/f"), prepare("A/added")];
     std::fs::write(tree.at("A/added"), "theirs").unwrap();
-    assert!(matches!(commit_all(both, None), Err(FsError::Changed { .. })));
-    assert_eq!((text(&tree, "A/f").as_str(), inode("A/f"), text(&tree, "A/added").as_str()), ("A-f", before, "theirs"));
+    assert!(matches!(
+        commit_all(both, None),
+        Err(FsError::Changed { .. })
+    ));
+    assert_eq!(
+        (
+            text(&tree, "A/f").as_str(),
+            inode("A/f"),
+            text(&tree, "A/added").as_str()
+        ),
+        ("A-f", before, "theirs")
+    );
 
     std::fs::remove_file(tree.at("A/added")).unwrap();
     commit_all(vec![prepare("A/f"), prepare("A/added")], None).unwrap();
-    assert_eq!((text(&tree, "A/f").as_str(), text(&tree, "A/added").as_str()), ("new", "new"));
+    assert_eq!(
+        (text(&tree, "A/f").as_str(), text(&tree, "A/added").as_str()),
+        ("new", "new")
+    );
     assert_eq!(names(&tree, "A"), ["added", "f", "keys", "ro", "sub"]);
 }
 
@@ -156,9 +274,21 @@ fn leftovers_of_a_killed_writer_are_swept_and_nothing_else() {
     let tree = Fixture::new();
     let make = |name: &str, age: u64| {
         let file = std::fs::File::create(tree.at(&format!("A/sub/{name}"))).unwrap();
-        let then = (SystemTime::now() - Duration::from_secs(age)).duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        let then = Timespec { tv_sec: then.as_secs().try_into().unwrap(), tv_nsec: 0 };
-        futimens(&file, &Timestamps { last_access: then, last_modification: then }).unwrap();
+        let then = (SystemTime::now() - Duration::from_secs(age))
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap();
+        let then = Timespec {
+            tv_sec: then.as_secs().try_into().unwrap(),
+            tv_nsec: 0,
+        };
+        futimens(
+            &file,
+            &Timestamps {
+                last_access: then,
+                last_modification: then,
+            },
+        )
+        .unwrap();
         file
     };
     make(".replay-tmp-0123456789abcdef", 120);
@@ -176,13 +306,23 @@ fn leftovers_of_a_killed_writer_are_swept_and_nothing_else() {
         "deep",
         "new",
     ];
-    writer.telling(&UNTOLD).replace(&write(&tree, "A/sub/new"), [&b""[..]], None).unwrap();
+    writer
+        .telling(&UNTOLD)
+        .replace(&write(&tree, "A/sub/new"), [&b""[..]], None)
+        .unwrap();
     assert_eq!(names(&tree, "A/sub"), kept);
     drop(held);
-    writer.telling(&UNTOLD).replace(&write(&tree, "A/sub/new"), [&b""[..]], None).unwrap();
+    writer
+        .telling(&UNTOLD)
+        .replace(&write(&tree, "A/sub/new"), [&b""[..]], None)
+        .unwrap();
     assert_eq!(names(&tree, "A/sub"), kept, "not at each write");
     // What was too young, or held, goes later.
-    let (sweeper, target, now) = (Sweeper::default(), write(&tree, "A/sub/new"), SystemTime::now());
+    let (sweeper, target, now) = (
+        Sweeper::default(),
+        write(&tree, "A/sub/new"),
+        SystemTime::now(),
+    );
     let held = make(".replay-tmp-0123456789abcde1", 120);
     flock(&held, FlockOperation::LockShared).unwrap();
     sweeper.write_at(target.dir(), now);
@@ -210,13 +350,20 @@ fn parallel_changes_of_one_file_are_all_kept() {
                     let number: u32 = String::from_utf8(read.bytes).unwrap().parse().unwrap();
                     writer
                         .telling(&UNTOLD)
-                        .replace(&target, [(number + 1).to_string().as_bytes()], Some(&read.stamp))
+                        .replace(
+                            &target,
+                            [(number + 1).to_string().as_bytes()],
+                            Some(&read.stamp),
+                        )
                         .unwrap();
                 }
             });
         }
     });
-    assert_eq!((text(&tree, "A/f").as_str(), names(&tree, "A").len()), ("100", 5));
+    assert_eq!(
+        (text(&tree, "A/f").as_str(), names(&tree, "A").len()),
+        ("100", 5)
+    );
 }
 
 #[test]
@@ -229,7 +376,8 @@ fn several_locks_are_taken_without_deadlock() {
             let (writer, targets) = (&writer, &targets);
             scope.spawn(move || {
                 for round in 0..200 {
-                    let mut all: Vec<&dyn locks::Named> = targets.iter().map(|t| t as &dyn locks::Named).collect();
+                    let mut all: Vec<&dyn locks::Named> =
+                        targets.iter().map(|t| t as &dyn locks::Named).collect();
                     all.rotate_left((thread * 7 + round) % 40);
                     let _lock = writer.lock_all(&all[..10]);
                 }
@@ -245,8 +393,11 @@ fn a_full_disk_leaves_the_old_file_and_no_other() {
     let at = tree.at("A/small");
     std::fs::create_dir(&at).unwrap();
     let mount = |args: &[&str]| {
-        let status =
-            std::process::Command::new(args[0]).args(&args[1..]).arg(&at).stderr(std::process::Stdio::null()).status();
+        let status = std::process::Command::new(args[0])
+            .args(&args[1..])
+            .arg(&at)
+            .stderr(std::process::Stdio::null())
+            .status();
         status.is_ok_and(|status| status.success())
     };
     if !mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
@@ -254,10 +405,17 @@ fn a_full_disk_leaves_the_old_file_and_no_other() {
         return;
     }
     let writer = Writer::default();
-    writer.telling(&UNTOLD).replace(&write(&tree, "A/small/f"), [&b"old"[..]], None).unwrap();
+    writer
+        .telling(&UNTOLD)
+        .replace(&write(&tree, "A/small/f"), [&b"old"[..]], None)
+        .unwrap();
     let error = writer
         .telling(&UNTOLD)
-        .replace(&write(&tree, "A/small/f"), [vec![b'x'; 1 << 20].as_slice()], None)
+        .replace(
+            &write(&tree, "A/small/f"),
+            [vec![b'x'; 1 << 20].as_slice()],
+            None,
+        )
         .unwrap_err();
     let left = (text(&tree, "A/small/f"), names(&tree, "A/small"));
     assert!(mount(&["umount"]));

@@ -1,9 +1,10 @@
 //! Work that several threads share and whose results come out in order.
 //!
-//! Everything that is known stands in one line, first to last: places where work is still to be cut from, work that runs,
-//! and results that are finished while something before them is not. Work is always cut from the first place that has
-//! any, so the beginning of the order is done first; results leave at the front. No keys are compared: where a thing
-//! stands is its place in the order.
+//! Everything that is known stands in one line, first to last: places where work is still to be cut
+//! from, work that runs, and results that are finished while something before them is not. Work is
+//! always cut from the first place that has any, so the beginning of the order is done first;
+//! results leave at the front. No keys are compared: where a thing stands is its place in the
+//! order.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -63,7 +64,8 @@ pub(super) struct Taken<'a, S: Source, O, F> {
     pub(super) turn: Turn<'a, S, O, F>,
 }
 
-/// While it lives, the others wait for what it brings. Dropped without being given back, by a panic, it stops them.
+/// While it lives, the others wait for what it brings. Dropped without being given back, by a
+/// panic, it stops them.
 pub(super) struct Turn<'a, S, O, F> {
     line: &'a Line<S, O, F>,
     ticket: u64,
@@ -74,17 +76,34 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
     /// `settle` is given all results in order, one at a time, and may end everything.
     pub(super) fn new(first: S, most_waiting: usize, settle: F) -> Self {
         let line = VecDeque::from([Place::Source(first)]);
-        let state = State { line, running: 0, idle: 0, tickets: 0, waiting: 0, settle };
-        Self { state: Mutex::new(state), changed: Condvar::new(), stopped: AtomicBool::new(false), most_waiting }
+        let state = State {
+            line,
+            running: 0,
+            idle: 0,
+            tickets: 0,
+            waiting: 0,
+            settle,
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            stopped: AtomicBool::new(false),
+            most_waiting,
+        }
     }
 
-    /// The first work that nobody does; waits while others may bring more. `None` when everything is done or stopped.
+    /// The first work that nobody does; waits while others may bring more. `None` when everything
+    /// is done or stopped.
     pub(super) fn take(&self) -> Option<Taken<'_, S, O, F>> {
         self.take_from(self.lock())
     }
 
     /// Gives work back and takes the next.
-    pub(super) fn exchange(&self, turn: Turn<'_, S, O, F>, done: Finished<S, O>) -> Option<Taken<'_, S, O, F>> {
+    pub(super) fn exchange(
+        &self,
+        turn: Turn<'_, S, O, F>,
+        done: Finished<S, O>,
+    ) -> Option<Taken<'_, S, O, F>> {
         self.take_from(self.give_back(turn, done))
     }
 
@@ -105,29 +124,48 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    fn take_from<'a>(&'a self, mut state: MutexGuard<'a, State<S, O, F>>) -> Option<Taken<'a, S, O, F>> {
+    fn take_from<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<S, O, F>>,
+    ) -> Option<Taken<'a, S, O, F>> {
         loop {
             if self.is_stopped() {
                 return None;
             }
             let room = state.waiting <= self.most_waiting || state.running == 0;
             if room && let Some(at) = state.first_source() {
-                let Some((task, ticket)) = state.cut(at) else { continue };
+                let Some((task, ticket)) = state.cut(at) else {
+                    continue;
+                };
                 if state.idle > 0 && state.first_source().is_some() {
                     self.changed.notify_one();
                 }
-                return Some(Taken { task, turn: Turn { line: self, ticket, over: false } });
+                return Some(Taken {
+                    task,
+                    turn: Turn {
+                        line: self,
+                        ticket,
+                        over: false,
+                    },
+                });
             }
             if state.running == 0 {
                 return None;
             }
             state.idle += 1;
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
     }
 
-    fn give_back<'a>(&'a self, mut turn: Turn<'_, S, O, F>, done: Finished<S, O>) -> MutexGuard<'a, State<S, O, F>> {
+    fn give_back<'a>(
+        &'a self,
+        mut turn: Turn<'_, S, O, F>,
+        done: Finished<S, O>,
+    ) -> MutexGuard<'a, State<S, O, F>> {
         turn.over = true;
         let mut state = self.lock();
         state.running -= 1;
@@ -148,12 +186,16 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> Line<S, O, F> {
 
 impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
     fn first_source(&self) -> Option<usize> {
-        self.line.iter().position(|place| matches!(place, Place::Source(_)))
+        self.line
+            .iter()
+            .position(|place| matches!(place, Place::Source(_)))
     }
 
     /// Cuts work from the source at `at`; what runs stands in front of what is left.
     fn cut(&mut self, at: usize) -> Option<(S::Task, u64)> {
-        let Some(Place::Source(source)) = self.line.get_mut(at) else { return None };
+        let Some(Place::Source(source)) = self.line.get_mut(at) else {
+            return None;
+        };
         if source.is_empty() {
             self.line.remove(at);
             return None;
@@ -170,9 +212,13 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
         Some((task, self.tickets))
     }
 
-    /// Puts what work brought where the work stood. Results side by side become one place, so that the line stays short.
+    /// Puts what work brought where the work stood. Results side by side become one place, so that
+    /// the line stays short.
     fn replace(&mut self, ticket: u64, done: Finished<S, O>) {
-        let found = self.line.iter().position(|place| matches!(place, Place::Running(of) if *of == ticket));
+        let found = self
+            .line
+            .iter()
+            .position(|place| matches!(place, Place::Running(of) if *of == ticket));
         let Some(mut at) = found else { return };
         let more = done.more.filter(|more| !more.is_empty());
         if more.is_none() || done.result.is_some() {
@@ -208,8 +254,13 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
 
     /// Joins the results at `at` with results right before them; where they stand then.
     fn join(&mut self, at: usize) -> usize {
-        let Some(before) = at.checked_sub(1) else { return at };
-        if !matches!((&self.line[before], &self.line[at]), (Place::Done(_), Place::Done(_))) {
+        let Some(before) = at.checked_sub(1) else {
+            return at;
+        };
+        if !matches!(
+            (&self.line[before], &self.line[at]),
+            (Place::Done(_), Place::Done(_))
+        ) {
             return at;
         }
         if let Some(Place::Done(more)) = self.line.remove(at)
@@ -223,7 +274,9 @@ impl<S: Source, O, F: FnMut(O) -> ControlFlow<()>> State<S, O, F> {
     /// Lets the results at the front of the line go.
     fn settle(&mut self) -> ControlFlow<()> {
         while let Some(Place::Done(_)) = self.line.front() {
-            let Some(Place::Done(results)) = self.line.pop_front() else { break };
+            let Some(Place::Done(results)) = self.line.pop_front() else {
+                break;
+            };
             for (result, weight) in results {
                 self.waiting -= weight;
                 (self.settle)(result)?;
@@ -237,7 +290,11 @@ impl<S, O, F> Drop for Turn<'_, S, O, F> {
     fn drop(&mut self) {
         if !self.over {
             self.line.stopped.store(true, Ordering::Relaxed);
-            let mut state = self.line.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self
+                .line
+                .state
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             state.running -= 1;
             drop(state);
             self.line.changed.notify_all();

@@ -10,8 +10,8 @@ use crate::fs::gitignore::Ignores;
 use crate::fs::listing::Entries;
 use crate::limits::WALK_BATCH_FILES;
 
-/// A place of a listing that is taken, and whether as an entry or for what is below it. A listing's names have room in 4 GiB,
-/// so its places have room in 31 bits.
+/// A place of a listing that is taken, and whether as an entry or for what is below it. A listing's
+/// names have room in 4 GiB, so its places have room in 31 bits.
 #[derive(Clone, Copy)]
 pub(super) struct Step(u32);
 
@@ -71,7 +71,10 @@ impl<N> Place<N> {
     /// How many steps from `index` on are entries, at most `most`.
     fn entries_from(&self, index: usize, most: usize) -> usize {
         let rest = self.steps.get(index..).unwrap_or_default();
-        rest.iter().take(most).take_while(|step| !step.is_below()).count()
+        rest.iter()
+            .take(most)
+            .take_while(|step| !step.is_below())
+            .count()
     }
 }
 

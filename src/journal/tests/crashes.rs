@@ -15,7 +15,8 @@ thread_local! {
     static LEFT: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Ends the process, as far as the test is concerned, if it is time: nothing but handles is let go of.
+/// Ends the process, as far as the test is concerned, if it is time: nothing but handles is let go
+/// of.
 pub(in super::super) fn maybe_end() {
     if let Some(left) = LEFT.get() {
         LEFT.set(left.checked_sub(1));
@@ -34,7 +35,13 @@ fn until(left: u32, act: impl FnOnce()) -> bool {
 fn call(world: &World, before: Option<u64>, steps: &[Step]) {
     let store = world.store();
     let mut recorder = store.begin_in(before, "call").unwrap();
-    Actor { roots: &world.roots, recorder: Some(&mut recorder), made: 0, who: "call" }.run(steps);
+    Actor {
+        roots: &world.roots,
+        recorder: Some(&mut recorder),
+        made: 0,
+        who: "call",
+    }
+    .run(steps);
     store.end(recorder).unwrap();
 }
 

@@ -8,13 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::{
-    At, Bounds, Bytes, Change, Conflict, JournalError, Options, Outcome, Place, Recorder, Store, Writing,
+    At, Bounds, Bytes, Change, Conflict, JournalError, Options, Outcome, Place, Recorder, Store,
+    Writing,
 };
 use super::picture::differences;
 use super::property::World;
 
 pub(super) fn place(path: &str) -> Place {
-    Place { root: 0, path: Bytes(path.into()) }
+    Place {
+        root: 0,
+        path: Bytes(path.into()),
+    }
 }
 
 /// Tells the recorder of a name in the first root.
@@ -26,12 +30,29 @@ pub(super) fn tell(
 ) {
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
     let handle = fs::File::open(world.roots[0].join(dir)).unwrap();
-    note(recorder, At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(dir), seen: None }).unwrap();
+    note(
+        recorder,
+        At {
+            dir: handle.as_fd(),
+            name: name.as_ref(),
+            root: 0,
+            path: Path::new(dir),
+            seen: None,
+        },
+    )
+    .unwrap();
 }
 
 pub(super) fn edit(world: &World, recorder: &mut Recorder, path: &str, text: &str) {
-    tell(world, recorder, path, super::super::recorder::Recorder::gains);
-    tell(world, recorder, path, |recorder, at| recorder.content(at, Writing::Anywhere));
+    tell(
+        world,
+        recorder,
+        path,
+        super::super::recorder::Recorder::gains,
+    );
+    tell(world, recorder, path, |recorder, at| {
+        recorder.content(at, Writing::Anywhere)
+    });
     fs::write(world.roots[0].join(path), text).unwrap();
 }
 
@@ -45,7 +66,10 @@ pub(super) fn call(world: &World, store: &Store, title: &str, files: &[(&str, &s
 }
 
 pub(super) fn texts(world: &World, paths: &[&str]) -> Vec<Option<String>> {
-    paths.iter().map(|path| fs::read_to_string(world.roots[0].join(path)).ok()).collect()
+    paths
+        .iter()
+        .map(|path| fs::read_to_string(world.roots[0].join(path)).ok())
+        .collect()
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what is compared is an option")]
@@ -58,7 +82,10 @@ pub(super) fn undo(store: &Store, numbers: &[u64]) -> Outcome {
 }
 
 pub(super) fn refused(why: &str) -> Vec<Conflict> {
-    vec![Conflict { place: place("a"), why: why.into() }]
+    vec![Conflict {
+        place: place("a"),
+        why: why.into(),
+    }]
 }
 
 #[test]
@@ -80,12 +107,19 @@ fn an_entry_says_what_it_changed() {
     tell(&world, &mut recorder, "mode", Recorder::metadata);
     fs::set_permissions(root.join("mode"), fs::Permissions::from_mode(0o700)).unwrap();
     let handle = fs::File::open(root).unwrap();
-    let at =
-        |name: &'static str| At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(""), seen: None };
+    let at = |name: &'static str| At {
+        dir: handle.as_fd(),
+        name: name.as_ref(),
+        root: 0,
+        path: Path::new(""),
+        seen: None,
+    };
     recorder.renames(at("moved"), at("there"), false).unwrap();
     fs::rename(root.join("moved"), root.join("there")).unwrap();
     // Opened to be written to, and left as it was.
-    tell(&world, &mut recorder, "there", |recorder, at| recorder.content(at, Writing::Anywhere));
+    tell(&world, &mut recorder, "there", |recorder, at| {
+        recorder.content(at, Writing::Anywhere)
+    });
     let entry = store.end(recorder).unwrap();
     let changes = vec![
         (place("dir/deep"), Change::Edited),
@@ -93,15 +127,45 @@ fn an_entry_says_what_it_changed() {
         (place("gone"), Change::Deleted),
         (place("mode"), Change::Metadata),
         (place("new"), Change::Created),
-        (place("there"), Change::Renamed { from: place("moved") }),
+        (
+            place("there"),
+            Change::Renamed {
+                from: place("moved"),
+            },
+        ),
     ];
     assert_eq!(store.changes(&entry), changes);
     // As it is read again.
     let entry = world.store().entry(1).unwrap();
-    assert_eq!((entry.title.as_str(), store.changes(&entry)), ("call 7", changes.clone()));
-    let dry = store.undo(&[1], "undo", Options { dry_run: true, ..Options::default() }).unwrap();
-    assert_eq!(dry, Outcome { undone: changes.clone(), ..Outcome::default() });
-    assert_eq!(undo(&store, &[1]), Outcome { undone: changes, number: Some(2), ..Outcome::default() });
+    assert_eq!(
+        (entry.title.as_str(), store.changes(&entry)),
+        ("call 7", changes.clone())
+    );
+    let dry = store
+        .undo(
+            &[1],
+            "undo",
+            Options {
+                dry_run: true,
+                ..Options::default()
+            },
+        )
+        .unwrap();
+    assert_eq!(
+        dry,
+        Outcome {
+            undone: changes.clone(),
+            ..Outcome::default()
+        }
+    );
+    assert_eq!(
+        undo(&store, &[1]),
+        Outcome {
+            undone: changes,
+            number: Some(2),
+            ..Outcome::default()
+        }
+    );
     assert_eq!(differences(&before, &world.picture()), Vec::<String>::new());
 }
 
@@ -130,12 +194,36 @@ fn what_was_changed_since_is_a_conflict_and_only_force_overrides_it() {
     fs::write(world.roots[0].join("a"), "old").unwrap();
     let number = call(&world, &store, "call 1", &[("a", "call"), ("b", "call")]);
     fs::write(world.roots[0].join("a"), "theirs, longer").unwrap();
-    assert_eq!(undo(&store, &[number]).conflicts, refused("it was changed since"));
-    assert_eq!(texts(&world, &["a", "b"]), [some("theirs, longer"), some("call")]);
-    let part = store.undo(&[number], "undo", Options { paths: &[place("b")], ..Options::default() }).unwrap();
+    assert_eq!(
+        undo(&store, &[number]).conflicts,
+        refused("it was changed since")
+    );
+    assert_eq!(
+        texts(&world, &["a", "b"]),
+        [some("theirs, longer"), some("call")]
+    );
+    let part = store
+        .undo(
+            &[number],
+            "undo",
+            Options {
+                paths: &[place("b")],
+                ..Options::default()
+            },
+        )
+        .unwrap();
     assert_eq!(part.conflicts, []);
     assert_eq!(texts(&world, &["a", "b"]), [some("theirs, longer"), None]);
-    let forced = store.undo(&[number], "undo", Options { force: true, ..Options::default() }).unwrap();
+    let forced = store
+        .undo(
+            &[number],
+            "undo",
+            Options {
+                force: true,
+                ..Options::default()
+            },
+        )
+        .unwrap();
     assert_eq!(texts(&world, &["a", "b"]), [some("old"), None]);
     // What was theirs is kept.
     undo(&store, &[forced.number.unwrap()]);
@@ -149,8 +237,14 @@ fn later_calls_stand_in_the_way_until_they_are_undone_too() {
     for (number, text) in ["one", "two, longer", "three"].iter().enumerate() {
         call(&world, &store, &format!("call {number}"), &[("a", text)]);
     }
-    assert_eq!(undo(&store, &[1, 2]).conflicts, refused("call 2 (call 3) changed it later"));
-    assert_eq!(undo(&store, &[1, 3]).conflicts, refused("it was changed between two of the calls"));
+    assert_eq!(
+        undo(&store, &[1, 2]).conflicts,
+        refused("call 2 (call 3) changed it later")
+    );
+    assert_eq!(
+        undo(&store, &[1, 3]).conflicts,
+        refused("it was changed between two of the calls")
+    );
     assert_eq!(undo(&store, &[2, 3]).number, Some(4));
     assert_eq!(texts(&world, &["a"]), [some("one")]);
     assert_eq!(undo(&store, &[1]).number, Some(5));
@@ -175,13 +269,25 @@ fn a_full_disk_is_told_and_spoils_nothing() {
     let path = world.roots[0].join("a");
     fs::write(&path, "old").unwrap();
     let mut recorder = store.begin("call").unwrap();
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
     let log = recorder.log.replace_file(full);
     let dir = fs::File::open(&world.roots[0]).unwrap();
-    let at = At { dir: dir.as_fd(), name: "a".as_ref(), root: 0, path: Path::new(""), seen: None };
+    let at = At {
+        dir: dir.as_fd(),
+        name: "a".as_ref(),
+        root: 0,
+        path: Path::new(""),
+        seen: None,
+    };
     let error = recorder.content(at, Writing::Anywhere).unwrap_err();
     let told = "writing down what was there: No space left on device (os error 28)";
-    assert_eq!(error.to_string(), format!("journal: {}: {told}", path.display()));
+    assert_eq!(
+        error.to_string(),
+        format!("journal: {}: {told}", path.display())
+    );
     recorder.log.replace_file(log);
     edit(&world, &mut recorder, "a", "anew");
     edit(&world, &mut recorder, "b", "anew");
@@ -199,11 +305,20 @@ fn a_path_that_does_not_lead_to_the_handle_is_refused() {
     }
     let handle = fs::File::open(world.roots[0].join("a")).unwrap();
     let mut recorder = store.begin("call").unwrap();
-    let at = At { dir: handle.as_fd(), name: "f".as_ref(), root: 0, path: Path::new("b"), seen: None };
+    let at = At {
+        dir: handle.as_fd(),
+        name: "f".as_ref(),
+        root: 0,
+        path: Path::new("b"),
+        seen: None,
+    };
     let path = world.roots[0].join("b");
     assert_eq!(
         recorder.gains(at).unwrap_err().to_string(),
-        format!("{}: is not where the directory is now; look it up again", path.display())
+        format!(
+            "{}: is not where the directory is now; look it up again",
+            path.display()
+        )
     );
 }
 
@@ -212,11 +327,20 @@ fn the_store_is_its_owners_alone() {
     let world = World::new();
     let path = world.dir.path().join("store");
     drop(world.store());
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o700);
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
+        0o700
+    );
     fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
     let dir = fs::File::open(world.dir.path()).unwrap();
     let user = rustix::process::geteuid().as_raw();
-    let error = Store::open(dir.as_fd(), "store".as_ref(), Path::new("store"), Arc::new([])).unwrap_err();
+    let error = Store::open(
+        dir.as_fd(),
+        "store".as_ref(),
+        Path::new("store"),
+        Arc::new([]),
+    )
+    .unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -234,9 +358,15 @@ fn an_entry_that_another_server_makes_is_let_alone() {
     edit(&world, &mut recorder, "a", "text");
     assert_eq!(ours.recover().unwrap(), Vec::<u64>::new());
     let error = ours.undo(&[1], "undo", Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "call 1 is still at work; end it first, or undo others by their numbers");
+    assert_eq!(
+        error.to_string(),
+        "call 1 is still at work; end it first, or undo others by their numbers"
+    );
     let error = ours.undo(&[9], "undo", Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "call 9 is not in the journal, which has call 1; list them first");
+    assert_eq!(
+        error.to_string(),
+        "call 9 is not in the journal, which has call 1; list them first"
+    );
     // Neither ended nor running.
     drop(recorder);
     assert_eq!(ours.recover().unwrap(), [1]);
@@ -255,12 +385,36 @@ fn the_oldest_entries_go_first() {
     }
     let day = Duration::from_hours(24);
     let running = store.begin("call").unwrap();
-    assert_eq!(store.keep_within(Bounds { bytes: 1 << 30, age: day }).unwrap(), Vec::<u64>::new());
+    assert_eq!(
+        store
+            .keep_within(Bounds {
+                bytes: 1 << 30,
+                age: day
+            })
+            .unwrap(),
+        Vec::<u64>::new()
+    );
     assert_eq!(store.gone(), None);
-    assert_eq!(store.keep_within(Bounds { bytes: 150_000, age: day }).unwrap(), [1, 2]);
+    assert_eq!(
+        store
+            .keep_within(Bounds {
+                bytes: 150_000,
+                age: day
+            })
+            .unwrap(),
+        [1, 2]
+    );
     assert_eq!(world.store().gone(), Some(2));
     assert_eq!(store.numbers().unwrap(), [3, 4]);
-    assert_eq!(store.keep_within(Bounds { bytes: 1 << 30, age: Duration::ZERO }).unwrap(), [3]);
+    assert_eq!(
+        store
+            .keep_within(Bounds {
+                bytes: 1 << 30,
+                age: Duration::ZERO
+            })
+            .unwrap(),
+        [3]
+    );
     drop(running);
 }
 
@@ -271,9 +425,15 @@ fn what_is_larger_than_all_that_may_be_kept_goes_alone() {
     for text in ["small", &"x".repeat(300_000), "small", "small"] {
         call(&world, &store, "call", &[("a", text)]);
     }
-    let bounds = Bounds { bytes: 150_000, age: Duration::from_hours(24) };
+    let bounds = Bounds {
+        bytes: 150_000,
+        age: Duration::from_hours(24),
+    };
     assert_eq!(store.keep_within(bounds).unwrap(), [3]);
     assert_eq!(store.numbers().unwrap(), [1, 2, 4]);
     // The calls before it are not undone through it.
-    assert_eq!(undo(&store, &[2]).conflicts, refused("call (call 4) changed it later"));
+    assert_eq!(
+        undo(&store, &[2]).conflicts,
+        refused("call (call 4) changed it later")
+    );
 }

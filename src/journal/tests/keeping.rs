@@ -13,8 +13,7 @@ use super::entries::{edit, place, refused, some, tell, texts, undo};
 use super::picture::differences;
 use super::property::World;
 
-const NOT_KEPT: &str =
-    "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
+const NOT_KEPT: &str = "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";
 
 #[test]
 fn what_is_new_needs_no_note() {
@@ -23,28 +22,68 @@ fn what_is_new_needs_no_note() {
     let root = &world.roots[0];
     fs::write(root.join("old"), "old").unwrap();
     let mut recorder = store.begin("call").unwrap();
-    tell(&world, &mut recorder, "new", super::super::recorder::Recorder::gains);
+    tell(
+        &world,
+        &mut recorder,
+        "new",
+        super::super::recorder::Recorder::gains,
+    );
     fs::create_dir(root.join("new")).unwrap();
-    let [above, dir] = [root.clone(), root.join("new")].map(|path| Id::of(fs::File::open(path).unwrap()).unwrap());
+    let [above, dir] =
+        [root.clone(), root.join("new")].map(|path| Id::of(fs::File::open(path).unwrap()).unwrap());
     let old = Id::of(fs::File::open(root.join("old")).unwrap()).unwrap();
-    assert_eq!([recorder.knows_gain(dir, "a".as_ref()), recorder.knows_loss(dir)], [false, false]);
+    assert_eq!(
+        [
+            recorder.knows_gain(dir, "a".as_ref()),
+            recorder.knows_loss(dir)
+        ],
+        [false, false]
+    );
     edit(&world, &mut recorder, "new/a", "text");
-    assert_eq!([recorder.knows_gain(dir, "b".as_ref()), recorder.knows_loss(dir)], [true, true]);
+    assert_eq!(
+        [
+            recorder.knows_gain(dir, "b".as_ref()),
+            recorder.knows_loss(dir)
+        ],
+        [true, true]
+    );
     let known = ["new", "b"].map(|name| recorder.knows_gain(above, name.as_ref()));
     // It stands there now.
     assert_eq!((known, recorder.knows_loss(above)), ([false, false], false));
-    tell(&world, &mut recorder, "new/a", |recorder, at| recorder.content(at, Writing::Anywhere));
+    tell(&world, &mut recorder, "new/a", |recorder, at| {
+        recorder.content(at, Writing::Anywhere)
+    });
     let new = Id::of(fs::File::open(root.join("new/a")).unwrap()).unwrap();
-    let known = [new, old].map(|id| (recorder.knows_content(id, Writing::Anywhere), recorder.knows_metadata(id)));
+    let known = [new, old].map(|id| {
+        (
+            recorder.knows_content(id, Writing::Anywhere),
+            recorder.knows_metadata(id),
+        )
+    });
     assert_eq!(known, [(true, true), (false, false)]);
-    tell(&world, &mut recorder, "old", |recorder, at| recorder.content(at, Writing::Appends));
-    let known = [Writing::Appends, Writing::Anywhere].map(|writing| recorder.knows_content(old, writing));
+    tell(&world, &mut recorder, "old", |recorder, at| {
+        recorder.content(at, Writing::Appends)
+    });
+    let known =
+        [Writing::Appends, Writing::Anywhere].map(|writing| recorder.knows_content(old, writing));
     // A small one is copied.
     assert_eq!((known, recorder.knows_metadata(old)), ([true, true], true));
     let handle = fs::File::open(root).unwrap();
     let inner = fs::File::open(root.join("new")).unwrap();
-    let from = At { dir: handle.as_fd(), name: "old".as_ref(), root: 0, path: Path::new(""), seen: None };
-    let to = At { dir: inner.as_fd(), name: "moved".as_ref(), root: 0, path: Path::new("new"), seen: None };
+    let from = At {
+        dir: handle.as_fd(),
+        name: "old".as_ref(),
+        root: 0,
+        path: Path::new(""),
+        seen: None,
+    };
+    let to = At {
+        dir: inner.as_fd(),
+        name: "moved".as_ref(),
+        root: 0,
+        path: Path::new("new"),
+        seen: None,
+    };
     recorder.renames(from, to, false).unwrap();
     assert!(!recorder.knows_loss(dir));
 }
@@ -59,25 +98,55 @@ fn names_that_are_skipped_are_not_noted() {
     }
     fs::write(root.join("a"), "old").unwrap();
     let mut store = world.store();
-    store.keeping.skips = Some(Arc::new(|root, path| root == 0 && path.starts_with("target")));
+    store.keeping.skips = Some(Arc::new(|root, path| {
+        root == 0 && path.starts_with("target")
+    }));
     let mut recorder = store.begin("call").unwrap();
     edit(&world, &mut recorder, "target/f", "anew");
     let handle = fs::File::open(root).unwrap();
     let target = fs::File::open(root.join("target")).unwrap();
     for name in ["a", "dir"] {
-        let from = At { dir: handle.as_fd(), name: name.as_ref(), root: 0, path: Path::new(""), seen: None };
-        let to = At { dir: target.as_fd(), path: Path::new("target"), ..from };
+        let from = At {
+            dir: handle.as_fd(),
+            name: name.as_ref(),
+            root: 0,
+            path: Path::new(""),
+            seen: None,
+        };
+        let to = At {
+            dir: target.as_fd(),
+            path: Path::new("target"),
+            ..from
+        };
         recorder.renames(from, to, false).unwrap();
         fs::rename(root.join(name), root.join("target").join(name)).unwrap();
     }
     assert!(recorder.has_skipped());
     let entry = store.end(recorder).unwrap();
-    assert_eq!(store.changes(&entry), [(place("a"), Change::Deleted), (place("dir"), Change::Deleted)]);
+    assert_eq!(
+        store.changes(&entry),
+        [
+            (place("a"), Change::Deleted),
+            (place("dir"), Change::Deleted)
+        ]
+    );
     assert_eq!(store.not_kept(&entry), [place("dir")]);
-    assert_eq!(undo(&store, &[1]).conflicts, [Conflict { place: place("dir"), why: NOT_KEPT.into() }]);
-    let options = Options { paths: &[place("a")], ..Options::default() };
+    assert_eq!(
+        undo(&store, &[1]).conflicts,
+        [Conflict {
+            place: place("dir"),
+            why: NOT_KEPT.into()
+        }]
+    );
+    let options = Options {
+        paths: &[place("a")],
+        ..Options::default()
+    };
     assert_eq!(store.undo(&[1], "undo", options).unwrap().conflicts, []);
-    assert_eq!(texts(&world, &["a", "target/a", "target/f"]), [some("old"), some("old"), some("anew")]);
+    assert_eq!(
+        texts(&world, &["a", "target/a", "target/f"]),
+        [some("old"), some("old"), some("anew")]
+    );
 }
 
 #[test]
@@ -105,7 +174,12 @@ fn on_a_full_disk_a_change_goes_on_if_that_is_wanted() {
     store.keeping.when_full = WhenFull::Drop;
     fs::write(world.roots[0].join("a"), "old").unwrap();
     let mut recorder = store.begin("call").unwrap();
-    let log = recorder.log.replace_file(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let log = recorder.log.replace_file(
+        fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap(),
+    );
     edit(&world, &mut recorder, "a", "anew");
     // There is room again.
     recorder.log.replace_file(log);
@@ -123,17 +197,31 @@ fn what_the_store_has_by_a_link_is_copied_before_a_descriptor_changes_it() {
     for appends in [false, true] {
         fs::write(&path, "old content").unwrap();
         let before = world.picture();
-        let file = fs::OpenOptions::new().read(true).append(appends).write(true).open(&path).unwrap();
+        let file = fs::OpenOptions::new()
+            .read(true)
+            .append(appends)
+            .write(true)
+            .open(&path)
+            .unwrap();
         let mut recorder = store.begin("call").unwrap();
         if appends {
-            tell(&world, &mut recorder, "a", |recorder, at| recorder.content(at, Writing::Appends));
+            tell(&world, &mut recorder, "a", |recorder, at| {
+                recorder.content(at, Writing::Appends)
+            });
             std::io::Write::write_all(&mut &file, b", and more").unwrap();
         }
-        tell(&world, &mut recorder, "a", super::super::recorder::Recorder::loses);
+        tell(
+            &world,
+            &mut recorder,
+            "a",
+            super::super::recorder::Recorder::loses,
+        );
         fs::remove_file(&path).unwrap();
         recorder.metadata_of(file.as_fd(), &path).unwrap();
         file.set_modified(std::time::UNIX_EPOCH).unwrap();
-        recorder.content_of(file.as_fd(), &path, Writing::Anywhere).unwrap();
+        recorder
+            .content_of(file.as_fd(), &path, Writing::Anywhere)
+            .unwrap();
         file.set_len(3).unwrap();
         if !appends {
             file.write_all_at(b"new", 0).unwrap();
@@ -152,9 +240,16 @@ fn a_descriptor_from_before_the_call_is_enough() {
     fs::write(&path, "old content").unwrap();
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     let mut recorder = store.begin("call").unwrap();
-    recorder.content_of(file.as_fd(), &path, Writing::Anywhere).unwrap();
+    recorder
+        .content_of(file.as_fd(), &path, Writing::Anywhere)
+        .unwrap();
     file.set_len(3).unwrap();
-    tell(&world, &mut recorder, "a", super::super::recorder::Recorder::loses);
+    tell(
+        &world,
+        &mut recorder,
+        "a",
+        super::super::recorder::Recorder::loses,
+    );
     fs::remove_file(&path).unwrap();
     let number = store.end(recorder).unwrap().number;
     assert_eq!(undo(&store, &[number]).conflicts, []);
@@ -169,16 +264,35 @@ fn what_is_no_file_is_kept_by_a_link_and_never_opened() {
     mkfifoat(CWD, root.join("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
     let socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
     // For root alone; else a second pipe stands in its place.
-    let made = mknodat(CWD, root.join("device"), FileType::CharacterDevice, Mode::RUSR, makedev(1, 3));
-    made.or_else(|_| mkfifoat(CWD, root.join("device"), Mode::RUSR)).unwrap();
+    let made = mknodat(
+        CWD,
+        root.join("device"),
+        FileType::CharacterDevice,
+        Mode::RUSR,
+        makedev(1, 3),
+    );
+    made.or_else(|_| mkfifoat(CWD, root.join("device"), Mode::RUSR))
+        .unwrap();
     let before = world.picture();
     let store = world.store();
     let mut recorder = store.begin("call").unwrap();
     for name in names {
-        tell(&world, &mut recorder, name, |recorder, at| recorder.content(at, Writing::Anywhere));
-        tell(&world, &mut recorder, name, super::super::recorder::Recorder::metadata);
+        tell(&world, &mut recorder, name, |recorder, at| {
+            recorder.content(at, Writing::Anywhere)
+        });
+        tell(
+            &world,
+            &mut recorder,
+            name,
+            super::super::recorder::Recorder::metadata,
+        );
         fs::set_permissions(root.join(name), fs::Permissions::from_mode(0o640)).unwrap();
-        tell(&world, &mut recorder, name, super::super::recorder::Recorder::loses);
+        tell(
+            &world,
+            &mut recorder,
+            name,
+            super::super::recorder::Recorder::loses,
+        );
         fs::remove_file(root.join(name)).unwrap();
         edit(&world, &mut recorder, name, "a file in its place");
     }
@@ -199,11 +313,17 @@ fn a_pipe_in_the_store_is_not_waited_for() {
     let copy = world.dir.path().join("store/kept/1-1");
     fs::remove_file(&copy).unwrap();
     mkfifoat(CWD, &copy, Mode::RUSR | Mode::WUSR).unwrap();
-    let error = store.undo(&[1], "undo", Options::default()).unwrap_err().to_string();
+    let error = store
+        .undo(&[1], "undo", Options::default())
+        .unwrap_err()
+        .to_string();
     let path = world.roots[0].join("a");
     assert_eq!(
         error,
-        format!("journal: {}: restoring its content: No such file or directory (os error 2)", path.display())
+        format!(
+            "journal: {}: restoring its content: No such file or directory (os error 2)",
+            path.display()
+        )
     );
     assert_eq!(texts(&world, &["a"]), [some("anew, and longer")]);
     let log = world.dir.path().join("store/log/1");

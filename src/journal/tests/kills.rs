@@ -1,4 +1,5 @@
-//! A process that is killed for real, while it changes a tree, undoes, or mends what an earlier kill left.
+//! A process that is killed for real, while it changes a tree, undoes, or mends what an earlier
+//! kill left.
 
 use std::env;
 use std::hash::{BuildHasher as _, RandomState};
@@ -44,7 +45,8 @@ fn roots(dir: &Path) -> Vec<PathBuf> {
     ["one", "two"].map(|name| dir.join(name)).to_vec()
 }
 
-/// Changes the tree and undoes that, with a byte to the parent before each thing, until it is killed.
+/// Changes the tree and undoes that, with a byte to the parent before each thing, until it is
+/// killed.
 fn child(dir: &Path) -> ! {
     let (roots, mut dice) = (roots(dir), Dice::new());
     let store = store(dir, &roots);
@@ -56,12 +58,24 @@ fn child(dir: &Path) -> ! {
         for made in 0..dice.roll(25) {
             say();
             let who = format!("{}-{}-{made}", std::process::id(), recorder.number());
-            Actor { roots: &roots, recorder: Some(&mut recorder), made: 0, who: &who }.run(&[dice.step()]);
+            Actor {
+                roots: &roots,
+                recorder: Some(&mut recorder),
+                made: 0,
+                who: &who,
+            }
+            .run(&[dice.step()]);
         }
         let number = store.end(recorder).unwrap().number;
         if dice.roll(2) == 0 {
             say();
-            assert_eq!(store.undo(&[number], "undo", Options::default()).unwrap().conflicts, []);
+            assert_eq!(
+                store
+                    .undo(&[number], "undo", Options::default())
+                    .unwrap()
+                    .conflicts,
+                []
+            );
         }
     }
 }
@@ -71,7 +85,10 @@ fn whatever_is_killed_can_be_undone() {
     if let Some(dir) = env::var_os(CHILD) {
         child(Path::new(&dir));
     }
-    let rounds = env::var("JOURNAL_KILLS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(20);
+    let rounds = env::var("JOURNAL_KILLS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(20);
     let (_, module) = module_path!().split_once("::").unwrap();
     let test = format!("{module}::whatever_is_killed_can_be_undone");
     let mut dice = Dice::new();
@@ -97,7 +114,11 @@ fn whatever_is_killed_can_be_undone() {
             process.wait().unwrap();
             heard.clear();
             said.read_to_end(&mut heard).unwrap();
-            assert_eq!(String::from_utf8_lossy(&heard).replace('.', ""), "", "round {round}: it failed by itself");
+            assert_eq!(
+                String::from_utf8_lossy(&heard).replace('.', ""),
+                "",
+                "round {round}: it failed by itself"
+            );
         }
         let store = world.store();
         store.recover().unwrap();

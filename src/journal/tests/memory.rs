@@ -19,7 +19,10 @@ fn counted(world: &World) -> (Store, Account) {
 }
 
 fn free(account: &Account) -> usize {
-    account.try_take(usize::MAX / 4, Purpose::Work).unwrap_err().free
+    account
+        .try_take(usize::MAX / 4, Purpose::Work)
+        .unwrap_err()
+        .free
 }
 
 #[test]
@@ -44,7 +47,10 @@ fn entry_that_went_on_is_read_anew() {
     let mut recorder = store.begin_in(Some(1), "call").unwrap();
     super::entries::edit(&world, &mut recorder, "c", "1");
     store.end(recorder).unwrap();
-    assert_eq!([&first, &store.entry(1).unwrap()].map(|entry| store.changes(entry).len()), [2, 3]);
+    assert_eq!(
+        [&first, &store.entry(1).unwrap()].map(|entry| store.changes(entry).len()),
+        [2, 3]
+    );
 }
 
 #[test]
@@ -52,13 +58,24 @@ fn entry_without_free_memory_is_refused() {
     let world = World::new();
     let (store, _account) = counted(&world);
     // More can never be had, so nobody waits.
-    let small = Store { account: Some(Budget::new(1024).account()), ..world.store() };
-    for refused in
-        [small.entry(1).map(drop), small.versions(1).map(drop), small.undo(&[1], "undo", Options::default()).map(drop)]
-    {
-        assert!(matches!(refused, Err(JournalError::Memory(_))), "{refused:?}");
+    let small = Store {
+        account: Some(Budget::new(1024).account()),
+        ..world.store()
+    };
+    for refused in [
+        small.entry(1).map(drop),
+        small.versions(1).map(drop),
+        small.undo(&[1], "undo", Options::default()).map(drop),
+    ] {
+        assert!(
+            matches!(refused, Err(JournalError::Memory(_))),
+            "{refused:?}"
+        );
     }
-    assert_eq!(texts(&world, &["a", "b"]), [Some("1".to_owned()), Some("1".to_owned())]);
+    assert_eq!(
+        texts(&world, &["a", "b"]),
+        [Some("1".to_owned()), Some("1".to_owned())]
+    );
     assert!(store.entry(1).is_ok());
 }
 
@@ -67,7 +84,10 @@ fn call_ends_without_free_memory() {
     let world = World::new();
     let (store, _account) = counted(&world);
     let account = Budget::new(1024).account();
-    let small = Store { account: Some(account.clone()), ..store };
+    let small = Store {
+        account: Some(account.clone()),
+        ..store
+    };
     let ended = small.ended_entry(1).unwrap().unwrap();
     assert_eq!(small.changes(&ended.entry).len(), 2);
     assert_eq!(free(&account), 0);

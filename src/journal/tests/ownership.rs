@@ -57,13 +57,18 @@ fn file_replaced_by_others_under_own_name_comes_back() {
     remove(&world, &mut recorder, "old");
     edit(&world, &mut recorder, "old", "by the command");
     for path in ["made", "old"] {
-        tell(&world, &mut recorder, path, |recorder, at| recorder.content(at, Writing::Anywhere));
+        tell(&world, &mut recorder, path, |recorder, at| {
+            recorder.content(at, Writing::Anywhere)
+        });
         replace(&world, path, "by a person");
         edit(&world, &mut recorder, path, "by the command again");
     }
     let number = store.end(recorder).unwrap().number;
     assert_eq!(undo(&store, &[number]).conflicts, []);
-    assert_eq!(texts(&world, &["made", "old"]), ["by a person", "by a person"].map(some));
+    assert_eq!(
+        texts(&world, &["made", "old"]),
+        ["by a person", "by a person"].map(some)
+    );
 }
 
 #[test]
@@ -90,7 +95,13 @@ fn own_file_made_and_removed_is_no_change() {
         edit(&world, &mut recorder, "f", text);
         remove(&world, &mut recorder, "f");
     }
-    assert_eq!(store.end_if_changed(recorder).unwrap().map(|entry| entry.number), None);
+    assert_eq!(
+        store
+            .end_if_changed(recorder)
+            .unwrap()
+            .map(|entry| entry.number),
+        None
+    );
 }
 
 #[test]
@@ -116,7 +127,9 @@ fn overwritten_part_of_appended_file_comes_back() {
     let path = world.roots[0].join("log");
     fs::write(&path, "one\n").unwrap();
     let mut recorder = store.begin("command").unwrap();
-    tell(&world, &mut recorder, "log", |recorder, at| recorder.content(at, Writing::Appends));
+    tell(&world, &mut recorder, "log", |recorder, at| {
+        recorder.content(at, Writing::Appends)
+    });
     fs::write(&path, "eno\ntwo\n").unwrap();
     let number = store.end(recorder).unwrap().number;
     assert_eq!(undo(&store, &[number]).conflicts, []);
@@ -129,10 +142,15 @@ fn overwritten_part_of_large_appended_file_is_told_as_lost() {
     let store = world.store();
     let path = world.roots[0].join("a");
     let large = "0123456789abcdef".repeat(100_000);
-    for (text, is_lost) in [(format!("{large}more"), false), (format!("X{}more", &large[1..]), true)] {
+    for (text, is_lost) in [
+        (format!("{large}more"), false),
+        (format!("X{}more", &large[1..]), true),
+    ] {
         fs::write(&path, &large).unwrap();
         let mut recorder = store.begin("command").unwrap();
-        tell(&world, &mut recorder, "a", |recorder, at| recorder.content(at, Writing::Appends));
+        tell(&world, &mut recorder, "a", |recorder, at| {
+            recorder.content(at, Writing::Appends)
+        });
         let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, text.as_bytes(), 0).unwrap();
         drop(file);

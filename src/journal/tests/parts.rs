@@ -35,18 +35,33 @@ fn what_a_later_undo_covers_is_not_undone_again() {
     }
     assert_eq!(call(&world, &store, "call", &[("z", "new")]), 1);
     assert_eq!(replace(&world, &store, &[("u", "new"), ("v", "new")]), 2);
-    let part = Options { paths: &[place("u")], ..Options::default() };
+    let part = Options {
+        paths: &[place("u")],
+        ..Options::default()
+    };
     assert_eq!(store.undo(&[2], "undo", part).unwrap().number, Some(3));
     assert_eq!(undo(&store, &[2]).number, Some(4));
-    assert_eq!(texts(&world, &["u", "v", "z"]), [some("old"), some("old"), some("new")]);
+    assert_eq!(
+        texts(&world, &["u", "v", "z"]),
+        [some("old"), some("old"), some("new")]
+    );
     // The part that was undone first and what was between are not of one piece.
     let why = "it was changed between two of the calls".to_owned();
     let refused = store.undo(&[1, 3], "undo", Options::default()).unwrap();
-    assert_eq!(refused.conflicts, [Conflict { place: place("u"), why }]);
+    assert_eq!(
+        refused.conflicts,
+        [Conflict {
+            place: place("u"),
+            why
+        }]
+    );
     assert_eq!(store.standing(2).unwrap(), [0; 0]);
     assert_eq!(store.standing(1).unwrap(), [1]);
     undo(&store, &[1]);
-    assert_eq!(texts(&world, &["u", "v", "z"]), [some("old"), some("old"), None]);
+    assert_eq!(
+        texts(&world, &["u", "v", "z"]),
+        [some("old"), some("old"), None]
+    );
 }
 
 #[test]
@@ -64,12 +79,27 @@ fn what_somebody_changed_between_the_parts_of_a_call_stays() {
     let first = go_on(None, &[("a", "1"), ("b", "1")]);
     fs::write(world.roots[0].join("a"), "a person's").unwrap();
     let second = go_on(Some(1), &[("a", "2"), ("b", "2"), ("c", "2")]);
-    assert_eq!([first, second.clone()].map(|entry| (entry.number, store.changes(&entry).len())), [(1, 2), (1, 3)]);
+    assert_eq!(
+        [first, second.clone()].map(|entry| (entry.number, store.changes(&entry).len())),
+        [(1, 2), (1, 3)]
+    );
     assert_eq!(store.numbers().unwrap(), [1]);
-    assert_eq!(store.changes(&store.entry(1).unwrap()), store.changes(&second));
+    assert_eq!(
+        store.changes(&store.entry(1).unwrap()),
+        store.changes(&second)
+    );
     let why = "it was changed between two of the calls".to_owned();
-    assert_eq!(undo(&store, &[1]).conflicts, [Conflict { place: place("a"), why }]);
-    let rest = Options { except: &[place("a")], ..Options::default() };
+    assert_eq!(
+        undo(&store, &[1]).conflicts,
+        [Conflict {
+            place: place("a"),
+            why
+        }]
+    );
+    let rest = Options {
+        except: &[place("a")],
+        ..Options::default()
+    };
     assert_eq!(store.undo(&[1], "undo", rest).unwrap().number, Some(2));
     assert_eq!(texts(&world, &["a", "b", "c"]), [some("2"), None, None]);
     // It is undone, so what comes now is not of it.
@@ -92,10 +122,20 @@ fn an_undo_that_nobody_wants_any_more_is_taken_back() {
             asked.set(asked.get() + 1);
             asked.get() <= most
         };
-        let done = store.undo(&[1, 2], "undo", Options { wanted: Some(&wanted), ..Options::default() });
+        let done = store.undo(
+            &[1, 2],
+            "undo",
+            Options {
+                wanted: Some(&wanted),
+                ..Options::default()
+            },
+        );
         if !matches!(done, Err(JournalError::Unwanted)) {
             assert_eq!(done.unwrap().conflicts, []);
-            assert_eq!(texts(&world, &["a", "b", "c", "d"]), [some("old"), some("old"), some("old"), None]);
+            assert_eq!(
+                texts(&world, &["a", "b", "c", "d"]),
+                [some("old"), some("old"), some("old"), None]
+            );
             // Of each file when it is looked at, when it goes, when it comes, and in the end.
             assert!(asked.get() >= 16, "{}", asked.get());
             return;
@@ -109,10 +149,19 @@ fn what_is_undone_already_is_nothing_to_undo() {
     let world = World::new();
     let store = world.store();
     fs::write(world.roots[0].join("a"), "old").unwrap();
-    assert_eq!(call(&world, &store, "call", &[("a", "new"), ("b", "new")]), 1);
+    assert_eq!(
+        call(&world, &store, "call", &[("a", "new"), ("b", "new")]),
+        1
+    );
     assert_eq!(undo(&store, &[1]).undone.len(), 2);
-    let dry_run = Options { dry_run: true, ..Options::default() };
-    assert_eq!(store.undo(&[1], "undo", dry_run).unwrap(), Outcome::default());
+    let dry_run = Options {
+        dry_run: true,
+        ..Options::default()
+    };
+    assert_eq!(
+        store.undo(&[1], "undo", dry_run).unwrap(),
+        Outcome::default()
+    );
 }
 
 #[test]
@@ -124,10 +173,22 @@ fn a_directory_that_was_made_again_stands_for_the_one_that_was() {
     assert_eq!(remove(&world, &store, "d/e/f"), 1);
     fs::remove_dir_all(root.join("d")).unwrap();
     let why = "its directory is gone; make one in its place first".to_owned();
-    let refused = vec![Conflict { place: place("d/e/f"), why }];
+    let refused = vec![Conflict {
+        place: place("d/e/f"),
+        why,
+    }];
     assert_eq!(undo(&store, &[1]).conflicts, refused);
     // There is nowhere to put it.
-    let forced = store.undo(&[1], "undo", Options { force: true, ..Options::default() }).unwrap();
+    let forced = store
+        .undo(
+            &[1],
+            "undo",
+            Options {
+                force: true,
+                ..Options::default()
+            },
+        )
+        .unwrap();
     assert_eq!((forced.conflicts, forced.number), (refused, None));
     fs::create_dir_all(root.join("d/e")).unwrap();
     assert_eq!(undo(&store, &[1]).number, Some(2));
@@ -140,9 +201,15 @@ fn a_directory_that_was_made_again_stands_for_the_one_that_was() {
 fn paths_may_be_left_out() {
     let world = World::new();
     let store = world.store();
-    assert_eq!(call(&world, &store, "call", &[("a", "new"), ("b", "new")]), 1);
+    assert_eq!(
+        call(&world, &store, "call", &[("a", "new"), ("b", "new")]),
+        1
+    );
     fs::write(world.roots[0].join("b"), "a person's").unwrap();
-    let but_b = Options { except: &[place("b")], ..Options::default() };
+    let but_b = Options {
+        except: &[place("b")],
+        ..Options::default()
+    };
     assert_eq!(store.undo(&[1], "undo", but_b).unwrap().number, Some(2));
     assert_eq!(texts(&world, &["a", "b"]), [None, some("a person's")]);
     // A part is undone, so the rest still stands.
@@ -159,8 +226,14 @@ fn since_takes_any_number_from_the_first_that_is_kept() {
     assert_eq!(call(&world, &store, "call", &[("b", "new")]), 3);
     assert_eq!(store.standing(2).unwrap(), [3]);
     let refused = |since| store.standing(since).unwrap_err().to_string();
-    assert_eq!(refused(4), "call 4 is not in the journal, which has calls 1 to 3; list them first");
-    assert_eq!(refused(0), "call 0 is not in the journal, which has calls 1 to 3; list them first");
+    assert_eq!(
+        refused(4),
+        "call 4 is not in the journal, which has calls 1 to 3; list them first"
+    );
+    assert_eq!(
+        refused(0),
+        "call 0 is not in the journal, which has calls 1 to 3; list them first"
+    );
 }
 
 #[test]
@@ -183,7 +256,10 @@ fn call_undone_in_parts_frees_the_call_before() {
     assert_eq!(call(&world, &store, "call", &[("f", "1")]), 1);
     assert_eq!(call(&world, &store, "call", &[("f", "2"), ("g", "2")]), 2);
     for path in ["f", "g"] {
-        let part = Options { paths: &[place(path)], ..Options::default() };
+        let part = Options {
+            paths: &[place(path)],
+            ..Options::default()
+        };
         assert_eq!(store.undo(&[2], "undo", part).unwrap().conflicts, []);
     }
     assert!(store.undone().unwrap().contains(&2));

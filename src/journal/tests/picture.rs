@@ -25,7 +25,8 @@ pub(super) fn walk(root: &Path) -> Vec<PathBuf> {
     let mut at = 0;
     while at < found.len() {
         if found[at].symlink_metadata().is_ok_and(|stat| stat.is_dir()) {
-            let below = fs::read_dir(&found[at]).map(|all| all.map(|entry| entry.unwrap().path()).collect::<Vec<_>>());
+            let below = fs::read_dir(&found[at])
+                .map(|all| all.map(|entry| entry.unwrap().path()).collect::<Vec<_>>());
             found.extend(below.unwrap_or_default());
         }
         at += 1;
@@ -43,7 +44,10 @@ pub(super) fn picture(roots: &[PathBuf]) -> Picture {
         let content = if stat.is_file() {
             fs::read(&path).unwrap()
         } else if stat.is_symlink() {
-            fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+            fs::read_link(&path)
+                .unwrap()
+                .into_os_string()
+                .into_encoded_bytes()
         } else {
             Vec::new()
         };
@@ -76,20 +80,28 @@ pub(super) fn picture(roots: &[PathBuf]) -> Picture {
 pub(super) fn kept_links(roots: &[PathBuf]) -> u64 {
     let all = picture(roots);
     let files = all.iter().filter(|(_, seen)| !seen.names.is_empty());
-    files.map(|(path, seen)| path.symlink_metadata().unwrap().nlink() - seen.names.len() as u64).sum()
+    files
+        .map(|(path, seen)| path.symlink_metadata().unwrap().nlink() - seen.names.len() as u64)
+        .sum()
 }
 
 /// What is another, by path; empty for the same.
 pub(super) fn differences(was: &Picture, now: &Picture) -> Vec<String> {
     let mut found = Vec::new();
-    for path in was.keys().chain(now.keys().filter(|path| !was.contains_key(*path))) {
+    for path in was
+        .keys()
+        .chain(now.keys().filter(|path| !was.contains_key(*path)))
+    {
         let told = match (was.get(path), now.get(path)) {
             (Some(was), Some(now)) if was == now => continue,
             (Some(was), Some(now)) => {
                 let content = (was.content != now.content)
                     .then(|| format!("content {} {}", was.content.len(), now.content.len()));
                 let shown = |seen: &Seen| {
-                    format!("{:o} {:?} {} {} {:?}", seen.mode, seen.owner, seen.mtime, seen.attributes, seen.names)
+                    format!(
+                        "{:o} {:?} {} {} {:?}",
+                        seen.mode, seen.owner, seen.mtime, seen.attributes, seen.names
+                    )
                 };
                 format!("{}\n    {}\n    {content:?}", shown(was), shown(now))
             }

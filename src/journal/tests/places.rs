@@ -23,12 +23,19 @@ struct Once {
 
 impl Once {
     fn new(refuses: usize) -> Self {
-        Self { asked: AtomicUsize::new(0), refuses }
+        Self {
+            asked: AtomicUsize::new(0),
+            refuses,
+        }
     }
 
     fn answer(&self) -> Result<(), Misplaced> {
         let is_refused = self.asked.fetch_add(1, Ordering::Relaxed) == self.refuses;
-        if is_refused { Err(Misplaced::Protected(PathBuf::from("/p"))) } else { Ok(()) }
+        if is_refused {
+            Err(Misplaced::Protected(PathBuf::from("/p")))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -37,7 +44,12 @@ impl Changer for Once {
         self.answer()
     }
 
-    fn may_bear(&self, _: BorrowedFd<'_>, _: &OsStr, _: Option<(BorrowedFd<'_>, &OsStr)>) -> Result<(), Misplaced> {
+    fn may_bear(
+        &self,
+        _: BorrowedFd<'_>,
+        _: &OsStr,
+        _: Option<(BorrowedFd<'_>, &OsStr)>,
+    ) -> Result<(), Misplaced> {
         self.answer()
     }
 
@@ -100,7 +112,16 @@ fn undo_of_freeze_skips_changer() {
     fs::write(world.roots[0].join("a"), "old").unwrap();
     let number = call(&world, &store, "call", &[("a", "new")]);
     store.changer = Some(Arc::new(Once::new(0)));
-    store.undo(&[number], "undo", Options { freezes: true, ..Options::default() }).unwrap();
+    store
+        .undo(
+            &[number],
+            "undo",
+            Options {
+                freezes: true,
+                ..Options::default()
+            },
+        )
+        .unwrap();
     assert_eq!(texts(&world, &["a"]), [some("old")]);
 }
 
@@ -116,13 +137,22 @@ fn undo_restores_no_set_id_bit() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
     let number = store.end(recorder).unwrap().number;
     store.undo(&[number], "undo", Options::default()).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o755);
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
+        0o755
+    );
     // What was there before its content was restored does not run it.
     let number = call(&world, &store, "call", &[("a", "new")]);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o4755)).unwrap();
-    let forced = Options { force: true, ..Options::default() };
+    let forced = Options {
+        force: true,
+        ..Options::default()
+    };
     store.undo(&[number], "undo", forced).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o755);
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
+        0o755
+    );
 }
 
 /// Changer with one protected path.
@@ -134,12 +164,21 @@ impl Changer for Protecting {
         Ok(())
     }
 
-    fn may_bear(&self, _: BorrowedFd<'_>, _: &OsStr, _: Option<(BorrowedFd<'_>, &OsStr)>) -> Result<(), Misplaced> {
+    fn may_bear(
+        &self,
+        _: BorrowedFd<'_>,
+        _: &OsStr,
+        _: Option<(BorrowedFd<'_>, &OsStr)>,
+    ) -> Result<(), Misplaced> {
         Ok(())
     }
 
     fn protected_from(&self, place: &Path) -> Vec<PathBuf> {
-        if self.0.starts_with(place) { vec![self.0.clone()] } else { Vec::new() }
+        if self.0.starts_with(place) {
+            vec![self.0.clone()]
+        } else {
+            Vec::new()
+        }
     }
 }
 
@@ -155,8 +194,17 @@ fn protected_path_of_killed_call_is_set_aside() {
     tell(&world, &mut recorder, "new/keys", Recorder::gains);
     fs::write(root.join("new/keys"), "evil").unwrap();
     drop(recorder);
-    let journal = Journal::new(store, Bounds { bytes: u64::MAX, age: Duration::MAX });
+    let journal = Journal::new(
+        store,
+        Bounds {
+            bytes: u64::MAX,
+            age: Duration::MAX,
+        },
+    );
     journal.mend().unwrap();
-    assert_eq!(fs::read_to_string(root.join("new/keys.set-aside")).unwrap(), "evil");
+    assert_eq!(
+        fs::read_to_string(root.join("new/keys.set-aside")).unwrap(),
+        "evil"
+    );
     assert!(!root.join("new/keys").exists());
 }

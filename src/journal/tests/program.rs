@@ -14,7 +14,12 @@ use super::picture::walk;
 
 /// One operation, and what it picks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step(pub(super) u8, pub(super) u16, pub(super) u16, pub(super) u16);
+pub(super) struct Step(
+    pub(super) u8,
+    pub(super) u16,
+    pub(super) u16,
+    pub(super) u16,
+);
 
 /// Kinds of operations.
 pub(super) const KINDS: u8 = 42;
@@ -39,13 +44,24 @@ struct Held {
 
 impl Held {
     fn at(&self) -> At<'_> {
-        At { dir: self.dir.as_fd(), name: &self.name, root: self.root, path: &self.path, seen: None }
+        At {
+            dir: self.dir.as_fd(),
+            name: &self.name,
+            root: self.root,
+            path: &self.path,
+            seen: None,
+        }
     }
 }
 
 fn access_list() -> Vec<u8> {
-    let words: [(u16, u16, u32); 5] =
-        [(1, 6, u32::MAX), (2, 4, 1001), (4, 4, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)];
+    let words: [(u16, u16, u32); 5] = [
+        (1, 6, u32::MAX),
+        (2, 4, 1001),
+        (4, 4, u32::MAX),
+        (16, 6, u32::MAX),
+        (32, 0, u32::MAX),
+    ];
     let mut value = 2_u32.to_le_bytes().to_vec();
     for (tag, rights, who) in words {
         value.extend(tag.to_le_bytes());
@@ -64,15 +80,23 @@ impl Actor<'_> {
     }
 
     fn held(&self, path: &Path) -> Option<Held> {
-        let (root, below) =
-            self.roots.iter().enumerate().find_map(|(root, at)| Some((root, path.strip_prefix(at).ok()?)))?;
+        let (root, below) = self
+            .roots
+            .iter()
+            .enumerate()
+            .find_map(|(root, at)| Some((root, path.strip_prefix(at).ok()?)))?;
         let (dir, name, path) = if below.as_os_str().is_empty() {
             (path, OsStr::new(""), below)
         } else {
             (path.parent()?, below.file_name()?, below.parent()?)
         };
         let dir = rustix::fs::open(dir, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).ok()?;
-        Some(Held { dir, root, path: path.into(), name: name.into() })
+        Some(Held {
+            dir,
+            root,
+            path: path.into(),
+            name: name.into(),
+        })
     }
 
     fn tell(&mut self, path: &Path, note: impl FnOnce(&mut Recorder, At<'_>)) {
@@ -92,11 +116,15 @@ impl Actor<'_> {
     }
 
     fn content(&mut self, path: &Path) {
-        self.tell(path, |recorder, at| recorder.content(at, Writing::Anywhere).unwrap());
+        self.tell(path, |recorder, at| {
+            recorder.content(at, Writing::Anywhere).unwrap()
+        });
     }
 
     fn appends(&mut self, path: &Path) {
-        self.tell(path, |recorder, at| recorder.content(at, Writing::Appends).unwrap());
+        self.tell(path, |recorder, at| {
+            recorder.content(at, Writing::Appends).unwrap()
+        });
     }
 
     fn metadata(&mut self, path: &Path) {
@@ -107,7 +135,13 @@ impl Actor<'_> {
         if let (Some(source), Some(target)) = (self.held(from), self.held(to))
             && let Some(recorder) = self.recorder.as_mut()
         {
-            recorder.renames(source.at(), target.at(), flags.contains(RenameFlags::EXCHANGE)).unwrap();
+            recorder
+                .renames(
+                    source.at(),
+                    target.at(),
+                    flags.contains(RenameFlags::EXCHANGE),
+                )
+                .unwrap();
         }
         Ok(rustix::fs::renameat_with(CWD, from, CWD, to, flags)?)
     }
@@ -132,7 +166,13 @@ impl Actor<'_> {
         // What is noted is the name: a link that got it leads to another, and a pipe would wait.
         let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap();
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).custom_flags(flags).open(path)?.write_all(bytes)
+        options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .custom_flags(flags)
+            .open(path)?
+            .write_all(bytes)
     }
 
     fn unlink(&mut self, path: &Path) -> io::Result<()> {
@@ -154,12 +194,17 @@ impl Actor<'_> {
 
     fn all(&self, is: impl Fn(&fs::Metadata) -> bool) -> Vec<PathBuf> {
         let all = self.roots.iter().flat_map(|root| walk(root));
-        all.filter(|path| !self.roots.contains(path) && path.symlink_metadata().is_ok_and(|stat| is(&stat))).collect()
+        all.filter(|path| {
+            !self.roots.contains(path) && path.symlink_metadata().is_ok_and(|stat| is(&stat))
+        })
+        .collect()
     }
 
     fn pick(from: &[PathBuf], by: u16) -> io::Result<PathBuf> {
         let chosen = from.get(usize::from(by) % from.len().max(1));
-        chosen.cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+        chosen
+            .cloned()
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn file(&self, by: u16) -> io::Result<PathBuf> {
@@ -179,13 +224,20 @@ impl Actor<'_> {
         let mut dirs = self.all(fs::Metadata::is_dir);
         dirs.extend(self.roots.iter().cloned());
         let names = ["f", "ü", "a b", "-x", "new\nline", "%41", ".hid"];
-        let name = format!("{}{}{}", names[usize::from(by) % names.len()], self.who, self.made);
+        let name = format!(
+            "{}{}{}",
+            names[usize::from(by) % names.len()],
+            self.who,
+            self.made
+        );
         Self::pick(&dirs, by / 7).unwrap().join(name)
     }
 
     fn bytes(&mut self, by: u16) -> Vec<u8> {
         self.made += 1;
-        format!("{} {} ", self.who, self.made).repeat(usize::from(by) % 700 + 1).into_bytes()
+        format!("{} {} ", self.who, self.made)
+            .repeat(usize::from(by) % 700 + 1)
+            .into_bytes()
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm an operation")]
@@ -203,17 +255,27 @@ impl Actor<'_> {
             2 => {
                 let path = self.file(a)?;
                 self.content(&path);
-                OpenOptions::new().read(true).write(true).open(path).map(drop)
+                OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .open(path)
+                    .map(drop)
             }
             3 => {
                 let (path, bytes) = (self.file(a)?, self.bytes(b % 30));
                 self.content(&path);
-                OpenOptions::new().write(true).open(path)?.write_all_at(&bytes, u64::from(c % 5000))
+                OpenOptions::new()
+                    .write(true)
+                    .open(path)?
+                    .write_all_at(&bytes, u64::from(c % 5000))
             }
             4 => {
                 let (path, bytes) = (self.file(a)?, self.bytes(b % 300));
                 self.appends(&path);
-                OpenOptions::new().append(true).open(path)?.write_all(&bytes)
+                OpenOptions::new()
+                    .append(true)
+                    .open(path)?
+                    .write_all(&bytes)
             }
             5 => {
                 let path = self.file(a)?;
@@ -226,7 +288,10 @@ impl Actor<'_> {
             6 => {
                 let path = self.file(a)?;
                 self.content(&path);
-                OpenOptions::new().write(true).open(path)?.set_len(u64::from(b % 10_000))
+                OpenOptions::new()
+                    .write(true)
+                    .open(path)?
+                    .set_len(u64::from(b % 10_000))
             }
             7 => {
                 let (path, bytes) = (self.file(a)?, self.bytes(b));
@@ -244,11 +309,20 @@ impl Actor<'_> {
             9 => {
                 let (path, bytes) = (self.fresh(a), self.bytes(b));
                 let flags = i32::try_from(OFlags::TMPFILE.bits()).unwrap();
-                let mut file = OpenOptions::new().write(true).custom_flags(flags).open(path.parent().unwrap())?;
+                let mut file = OpenOptions::new()
+                    .write(true)
+                    .custom_flags(flags)
+                    .open(path.parent().unwrap())?;
                 file.write_all(&bytes)?;
                 self.gains(&path);
                 let magic = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
-                Ok(rustix::fs::linkat(CWD, magic, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+                Ok(rustix::fs::linkat(
+                    CWD,
+                    magic,
+                    CWD,
+                    path,
+                    AtFlags::SYMLINK_FOLLOW,
+                )?)
             }
             10 => {
                 let path = self.any(a)?;
@@ -292,14 +366,22 @@ impl Actor<'_> {
                     self.write(&path.join(format!("x/{number}")), &bytes)?;
                 }
                 let to = self.fresh(c);
-                if odd { self.rename(&path.join("x"), &to, RenameFlags::empty()) } else { Ok(()) }
+                if odd {
+                    self.rename(&path.join("x"), &to, RenameFlags::empty())
+                } else {
+                    Ok(())
+                }
             }
             19 => {
                 let (path, moved) = (self.fresh(a), self.any(b)?);
                 self.mkdir(&path)?;
                 self.rename(&moved, &path.join("in"), RenameFlags::empty())?;
                 let to = self.fresh(c);
-                if odd { self.rename(&path, &to, RenameFlags::empty()) } else { Ok(()) }
+                if odd {
+                    self.rename(&path, &to, RenameFlags::empty())
+                } else {
+                    Ok(())
+                }
             }
             20 => {
                 let path = self.dir(a)?;
@@ -347,9 +429,13 @@ impl Actor<'_> {
             }
             28 => {
                 let path = self.any(a)?;
-                let handle = rustix::fs::open(&path, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
+                let handle =
+                    rustix::fs::open(&path, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
                 self.metadata(&path);
-                Ok(super::super::object::set_mtime(handle, i64::from(b) * 1_000_000_007)?)
+                Ok(super::super::object::set_mtime(
+                    handle,
+                    i64::from(b) * 1_000_000_007,
+                )?)
             }
             29 => {
                 let path = self.file(a)?;
@@ -357,11 +443,20 @@ impl Actor<'_> {
                 File::open(&path)?.set_modified(std::time::SystemTime::now())
             }
             30 | 31 => {
-                let path = if kind == 30 { self.file(a)? } else { self.dir(a)? };
+                let path = if kind == 30 {
+                    self.file(a)?
+                } else {
+                    self.dir(a)?
+                };
                 let value = self.bytes(b % 10);
                 self.metadata(&path);
                 let name = if odd { "user.a" } else { "user.b" };
-                Ok(rustix::fs::setxattr(path, name, &value, XattrFlags::empty())?)
+                Ok(rustix::fs::setxattr(
+                    path,
+                    name,
+                    &value,
+                    XattrFlags::empty(),
+                )?)
             }
             32 => {
                 let path = self.file(a)?;
@@ -372,7 +467,12 @@ impl Actor<'_> {
             33 => {
                 let path = self.file(a)?;
                 self.metadata(&path);
-                Ok(rustix::fs::setxattr(path, "system.posix_acl_access", &access_list(), XattrFlags::empty())?)
+                Ok(rustix::fs::setxattr(
+                    path,
+                    "system.posix_acl_access",
+                    &access_list(),
+                    XattrFlags::empty(),
+                )?)
             }
             34 => {
                 let (from, to) = (self.dir(a)?, self.fresh(b));
@@ -416,7 +516,12 @@ impl Actor<'_> {
                 let path = self.file(a)?;
                 self.content(&path);
                 let file = OpenOptions::new().read(true).write(true).open(path)?;
-                Ok(rustix::fs::fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, 4096)?)
+                Ok(rustix::fs::fallocate(
+                    file,
+                    FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE,
+                    0,
+                    4096,
+                )?)
             }
             40 => {
                 let (path, bytes) = (self.dir(a)?, self.bytes(b));
@@ -427,7 +532,10 @@ impl Actor<'_> {
             _ => {
                 let root = self.roots[usize::from(a) % self.roots.len()].clone();
                 self.metadata(&root);
-                fs::set_permissions(root, fs::Permissions::from_mode(if odd { 0o755 } else { 0o750 }))
+                fs::set_permissions(
+                    root,
+                    fs::Permissions::from_mode(if odd { 0o755 } else { 0o750 }),
+                )
             }
         }
     }

@@ -26,7 +26,11 @@ impl World {
         for root in &roots {
             std::fs::create_dir(root).unwrap();
         }
-        Self { roots, dir, apart: None }
+        Self {
+            roots,
+            dir,
+            apart: None,
+        }
     }
 
     /// The second root lies on another filesystem, where the machine has one.
@@ -49,7 +53,13 @@ impl World {
     }
 
     pub(super) fn unseen(&self, steps: &[Step], who: &str) {
-        Actor { roots: &self.roots, recorder: None, made: 0, who }.run(steps);
+        Actor {
+            roots: &self.roots,
+            recorder: None,
+            made: 0,
+            who,
+        }
+        .run(steps);
     }
 
     /// A call that runs this program. Its entry.
@@ -61,26 +71,58 @@ impl World {
     pub(super) fn goes_on(&self, call: Option<u64>, steps: &[Step], who: &str) -> u64 {
         let store = self.store();
         let mut recorder = store.begin_in(call, who).unwrap();
-        Actor { roots: &self.roots, recorder: Some(&mut recorder), made: 0, who }.run(steps);
+        Actor {
+            roots: &self.roots,
+            recorder: Some(&mut recorder),
+            made: 0,
+            who,
+        }
+        .run(steps);
         store.end(recorder).unwrap().number
     }
 }
 
 /// The store in a directory.
 pub(super) fn store(dir: &Path, roots: &[PathBuf]) -> Store {
-    let open = |path: &Path| rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
-    let roots: Arc<[Root]> = roots.iter().map(|root| Root { handle: open(root), shown: root.clone() }).collect();
+    let open = |path: &Path| {
+        rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap()
+    };
+    let roots: Arc<[Root]> = roots
+        .iter()
+        .map(|root| Root {
+            handle: open(root),
+            shown: root.clone(),
+        })
+        .collect();
     let dir = open(dir);
-    Store::open(std::os::fd::AsFd::as_fd(&dir), "store".as_ref(), Path::new("store"), roots).unwrap()
+    Store::open(
+        std::os::fd::AsFd::as_fd(&dir),
+        "store".as_ref(),
+        Path::new("store"),
+        roots,
+    )
+    .unwrap()
 }
 
 pub(super) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
-    vec((0..KINDS, any::<u16>(), any::<u16>(), any::<u16>()).prop_map(|(kind, a, b, c)| Step(kind, a, b, c)), 1..most)
+    vec(
+        (0..KINDS, any::<u16>(), any::<u16>(), any::<u16>())
+            .prop_map(|(kind, a, b, c)| Step(kind, a, b, c)),
+        1..most,
+    )
 }
 
 pub(super) fn cases() -> ProptestConfig {
-    let cases = std::env::var("JOURNAL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(40);
-    ProptestConfig { cases, max_shrink_time: 25_000, failure_persistence: None, ..ProptestConfig::default() }
+    let cases = std::env::var("JOURNAL_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(40);
+    ProptestConfig {
+        cases,
+        max_shrink_time: 25_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 fn undone(store: &Store, numbers: &[u64]) -> u64 {

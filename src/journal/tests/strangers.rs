@@ -23,12 +23,34 @@ fn tick(world: &World, entry: &Entry) {
 /// Everything with content in which somebody stands.
 fn contents_of(who: &str, picture: &Picture) -> BTreeSet<Vec<u8>> {
     let is_theirs = |content: &&Vec<u8>| String::from_utf8_lossy(content).contains(who);
-    picture.values().map(|seen| &seen.content).filter(is_theirs).cloned().collect()
+    picture
+        .values()
+        .map(|seen| &seen.content)
+        .filter(is_theirs)
+        .cloned()
+        .collect()
 }
 
-fn undo(store: &Store, numbers: &[u64], paths: &[Place]) -> Result<u64, Vec<super::super::Conflict>> {
-    let outcome = store.undo(numbers, "undo", Options { paths, ..Options::default() }).unwrap();
-    if outcome.conflicts.is_empty() { Ok(outcome.number.unwrap()) } else { Err(outcome.conflicts) }
+fn undo(
+    store: &Store,
+    numbers: &[u64],
+    paths: &[Place],
+) -> Result<u64, Vec<super::super::Conflict>> {
+    let outcome = store
+        .undo(
+            numbers,
+            "undo",
+            Options {
+                paths,
+                ..Options::default()
+            },
+        )
+        .unwrap();
+    if outcome.conflicts.is_empty() {
+        Ok(outcome.number.unwrap())
+    } else {
+        Err(outcome.conflicts)
+    }
 }
 
 fn places(changes: &[(Place, Change)]) -> Vec<Place> {

@@ -15,7 +15,10 @@ fn shown(version: Option<Version>) -> String {
         None => "nothing".into(),
         Some(Version::File { content, size, .. }) => {
             let mut text = String::new();
-            fs::File::from(content).take(size).read_to_string(&mut text).unwrap();
+            fs::File::from(content)
+                .take(size)
+                .read_to_string(&mut text)
+                .unwrap();
             text
         }
         Some(Version::Link(target)) => format!("-> {}", target.name().display()),
@@ -47,16 +50,35 @@ fn both_sides_of_a_change_are_found_wherever_they_were_kept() {
     let mut recorder = store.begin("call").unwrap();
     edit(&world, &mut recorder, "edited", "first");
     edit(&world, &mut recorder, "new", "created");
-    tell(&world, &mut recorder, "grown", |recorder, at| recorder.content(at, Writing::Appends));
-    fs::OpenOptions::new().append(true).open(root.join("grown")).unwrap().write_all(b", and more").unwrap();
+    tell(&world, &mut recorder, "grown", |recorder, at| {
+        recorder.content(at, Writing::Appends)
+    });
+    fs::OpenOptions::new()
+        .append(true)
+        .open(root.join("grown"))
+        .unwrap()
+        .write_all(b", and more")
+        .unwrap();
     for name in ["gone", "link"] {
         tell(&world, &mut recorder, name, Recorder::loses);
         fs::remove_file(root.join(name)).unwrap();
     }
     tell(&world, &mut recorder, "mode", Recorder::metadata);
     let [above, dir] = [root.clone(), root.join("dir")].map(|path| fs::File::open(path).unwrap());
-    let from = At { dir: dir.as_fd(), name: "moved".as_ref(), root: 0, path: Path::new("dir"), seen: None };
-    let to = At { dir: above.as_fd(), name: "there".as_ref(), root: 0, path: Path::new(""), seen: None };
+    let from = At {
+        dir: dir.as_fd(),
+        name: "moved".as_ref(),
+        root: 0,
+        path: Path::new("dir"),
+        seen: None,
+    };
+    let to = At {
+        dir: above.as_fd(),
+        name: "there".as_ref(),
+        root: 0,
+        path: Path::new(""),
+        seen: None,
+    };
     recorder.renames(from, to, false).unwrap();
     fs::rename(root.join("dir/moved"), root.join("there")).unwrap();
     assert_eq!(store.end(recorder).unwrap().number, 1);

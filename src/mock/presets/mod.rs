@@ -12,7 +12,11 @@ pub struct Preset {
 
 macro_rules! preset {
     ($name:literal, $about:literal) => {
-        Preset { name: $name, about: $about, text: include_str!(concat!($name, ".yaml")) }
+        Preset {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!($name, ".yaml")),
+        }
     };
 }
 
@@ -26,12 +30,30 @@ pub const PRESETS: [Preset; 8] = [
         "rugpull",
         "a harmless tool that turns hostile after its first call, with notifications/tools/list_changed"
     ),
-    preset!("flood", "5,000 tools and a result of 8 MB: bounds on memory, context and display"),
-    preset!("unicode", "instructions in invisible tag characters, bidirectional overrides, names that look alike"),
-    preset!("slowloris", "answers a byte at a time: a line that never seems to end, with everything behind it waiting"),
-    preset!("badjson", "answers that are no JSON, or half an answer: framing must survive a bad line"),
-    preset!("wrong-id", "answers under an id that nobody asked with, or twice: correlation must not be confused"),
-    preset!("stdout-noise", "log lines on stdout between the messages, as a stray print gives them"),
+    preset!(
+        "flood",
+        "5,000 tools and a result of 8 MB: bounds on memory, context and display"
+    ),
+    preset!(
+        "unicode",
+        "instructions in invisible tag characters, bidirectional overrides, names that look alike"
+    ),
+    preset!(
+        "slowloris",
+        "answers a byte at a time: a line that never seems to end, with everything behind it waiting"
+    ),
+    preset!(
+        "badjson",
+        "answers that are no JSON, or half an answer: framing must survive a bad line"
+    ),
+    preset!(
+        "wrong-id",
+        "answers under an id that nobody asked with, or twice: correlation must not be confused"
+    ),
+    preset!(
+        "stdout-noise",
+        "log lines on stdout between the messages, as a stray print gives them"
+    ),
 ];
 
 /// The commented manifest that `replay mock init` writes.
@@ -49,7 +71,11 @@ mod tests {
 
     #[test]
     fn every_preset_and_the_starter_can_be_served() {
-        let starter = Preset { name: "starter", about: "", text: STARTER };
+        let starter = Preset {
+            name: "starter",
+            about: "",
+            text: STARTER,
+        };
         for preset in PRESETS.iter().chain([&starter]) {
             let (manifest, source) = load(preset.name, preset.text.as_bytes()).unwrap();
             let (_, warnings) = Catalog::build(&manifest, &source).unwrap();

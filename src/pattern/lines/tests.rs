@@ -11,13 +11,16 @@ fn candidates(source: &str) -> Candidates {
     Candidates::new(&tree, Facts::of(&tree))
 }
 
-/// The numbers of the lines that match, and the lines that the exact matcher was asked about; it says yes to all.
+/// The numbers of the lines that match, and the lines that the exact matcher was asked about; it
+/// says yes to all.
 fn asked(source: &str, text: &[u8]) -> (Vec<u64>, Vec<String>) {
     let candidates = candidates(source);
     let lines = RefCell::new(Vec::new());
     let exact = |line: &[u8], _: usize| {
         let line = String::from_utf8_lossy(line);
-        lines.borrow_mut().push(line.strip_suffix('\n').unwrap_or(&line).to_owned());
+        lines
+            .borrow_mut()
+            .push(line.strip_suffix('\n').unwrap_or(&line).to_owned());
         Ok(Some(0..0))
     };
     let finder = Finder::lines(&candidates, exact, Bound::default());
@@ -50,7 +53,11 @@ fn ordinary_lines_of_regular_patterns_are_certain() {
         ("\\n", "a\n\n", vec![]),
         ("a\\s+b", "a\nb\na b", vec![3]),
         ("(?-m:^b$)", "b\nab\r\nb\r\nb", vec![1, 4]),
-        ("\\w+_error\\b", "x\nmy_error\n_errors\nsome_error;", vec![2, 4]),
+        (
+            "\\w+_error\\b",
+            "x\nmy_error\n_errors\nsome_error;",
+            vec![2, 4],
+        ),
         ("(a*)*b", "c\naab", vec![2]),
         ("é.", "é\néx\n日本", vec![2]),
         ("\\bé\\B", "é\n", vec![]),
@@ -64,9 +71,15 @@ fn ordinary_lines_of_regular_patterns_are_certain() {
 #[test]
 fn what_is_not_regular_is_confirmed() {
     let (found, lines) = asked("foo(?!bar)", b"foobar\nbar\nfoo\n");
-    assert_eq!((found, lines), (vec![1, 3], vec!["foobar".to_owned(), "foo".to_owned()]));
+    assert_eq!(
+        (found, lines),
+        (vec![1, 3], vec!["foobar".to_owned(), "foo".to_owned()])
+    );
     let (found, lines) = asked("^(\\w)\\1", b"aa\n-\nab");
-    assert_eq!((found, lines), (vec![1, 3], vec!["aa".to_owned(), "ab".to_owned()]));
+    assert_eq!(
+        (found, lines),
+        (vec![1, 3], vec!["aa".to_owned(), "ab".to_owned()])
+    );
 }
 
 #[test]
@@ -79,9 +92,21 @@ fn there_is_nothing_inside_a_character() {
 #[test]
 fn odd_lines_are_confirmed_and_only_they() {
     let (found, lines) = asked("x.", b"ax\xFF\nxy\n\xFF\n\xC3\xA9\nx\n");
-    assert_eq!((found, lines), (vec![1, 2, 3], vec!["ax\u{FFFD}".to_owned(), "\u{FFFD}".to_owned()]));
+    assert_eq!(
+        (found, lines),
+        (
+            vec![1, 2, 3],
+            vec!["ax\u{FFFD}".to_owned(), "\u{FFFD}".to_owned()]
+        )
+    );
     let (found, lines) = asked("^b", "a\u{2028}b\nb\né\n\u{2029}".as_bytes());
-    assert_eq!((found, lines), (vec![1, 2, 4], vec!["a\u{2028}b".to_owned(), "\u{2029}".to_owned()]));
+    assert_eq!(
+        (found, lines),
+        (
+            vec![1, 2, 4],
+            vec!["a\u{2028}b".to_owned(), "\u{2029}".to_owned()]
+        )
+    );
     // Neither matters to this one.
     assert_eq!(certain("[a-c]+é", "aé\u{2028}\n".as_bytes()), [1]);
     assert_eq!(certain("b", b"\xFFb\nb\xFF"), [1, 2]);
@@ -113,7 +138,17 @@ fn chunks_do_not_hide_a_line() {
     }
     assert_eq!(asked("[^-\\r]", &text).0, expected);
     let of_x: Vec<u64> = (1..3000).filter(|number| number % 11 == 0).collect();
-    assert_eq!(certain("x\\r?$", &text.iter().copied().filter(|byte| *byte != 0xFF).collect::<Vec<_>>()), of_x);
+    assert_eq!(
+        certain(
+            "x\\r?$",
+            &text
+                .iter()
+                .copied()
+                .filter(|byte| *byte != 0xFF)
+                .collect::<Vec<_>>()
+        ),
+        of_x
+    );
 }
 
 #[test]
@@ -141,25 +176,50 @@ fn errors_are_kept() {
     let finder = Finder::lines(&candidates, failing, Bound::default());
     let sink = || Bytes(|_, _| Ok(true));
     assert!(Searcher::new().search_slice(&finder, b"a", sink()).is_err());
-    assert_eq!(finder.failure(), Some(&Failure { error: PatternError::TooLarge, rest: 1 }));
+    assert_eq!(
+        finder.failure(),
+        Some(&Failure {
+            error: PatternError::TooLarge,
+            rest: 1
+        })
+    );
 
     let cancelled = CancelToken::new();
     cancelled.cancel();
-    let bound = Bound { deadline: None, cancel: Some(&cancelled) };
+    let bound = Bound {
+        deadline: None,
+        cancel: Some(&cancelled),
+    };
     let finder = Finder::lines(&candidates, failing, bound);
     assert!(Searcher::new().search_slice(&finder, b"a", sink()).is_err());
-    assert_eq!(finder.failure(), Some(&Failure { error: PatternError::TooCostly, rest: 1 }));
+    assert_eq!(
+        finder.failure(),
+        Some(&Failure {
+            error: PatternError::TooCostly,
+            rest: 1
+        })
+    );
 }
 
 #[test]
 fn nothing_in_a_line_matches_its_line_feed() {
     let tree = parse("(?-m:\\n[^a]$)|(?=(b)\\1*)$", Options::default()).unwrap();
     let not_feed = |ranges: &[(char, char)]| Node::Class(Class::new(ranges.iter().copied()));
-    let Node::Alternation(alternatives) = within_lines(&tree).root else { panic!("no alternation") };
-    let end =
-        Node::Look { behind: false, negated: true, body: Box::new(not_feed(&[('\0', '\t'), ('\u{b}', char::MAX)])) };
+    let Node::Alternation(alternatives) = within_lines(&tree).root else {
+        panic!("no alternation")
+    };
+    let end = Node::Look {
+        behind: false,
+        negated: true,
+        body: Box::new(not_feed(&[('\0', '\t'), ('\u{b}', char::MAX)])),
+    };
     let class = not_feed(&[('\0', '\t'), ('\u{b}', '`'), ('b', char::MAX)]);
-    assert_eq!(alternatives[0], Node::Concat(vec![not_feed(&[]), class, end]));
-    let Node::Alternation(unchanged) = &tree.root else { panic!("no alternation") };
+    assert_eq!(
+        alternatives[0],
+        Node::Concat(vec![not_feed(&[]), class, end])
+    );
+    let Node::Alternation(unchanged) = &tree.root else {
+        panic!("no alternation")
+    };
     assert_eq!(alternatives[1], unchanged[1]);
 }

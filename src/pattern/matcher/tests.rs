@@ -10,14 +10,25 @@ use proptest::prelude::*;
 type Spans = Vec<Option<Range<usize>>>;
 
 fn engine(source: &str) -> Engine {
-    let tree = parse(source, Options::default()).unwrap_or_else(|error| panic!("{source}: {error}"));
+    let tree =
+        parse(source, Options::default()).unwrap_or_else(|error| panic!("{source}: {error}"));
     Engine::new(tree).unwrap_or_else(|error| panic!("{source}: {error}"))
 }
 
 fn by_matcher(engine: &Engine, text: &[u8], steps: u64) -> Result<Option<Spans>, PatternError> {
     let budget = Budget::with_steps(steps, Bound::default());
-    let search = Search { program: engine.program(), starts: None, budget: &budget, allowance: 0 };
-    search.first(text, 0, |slots| [Some(slots.range.clone())].into_iter().chain(slots.groups()).collect())
+    let search = Search {
+        program: engine.program(),
+        starts: None,
+        budget: &budget,
+        allowance: 0,
+    };
+    search.first(text, 0, |slots| {
+        [Some(slots.range.clone())]
+            .into_iter()
+            .chain(slots.groups())
+            .collect()
+    })
 }
 
 fn found(source: &str, text: &[u8]) -> Option<Spans> {
@@ -37,14 +48,29 @@ fn captures_are_those_of_javascript() {
         (
             "(z)((a+)?(b+)?(c))*",
             "zaacbbbcac",
-            vec![Some(0..10), Some(0..1), Some(8..10), Some(8..9), none.clone(), Some(9..10)],
+            vec![
+                Some(0..10),
+                Some(0..1),
+                Some(8..10),
+                Some(8..9),
+                none.clone(),
+                Some(9..10),
+            ],
         ),
-        ("(?<=(\\d+)(\\d+))$", "1053", vec![Some(4..4), Some(0..1), Some(1..4)]),
+        (
+            "(?<=(\\d+)(\\d+))$",
+            "1053",
+            vec![Some(4..4), Some(0..1), Some(1..4)],
+        ),
         ("(?!(a)b)a", "ac", vec![Some(0..1), none.clone()]),
         ("(?=(a+))a*b\\1", "baaabac", vec![Some(3..6), Some(3..4)]),
         ("(\\2)(a)", "a", vec![Some(0..1), Some(0..0), Some(0..1)]),
         ("(a\\1)", "aa", vec![Some(0..1), Some(0..1)]),
-        ("(?:(?<x>a)|(?<x>b))\\k<x>", "abb", vec![Some(1..3), none.clone(), Some(1..2)]),
+        (
+            "(?:(?<x>a)|(?<x>b))\\k<x>",
+            "abb",
+            vec![Some(1..3), none.clone(), Some(1..2)],
+        ),
         ("(?:|a)+", "aaa", vec![Some(0..3)]),
         ("(?:(?:(?:ab)+)+)+a", "ababa", vec![Some(0..5)]),
         ("(?:a|(b)){2,3}?c", "abac", vec![Some(0..4), none]),
@@ -83,7 +109,8 @@ fn an_attempt_inside_a_failed_run_is_made_if_it_can_differ() {
     }
 }
 
-/// Patterns whose cost grows quickly with the text, and what the text ends with to make them fail late.
+/// Patterns whose cost grows quickly with the text, and what the text ends with to make them fail
+/// late.
 const COSTLY: [(&str, char, char); 16] = [
     ("(a+)+$", 'a', '!'),
     ("(a|aa)+$", 'a', '!'),
@@ -113,7 +140,9 @@ fn every_pattern_ends_within_its_steps() {
             let outcome = engine(source).find(&text, 0, Want::Groups, true, &budget);
             let spent = STEPS - budget.left();
             match outcome {
-                Err(error) => assert_eq!((error, spent), (PatternError::TooCostly, STEPS), "{source}"),
+                Err(error) => {
+                    assert_eq!((error, spent), (PatternError::TooCostly, STEPS), "{source}")
+                }
                 Ok(_) => assert!(spent <= STEPS, "{source}"),
             }
         }
@@ -124,11 +153,25 @@ fn every_pattern_ends_within_its_steps() {
 fn a_cancelled_call_ends_inside_a_line() {
     let token = CancelToken::new();
     token.cancel();
-    let budget = Budget::with_steps(u64::MAX, Bound { deadline: None, cancel: Some(&token) });
+    let budget = Budget::with_steps(
+        u64::MAX,
+        Bound {
+            deadline: None,
+            cancel: Some(&token),
+        },
+    );
     let text = format!("{}!", "a".repeat(10_000));
     let costly = engine("(?:a+)+$");
-    let search = Search { program: costly.program(), starts: None, budget: &budget, allowance: text.len() };
-    assert_eq!(search.first(text.as_bytes(), 0, |_| ()), Err(PatternError::TooCostly));
+    let search = Search {
+        program: costly.program(),
+        starts: None,
+        budget: &budget,
+        allowance: text.len(),
+    };
+    assert_eq!(
+        search.first(text.as_bytes(), 0, |_| ()),
+        Err(PatternError::TooCostly)
+    );
 }
 
 #[test]
@@ -136,18 +179,32 @@ fn threads_share_a_budget() {
     let budget = Budget::with_steps(1_000_000, Bound::default());
     let costly = engine("(?:a|aa)*b");
     let text = "a".repeat(100);
-    let search = || Search { program: costly.program(), starts: None, budget: &budget, allowance: 0 };
+    let search = || Search {
+        program: costly.program(),
+        starts: None,
+        budget: &budget,
+        allowance: 0,
+    };
     let outcomes: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| search().first(text.as_bytes(), 0, |_| ()))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        let threads: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| search().first(text.as_bytes(), 0, |_| ())))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
     });
-    assert_eq!((outcomes, budget.left()), (vec![Err(PatternError::TooCostly); 3], 0));
+    assert_eq!(
+        (outcomes, budget.left()),
+        (vec![Err(PatternError::TooCostly); 3], 0)
+    );
 }
 
 /// Patterns of a few parts, lookarounds and references among them.
 fn sources() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
-        "a", "b", "ab", ".", "[^a]", "\\w", "\\W", "\\s", "^", "$", "\\b", "\\B", "é", "\\n", "[ab]", "",
+        "a", "b", "ab", ".", "[^a]", "\\w", "\\W", "\\s", "^", "$", "\\b", "\\B", "é", "\\n",
+        "[ab]", "",
     ]);
     leaf.prop_map(str::to_owned).prop_recursive(4, 24, 3, |inner| {
         let quantifier = prop::sample::select(vec!["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,2}?"]);
@@ -176,7 +233,8 @@ proptest! {
         let expected = by_matcher(&engine, text.as_bytes(), 1_000_000);
         prop_assume!(expected.is_ok());
         let budget = Budget::with_steps(10_000_000, Bound::default());
-        // With whatever helps: the exact translation, or the approximate one, which must not skip a match.
+        // With whatever helps: the exact translation, or the approximate one, which must not skip a
+        // match.
         let groups = engine.tree().groups as usize;
         let whole = engine.find(&text, 0, Want::Groups, true, &budget);
         prop_assert_eq!(whole.map(|found| found.map(|found| spans_of(&found, groups))), expected.clone());

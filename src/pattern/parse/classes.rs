@@ -17,13 +17,18 @@ impl Member {
     fn add_to(self, ranges: &mut Vec<(u32, u32)>) {
         match self {
             Self::Code(code) => ranges.push((code, code)),
-            Self::Set(set) => ranges.extend(set.ranges().iter().map(|(a, b)| (u32::from(*a), u32::from(*b)))),
+            Self::Set(set) => ranges.extend(
+                set.ranges()
+                    .iter()
+                    .map(|(a, b)| (u32::from(*a), u32::from(*b))),
+            ),
         }
     }
 }
 
 impl Parser<'_> {
-    /// A class, from its `[` to its `]`. `[` and `&&` mean nothing inside; a `]` at the beginning ends it.
+    /// A class, from its `[` to its `]`. `[` and `&&` mean nothing inside; a `]` at the beginning
+    /// ends it.
     pub(super) fn class(&mut self) -> Result<Atom, PatternError> {
         let open = self.at;
         self.at += 1;
@@ -36,10 +41,17 @@ impl Parser<'_> {
             self.members(&mut ranges)?;
         }
         let class = Class::of_code_points(&ranges);
-        let class = if self.flags.ignore_case { fold::closed(&class) } else { class };
+        let class = if self.flags.ignore_case {
+            fold::closed(&class)
+        } else {
+            class
+        };
         let half = if negated { None } else { Half::of(&ranges) };
         let class = if negated { class.negated() } else { class };
-        Ok(Atom { half, ..Atom::new(Node::Class(class)) })
+        Ok(Atom {
+            half,
+            ..Atom::new(Node::Class(class))
+        })
     }
 
     /// One member, or two with a `-` between them.
@@ -55,7 +67,11 @@ impl Parser<'_> {
         match (first, self.member()?) {
             (Member::Code(first), Member::Code(last)) => {
                 // `\ud83d\ude00-\ude4f`: the trail runs on, the lead stays.
-                let last = if first > 0xFFFF && TRAIL.contains(&last) { pair(lead_of(first), last) } else { last };
+                let last = if first > 0xFFFF && TRAIL.contains(&last) {
+                    pair(lead_of(first), last)
+                } else {
+                    last
+                };
                 if first > last {
                     return Err(self.fault("Range out of order in character class", start));
                 }
@@ -100,7 +116,10 @@ impl Half {
     /// For ranges that hold nothing but leads or nothing but trails.
     pub(super) fn of(ranges: &[(u32, u32)]) -> Option<Self> {
         let all = |half: &std::ops::RangeInclusive<u32>| {
-            !ranges.is_empty() && ranges.iter().all(|(first, last)| half.contains(first) && half.contains(last))
+            !ranges.is_empty()
+                && ranges
+                    .iter()
+                    .all(|(first, last)| half.contains(first) && half.contains(last))
         };
         if all(&LEAD) {
             Some(Self::Lead(ranges.to_vec()))

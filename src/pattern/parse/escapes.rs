@@ -17,7 +17,11 @@ impl Parser<'_> {
         };
         if let Some(class) = named_class(c) {
             self.at += 1;
-            let class = if self.flags.ignore_case { fold::closed(&class) } else { class };
+            let class = if self.flags.ignore_case {
+                fold::closed(&class)
+            } else {
+                class
+            };
             return Ok(Atom::new(Node::Class(class)));
         }
         if matches!(c, '1'..='9')
@@ -39,7 +43,10 @@ impl Parser<'_> {
     }
 
     fn reference(&self, groups: Vec<u32>) -> Atom {
-        Atom::new(Node::BackReference { groups, ignore_case: self.flags.ignore_case })
+        Atom::new(Node::BackReference {
+            groups,
+            ignore_case: self.flags.ignore_case,
+        })
     }
 
     /// The number at this place if there are so many groups, here or further on.
@@ -74,8 +81,8 @@ impl Parser<'_> {
         Ok(self.reference(groups))
     }
 
-    /// The code point that an escape stands for; `c`, which comes next, follows the `\`. Annex B makes a letter that
-    /// means nothing the letter itself.
+    /// The code point that an escape stands for; `c`, which comes next, follows the `\`. Annex B
+    /// makes a letter that means nothing the letter itself.
     pub(super) fn code_of_escape(&mut self, c: char, in_class: bool) -> u32 {
         let rest = &self.rest()[c.len_utf8()..];
         let (code, bytes) = match c {
@@ -86,7 +93,8 @@ impl Parser<'_> {
             'r' => (0x0D, 1),
             'c' => match rest.bytes().next() {
                 Some(control)
-                    if control.is_ascii_alphabetic() || in_class && (control.is_ascii_digit() || control == b'_') =>
+                    if control.is_ascii_alphabetic()
+                        || in_class && (control.is_ascii_digit() || control == b'_') =>
                 {
                     (u32::from(control) % 32, 2)
                 }
@@ -116,7 +124,8 @@ pub(super) fn named_class(letter: char) -> Option<Class> {
     })
 }
 
-/// Up to three octal digits, no more than 0o377 (Annex B.1.2, `LegacyOctalEscapeSequence`): the value and the length.
+/// Up to three octal digits, no more than 0o377 (Annex B.1.2, `LegacyOctalEscapeSequence`): the
+/// value and the length.
 fn octal(text: &str) -> (u32, usize) {
     let mut value = 0;
     let mut bytes = 0;

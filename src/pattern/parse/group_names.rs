@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 /// `RegExpIdentifierName`.
 const IDENTIFIER: &str = r"^[$_\p{ID_Start}][$\x{200C}\x{200D}\p{ID_Continue}]*$";
 
-/// Reads the name that begins at byte `at`, just behind the `<`. Returns it and the byte behind the `>`; nothing if it
-/// is not well formed.
+/// Reads the name that begins at byte `at`, just behind the `<`. Returns it and the byte behind the
+/// `>`; nothing if it is not well formed.
 pub(super) fn read(source: &str, at: usize) -> Option<(Box<str>, usize)> {
     let mut name = String::new();
     let mut at = at;
@@ -49,13 +49,18 @@ fn is_identifier(name: &str) -> bool {
     static RULE: OnceLock<Option<Regex>> = OnceLock::new();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'_');
     if name.bytes().all(plain) {
-        return name.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+        return name
+            .bytes()
+            .next()
+            .is_some_and(|first| !first.is_ascii_digit());
     }
-    RULE.get_or_init(|| Regex::new(IDENTIFIER).ok()).as_ref().is_some_and(|rule| rule.is_match(name))
+    RULE.get_or_init(|| Regex::new(IDENTIFIER).ok())
+        .as_ref()
+        .is_some_and(|rule| rule.is_match(name))
 }
 
-/// The names that a group which opens next cannot have: two groups may share a name only if no match can come through
-/// both, so only in different alternatives (ECMA-262, 22.2.1.1).
+/// The names that a group which opens next cannot have: two groups may share a name only if no
+/// match can come through both, so only in different alternatives (ECMA-262, 22.2.1.1).
 #[derive(Default)]
 pub(super) struct Scope {
     taken: HashSet<Box<str>>,

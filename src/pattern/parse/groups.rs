@@ -12,17 +12,29 @@ impl Parser<'_> {
         if self.eat("?:") {
             return self.inside(open).map(Atom::new);
         }
-        for (head, behind, negated) in
-            [("?=", false, false), ("?!", false, true), ("?<=", true, false), ("?<!", true, true)]
-        {
+        for (head, behind, negated) in [
+            ("?=", false, false),
+            ("?!", false, true),
+            ("?<=", true, false),
+            ("?<!", true, true),
+        ] {
             if self.eat(head) {
                 let body = Box::new(self.inside(open)?);
-                let look = Node::Look { behind, negated, body };
-                // Annex B allows to repeat a lookahead (`QuantifiableAssertion`), but not a lookbehind.
+                let look = Node::Look {
+                    behind,
+                    negated,
+                    body,
+                };
+                // Annex B allows to repeat a lookahead (`QuantifiableAssertion`), but not a
+                // lookbehind.
                 if behind && self.quantifier_follows() {
                     return Err(self.fault("Invalid quantifier", self.at));
                 }
-                return Ok(if behind { Atom::assertion(look) } else { Atom::new(look) });
+                return Ok(if behind {
+                    Atom::assertion(look)
+                } else {
+                    Atom::new(look)
+                });
             }
         }
         if self.eat("?<") {
@@ -64,7 +76,8 @@ impl Parser<'_> {
         Ok(Atom::new(body))
     }
 
-    /// Each of `i`, `m` and `s` at most once, at least one of them, with at most one `-` before those to take away.
+    /// Each of `i`, `m` and `s` at most once, at least one of them, with at most one `-` before
+    /// those to take away.
     fn modifiers(&mut self) -> Result<Flags, &'static str> {
         let mut flags = self.flags;
         let mut seen = Vec::new();

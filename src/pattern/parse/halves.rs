@@ -1,7 +1,8 @@
 //! Characters beyond U+FFFF, which patterns without the flag `u` write as two UTF-16 units.
 //!
-//! A text is searched by whole characters, so a half matches nothing by itself. Where two of them, or two classes of
-//! them, follow each other, they are meant to be characters: `\ud83d[\ude00-\ude4f]`, `[\ud800-\udbff][\udc00-\udfff]`.
+//! A text is searched by whole characters, so a half matches nothing by itself. Where two of them,
+//! or two classes of them, follow each other, they are meant to be characters:
+//! `\ud83d[\ude00-\ude4f]`, `[\ud800-\udbff][\udc00-\udfff]`.
 
 use super::super::ast::Class;
 use super::super::error::PatternError;
@@ -30,28 +31,39 @@ pub(super) fn lead_of(code: u32) -> u32 {
 
 /// All characters with a lead and a trail out of these.
 pub(super) fn join(lead: &[(u32, u32)], trail: &[(u32, u32)]) -> Result<Class, PatternError> {
-    let leads: usize = lead.iter().map(|(first, last)| (last - first) as usize + 1).sum();
+    let leads: usize = lead
+        .iter()
+        .map(|(first, last)| (last - first) as usize + 1)
+        .sum();
     if leads.saturating_mul(trail.len()) > MAX_PATTERN_PRODUCT {
         return Err(PatternError::TooLarge);
     }
     let mut ranges = Vec::with_capacity(leads * trail.len());
     for lead in lead.iter().flat_map(|(first, last)| *first..=*last) {
-        ranges.extend(trail.iter().map(|(first, last)| (pair(lead, *first), pair(lead, *last))));
+        ranges.extend(
+            trail
+                .iter()
+                .map(|(first, last)| (pair(lead, *first), pair(lead, *last))),
+        );
     }
     Ok(Class::of_code_points(&ranges))
 }
 
 pub(super) fn hexadecimal(text: &str, digits: usize) -> Option<u32> {
-    let digits = text.get(..digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+    let digits = text
+        .get(..digits)
+        .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// Four hexadecimal digits, or two times four with `\u` between them that are the halves of one character: the code
-/// and its length in bytes. A half alone is its code, a surrogate.
+/// Four hexadecimal digits, or two times four with `\u` between them that are the halves of one
+/// character: the code and its length in bytes. A half alone is its code, a surrogate.
 pub(super) fn unit_or_pair(text: &str) -> Option<(u32, usize)> {
     let unit = hexadecimal(text, 4)?;
     if LEAD.contains(&unit)
-        && let Some(trail) = text[4..].strip_prefix("\\u").and_then(|rest| hexadecimal(rest, 4))
+        && let Some(trail) = text[4..]
+            .strip_prefix("\\u")
+            .and_then(|rest| hexadecimal(rest, 4))
         && TRAIL.contains(&trail)
     {
         return Some((pair(unit, trail), "d83d\\ude00".len()));

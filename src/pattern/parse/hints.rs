@@ -1,8 +1,7 @@
 //! What to write instead of a pattern that is not well formed.
 
 const ESCAPE: &str = "write `\\` before `( ) [ ] { } * + ? . ^ $ |` to mean the character itself";
-const GROUPS: &str =
-    "JavaScript has `(?:...)`, `(?<name>...)`, `(?=...)`, `(?!...)`, `(?<=...)`, `(?<!...)` and `(?i:...)`";
+const GROUPS: &str = "JavaScript has `(?:...)`, `(?<name>...)`, `(?=...)`, `(?!...)`, `(?<=...)`, `(?<!...)` and `(?i:...)`";
 
 /// A hint for a fault of which `rest` is the pattern from its place on.
 pub(super) fn for_fault(reason: &str, rest: &str) -> &'static str {
@@ -18,16 +17,24 @@ pub(super) fn for_fault(reason: &str, rest: &str) -> &'static str {
             "write the lower end first, or put a `-` that means itself at the end of the class"
         }
         "numbers out of order in {} quantifier" => "write the smaller number first, as in `{1,3}`",
-        "Invalid capture group name" => "a name has letters, digits, `_` and `$` only: `(?<name>...)`, `\\k<name>`",
-        "Duplicate capture group name" => "a name may come twice only in different alternatives, `(?<a>x)|(?<a>y)`",
+        "Invalid capture group name" => {
+            "a name has letters, digits, `_` and `$` only: `(?<name>...)`, `\\k<name>`"
+        }
+        "Duplicate capture group name" => {
+            "a name may come twice only in different alternatives, `(?<a>x)|(?<a>y)`"
+        }
         "Invalid named reference" | "Invalid escape" => {
             "where groups have names, `\\k` must be followed by one: `\\k<name>`; write `k` for the letter"
         }
-        "Invalid named capture referenced" => "no group has this name: write `(?<name>...)` somewhere",
+        "Invalid named capture referenced" => {
+            "no group has this name: write `(?<name>...)` somewhere"
+        }
         "Unterminated group" => "close the group with `)`, or write `\\(` for the character itself",
         "Unmatched ')'" => "write `\\)` for the character itself, or open the group with `(`",
         "\\ at end of pattern" => "write `\\\\` for the character itself",
-        "Unterminated character class" => "close the class with `]`, or write `\\[` for the character itself",
+        "Unterminated character class" => {
+            "close the class with `]`, or write `\\[` for the character itself"
+        }
         "Repeated flag in flag group" | "Multiple dashes in flag group" | "Invalid flag group" => {
             "flags are `i`, `m` and `s`, each at most once, as in `(?i-s:...)`"
         }

@@ -43,7 +43,8 @@ impl Parser<'_> {
         matches!(self.peek(), Some('*' | '+' | '?')) || self.braces().is_some()
     }
 
-    /// The numbers of `{1}`, `{1,}` or `{1,2}`, and its length in bytes; any other `{` is a plain character.
+    /// The numbers of `{1}`, `{1,}` or `{1,2}`, and its length in bytes; any other `{` is a plain
+    /// character.
     pub(super) fn braces(&self) -> Option<(u32, Option<u32>, usize)> {
         let inside = self.rest().strip_prefix('{')?;
         let (min, rest) = number(inside)?;
@@ -52,16 +53,22 @@ impl Parser<'_> {
             Some(rest) => number(rest).map_or((None, rest), |(max, rest)| (Some(max), rest)),
         };
         let behind = rest.strip_prefix('}')?;
-        Some((min, max.filter(|max| *max < NO_LIMIT), self.rest().len() - behind.len()))
+        Some((
+            min,
+            max.filter(|max| *max < NO_LIMIT),
+            self.rest().len() - behind.len(),
+        ))
     }
 }
 
 /// The number at the beginning of `text`, no larger than [`NO_LIMIT`], and what follows it.
 fn number(text: &str) -> Option<(u32, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let value = text
-        .bytes()
-        .take(digits)
-        .fold(0u32, |value, digit| value.saturating_mul(10).saturating_add(u32::from(digit - b'0')).min(NO_LIMIT));
+    let value = text.bytes().take(digits).fold(0u32, |value, digit| {
+        value
+            .saturating_mul(10)
+            .saturating_add(u32::from(digit - b'0'))
+            .min(NO_LIMIT)
+    });
     (digits > 0).then(|| (value, &text[digits..]))
 }

@@ -1,5 +1,5 @@
-//! What must be known before a pattern is read: `\2` is a reference only if there are two groups, `\k` only if one has
-//! a name (ECMA-262, Annex B.1.2, `[+NamedCaptureGroups]`).
+//! What must be known before a pattern is read: `\2` is a reference only if there are two groups,
+//! `\k` only if one has a name (ECMA-262, Annex B.1.2, `[+NamedCaptureGroups]`).
 
 use super::group_names;
 
@@ -17,7 +17,11 @@ impl Survey {
     /// Looks for what opens groups; classes and escapes open none.
     pub(super) fn of(source: &str) -> Self {
         let bytes = source.as_bytes();
-        let mut survey = Self { groups: 0, named: false, names: Vec::new() };
+        let mut survey = Self {
+            groups: 0,
+            named: false,
+            names: Vec::new(),
+        };
         let mut in_class = false;
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
@@ -49,6 +53,10 @@ impl Survey {
 
     /// The groups with this name.
     pub(super) fn named(&self, name: &str) -> Vec<u32> {
-        self.names.iter().filter(|(known, _)| **known == *name).map(|(_, group)| *group).collect()
+        self.names
+            .iter()
+            .filter(|(known, _)| **known == *name)
+            .map(|(_, group)| *group)
+            .collect()
     }
 }

@@ -15,7 +15,10 @@ fn chars(text: &str) -> Node {
 }
 
 fn reference(group: u32) -> Node {
-    Node::BackReference { groups: vec![group], ignore_case: false }
+    Node::BackReference {
+        groups: vec![group],
+        ignore_case: false,
+    }
 }
 
 fn class(ranges: &[(char, char)]) -> Node {
@@ -31,16 +34,32 @@ fn refusal(source: &str) -> (&'static str, usize) {
 
 #[test]
 fn a_tree_has_everything_in_its_place() {
-    let repeat = |min, max, greedy, body: Node, groups| Node::Repeat { min, max, greedy, body: Box::new(body), groups };
-    let group = |index, body: Node| Node::Group { index, body: Box::new(body) };
+    let repeat = |min, max, greedy, body: Node, groups| Node::Repeat {
+        min,
+        max,
+        greedy,
+        body: Box::new(body),
+        groups,
+    };
+    let group = |index, body: Node| Node::Group {
+        index,
+        body: Box::new(body),
+    };
     let expected = Node::Alternation(vec![
         Node::Concat(vec![
             Node::Start { lines: true },
             repeat(0, None, false, group(1, Node::Char('a')), 1..2),
-            Node::Look { behind: true, negated: true, body: Box::new(group(2, Node::Empty)) },
+            Node::Look {
+                behind: true,
+                negated: true,
+                body: Box::new(group(2, Node::Empty)),
+            },
         ]),
         Node::Empty,
-        Node::Concat(vec![repeat(2, Some(3), true, Node::WordBoundary { negated: true }, 3..3), reference(2)]),
+        Node::Concat(vec![
+            repeat(2, Some(3), true, Node::WordBoundary { negated: true }, 3..3),
+            reference(2),
+        ]),
     ]);
     // `\B` itself cannot be repeated, a group around it can.
     assert_eq!(root("^(a)*?(?<!())||(?:\\B){2,3}\\2"), expected);
@@ -48,24 +67,54 @@ fn a_tree_has_everything_in_its_place() {
 
 #[test]
 fn names_are_found_wherever_they_stand() {
-    let tree = tree("\\k<b>(?<a>x)|(?<b>y)(?<\\u{61}\\ud83d\\ude00_\\u0061>z)".replace("\\ud83d\\ude00", "").as_str());
+    let tree = tree(
+        "\\k<b>(?<a>x)|(?<b>y)(?<\\u{61}\\ud83d\\ude00_\\u0061>z)"
+            .replace("\\ud83d\\ude00", "")
+            .as_str(),
+    );
     assert_eq!(tree.groups, 3);
-    assert_eq!(tree.names, [("a".into(), 1), ("b".into(), 2), ("a_a".into(), 3)]);
-    let Node::Alternation(alternatives) = tree.root else { panic!("{:?}", tree.root) };
-    let Node::Concat(first) = &alternatives[0] else { panic!("{:?}", alternatives[0]) };
+    assert_eq!(
+        tree.names,
+        [("a".into(), 1), ("b".into(), 2), ("a_a".into(), 3)]
+    );
+    let Node::Alternation(alternatives) = tree.root else {
+        panic!("{:?}", tree.root)
+    };
+    let Node::Concat(first) = &alternatives[0] else {
+        panic!("{:?}", alternatives[0])
+    };
     assert_eq!(first[0], reference(2));
     let twice = root("(?:(?<x>a)|(?<x>b))\\k<x>");
-    let Node::Concat(parts) = twice else { panic!("{twice:?}") };
-    assert_eq!(parts[1], Node::BackReference { groups: vec![1, 2], ignore_case: false });
+    let Node::Concat(parts) = twice else {
+        panic!("{twice:?}")
+    };
+    assert_eq!(
+        parts[1],
+        Node::BackReference {
+            groups: vec![1, 2],
+            ignore_case: false
+        }
+    );
     assert_eq!(root("(?<Ünï_$1>)"), root("()"));
 }
 
 #[test]
 fn a_name_comes_twice_only_in_different_alternatives() {
-    for good in ["(?<a>)|(?<a>)", "(?:(?<a>)|(?:(?<a>)|(?<a>)))", "(?:(?<a>)|b)|(?<a>)", "(?<a>)|(?:(?<b>)|c)(?<a>)"] {
+    for good in [
+        "(?<a>)|(?<a>)",
+        "(?:(?<a>)|(?:(?<a>)|(?<a>)))",
+        "(?:(?<a>)|b)|(?<a>)",
+        "(?<a>)|(?:(?<b>)|c)(?<a>)",
+    ] {
         tree(good);
     }
-    for bad in ["(?<a>)(?<a>)", "(?<a>(?<a>))", "(?:(?<a>)|b)(?<a>)", "(?<a>)(?:b|(?<a>))", "(?:(?<a>)|(?<b>))(?<b>)"] {
+    for bad in [
+        "(?<a>)(?<a>)",
+        "(?<a>(?<a>))",
+        "(?:(?<a>)|b)(?<a>)",
+        "(?<a>)(?:b|(?<a>))",
+        "(?:(?<a>)|(?<b>))(?<b>)",
+    ] {
         assert_eq!(refusal(bad).0, "Duplicate capture group name", "{bad}");
     }
 }
@@ -89,9 +138,17 @@ fn escapes_are_those_of_annex_b() {
         assert_eq!(root(source), expected, "{source}");
     }
     assert_eq!(root("\\u{2}"), root("u{2}"));
-    assert_eq!(root("(?:)\\01"), Node::Concat(vec![Node::Empty, Node::Char('\u{1}')]));
-    let Node::Concat(parts) = root("()\\01\\1\\2") else { panic!("not a sequence") };
-    assert_eq!(parts[1..], [Node::Char('\u{1}'), reference(1), Node::Char('\u{2}')]);
+    assert_eq!(
+        root("(?:)\\01"),
+        Node::Concat(vec![Node::Empty, Node::Char('\u{1}')])
+    );
+    let Node::Concat(parts) = root("()\\01\\1\\2") else {
+        panic!("not a sequence")
+    };
+    assert_eq!(
+        parts[1..],
+        [Node::Char('\u{1}'), reference(1), Node::Char('\u{2}')]
+    );
 }
 
 #[test]
@@ -100,7 +157,10 @@ fn classes_have_no_operators() {
         ("[]", class(&[])),
         ("[^]", class(&[('\0', char::MAX)])),
         ("[[a&&b]", class(&[('[', '['), ('a', 'b'), ('&', '&')])),
-        ("[\\w-z]", class(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z'), ('-', '-')])),
+        (
+            "[\\w-z]",
+            class(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z'), ('-', '-')]),
+        ),
         ("[+-\\d]", class(&[('+', '+'), ('-', '-'), ('0', '9')])),
         (
             "[\\b\\c1\\c_\\c!-]",
@@ -117,7 +177,15 @@ fn classes_have_no_operators() {
         ("[a-]", class(&[('a', 'a'), ('-', '-')])),
         ("[\\ud83d\\ude00-\\ude4f]", class(&[('😀', '🙏')])),
         ("[\\xA0-\\uFFFF]", class(&[('\u{A0}', char::MAX)])),
-        (".", class(&[('\0', '\t'), ('\u{b}', '\u{c}'), ('\u{e}', '\u{2027}'), ('\u{202a}', char::MAX)])),
+        (
+            ".",
+            class(&[
+                ('\0', '\t'),
+                ('\u{b}', '\u{c}'),
+                ('\u{e}', '\u{2027}'),
+                ('\u{202a}', char::MAX),
+            ]),
+        ),
         ("(?s:.)", class(&[('\0', char::MAX)])),
     ] {
         assert_eq!(root(source), expected, "{source}");
@@ -128,29 +196,63 @@ fn classes_have_no_operators() {
 fn halves_of_characters_are_put_together() {
     for (source, expected) in [
         ("\\ud83d[\\ude00-\\ude4f]", class(&[('😀', '🙏')])),
-        ("[\\ud800-\\udbff][\\udc00-\\udfff]", class(&[('\u{10000}', char::MAX)])),
-        ("[\\ud83c\\ud83d]\\ude00", class(&[('\u{1f200}', '\u{1f200}'), ('😀', '😀')])),
+        (
+            "[\\ud800-\\udbff][\\udc00-\\udfff]",
+            class(&[('\u{10000}', char::MAX)]),
+        ),
+        (
+            "[\\ud83c\\ud83d]\\ude00",
+            class(&[('\u{1f200}', '\u{1f200}'), ('😀', '😀')]),
+        ),
         ("\\ud83d", class(&[])),
         ("[^\\ud83d]", class(&[('\0', char::MAX)])),
         ("[^\\ud800-\\udfff]", class(&[('\0', '\u{ffff}')])),
     ] {
         assert_eq!(root(source), expected, "{source}");
     }
-    assert_eq!(class::SURROGATES, (*halves::LEAD.start(), *halves::TRAIL.end()));
+    assert_eq!(
+        class::SURROGATES,
+        (*halves::LEAD.start(), *halves::TRAIL.end())
+    );
 }
 
 #[test]
 fn modifiers_hold_for_their_group() {
     assert_eq!(
         root("a(?i:a)a"),
-        Node::Concat(vec![Node::Char('a'), class(&[('A', 'A'), ('a', 'a')]), Node::Char('a')])
+        Node::Concat(vec![
+            Node::Char('a'),
+            class(&[('A', 'A'), ('a', 'a')]),
+            Node::Char('a')
+        ])
     );
     let all = root("(?i-m:^(?-i:k)()\\1$)");
-    let Node::Concat(parts) = all else { panic!("{all:?}") };
+    let Node::Concat(parts) = all else {
+        panic!("{all:?}")
+    };
     assert_eq!(parts[..2], [Node::Start { lines: false }, Node::Char('k')]);
-    assert_eq!(parts[3..], [Node::BackReference { groups: vec![1], ignore_case: true }, Node::End { lines: false }]);
-    let folded = parse("[^a]s", Options { case_insensitive: true }).unwrap().root;
-    let expected = [class(&[('\0', '@'), ('B', '`'), ('b', char::MAX)]), class(&[('S', 'S'), ('s', 's')])];
+    assert_eq!(
+        parts[3..],
+        [
+            Node::BackReference {
+                groups: vec![1],
+                ignore_case: true
+            },
+            Node::End { lines: false }
+        ]
+    );
+    let folded = parse(
+        "[^a]s",
+        Options {
+            case_insensitive: true,
+        },
+    )
+    .unwrap()
+    .root;
+    let expected = [
+        class(&[('\0', '@'), ('B', '`'), ('b', char::MAX)]),
+        class(&[('S', 'S'), ('s', 's')]),
+    ];
     assert_eq!(folded, Node::Concat(expected.to_vec()));
 }
 
@@ -217,11 +319,20 @@ fn hints_know_the_usual_slips() {
 #[test]
 fn size_and_depth_have_limits() {
     let bytes = MAX_PATTERN_BYTES + 1;
-    assert_eq!(parse(&"a".repeat(bytes), Options::default()), Err(PatternError::TooLong { bytes }));
+    assert_eq!(
+        parse(&"a".repeat(bytes), Options::default()),
+        Err(PatternError::TooLong { bytes })
+    );
     let nested = |depth: usize| format!("{}a{}", "(?:".repeat(depth), ")*".repeat(depth));
     tree(&nested(MAX_PATTERN_DEPTH));
     let offset = MAX_PATTERN_DEPTH * 3;
-    assert_eq!(parse(&nested(MAX_PATTERN_DEPTH + 1), Options::default()), Err(PatternError::TooDeep { offset }));
+    assert_eq!(
+        parse(&nested(MAX_PATTERN_DEPTH + 1), Options::default()),
+        Err(PatternError::TooDeep { offset })
+    );
     let many = format!("{}{}", "(?<a>)|".repeat(4000), "\\k<a>".repeat(5000));
-    assert_eq!(parse(&many, Options::default()), Err(PatternError::TooLarge));
+    assert_eq!(
+        parse(&many, Options::default()),
+        Err(PatternError::TooLarge)
+    );
 }

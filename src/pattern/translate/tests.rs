@@ -36,7 +36,11 @@ fn an_approximation_matches_at_least_as_much() {
         ("[^a]", "[\\x{0}-\\x{9}\\x{B}-\\x{60}b-\\x{10FFFF}]", true),
         ("(?-m:^$)", "(?m:^)(?m:$)", true),
         ("foo(?!bar)", "foo", false),
-        ("(\\ba$|[b-c])\\1", "(?:(?:(?-u:\\b)a(?:(?m:$)|(?mR:$))|[b-c]))(?:(?:a|[b-c])|)", false),
+        (
+            "(\\ba$|[b-c])\\1",
+            "(?:(?:(?-u:\\b)a(?:(?m:$)|(?mR:$))|[b-c]))(?:(?:a|[b-c])|)",
+            false,
+        ),
         ("(?:(a)|(b))(?i:\\1)", "(?:(?:a)|(?:b))(?:[Aa]|)", false),
         ("a{3,99}b{99}", "(?:a){3,}(?:b){10,}", false),
     ] {
@@ -46,7 +50,13 @@ fn an_approximation_matches_at_least_as_much() {
 
 #[test]
 fn references_within_references_come_to_an_end() {
-    let text = approximation(&tree("(a)(\\1\\1)(\\2\\2)(\\3\\3)(\\4\\4)\\5"), Haystack::Text, 10).unwrap().text;
+    let text = approximation(
+        &tree("(a)(\\1\\1)(\\2\\2)(\\3\\3)(\\4\\4)\\5"),
+        Haystack::Text,
+        10,
+    )
+    .unwrap()
+    .text;
     assert!(text.len() < 20_000, "{}", text.len());
     assert!(
         approximation(&tree("(a\\1)"), Haystack::Text, 10)
@@ -55,7 +65,12 @@ fn references_within_references_come_to_an_end() {
             .ends_with("(?:a(?:a(?:a[\\x{0}-\\x{10FFFF}]*|)|)|))")
     );
     let long = format!("({})\\1", "[a-c]".repeat(5000));
-    assert!(approximation(&tree(&long), Haystack::Text, 10).unwrap().text.ends_with("[\\x{0}-\\x{10FFFF}]*"));
+    assert!(
+        approximation(&tree(&long), Haystack::Text, 10)
+            .unwrap()
+            .text
+            .ends_with("[\\x{0}-\\x{10FFFF}]*")
+    );
     assert_eq!(
         approximation(&tree(&"é".repeat(32_000)), Haystack::Text, 10).map(|found| found.text.len()),
         Some(192_000)

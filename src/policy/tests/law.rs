@@ -33,8 +33,9 @@ fn path() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever is granted lies under an allowed directory, with the right of the most specific one; and the walk of the
-    /// kernel from the same spelling, where it arrives inside, arrives at the same file.
+    /// Whatever is granted lies under an allowed directory, with the right of the most specific
+    /// one; and the walk of the kernel from the same spelling, where it arrives inside, arrives at
+    /// the same file.
     #[test]
     fn what_is_granted_lies_inside(
         links in prop::collection::vec((0usize..4, 0usize..4, path(), any::<bool>()), 0..8),
@@ -59,7 +60,8 @@ proptest! {
                     prop_assert_eq!(kernel, real);
                 }
             } else if let Ok(kernel) = std::fs::canonicalize(&asked) {
-                // Refused although the kernel arrives inside: only if the way led through what is outside.
+                // Refused although the kernel arrives inside: only if the way led through what is
+                // outside.
                 let inside = ["A", "R"].iter().any(|root| kernel.starts_with(tree.at(root)));
                 let error = tree.policy.read(&asked).unwrap_err();
                 prop_assert!(!inside || matches!(error, PolicyError::Denied { .. }), "{:?}: {error}", asked);

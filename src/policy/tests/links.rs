@@ -63,8 +63,23 @@ fn links_are_followed_while_they_stay_inside() {
         ]
     );
     assert_eq!(
-        ["A/rel", "A/to_r/new", "R/to_rw/new", "A/to_ro/new", "A/up/A/new", "A/here/x/y"].map(|p| tree.write(p)),
-        ["A/sub/deep/f", "ReadOnly", "A/sub/new", "ReadOnly", "A/new", "A/x/y"]
+        [
+            "A/rel",
+            "A/to_r/new",
+            "R/to_rw/new",
+            "A/to_ro/new",
+            "A/up/A/new",
+            "A/here/x/y"
+        ]
+        .map(|p| tree.write(p)),
+        [
+            "A/sub/deep/f",
+            "ReadOnly",
+            "A/sub/new",
+            "ReadOnly",
+            "A/new",
+            "A/x/y"
+        ]
     );
 }
 
@@ -114,15 +129,26 @@ fn links_that_lead_out_are_one_denial() {
     ] {
         assert_eq!(tree.read(path), "Denied", "{path}");
         assert_eq!(tree.write(path), "Denied", "{path}");
-        assert_eq!(name(&tree.policy.create_dir(tree.at(path)).unwrap_err()), "Denied", "{path}");
+        assert_eq!(
+            name(&tree.policy.create_dir(tree.at(path)).unwrap_err()),
+            "Denied",
+            "{path}"
+        );
         assert!(tree.policy.leads_to(tree.at(path)).is_none(), "{path}");
     }
     for path in ["A/d/n3/f", "A/d/f", "A/d/", "A/d/.", "A/l/"] {
         assert_eq!(tree.entry(path), "Denied", "{path}");
-        assert_eq!(tree.target(tree.policy.destination(tree.at(path))), "Denied", "{path}");
+        assert_eq!(
+            tree.target(tree.policy.destination(tree.at(path))),
+            "Denied",
+            "{path}"
+        );
     }
     // The link itself is inside.
-    assert_eq!(["A/d", "A/l", "A/gone"].map(|p| tree.entry(p)), ["A/d", "A/l", "A/gone"]);
+    assert_eq!(
+        ["A/d", "A/l", "A/gone"].map(|p| tree.entry(p)),
+        ["A/d", "A/l", "A/gone"]
+    );
 }
 
 #[test]
@@ -132,7 +158,10 @@ fn circles_end() {
     tree.link("A/b", "a");
     tree.link("A/own", "own");
     tree.link("A/grow", "grow/grow");
-    assert_eq!(["A/a", "A/own/x", "A/grow"].map(|p| tree.read(p)), ["TooManyLinks", "TooManyLinks", "TooManyLinks"]);
+    assert_eq!(
+        ["A/a", "A/own/x", "A/grow"].map(|p| tree.read(p)),
+        ["TooManyLinks", "TooManyLinks", "TooManyLinks"]
+    );
     assert_eq!(tree.write("A/a"), "TooManyLinks");
     assert_eq!(tree.entry("A/a"), "A/a");
     // Forty links, each a long way down and up again: bounded work, not forty times forever.
@@ -151,12 +180,24 @@ fn a_dangling_link_is_where_its_target_would_be() {
     tree.link("A/dangling_dir", "$R/rw/x/");
     tree.link("A/dangling_ro", "ro/new");
     assert_eq!(
-        ["A/dangling", "A/dangling_dir/y", "A/dangling_dir", "A/dangling_ro"].map(|p| tree.write(p)),
+        [
+            "A/dangling",
+            "A/dangling_dir/y",
+            "A/dangling_dir",
+            "A/dangling_ro"
+        ]
+        .map(|p| tree.write(p)),
         ["A/sub/new", "R/rw/x/y", "IsDirectory", "ReadOnly"]
     );
-    assert_eq!(["A/dangling", "A/dangling_dir"].map(|p| tree.read(p)), ["NotFound", "NotFound"]);
+    assert_eq!(
+        ["A/dangling", "A/dangling_dir"].map(|p| tree.read(p)),
+        ["NotFound", "NotFound"]
+    );
     let made = tree.policy.create_dir(tree.at("A/dangling_dir/y")).unwrap();
-    assert_eq!((true_path(made.dir()), made.missing()), (tree.at("R/rw"), &["x".into(), "y".into()][..]));
+    assert_eq!(
+        (true_path(made.dir()), made.missing()),
+        (tree.at("R/rw"), &["x".into(), "y".into()][..])
+    );
 }
 
 #[test]
@@ -165,11 +206,29 @@ fn deleting_and_moving_act_on_the_link() {
     tree.link("A/in", "sub");
     tree.link("A/sub/up", "../ro");
     assert_eq!(
-        ["A/in", "A/in/deep", "A/in/", "A/in/.", "A/in/deep/..", "A/in/up", "A/in/up/f"].map(|p| tree.entry(p)),
-        ["A/in", "A/sub/deep", "NotADirectory", "NotADirectory", "A/sub", "A/sub/up", "ReadOnly"]
+        [
+            "A/in",
+            "A/in/deep",
+            "A/in/",
+            "A/in/.",
+            "A/in/deep/..",
+            "A/in/up",
+            "A/in/up/f"
+        ]
+        .map(|p| tree.entry(p)),
+        [
+            "A/in",
+            "A/sub/deep",
+            "NotADirectory",
+            "NotADirectory",
+            "A/sub",
+            "A/sub/up",
+            "ReadOnly"
+        ]
     );
     assert_eq!(
-        ["A/in", "A/in/new", "A/in/new/", "A/new/x/y"].map(|p| tree.target(tree.policy.destination(tree.at(p)))),
+        ["A/in", "A/in/new", "A/in/new/", "A/new/x/y"]
+            .map(|p| tree.target(tree.policy.destination(tree.at(p)))),
         ["A/in", "A/sub/new", "A/sub/new", "A/new/x/y"]
     );
 }

@@ -2,8 +2,13 @@ use super::*;
 use crate::policy::error::StartError;
 
 fn open(grants: &[(&Path, Access)]) -> Result<Policy, StartError> {
-    let grants: Vec<_> =
-        grants.iter().map(|(path, access)| Grant { path: path.to_path_buf(), access: *access }).collect();
+    let grants: Vec<_> = grants
+        .iter()
+        .map(|(path, access)| Grant {
+            path: path.to_path_buf(),
+            access: *access,
+        })
+        .collect();
     Policy::open(&grants, &[])
 }
 
@@ -15,11 +20,20 @@ fn what_no_allowed_directory_may_be_is_refused_at_start() {
     assert!(matches!(error("/"), StartError::WholeDisk));
     assert!(matches!(error("/tmp/../"), StartError::WholeDisk));
     for kernel in ["/proc", "/proc/self", "/sys", "/dev", "/dev/shm"] {
-        assert!(matches!(error(kernel), StartError::Kernel { .. }), "{kernel}");
+        assert!(
+            matches!(error(kernel), StartError::Kernel { .. }),
+            "{kernel}"
+        );
     }
     assert!(matches!(error("work"), StartError::NotAbsolute { .. }));
-    assert!(matches!(error(tree.at("none").to_str().unwrap()), StartError::Missing { .. }));
-    assert!(matches!(error(tree.at("A/f").to_str().unwrap()), StartError::NotADirectory { .. }));
+    assert!(matches!(
+        error(tree.at("none").to_str().unwrap()),
+        StartError::Missing { .. }
+    ));
+    assert!(matches!(
+        error(tree.at("A/f").to_str().unwrap()),
+        StartError::NotADirectory { .. }
+    ));
 }
 
 #[test]
@@ -34,8 +48,15 @@ fn the_same_directory_twice_is_one_and_read_write_wins() {
         (&alias, Access::ReadOnly),
     ])
     .unwrap();
-    let roots: Vec<_> = policy.roots().iter().map(|r| (r.path(), r.writable())).collect();
-    assert_eq!(roots, [(a.as_path(), true), (tree.at("R").as_path(), false)]);
+    let roots: Vec<_> = policy
+        .roots()
+        .iter()
+        .map(|r| (r.path(), r.writable()))
+        .collect();
+    assert_eq!(
+        roots,
+        [(a.as_path(), true), (tree.at("R").as_path(), false)]
+    );
     assert_eq!(policy.project().unwrap().path(), a);
 }
 
@@ -45,10 +66,18 @@ fn an_allowed_directory_given_by_a_link_has_both_names_and_stays_what_it_was() {
     tree.link("alias", "A/sub");
     let alias = tree.at("alias");
     let policy = open(&[(&alias, Access::ReadWrite)]).unwrap();
-    let look = |path: PathBuf| policy.read(path).map(|c| true_path(&c.how.handle)).map_err(|e| name(&e));
+    let look = |path: PathBuf| {
+        policy
+            .read(path)
+            .map(|c| true_path(&c.how.handle))
+            .map_err(|e| name(&e))
+    };
     assert_eq!(look(tree.at("alias/deep/f")), Ok(tree.at("A/sub/deep/f")));
     assert_eq!(look(tree.at("A/sub/deep/f")), Ok(tree.at("A/sub/deep/f")));
-    assert_eq!(look(tree.at("alias/deep/../deep/f")), Ok(tree.at("A/sub/deep/f")));
+    assert_eq!(
+        look(tree.at("alias/deep/../deep/f")),
+        Ok(tree.at("A/sub/deep/f"))
+    );
     std::fs::remove_file(&alias).unwrap();
     tree.link("alias", "$O");
     assert_eq!(look(tree.at("alias/secret")), Err("NotFound".into()));
@@ -57,7 +86,10 @@ fn an_allowed_directory_given_by_a_link_has_both_names_and_stays_what_it_was() {
     std::fs::rename(tree.at("A/sub"), tree.at("A/moved")).unwrap();
     tree.link("A/sub", "$O");
     assert_eq!(look(tree.at("A/sub/secret")), Err("NotFound".into()));
-    assert_eq!(look(tree.at("A/sub/deep/../deep/f")), Ok(tree.at("A/moved/deep/f")));
+    assert_eq!(
+        look(tree.at("A/sub/deep/../deep/f")),
+        Ok(tree.at("A/moved/deep/f"))
+    );
 }
 
 #[test]
@@ -86,19 +118,46 @@ fn spelling_never_leads_out_and_may_wander_inside() {
         assert_eq!(read(outside), "Denied", "{outside}");
         assert_eq!(tree.write(outside), "Denied", "{outside}");
         assert_eq!(tree.entry(outside), "Denied", "{outside}");
-        assert_eq!(tree.target(tree.policy.destination(tree.at(outside))), "Denied", "{outside}");
-        assert_eq!(name(&tree.policy.create_dir(tree.at(outside)).unwrap_err()), "Denied", "{outside}");
-        assert_eq!(name(&tree.policy.look(tree.at(outside)).unwrap_err()), "Denied", "{outside}");
+        assert_eq!(
+            tree.target(tree.policy.destination(tree.at(outside))),
+            "Denied",
+            "{outside}"
+        );
+        assert_eq!(
+            name(&tree.policy.create_dir(tree.at(outside)).unwrap_err()),
+            "Denied",
+            "{outside}"
+        );
+        assert_eq!(
+            name(&tree.policy.look(tree.at(outside)).unwrap_err()),
+            "Denied",
+            "{outside}"
+        );
     }
-    for inside in
-        ["A/f", "A/./sub/../f", "A//f", "A/x/../f", "A/../A/f", "A/../R/../A/f", "R/../A/sub/deep/../../f", "A/ro/../f"]
-    {
+    for inside in [
+        "A/f",
+        "A/./sub/../f",
+        "A//f",
+        "A/x/../f",
+        "A/../A/f",
+        "A/../R/../A/f",
+        "R/../A/sub/deep/../../f",
+        "A/ro/../f",
+    ] {
         assert_eq!(read(inside), "A-f rw", "{inside}");
         assert_eq!(tree.write(inside), "A/f", "{inside}");
     }
-    for missing in
-        ["A/%2e%2e/O/secret", "A/..%2fO/secret", "A/..\\O/secret", "A/~", "A/$HOME", "A/*", "A/F", "A/f ", "A/none/f"]
-    {
+    for missing in [
+        "A/%2e%2e/O/secret",
+        "A/..%2fO/secret",
+        "A/..\\O/secret",
+        "A/~",
+        "A/$HOME",
+        "A/*",
+        "A/F",
+        "A/f ",
+        "A/none/f",
+    ] {
         assert_eq!(read(missing), "NotFound", "{missing}");
     }
     assert_eq!(read("A/f/"), "NotADirectory");
@@ -113,15 +172,26 @@ fn spelling_never_leads_out_and_may_wander_inside() {
 #[test]
 fn a_relative_path_is_below_the_project_directory() {
     let tree = Tree::new();
-    let read = |path: &str| tree.policy.read(path).map(|c| true_path(&c.how.handle)).map_err(|e| name(&e));
+    let read = |path: &str| {
+        tree.policy
+            .read(path)
+            .map(|c| true_path(&c.how.handle))
+            .map_err(|e| name(&e))
+    };
     assert_eq!(read("f"), Ok(tree.at("A/f")));
     assert_eq!(read("."), Ok(tree.at("A")));
     assert_eq!(read("../R/f"), Ok(tree.at("R/f")));
     assert_eq!(read(".."), Err("Denied".into()));
     assert_eq!(read("~root/.ssh/id_rsa"), Err("NotFound".into()));
     assert_eq!(read("x\0/../../O"), Err("Nul".into()));
-    assert_eq!(tree.policy.absolute("sub//./../f").unwrap(), tree.at("A/sub/../f"));
-    assert_eq!(name(&open(&[]).unwrap().read("x").unwrap_err()), "NoProject");
+    assert_eq!(
+        tree.policy.absolute("sub//./../f").unwrap(),
+        tree.at("A/sub/../f")
+    );
+    assert_eq!(
+        name(&open(&[]).unwrap().read("x").unwrap_err()),
+        "NoProject"
+    );
     assert_eq!(name(&open(&[]).unwrap().read("/").unwrap_err()), "Denied");
 }
 
@@ -129,15 +199,39 @@ fn a_relative_path_is_below_the_project_directory() {
 fn the_most_specific_directory_says_what_may_be_done() {
     let tree = Tree::new();
     assert_eq!(
-        ["A/f", "A/ro/f", "R/f", "R/rw/f", "A/sub/../ro/f", "R/sub/../rw/f"].map(|p| tree.read(p)),
+        [
+            "A/f",
+            "A/ro/f",
+            "R/f",
+            "R/rw/f",
+            "A/sub/../ro/f",
+            "R/sub/../rw/f"
+        ]
+        .map(|p| tree.read(p)),
         ["A-f rw", "ro ro", "R-f ro", "rw rw", "ro ro", "rw rw"]
     );
     assert_eq!(
-        ["A/new", "A/ro/new", "R/new", "R/rw/new", "A/sub/../ro/new", "R/sub/../rw/new"].map(|p| tree.write(p)),
-        ["A/new", "ReadOnly", "ReadOnly", "R/rw/new", "ReadOnly", "R/rw/new"]
+        [
+            "A/new",
+            "A/ro/new",
+            "R/new",
+            "R/rw/new",
+            "A/sub/../ro/new",
+            "R/sub/../rw/new"
+        ]
+        .map(|p| tree.write(p)),
+        [
+            "A/new", "ReadOnly", "ReadOnly", "R/rw/new", "ReadOnly", "R/rw/new"
+        ]
     );
-    assert_eq!(["A/ro/f", "R/f", "R/rw/f"].map(|p| tree.entry(p)), ["ReadOnly", "ReadOnly", "R/rw/f"]);
-    assert_eq!(name(&tree.policy.create_dir(tree.at("R/sub")).unwrap_err()), "ReadOnly");
+    assert_eq!(
+        ["A/ro/f", "R/f", "R/rw/f"].map(|p| tree.entry(p)),
+        ["ReadOnly", "ReadOnly", "R/rw/f"]
+    );
+    assert_eq!(
+        name(&tree.policy.create_dir(tree.at("R/sub")).unwrap_err()),
+        "ReadOnly"
+    );
 }
 
 #[test]
@@ -149,13 +243,35 @@ fn missing_parents_are_kept_as_names() {
         (tree.at("A"), &["x".into(), "y".into()][..], OsStr::new("z"))
     );
     let made = tree.policy.create_dir(tree.at("A/sub/x/y/")).unwrap();
-    assert_eq!((true_path(made.dir()), made.missing()), (tree.at("A/sub"), &["x".into(), "y".into()][..]));
-    assert_eq!(tree.policy.create_dir(tree.at("A/sub/")).unwrap().missing().len(), 0);
-    assert_eq!(name(&tree.policy.create_dir(tree.at("A/f")).unwrap_err()), "NotADirectory");
-    assert_eq!(name(&tree.policy.create_dir(tree.at("A/f/x")).unwrap_err()), "NotADirectory");
+    assert_eq!(
+        (true_path(made.dir()), made.missing()),
+        (tree.at("A/sub"), &["x".into(), "y".into()][..])
+    );
+    assert_eq!(
+        tree.policy
+            .create_dir(tree.at("A/sub/"))
+            .unwrap()
+            .missing()
+            .len(),
+        0
+    );
+    assert_eq!(
+        name(&tree.policy.create_dir(tree.at("A/f")).unwrap_err()),
+        "NotADirectory"
+    );
+    assert_eq!(
+        name(&tree.policy.create_dir(tree.at("A/f/x")).unwrap_err()),
+        "NotADirectory"
+    );
     assert_eq!(
         ["A/sub", "A/x/", "A/f/x", "A/f/", "A"].map(|p| tree.write(p)),
-        ["IsDirectory", "IsDirectory", "NotADirectory", "IsDirectory", "IsDirectory"]
+        [
+            "IsDirectory",
+            "IsDirectory",
+            "NotADirectory",
+            "IsDirectory",
+            "IsDirectory"
+        ]
     );
 }
 
@@ -163,8 +279,11 @@ fn missing_parents_are_kept_as_names() {
 fn allowed_directories_and_what_contains_them_stay() {
     let tree = Tree::new();
     assert_eq!(
-        ["A", "A/", "A/sub/..", "A/ro", "A/ro/", "R/rw", "R/sub", "A/sub", "A/sub/", "A/sub/.", "A/none"]
-            .map(|p| tree.entry(p)),
+        [
+            "A", "A/", "A/sub/..", "A/ro", "A/ro/", "R/rw", "R/sub", "A/sub", "A/sub/", "A/sub/.",
+            "A/none"
+        ]
+        .map(|p| tree.entry(p)),
         [
             "AllowedDirectory",
             "AllowedDirectory",
@@ -179,9 +298,19 @@ fn allowed_directories_and_what_contains_them_stay() {
             "NotFound"
         ]
     );
-    assert_eq!(tree.target(tree.policy.destination(tree.at("A/ro"))), "AllowedDirectory");
-    let nested = open(&[(&tree.at("A"), Access::ReadWrite), (&tree.at("A/sub/deep"), Access::ReadWrite)]).unwrap();
-    assert_eq!(name(&nested.entry(tree.at("A/sub")).unwrap_err()), "AllowedDirectory");
+    assert_eq!(
+        tree.target(tree.policy.destination(tree.at("A/ro"))),
+        "AllowedDirectory"
+    );
+    let nested = open(&[
+        (&tree.at("A"), Access::ReadWrite),
+        (&tree.at("A/sub/deep"), Access::ReadWrite),
+    ])
+    .unwrap();
+    assert_eq!(
+        name(&nested.entry(tree.at("A/sub")).unwrap_err()),
+        "AllowedDirectory"
+    );
 }
 
 #[test]
@@ -220,15 +349,27 @@ fn protected_paths_may_be_read_and_nothing_else() {
             "A/sub/.mcp.json"
         ]
     );
-    assert_eq!(["A/keys", "A/keys/k", "A/.git"].map(|p| tree.entry(p)), ["Protected", "Protected", "A/.git"]);
+    assert_eq!(
+        ["A/keys", "A/keys/k", "A/.git"].map(|p| tree.entry(p)),
+        ["Protected", "Protected", "A/.git"]
+    );
     std::fs::create_dir(tree.at("A/.git/hooks")).unwrap();
     assert_eq!(tree.entry("A/.git"), "Protected");
-    assert_eq!(name(&tree.policy.create_dir(tree.at("A/.codex")).unwrap_err()), "Protected");
     assert_eq!(
-        tree.policy.create_dir(tree.at("A/.claude")).unwrap().missing(),
+        name(&tree.policy.create_dir(tree.at("A/.codex")).unwrap_err()),
+        "Protected"
+    );
+    assert_eq!(
+        tree.policy
+            .create_dir(tree.at("A/.claude"))
+            .unwrap()
+            .missing(),
         ["claude"].map(|n| OsString::from(format!(".{n}")))
     );
-    assert_eq!(tree.target(tree.policy.destination(tree.at("A/.codex"))), "Protected");
+    assert_eq!(
+        tree.target(tree.policy.destination(tree.at("A/.codex"))),
+        "Protected"
+    );
 }
 
 #[test]
@@ -237,22 +378,46 @@ fn a_protected_path_behind_a_link_is_protected_where_it_really_is() {
     std::fs::create_dir_all(tree.at("A/real/hooks")).unwrap();
     tree.link("A/.git", "real");
     let policy = open(&[(&tree.at("A"), Access::ReadWrite)]).unwrap();
-    let write = |path: &str| policy.write(tree.at(path)).map(|_| ()).map_err(|e| name(&e));
+    let write = |path: &str| {
+        policy
+            .write(tree.at(path))
+            .map(|_| ())
+            .map_err(|e| name(&e))
+    };
     assert_eq!(write("A/.git/hooks/x"), Err("Protected".into()));
     assert_eq!(write("A/real/hooks/x"), Err("Protected".into()));
     assert_eq!(write("A/real/config"), Ok(()));
-    assert_eq!(name(&policy.entry(tree.at("A/.git")).unwrap_err()), "Protected");
+    assert_eq!(
+        name(&policy.entry(tree.at("A/.git")).unwrap_err()),
+        "Protected"
+    );
 }
 
 #[test]
 fn only_files_and_directories_are_opened_and_nothing_waits() {
     let tree = Tree::new();
-    rustix::fs::mknodat(rustix::fs::CWD, tree.at("A/fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        tree.at("A/fifo"),
+        FileType::Fifo,
+        Mode::RWXU,
+        0,
+    )
+    .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(tree.at("A/socket")).unwrap();
     tree.link("A/to_fifo", "fifo");
-    assert_eq!(["A/fifo", "A/socket", "A/to_fifo"].map(|p| tree.read(p)), ["Special", "Special", "Special"]);
-    assert_eq!(tree.policy.look(tree.at("A/to_fifo")).unwrap().kind(), Kind::Fifo);
-    assert_eq!(tree.policy.look(tree.at("A/sub")).unwrap().kind(), Kind::Directory);
+    assert_eq!(
+        ["A/fifo", "A/socket", "A/to_fifo"].map(|p| tree.read(p)),
+        ["Special", "Special", "Special"]
+    );
+    assert_eq!(
+        tree.policy.look(tree.at("A/to_fifo")).unwrap().kind(),
+        Kind::Fifo
+    );
+    assert_eq!(
+        tree.policy.look(tree.at("A/sub")).unwrap().kind(),
+        Kind::Directory
+    );
 }
 
 #[test]
@@ -262,8 +427,17 @@ fn a_denial_is_the_same_text_whether_or_not_something_is_there() {
     let before = tree.policy.read(tree.at("A/there")).unwrap_err();
     std::fs::remove_file(tree.at("O/secret")).unwrap();
     let after = tree.policy.read(tree.at("A/there")).unwrap_err();
-    assert_eq!(before.to_string(), format!("`{}` is outside the allowed directories", tree.at("A/there").display()));
-    assert_eq!((before.to_string(), before.hint()), (after.to_string(), after.hint()));
+    assert_eq!(
+        before.to_string(),
+        format!(
+            "`{}` is outside the allowed directories",
+            tree.at("A/there").display()
+        )
+    );
+    assert_eq!(
+        (before.to_string(), before.hint()),
+        (after.to_string(), after.hint())
+    );
     assert_eq!(
         before.hint().unwrap(),
         format!(

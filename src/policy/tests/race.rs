@@ -7,7 +7,12 @@ use super::*;
 
 /// How long a race is run: a second, or what `REPLAY_TEST_RACE_SECS` says.
 pub(crate) fn race_time() -> Duration {
-    Duration::from_secs(std::env::var("REPLAY_TEST_RACE_SECS").ok().and_then(|s| s.parse().ok()).unwrap_or(1))
+    Duration::from_secs(
+        std::env::var("REPLAY_TEST_RACE_SECS")
+            .ok()
+            .and_then(|s| s.parse().ok())
+            .unwrap_or(1),
+    )
 }
 
 /// Also where an assertion fails meanwhile: the scope waits for its threads.
@@ -21,8 +26,9 @@ impl Drop for StopAtEnd<'_> {
 
 const MOST_RACE_TIME: Duration = Duration::from_mins(2);
 
-/// Swaps `one` and `other` as fast as it can while `work` runs again and again, until the time is over and `work` has said that what it
-/// tries has succeeded. On a machine that does much else each try can lose the race for longer than a second.
+/// Swaps `one` and `other` as fast as it can while `work` runs again and again, until the time is
+/// over and `work` has said that what it tries has succeeded. On a machine that does much else each
+/// try can lose the race for longer than a second.
 pub(crate) fn while_swapping(one: &Path, other: &Path, mut work: impl FnMut() -> bool) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -50,7 +56,12 @@ fn a_link_that_comes_and_goes_never_leads_out() {
     tree.link("A/in", "d");
     let (mut read, mut written) = (0, 0);
     while_swapping(&tree.at("A/d"), &tree.at("A/out"), || {
-        for path in ["A/d/secret", "A/d/../d/secret", "A/in/secret", "A/in/../d/secret"] {
+        for path in [
+            "A/d/secret",
+            "A/d/../d/secret",
+            "A/in/secret",
+            "A/in/../d/secret",
+        ] {
             match tree.read(path).as_str() {
                 "public rw" => read += 1,
                 "Denied" | "NotFound" | "NotADirectory" | "Busy" => {}

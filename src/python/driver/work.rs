@@ -8,8 +8,8 @@ use super::Driver;
 use crate::cancel::CancelToken;
 use crate::exec::{self, Denied, ExecError, Exit, ProgramStatus};
 use crate::limits::{
-    KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_ANSWER_MS, PYTHON_PING_MS, PYTHON_PROGRESS_MS,
-    PYTHON_STATUS_MS,
+    KILL_WAIT_MS, MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, PYTHON_ANSWER_MS, PYTHON_PING_MS,
+    PYTHON_PROGRESS_MS, PYTHON_STATUS_MS,
 };
 use crate::python::error::PythonError;
 use crate::python::kernel::{Bounds, Cell, Kernel, News, Pong, Question};
@@ -24,8 +24,9 @@ enum Step {
     /// It is to be interrupted as soon as it has begun.
     Wanted,
     Interrupted,
-    /// And once more: an interrupt that comes between the interpreter's look for one and a call that waits in the kernel is
-    /// seen only when that call is over, and a second one ends the call.
+    /// And once more: an interrupt that comes between the interpreter's look for one and a call
+    /// that waits in the kernel is seen only when that call is over, and a second one ends the
+    /// call.
     Repeated,
     Killed,
 }
@@ -35,7 +36,10 @@ impl Kernel for Driver {
         &self.ready
     }
 
-    #[expect(clippy::too_many_lines, reason = "one cell from its beginning to its end")]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one cell from its beginning to its end"
+    )]
     fn execute(
         &self,
         code: &str,
@@ -44,15 +48,23 @@ impl Kernel for Driver {
         on_news: &mut dyn FnMut(News<'_>),
     ) -> Result<Cell, PythonError> {
         if code.len() > MAX_PYTHON_CODE_BYTES {
-            return Err(PythonError::TooLong { bytes: code.len(), asked: false });
+            return Err(PythonError::TooLong {
+                bytes: code.len(),
+                asked: false,
+            });
         }
         let id = self.line.next_id();
-        let line = Request::Exec { id, code }.line().map_err(|error| self.unanswered(error.to_string()))?;
+        let line = Request::Exec { id, code }
+            .line()
+            .map_err(|error| self.unanswered(error.to_string()))?;
         let mut cell = Cell::default();
         let work = self.line.resident.work();
         let account = Duration::from_millis(PYTHON_STATUS_MS);
         // What it has open is kept before it goes on.
-        let between = self.line.resident.end_entry(&exec::title(TOOL, code), account)?;
+        let between = self
+            .line
+            .resident
+            .end_entry(&exec::title(TOOL, code), account)?;
         // What came between two cells may be the work of others.
         let earlier = self.line.resident.take_denied();
         let is_own = |denied: &Denied| !matches!(denied, Denied::Network | Denied::Protected(_));
@@ -70,7 +82,11 @@ impl Kernel for Driver {
             self.line.send(&mut shared, &line);
         }
         let progress = Duration::from_millis(PYTHON_PROGRESS_MS);
-        let (mut step, mut due, mut next_news) = (Step::Running, begun.checked_add(bounds.timeout), begun + progress);
+        let (mut step, mut due, mut next_news) = (
+            Step::Running,
+            begun.checked_add(bounds.timeout),
+            begun + progress,
+        );
         // When what is interrupted has to be over.
         let mut last = None;
         loop {
@@ -79,7 +95,8 @@ impl Kernel for Driver {
             let until = due.map_or(next_news, |due| due.min(next_news));
             let wants_begin = step == Step::Wanted;
             let found = self.wait(Some(until), cancelled, |shared| {
-                let is_over = shared.ended.is_some() || shared.cell.as_ref().is_none_or(|cell| cell.done.is_some());
+                let is_over = shared.ended.is_some()
+                    || shared.cell.as_ref().is_none_or(|cell| cell.done.is_some());
                 let has_begun = shared.cell.as_mut().is_some_and(|cell| {
                     cell.wants_begin |= wants_begin;
                     cell.has_begun
@@ -110,12 +127,22 @@ impl Kernel for Driver {
                     Step::Wanted | Step::Repeated => {
                         self.line.resident.kill();
                         cell.killed = true;
-                        (step, due) = (Step::Killed, Some(now + Duration::from_millis(KILL_WAIT_MS)));
+                        (step, due) = (
+                            Step::Killed,
+                            Some(now + Duration::from_millis(KILL_WAIT_MS)),
+                        );
                     }
                     Step::Killed => return Err(ExecError::Stuck.into()),
                 }
             }
-            if step == Step::Wanted && self.line.lock().cell.as_ref().is_some_and(|cell| cell.has_begun) {
+            if step == Step::Wanted
+                && self
+                    .line
+                    .lock()
+                    .cell
+                    .as_ref()
+                    .is_some_and(|cell| cell.has_begun)
+            {
                 // It fails when the interpreter has ended, which is heard next.
                 let _ = self.line.interrupt(id);
                 let half = last.map(|last: Instant| now + last.saturating_duration_since(now) / 2);
@@ -123,14 +150,29 @@ impl Kernel for Driver {
             }
             if now >= next_news {
                 next_news = now + progress;
-                let (bytes, recent) = self.line.lock().cell.as_mut().map_or((0, Vec::new()), |cell| {
-                    (cell.streams.iter().map(Capture::total).sum(), std::mem::take(&mut cell.recent))
+                let (bytes, recent) =
+                    self.line
+                        .lock()
+                        .cell
+                        .as_mut()
+                        .map_or((0, Vec::new()), |cell| {
+                            (
+                                cell.streams.iter().map(Capture::total).sum(),
+                                std::mem::take(&mut cell.recent),
+                            )
+                        });
+                on_news(News {
+                    elapsed: now - begun,
+                    bytes,
+                    text: &String::from_utf8_lossy(&recent),
                 });
-                on_news(News { elapsed: now - begun, bytes, text: &String::from_utf8_lossy(&recent) });
             }
         }
         cell.changed = self.line.resident.end_entry(BETWEEN_CELLS, account)?;
-        if let Some(settled) = between.map(|between| between.settled).filter(|settled| !settled.is_nothing()) {
+        if let Some(settled) = between
+            .map(|between| between.settled)
+            .filter(|settled| !settled.is_nothing())
+        {
             // Nobody was told of it yet.
             let changed = cell.changed.get_or_insert_default();
             changed.settled = std::mem::take(&mut changed.settled).after(settled);
@@ -149,7 +191,9 @@ impl Kernel for Driver {
         let mut shared = self.line.lock();
         cell.ended = shared.ended;
         cell.late = shared.late.take();
-        let Some(mut ran) = shared.cell.take() else { return Ok(cell) };
+        let Some(mut ran) = shared.cell.take() else {
+            return Ok(cell);
+        };
         drop(shared);
         let [stdout, stderr] = &mut ran.streams;
         (cell.stdout, cell.stderr) = (stdout.finish(), stderr.finish());
@@ -157,34 +201,72 @@ impl Kernel for Driver {
         cell.elapsed = begun.elapsed();
         if let Some(done) = ran.done {
             (cell.number, cell.error) = (done.number, done.error);
-            // The cell ended before its interpreter did. That its interpreter was killed is so, whatever a cell says.
+            // The cell ended before its interpreter did. That its interpreter was killed is so,
+            // whatever a cell says.
             cell.ended = None;
         }
         Ok(cell)
     }
 
     fn interrupt(&self, asked: Instant) -> Result<bool, PythonError> {
-        let ran = |shared: &Shared| shared.cell.as_ref().filter(|cell| cell.sent <= asked).map(|cell| cell.id);
-        let Some(id) = ran(&self.line.lock()) else { return Ok(false) };
+        let ran = |shared: &Shared| {
+            shared
+                .cell
+                .as_ref()
+                .filter(|cell| cell.sent <= asked)
+                .map(|cell| cell.id)
+        };
+        let Some(id) = ran(&self.line.lock()) else {
+            return Ok(false);
+        };
         // Before the cell has begun an interrupt would mean nothing.
         let until = Instant::now() + Duration::from_millis(PYTHON_PING_MS);
         let runs = self.wait(Some(until), None, |shared| {
             let has_ended = shared.ended.is_some();
-            let Some(cell) = shared.cell_of(id) else { return Some(false) };
+            let Some(cell) = shared.cell_of(id) else {
+                return Some(false);
+            };
             cell.wants_begin = true;
-            cell.has_begun.then_some(true).or(has_ended.then_some(false))
+            cell.has_begun
+                .then_some(true)
+                .or(has_ended.then_some(false))
         })?;
         Ok(runs == Some(true) && self.line.interrupt(id)?)
     }
 
-    fn complete(&self, question: Question<'_>, cancel: &CancelToken) -> Result<Completion, PythonError> {
+    fn complete(
+        &self,
+        question: Question<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Completion, PythonError> {
         let Question { code, cursor } = checked(question)?;
-        self.ask(|id| Request::Complete { id, code, cursor }.line(), ANSWER, cancel)
+        self.ask(
+            |id| Request::Complete { id, code, cursor }.line(),
+            ANSWER,
+            cancel,
+        )
     }
 
-    fn inspect(&self, question: Question<'_>, level: u8, cancel: &CancelToken) -> Result<Inspection, PythonError> {
+    fn inspect(
+        &self,
+        question: Question<'_>,
+        level: u8,
+        cancel: &CancelToken,
+    ) -> Result<Inspection, PythonError> {
         let Question { code, cursor } = checked(question)?;
-        self.ask(|id| Request::Inspect { id, code, cursor, detail: level }.line(), ANSWER, cancel)
+        self.ask(
+            |id| {
+                Request::Inspect {
+                    id,
+                    code,
+                    cursor,
+                    detail: level,
+                }
+                .line()
+            },
+            ANSWER,
+            cancel,
+        )
     }
 
     fn variables(&self, cancel: &CancelToken) -> Result<Vec<Variable>, PythonError> {
@@ -192,13 +274,19 @@ impl Kernel for Driver {
         struct Variables {
             variables: Vec<Variable>,
         }
-        self.ask::<Variables>(|id| Request::Variables { id }.line(), ANSWER, cancel).map(|all| all.variables)
+        self.ask::<Variables>(|id| Request::Variables { id }.line(), ANSWER, cancel)
+            .map(|all| all.variables)
     }
 
     fn add_packages(&self, directory: &str, cancel: &CancelToken) -> Result<(), PythonError> {
         #[derive(Deserialize)]
         struct Nothing {}
-        self.ask::<Nothing>(|id| Request::Packages { id, directory }.line(), ANSWER, cancel).map(drop)
+        self.ask::<Nothing>(
+            |id| Request::Packages { id, directory }.line(),
+            ANSWER,
+            cancel,
+        )
+        .map(drop)
     }
 
     fn ping(&self, timeout: Duration, cancel: &CancelToken) -> Result<Option<Pong>, PythonError> {
@@ -208,14 +296,20 @@ impl Kernel for Driver {
         }
         let begun = Instant::now();
         match self.ask::<Answer>(|id| Request::Ping { id }.line(), timeout, cancel) {
-            Ok(Answer { test }) => Ok(Some(Pong { elapsed: begun.elapsed(), value: test })),
+            Ok(Answer { test }) => Ok(Some(Pong {
+                elapsed: begun.elapsed(),
+                value: test,
+            })),
             Err(PythonError::Silent { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     fn status(&self) -> Result<ProgramStatus, PythonError> {
-        let mut status = self.line.resident.status(Duration::from_millis(PYTHON_STATUS_MS))?;
+        let mut status = self
+            .line
+            .resident
+            .status(Duration::from_millis(PYTHON_STATUS_MS))?;
         if let Some((waited, used)) = self.before {
             // What was before is nothing of the session's.
             status.uptime = status.uptime.saturating_sub(waited);
@@ -226,12 +320,19 @@ impl Kernel for Driver {
 
     fn busy_for(&self) -> Option<Duration> {
         let shared = self.line.lock();
-        shared.cell.as_ref().filter(|cell| cell.done.is_none()).map(|cell| cell.sent.elapsed())
+        shared
+            .cell
+            .as_ref()
+            .filter(|cell| cell.done.is_none())
+            .map(|cell| cell.sent.elapsed())
     }
 
     fn ended(&self) -> Option<Exit> {
         // What the pump has not heard of yet is known to the socket.
-        self.line.lock().ended.or_else(|| self.line.resident.ended())
+        self.line
+            .lock()
+            .ended
+            .or_else(|| self.line.resident.ended())
     }
 
     fn take_late(&self) -> String {
@@ -258,5 +359,9 @@ const ANSWER: Duration = Duration::from_millis(PYTHON_ANSWER_MS);
 
 fn checked(question: Question<'_>) -> Result<Question<'_>, PythonError> {
     let bytes = question.code.len();
-    if bytes > MAX_PYTHON_ASKED_BYTES { Err(PythonError::TooLong { bytes, asked: true }) } else { Ok(question) }
+    if bytes > MAX_PYTHON_ASKED_BYTES {
+        Err(PythonError::TooLong { bytes, asked: true })
+    } else {
+        Ok(question)
+    }
 }

@@ -18,8 +18,8 @@ pub enum Side {
 /// Where a call went.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
-    /// The name that the program looked up, in lower case and without a dot at its end; the address as text if it looked
-    /// up none. Empty in recordings that do not say.
+    /// The name that the program looked up, in lower case and without a dot at its end; the address
+    /// as text if it looked up none. Empty in recordings that do not say.
     pub host: String,
     /// The port; 0 in recordings that do not say.
     pub port: u16,
@@ -30,11 +30,19 @@ impl Target {
     pub fn of_authority(authority: &str) -> Self {
         let text = authority.trim().to_ascii_lowercase();
         let (host, port) = match text.rsplit_once(':') {
-            Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().unwrap_or(0)),
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+                (host, port.parse().unwrap_or(0))
+            }
             _ => (text.as_str(), 0),
         };
-        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        Self { host: host.trim_end_matches('.').to_owned(), port }
+        let host = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+            .unwrap_or(host);
+        Self {
+            host: host.trim_end_matches('.').to_owned(),
+            port,
+        }
     }
 }
 
@@ -88,7 +96,8 @@ pub struct Exchange {
     pub connection: u64,
     /// When its first byte was sent.
     pub sent_at: SystemTime,
-    /// When the last byte of its answer came; where there is none, when it was known that none comes.
+    /// When the last byte of its answer came; where there is none, when it was known that none
+    /// comes.
     pub answered_at: SystemTime,
     pub end: End,
     /// What was said. Without the answer's part where a call asks for one.
@@ -101,12 +110,14 @@ impl Exchange {
         self.end == End::Abandoned
     }
 
-    /// Whether it stands for a connection that was made and on which nothing was said, such as one that a pool opens in advance.
+    /// Whether it stands for a connection that was made and on which nothing was said, such as one
+    /// that a pool opens in advance.
     pub fn is_silent(&self) -> bool {
         matches!(self.end, End::Silent | End::Closed)
     }
 
-    /// Whether it stands for a connection on which nothing was said, or that was not even made. It is no call.
+    /// Whether it stands for a connection on which nothing was said, or that was not even made. It
+    /// is no call.
     pub fn is_no_call(&self) -> bool {
         self.is_silent() || matches!(self.end, End::Refused(..))
     }
@@ -118,8 +129,9 @@ pub enum End {
     /// With its answer, as far as the server gave one.
     #[default]
     Answered,
-    /// The program left before the answer was whole, such as at a time limit of its own: what there is of it is all that it
-    /// was given. Of a response of HTTP that was begun its own note says so.
+    /// The program left before the answer was whole, such as at a time limit of its own: what there
+    /// is of it is all that it was given. Of a response of HTTP that was begun its own note says
+    /// so.
     Abandoned,
     /// Nothing was said before the program left.
     Silent,
@@ -142,7 +154,11 @@ pub enum Content {
 impl Content {
     /// What it is over HTTP, if it is.
     pub fn http(&self) -> Option<&Http> {
-        if let Self::Http(http) | Self::Grpc(http) = self { Some(http) } else { None }
+        if let Self::Http(http) | Self::Grpc(http) = self {
+            Some(http)
+        } else {
+            None
+        }
     }
 
     pub fn protocol(&self) -> Protocol {
@@ -228,16 +244,20 @@ impl Dns {
 /// Messages of a protocol that is no HTTP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wire {
-    /// In the order in which they were sent; each is one message of the protocol, or, where the protocol is not known,
-    /// what one side said before the other did.
+    /// In the order in which they were sent; each is one message of the protocol, or, where the
+    /// protocol is not known, what one side said before the other did.
     pub messages: Vec<Message>,
-    /// Whether it belongs to a connection and not to a test, such as a greeting: it answers as often as it is asked.
+    /// Whether it belongs to a connection and not to a test, such as a greeting: it answers as
+    /// often as it is asked.
     pub session: bool,
 }
 
 impl Wire {
     pub fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
-        self.messages.iter().filter(move |message| message.from == by).map(|message| message.bytes.as_slice())
+        self.messages
+            .iter()
+            .filter(move |message| message.from == by)
+            .map(|message| message.bytes.as_slice())
     }
 }
 

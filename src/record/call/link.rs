@@ -15,7 +15,12 @@ pub struct Link {
 
 impl Link {
     /// A call on it that went its way, from when it was sent to when it was answered.
-    pub fn exchange(&self, content: Content, sent_at: SystemTime, answered_at: SystemTime) -> Exchange {
+    pub fn exchange(
+        &self,
+        content: Content,
+        sent_at: SystemTime,
+        answered_at: SystemTime,
+    ) -> Exchange {
         Exchange {
             target: self.target.clone(),
             tls: self.tls,
@@ -29,16 +34,32 @@ impl Link {
 
     /// That nothing was said on it before this side ended it, or nobody.
     pub fn silent(&self, opened: SystemTime, ended: SystemTime, by: Option<Side>) -> Exchange {
-        let end = if by == Some(Side::Server) { End::Closed } else { End::Silent };
-        Exchange { end, ..self.exchange(nothing(), opened, ended) }
+        let end = if by == Some(Side::Server) {
+            End::Closed
+        } else {
+            End::Silent
+        };
+        Exchange {
+            end,
+            ..self.exchange(nothing(), opened, ended)
+        }
     }
 
     /// That it was not made; it was this one to its target, from 1.
     pub fn refused(&self, refusal: Refusal, nth: u64, at: SystemTime) -> Exchange {
-        Exchange { end: End::Refused(refusal, nth), ..self.exchange(nothing(), at, at) }
+        Exchange {
+            end: End::Refused(refusal, nth),
+            ..self.exchange(nothing(), at, at)
+        }
     }
 }
 
 fn nothing() -> Content {
-    Content::Wire(Protocol::Generic, Wire { messages: Vec::new(), session: true })
+    Content::Wire(
+        Protocol::Generic,
+        Wire {
+            messages: Vec::new(),
+            session: true,
+        },
+    )
 }

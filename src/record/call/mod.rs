@@ -6,7 +6,8 @@ mod outline;
 mod refusal;
 
 pub use exchange::{
-    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
+    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol,
+    Side, Target, Wire,
 };
 pub use link::Link;
 pub use outline::{Outline, Said};

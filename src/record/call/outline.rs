@@ -1,11 +1,13 @@
-//! What recordings say about their targets besides answers: which version of HTTP, who speaks first, who refused, what
-//! names there are not. A server is played like that.
+//! What recordings say about their targets besides answers: which version of HTTP, who speaks
+//! first, who refused, what names there are not. A server is played like that.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::record::call::{Content, Dns, End, Exchange, HttpVersion, Protocol, Refusal, Side, Target};
+use crate::record::call::{
+    Content, Dns, End, Exchange, HttpVersion, Protocol, Refusal, Side, Target,
+};
 
 /// What was said at one target by programs: where a message ends can only be known from there.
 pub type Said = Arc<BTreeSet<Arc<[u8]>>>;
@@ -24,7 +26,8 @@ struct Seen {
     protocols: HashSet<Protocol>,
     said: Said,
     refused: HashMap<u64, Refusal>,
-    /// Whether there were connections on which nothing was said, and after which time the server closed the first, if it did.
+    /// Whether there were connections on which nothing was said, and after which time the server
+    /// closed the first, if it did.
     silent: bool,
     closes_after: Option<Duration>,
 }
@@ -35,7 +38,10 @@ impl Outline {
         let mut said: HashMap<Target, BTreeSet<Arc<[u8]>>> = HashMap::new();
         for exchange in exchanges {
             if let Content::Dns(dns) = &exchange.content {
-                outline.names.entry((dns.name.clone(), dns.kind.clone())).or_insert(dns.code);
+                outline
+                    .names
+                    .entry((dns.name.clone(), dns.kind.clone()))
+                    .or_insert(dns.code);
                 continue;
             }
             let seen = outline.targets.entry(exchange.target.clone()).or_default();
@@ -43,17 +49,24 @@ impl Outline {
                 End::Refused(refusal, nth) => drop(seen.refused.insert(nth, refusal)),
                 End::Silent | End::Closed => {
                     if exchange.end == End::Closed && !seen.silent {
-                        seen.closes_after = exchange.answered_at.duration_since(exchange.sent_at).ok();
+                        seen.closes_after =
+                            exchange.answered_at.duration_since(exchange.sent_at).ok();
                     }
                     seen.silent = true;
                 }
-                End::Answered | End::Abandoned => drop(seen.protocols.insert(exchange.content.protocol())),
+                End::Answered | End::Abandoned => {
+                    seen.protocols.insert(exchange.content.protocol());
+                }
             }
             match &exchange.content {
-                Content::Http(http) | Content::Grpc(http) => seen.http2 |= http.request.version == HttpVersion::Http2,
+                Content::Http(http) | Content::Grpc(http) => {
+                    seen.http2 |= http.request.version == HttpVersion::Http2
+                }
                 Content::Wire(Protocol::Generic, wire) if !exchange.is_no_call() => {
                     let asked = wire.said(Side::Client).next().unwrap_or_default();
-                    said.entry(exchange.target.clone()).or_default().insert(Arc::from(asked));
+                    said.entry(exchange.target.clone())
+                        .or_default()
+                        .insert(Arc::from(asked));
                 }
                 _ => {}
             }
@@ -74,7 +87,10 @@ impl Outline {
 
     /// What programs said there where the protocol is not known.
     pub fn said(&self, target: &Target) -> Said {
-        self.targets.get(target).map(|seen| Arc::clone(&seen.said)).unwrap_or_default()
+        self.targets
+            .get(target)
+            .map(|seen| Arc::clone(&seen.said))
+            .unwrap_or_default()
     }
 
     /// The protocol whose server speaks first there.
@@ -86,17 +102,22 @@ impl Outline {
         (seen.protocols.len() == 1 && seen.said.contains(&[][..])).then_some(Protocol::Generic)
     }
 
-    /// Whether and how this connection to a target, counted from 1, was refused. Where every one was, so is any other.
+    /// Whether and how this connection to a target, counted from 1, was refused. Where every one
+    /// was, so is any other.
     pub fn refused(&self, target: &Target, nth: u64) -> Option<Refusal> {
         let seen = self.targets.get(target)?;
         let never_made = seen.protocols.is_empty() && !seen.silent;
-        let any = never_made.then(|| seen.refused.values().next().copied()).flatten();
+        let any = never_made
+            .then(|| seen.refused.values().next().copied())
+            .flatten();
         seen.refused.get(&nth).copied().or(any)
     }
 
     /// Whether connections were made there and nothing was said on any of them.
     pub fn is_silent(&self, target: &Target) -> bool {
-        self.targets.get(target).is_some_and(|seen| seen.protocols.is_empty() && seen.silent)
+        self.targets
+            .get(target)
+            .is_some_and(|seen| seen.protocols.is_empty() && seen.silent)
     }
 
     /// After which time the server closes a connection there on which nothing is said, if it does.
@@ -111,6 +132,8 @@ impl Outline {
 
     /// Whether there was no such name, whatever type was asked for.
     pub fn no_such_name(&self, name: &str) -> bool {
-        ["A", "AAAA"].iter().any(|kind| self.name(name, kind) == Some(Dns::NXDOMAIN))
+        ["A", "AAAA"]
+            .iter()
+            .any(|kind| self.name(name, kind) == Some(Dns::NXDOMAIN))
     }
 }

@@ -5,7 +5,8 @@ use std::io;
 /// Why a connection was not made while recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Nobody listens there, nothing answered in time, or there is no way: with the number of errno(3).
+    /// Nobody listens there, nothing answered in time, or there is no way: with the number of
+    /// errno(3).
     Connect(i32),
     Certificate,
 }
@@ -27,7 +28,8 @@ const REASONS: [(&str, Refusal); 10] = [
 impl Refusal {
     /// What a connection fails with of which nothing is known.
     pub const UNKNOWN: i32 = libc::ECONNREFUSED;
-    /// The same if this process has no descriptors for it: programs try again at once after `EMFILE` or `ECONNREFUSED`.
+    /// The same if this process has no descriptors for it: programs try again at once after
+    /// `EMFILE` or `ECONNREFUSED`.
     pub const NO_ROOM: i32 = libc::ENOBUFS;
 
     pub fn of(error: &io::Error) -> Self {
@@ -38,7 +40,11 @@ impl Refusal {
             io::ErrorKind::PermissionDenied => libc::ENETUNREACH,
             _ => Self::UNKNOWN,
         });
-        REASONS.iter().find(|(_, known)| *known == Self::Connect(errno)).unwrap_or(&REASONS[0]).1
+        REASONS
+            .iter()
+            .find(|(_, known)| *known == Self::Connect(errno))
+            .unwrap_or(&REASONS[0])
+            .1
     }
 
     /// What connect(2) fails with, as a number of errno(3), if it does.
@@ -56,10 +62,17 @@ impl Refusal {
 
     /// Why, in a word: `ECONNREFUSED`.
     pub fn reason(self) -> &'static str {
-        REASONS.iter().find(|(_, known)| *known == self).unwrap_or(&REASONS[0]).0
+        REASONS
+            .iter()
+            .find(|(_, known)| *known == self)
+            .unwrap_or(&REASONS[0])
+            .0
     }
 
     pub fn named(reason: &str) -> Option<Self> {
-        REASONS.iter().find(|(known, _)| *known == reason).map(|(_, refusal)| *refusal)
+        REASONS
+            .iter()
+            .find(|(known, _)| *known == reason)
+            .map(|(_, refusal)| *refusal)
     }
 }

@@ -1,5 +1,6 @@
-//! Content codings (RFC 9110, 8.4.1): taken off for a recording, so that a person can read it and an edit of it counts, and
-//! put on again for an answer, so that the program gets the coding that its server chose.
+//! Content codings (RFC 9110, 8.4.1): taken off for a recording, so that a person can read it and
+//! an edit of it counts, and put on again for an answer, so that the program gets the coding that
+//! its server chose.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -18,10 +19,14 @@ enum Coding {
     Zstd,
 }
 
-/// The codings of a message in the order in which they were put on; `None` if it has none, or one that is not known here.
+/// The codings of a message in the order in which they were put on; `None` if it has none, or one
+/// that is not known here.
 fn codings(headers: &[(String, Vec<u8>)]) -> Option<Vec<Coding>> {
     let mut found = Vec::new();
-    for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding")) {
+    for (_, value) in headers
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"))
+    {
         for part in std::str::from_utf8(value).ok()?.split(',') {
             match part.trim().to_ascii_lowercase().as_str() {
                 "" | "identity" => {}
@@ -36,8 +41,8 @@ fn codings(headers: &[(String, Vec<u8>)]) -> Option<Vec<Coding>> {
     Some(found).filter(|found| !found.is_empty())
 }
 
-/// The body without its content codings. `None` if it has to stay as it is: it has none, a coding is not known, the bytes are
-/// not of that coding, or there are more than a recording may hold.
+/// The body without its content codings. `None` if it has to stay as it is: it has none, a coding
+/// is not known, the bytes are not of that coding, or there are more than a recording may hold.
 pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     let codings = codings(headers)?;
     let mut bytes = body.to_vec();
@@ -45,17 +50,22 @@ pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
         bytes = match coding {
             Coding::Gzip => bounded(MultiGzDecoder::new(bytes.as_slice())),
             // The name stands for zlib; some servers send bare deflate (RFC 9110, 8.4.1.2, note).
-            Coding::Deflate => {
-                bounded(ZlibDecoder::new(bytes.as_slice())).or_else(|| bounded(DeflateDecoder::new(bytes.as_slice())))
+            Coding::Deflate => bounded(ZlibDecoder::new(bytes.as_slice()))
+                .or_else(|| bounded(DeflateDecoder::new(bytes.as_slice()))),
+            Coding::Brotli => bounded(brotli_decompressor::Decompressor::new(
+                bytes.as_slice(),
+                4096,
+            )),
+            Coding::Zstd => {
+                bounded(ruzstd::decoding::StreamingDecoder::new(bytes.as_slice()).ok()?)
             }
-            Coding::Brotli => bounded(brotli_decompressor::Decompressor::new(bytes.as_slice(), 4096)),
-            Coding::Zstd => bounded(ruzstd::decoding::StreamingDecoder::new(bytes.as_slice()).ok()?),
         }?;
     }
     Some(bytes)
 }
 
-/// The body without its content codings, or as it is if it has to stay so. Without any it is not copied.
+/// The body without its content codings, or as it is if it has to stay so. Without any it is not
+/// copied.
 pub fn plain(headers: &[(String, Vec<u8>)], body: Vec<u8>) -> Vec<u8> {
     decoded(headers, &body).unwrap_or(body)
 }
@@ -68,16 +78,25 @@ pub const TRUNCATED: &str = "truncated";
 pub const CUT_OFF: &str = "cut off by the client";
 /// Value of [`BODY_NOTE`] for a body that is kept in its content coding.
 pub const CODED: &str = "coded";
-/// Fields with a digest of the body as it was coded (RFC 9530, 2 and 3; RFC 3230, 4.3.2; RFC 1864; Amazon S3, Google Cloud
-/// Storage).
-const DIGESTS: [&str; 5] = ["content-digest", "repr-digest", "digest", "content-md5", "x-goog-hash"];
+/// Fields with a digest of the body as it was coded (RFC 9530, 2 and 3; RFC 3230, 4.3.2; RFC 1864;
+/// Amazon S3, Google Cloud Storage).
+const DIGESTS: [&str; 5] = [
+    "content-digest",
+    "repr-digest",
+    "digest",
+    "content-md5",
+    "x-goog-hash",
+];
 
 pub fn has_note(headers: &[(String, Vec<u8>)], note: &str) -> bool {
-    headers.iter().any(|(name, value)| name.eq_ignore_ascii_case(BODY_NOTE) && value == note.as_bytes())
+    headers
+        .iter()
+        .any(|(name, value)| name.eq_ignore_ascii_case(BODY_NOTE) && value == note.as_bytes())
 }
 
-/// The body of a response as it is kept, without its codings. It stays as it came, and the fields get a note of it, if it
-/// cannot be read, or if another field has a digest of the very bytes, which another coder would not make again.
+/// The body of a response as it is kept, without its codings. It stays as it came, and the fields
+/// get a note of it, if it cannot be read, or if another field has a digest of the very bytes,
+/// which another coder would not make again.
 pub fn kept(headers: &mut Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Vec<u8> {
     if body.is_empty() || codings(headers).is_none() {
         return body;
@@ -95,13 +114,14 @@ pub fn kept(headers: &mut Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// The body as it is sent: with the content codings that its fields name, as far as they are known and it has them not on.
+/// The body as it is sent: with the content codings that its fields name, as far as they are known
+/// and it has them not on.
 pub fn sent<'a>(headers: &[(String, Vec<u8>)], body: &'a [u8]) -> Cow<'a, [u8]> {
     encoded(headers, body).map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
-/// The body with the content codings that its fields name; `None` if there are none, one is not known, nothing is there to code,
-/// or it is kept with them: then the body has them on.
+/// The body with the content codings that its fields name; `None` if there are none, one is not
+/// known, nothing is there to code, or it is kept with them: then the body has them on.
 pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     let codings = codings(headers).filter(|_| !body.is_empty() && !has_note(headers, CODED))?;
     let mut bytes = body.to_vec();
@@ -117,7 +137,8 @@ pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn bounded(reader: impl Read) -> Option<Vec<u8>> {
-    all(reader.take(MAX_RECORDED_BODY_BYTES as u64 + 1)).filter(|bytes| bytes.len() <= MAX_RECORDED_BODY_BYTES)
+    all(reader.take(MAX_RECORDED_BODY_BYTES as u64 + 1))
+        .filter(|bytes| bytes.len() <= MAX_RECORDED_BODY_BYTES)
 }
 
 fn all(mut reader: impl Read) -> Option<Vec<u8>> {
@@ -126,15 +147,16 @@ fn all(mut reader: impl Read) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A brotli stream that holds the bytes as they are (RFC 7932, 9.2: meta-blocks with `ISUNCOMPRESSED`): the coding has to be
-/// right, not small.
+/// A brotli stream that holds the bytes as they are (RFC 7932, 9.2: meta-blocks with
+/// `ISUNCOMPRESSED`): the coding has to be right, not small.
 fn brotli(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 16);
     // A window of 22 bits is 1011, lowest bit first (RFC 7932, 9.1).
     let mut bits: u32 = 0b1011;
     let mut width = 4;
     for piece in bytes.chunks(1 << 16) {
-        // ISLAST 0, MNIBBLES 4 as `00`, the length less one in 16 bits, ISUNCOMPRESSED 1; then up to the next byte.
+        // ISLAST 0, MNIBBLES 4 as `00`, the length less one in 16 bits, ISUNCOMPRESSED 1; then up
+        // to the next byte.
         bits |= (((piece.len() as u32 - 1) << 3) | (1 << 19)) << width;
         width += 20;
         while width > 0 {

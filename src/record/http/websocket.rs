@@ -1,5 +1,6 @@
-//! Frames of `WebSocket` (RFC 6455, 5.2) with the client's masks taken off: a mask is random, so two equal messages are
-//! different bytes on every run. A frame with a mask of zeros means the same.
+//! Frames of `WebSocket` (RFC 6455, 5.2) with the client's masks taken off: a mask is random, so
+//! two equal messages are different bytes on every run. A frame with a mask of zeros means the
+//! same.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +24,9 @@ impl Unmask {
         let mut input = bytes;
         while let Some((&next, rest)) = input.split_first() {
             if self.left > 0 {
-                let count = usize::try_from(self.left).unwrap_or(usize::MAX).min(input.len());
+                let count = usize::try_from(self.left)
+                    .unwrap_or(usize::MAX)
+                    .min(input.len());
                 for byte in &input[..count] {
                     out.push(byte ^ self.mask[(self.done % 4) as usize]);
                     self.done += 1;
@@ -34,7 +37,9 @@ impl Unmask {
             }
             self.head.push(next);
             input = rest;
-            let Some((mask_at, length)) = measure(&self.head) else { continue };
+            let Some((mask_at, length)) = measure(&self.head) else {
+                continue;
+            };
             self.mask = [0; 4];
             if let Some(at) = mask_at {
                 self.mask.copy_from_slice(&self.head[at..at + 4]);
@@ -52,7 +57,10 @@ impl Unmask {
 fn measure(head: &[u8]) -> Option<(Option<usize>, u64)> {
     let second = *head.get(1)?;
     let (length, end) = match second & 0x7F {
-        126 => (u64::from(u16::from_be_bytes(head.get(2..4)?.try_into().ok()?)), 4),
+        126 => (
+            u64::from(u16::from_be_bytes(head.get(2..4)?.try_into().ok()?)),
+            4,
+        ),
         127 => (u64::from_be_bytes(head.get(2..10)?.try_into().ok()?), 10),
         short => (u64::from(short), 2),
     };
@@ -62,7 +70,8 @@ fn measure(head: &[u8]) -> Option<(Option<usize>, u64)> {
     (head.len() >= end + 4).then_some((Some(end), length))
 }
 
-/// `Sec-WebSocket-Accept` for a key (RFC 6455, 4.2.2): the key is new each time, so a recorded answer to it is of no use.
+/// `Sec-WebSocket-Accept` for a key (RFC 6455, 4.2.2): the key is new each time, so a recorded
+/// answer to it is of no use.
 pub fn accept(key: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(key.trim_ascii());

@@ -18,17 +18,32 @@ pub struct Connection {
 impl Connection {
     /// A connection to what the book plays, on which nothing was done yet.
     pub fn on(book: &Arc<Book>) -> Box<dyn Script> {
-        Box::new(Self { book: Arc::clone(book), history: History::default(), transaction: 0 })
+        Box::new(Self {
+            book: Arc::clone(book),
+            history: History::default(),
+            transaction: 0,
+        })
     }
 
     fn before(&self) -> Before {
-        let transaction = if self.history.is_inside() { self.transaction } else { 0 };
-        Before { transaction, ..self.history.before.clone() }
+        let transaction = if self.history.is_inside() {
+            self.transaction
+        } else {
+            0
+        };
+        Before {
+            transaction,
+            ..self.history.before.clone()
+        }
     }
 }
 
 impl Script for Connection {
-    fn ask(&mut self, asked: Exchange, plain: &dyn Fn(bool) -> Option<Vec<Vec<u8>>>) -> Result<Arc<Exchange>, String> {
+    fn ask(
+        &mut self,
+        asked: Exchange,
+        plain: &dyn Fn(bool) -> Option<Vec<Vec<u8>>>,
+    ) -> Result<Arc<Exchange>, String> {
         let (before, is_inside) = (self.before(), self.history.is_inside());
         self.transaction = before.transaction;
         match self.book.find_in(&asked, &before, || plain(is_inside)) {
@@ -80,7 +95,9 @@ impl Script for Connection {
     }
 
     fn overtaken(&self, found: &Exchange) -> Option<Duration> {
-        self.book.overtaken_here(found).map(|overtaken| overtaken.stayed)
+        self.book
+            .overtaken_here(found)
+            .map(|overtaken| overtaken.stayed)
     }
 
     fn kept(&self) -> usize {

@@ -12,29 +12,53 @@ pub fn describe(exchange: &Exchange) -> String {
         Content::Http(http) | Content::Grpc(http) => {
             let request = &http.request;
             let path = redact::path(&request.path);
-            format!("{} {}://{}{path}", request.method, request.scheme, exchange.target)
+            format!(
+                "{} {}://{}{path}",
+                request.method, request.scheme, exchange.target
+            )
         }
         Content::Dns(dns) => format!("DNS {} {}", dns.kind, dns.name),
         _ if let End::Refused(refusal, _) = exchange.end => {
-            let what = if refusal.is_silence() { "no answer" } else { "refused" };
+            let what = if refusal.is_silence() {
+                "no answer"
+            } else {
+                "refused"
+            };
             format!("TCP {}: {what} ({})", exchange.target, refusal.reason())
         }
         _ if exchange.is_silent() => {
-            let end = if exchange.end == End::Closed { " until the server closed it" } else { "" };
-            format!("TCP {}: connected, and nothing was said{end}", exchange.target)
+            let end = if exchange.end == End::Closed {
+                " until the server closed it"
+            } else {
+                ""
+            };
+            format!(
+                "TCP {}: connected, and nothing was said{end}",
+                exchange.target
+            )
         }
         Content::Wire(protocol, wire) => {
-            format!("{} {} {}", protocol.word(), exchange.target, words::said(*protocol, wire))
+            format!(
+                "{} {} {}",
+                protocol.word(),
+                exchange.target,
+                words::said(*protocol, wire)
+            )
         }
     };
     shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
 }
 
-/// A text for one line, without characters that do something to a terminal or show nothing, of at most so many characters.
+/// A text for one line, without characters that do something to a terminal or show nothing, of at
+/// most so many characters.
 fn shown(text: &str, most: usize) -> String {
     let mut line = String::new();
     for c in text.chars().take(most) {
-        if is_unsafe(c) { line.extend(c.escape_default()) } else { line.push(c) }
+        if is_unsafe(c) {
+            line.extend(c.escape_default())
+        } else {
+            line.push(c)
+        }
     }
     if text.chars().nth(most).is_some() {
         line.push_str("...");

@@ -1,4 +1,5 @@
-//! What is most like a call that nothing answers, how it differs, and what to do. Only ever told, never served.
+//! What is most like a call that nothing answers, how it differs, and what to do. Only ever told,
+//! never served.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -12,7 +13,8 @@ use super::noise::Shape;
 use super::parts::{Parts, chooses};
 use super::{Book, Closest, Entry};
 use crate::limits::{
-    MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS, MAX_DIFFERENCES,
+    MAX_CLOSEST_COMPARED, MAX_CLOSEST_HEAD_BYTES, MAX_CLOSEST_LOOKED_AT, MAX_DIFFERENCE_CHARS,
+    MAX_DIFFERENCES,
 };
 use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
 use crate::record::protocol::http::media_type;
@@ -20,13 +22,15 @@ use crate::record::protocol::parts::{Part, Role};
 use crate::record::protocol::{postgres, words};
 use crate::record::redact::places;
 
-/// What to do where secrets differ, or a program was given a stand-in and made something of it that the recording has otherwise.
+/// What to do where secrets differ, or a program was given a stand-in and made something of it that
+/// the recording has otherwise.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, which the recording has otherwise: record again with the secrets of this run, or with `--keep-secrets` if the program takes them apart";
 
 /// What to do where more than values differs.
 const RECORD_HINT: &str = "it is another call: record again what makes it";
 
-/// Recordings by what they have in common with a call. They are ordered so when the first call is missed.
+/// Recordings by what they have in common with a call. They are ordered so when the first call is
+/// missed.
 pub(super) type Index = HashMap<Near, Vec<usize>>;
 
 #[derive(PartialEq, Eq, Hash)]
@@ -39,9 +43,15 @@ pub(super) enum Near {
 
 /// The nearest first.
 fn near(question: &Question<'_>) -> [Near; 4] {
-    let (target, protocol) = (&question.exchange.target, question.exchange.content.protocol());
+    let (target, protocol) = (
+        &question.exchange.target,
+        question.exchange.content.protocol(),
+    );
     [
-        Near::Bare(target.clone(), digest([question.parts.bare(&Fields::default())])),
+        Near::Bare(
+            target.clone(),
+            digest([question.parts.bare(&Fields::default())]),
+        ),
         Near::Shape(Shape::of(question, target)),
         Near::Target(target.clone(), protocol),
         Near::Protocol(protocol),
@@ -49,17 +59,26 @@ fn near(question: &Question<'_>) -> [Near; 4] {
 }
 
 impl Book {
-    /// The recording that is nearest to a call that nothing answers; one that is known to be alike is it.
-    pub(super) fn closest(&self, asked: &Question<'_>, unfound: &Unfound, done: &Done) -> Option<Closest> {
+    /// The recording that is nearest to a call that nothing answers; one that is known to be alike
+    /// is it.
+    pub(super) fn closest(
+        &self,
+        asked: &Question<'_>,
+        unfound: &Unfound,
+        done: &Done,
+    ) -> Option<Closest> {
         let alike = unfound.alike.map(|index| vec![index]);
         let found = || near(asked).iter().find_map(|near| self.index().get(near));
         let candidates = alike.as_ref().or_else(found)?;
         let noise = self.noise.at(asked, &asked.exchange.target);
         // Of many, those that look most like it are compared in full.
         let said = words(asked.exchange);
-        let likeness = |index: usize| (strsim::jaro(&said, &words(self.entries[index].asked())) * 1000.0) as i64;
+        let likeness = |index: usize| {
+            (strsim::jaro(&said, &words(self.entries[index].asked())) * 1000.0) as i64
+        };
         let looked_at = candidates.iter().copied().take(MAX_CLOSEST_LOOKED_AT);
-        let mut ranked: Vec<(i64, usize)> = looked_at.map(|index| (-likeness(index), index)).collect();
+        let mut ranked: Vec<(i64, usize)> =
+            looked_at.map(|index| (-likeness(index), index)).collect();
         ranked.sort_unstable();
         ranked.truncate(MAX_CLOSEST_COMPARED);
         let compared = ranked.into_iter().map(|(rank, index)| {
@@ -69,9 +88,21 @@ impl Book {
                 compared.lines = histories(&entry.done, done);
             }
             let score = i64::try_from(compared.lines.len()).unwrap_or(i64::MAX) - compared.common;
-            ((rank, score, entry.used.load(Ordering::Relaxed), index), &entry.name, compared)
+            (
+                (rank, score, entry.used.load(Ordering::Relaxed), index),
+                &entry.name,
+                compared,
+            )
         });
-        let (_, name, Compared { lines: mut differences, values, .. }) = compared.min_by_key(|(order, ..)| *order)?;
+        let (
+            _,
+            name,
+            Compared {
+                lines: mut differences,
+                values,
+                ..
+            },
+        ) = compared.min_by_key(|(order, ..)| *order)?;
         if differences.len() > MAX_DIFFERENCES {
             let more = differences.len() - MAX_DIFFERENCES;
             differences.truncate(MAX_DIFFERENCES);
@@ -88,14 +119,23 @@ impl Book {
         } else {
             RECORD_HINT.to_owned()
         });
-        Some(Closest { name: name.clone(), differences })
+        Some(Closest {
+            name: name.clone(),
+            differences,
+        })
     }
 
     fn index(&self) -> &Index {
         self.index.get_or_init(|| {
             let mut index = Index::default();
-            let calls = self.entries.iter().enumerate().filter(|(_, entry)| !entry.exchange.is_no_call());
-            for (at, near) in calls.flat_map(|(at, entry)| near(&Question::of(entry.asked())).map(|near| (at, near))) {
+            let calls = self
+                .entries
+                .iter()
+                .enumerate()
+                .filter(|(_, entry)| !entry.exchange.is_no_call());
+            for (at, near) in calls
+                .flat_map(|(at, entry)| near(&Question::of(entry.asked())).map(|near| (at, near)))
+            {
                 index.entry(near).or_default().push(at);
             }
             index
@@ -125,25 +165,50 @@ struct Compared {
 }
 
 impl Compared {
-    fn of(entry: &Entry, asked: &Question<'_>, noise: &Fields, choosing: &BTreeSet<String>) -> Self {
+    fn of(
+        entry: &Entry,
+        asked: &Question<'_>,
+        noise: &Fields,
+        choosing: &BTreeSet<String>,
+    ) -> Self {
         let (recorded, mut lines) = (entry.asked(), Vec::new());
         if recorded.content.http().is_some() && !entry.named && recorded.tls != asked.exchange.tls {
             let word = |tls| if tls { "yes" } else { "no" };
-            lines.push(format!("encryption: recorded {}, asked {}", word(recorded.tls), word(asked.exchange.tls)));
+            lines.push(format!(
+                "encryption: recorded {}, asked {}",
+                word(recorded.tls),
+                word(asked.exchange.tls)
+            ));
         }
-        if recorded.target != asked.exchange.target && recorded.content.protocol() != Protocol::Dns {
-            compare("target", &recorded.target.to_string(), &asked.exchange.target.to_string(), &mut lines);
+        if recorded.target != asked.exchange.target && recorded.content.protocol() != Protocol::Dns
+        {
+            compare(
+                "target",
+                &recorded.target.to_string(),
+                &asked.exchange.target.to_string(),
+                &mut lines,
+            );
         }
         let host = |exchange: &Exchange| {
-            exchange.content.http().map(|http| virtual_host(&http.request, &exchange.target)).unwrap_or_default()
+            exchange
+                .content
+                .http()
+                .map(|http| virtual_host(&http.request, &exchange.target))
+                .unwrap_or_default()
         };
         compare("host", &host(recorded), &host(asked.exchange), &mut lines);
         let (ours, theirs) = (&Parts::of(recorded), &asked.parts);
         let mut common = 0;
         let is_same = lines.is_empty() && ours.bare(noise) == theirs.bare(noise);
-        let values = is_same.then(|| declarable(ours, theirs, noise, choosing)).flatten();
+        let values = is_same
+            .then(|| declarable(ours, theirs, noise, choosing))
+            .flatten();
         let of = |parts: &Parts, place: &str| -> Vec<Part> {
-            parts.values(noise).filter(|part| part.name.starts_with(place)).cloned().collect()
+            parts
+                .values(noise)
+                .filter(|part| part.name.starts_with(place))
+                .cloned()
+                .collect()
         };
         match (&recorded.content, &asked.exchange.content) {
             (Content::Http(a) | Content::Grpc(a), Content::Http(b) | Content::Grpc(b)) => {
@@ -157,14 +222,21 @@ impl Compared {
                 let before = lines.len();
                 common += fields(&of(ours, "body"), &of(theirs, "body"), &mut lines);
                 let is_body = |(part, why): (&Part, Option<&str>)| {
-                    part.name.starts_with("body").then(|| if why.is_some() { Vec::new() } else { part.bytes.clone() })
+                    part.name.starts_with("body").then(|| {
+                        if why.is_some() {
+                            Vec::new()
+                        } else {
+                            part.bytes.clone()
+                        }
+                    })
                 };
-                let [body, other] = [ours, theirs].map(|parts| parts.without(noise).filter_map(is_body));
+                let [body, other] =
+                    [ours, theirs].map(|parts| parts.without(noise).filter_map(is_body));
                 if lines.len() == before && body.ne(other) {
                     bytes("body", &a.body, &b.body, &mut lines);
                 }
-                let [head, other] =
-                    [ours, theirs].map(|parts| head(parts, noise, choosing).cloned().collect::<Vec<_>>());
+                let [head, other] = [ours, theirs]
+                    .map(|parts| head(parts, noise, choosing).cloned().collect::<Vec<_>>());
                 fields(&head, &other, &mut lines);
             }
             (Content::Dns(a), Content::Dns(b)) => {
@@ -181,26 +253,52 @@ impl Compared {
         if !lines.iter().all(|line| is_of_secrets(line)) {
             lines.retain(|line| !is_of_secrets(line));
         }
-        Self { lines, common, values }
+        Self {
+            lines,
+            common,
+            values,
+        }
     }
 }
 
-fn head<'a>(parts: &'a Parts, noise: &'a Fields, choosing: &BTreeSet<String>) -> impl Iterator<Item = &'a Part> {
+fn head<'a>(
+    parts: &'a Parts,
+    noise: &'a Fields,
+    choosing: &BTreeSet<String>,
+) -> impl Iterator<Item = &'a Part> {
     parts.head(noise).filter(|field| chooses(field, choosing))
 }
 
-/// The names of what differs between two calls that are the same but for values and the head, if it may be declared as noise.
-fn declarable(ours: &Parts, theirs: &Parts, noise: &Fields, choosing: &BTreeSet<String>) -> Option<Vec<String>> {
-    let values: Vec<_> = ours.values(noise).zip(theirs.values(noise)).filter(|(one, other)| one != other).collect();
+/// The names of what differs between two calls that are the same but for values and the head, if it
+/// may be declared as noise.
+fn declarable(
+    ours: &Parts,
+    theirs: &Parts,
+    noise: &Fields,
+    choosing: &BTreeSet<String>,
+) -> Option<Vec<String>> {
+    let values: Vec<_> = ours
+        .values(noise)
+        .zip(theirs.values(noise))
+        .filter(|(one, other)| one != other)
+        .collect();
     // Arguments are names as well.
     let is_made = |part: &Part| part.text.contains(|letter: char| letter.is_ascii_digit());
-    if ours.is_narrow && !values.iter().all(|(one, other)| is_made(one) && is_made(other)) {
+    if ours.is_narrow
+        && !values
+            .iter()
+            .all(|(one, other)| is_made(one) && is_made(other))
+    {
         return None;
     }
     // Of a secret the recording says nothing that could be left out.
     let is_secret = |part: &Part| !places(part.text.as_bytes()).is_empty();
-    let values = values.into_iter().filter(|(one, other)| !is_secret(one) && !is_secret(other)).map(|(one, _)| one);
-    let [recorded, asked] = [ours, theirs].map(|parts| head(parts, noise, choosing).collect::<Vec<_>>());
+    let values = values
+        .into_iter()
+        .filter(|(one, other)| !is_secret(one) && !is_secret(other))
+        .map(|(one, _)| one);
+    let [recorded, asked] =
+        [ours, theirs].map(|parts| head(parts, noise, choosing).collect::<Vec<_>>());
     let differs = |fields: &[&Part], part: &&Part| !fields.contains(part);
     let fields = recorded
         .iter()
@@ -226,8 +324,12 @@ fn is_of_secrets(line: &str) -> bool {
         }
         (kept > 0).then(|| out + side.get(kept..).unwrap_or_default())
     };
-    let sides = line.split_once(": recorded `").and_then(|(_, rest)| rest.split_once("`, asked `"));
-    sides.is_some_and(|(recorded, asked)| without(recorded).is_some_and(|one| Some(one) == without(asked)))
+    let sides = line
+        .split_once(": recorded `")
+        .and_then(|(_, rest)| rest.split_once("`, asked `"));
+    sides.is_some_and(|(recorded, asked)| {
+        without(recorded).is_some_and(|one| Some(one) == without(asked))
+    })
 }
 
 /// Whether one side of a difference has the stand-in of a token, and the other has none.
@@ -236,9 +338,14 @@ fn is_of_stand_in(line: &str) -> bool {
     places(recorded.as_bytes()).is_empty() != places(asked.as_bytes()).is_empty()
 }
 
-/// What is told of two texts that are not the same: where they are too long, from a little before the first difference on.
+/// What is told of two texts that are not the same: where they are too long, from a little before
+/// the first difference on.
 fn apart(recorded: &str, asked: &str) -> [String; 2] {
-    let same = recorded.chars().zip(asked.chars()).take_while(|(a, b)| a == b).count();
+    let same = recorded
+        .chars()
+        .zip(asked.chars())
+        .take_while(|(a, b)| a == b)
+        .count();
     let is_long = |text: &str| text.chars().nth(MAX_DIFFERENCE_CHARS).is_some();
     let from = same.saturating_sub(MAX_DIFFERENCE_CHARS / 4);
     [recorded, asked].map(|text| {
@@ -253,13 +360,23 @@ fn apart(recorded: &str, asked: &str) -> [String; 2] {
 fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
     if recorded != asked {
         let [recorded, asked] = apart(recorded, asked);
-        let value = |text: &str| if text.is_empty() { "nothing".to_owned() } else { format!("`{text}`") };
-        lines.push(format!("{name}: recorded {}, asked {}", value(&recorded), value(&asked)));
+        let value = |text: &str| {
+            if text.is_empty() {
+                "nothing".to_owned()
+            } else {
+                format!("`{text}`")
+            }
+        };
+        lines.push(format!(
+            "{name}: recorded {}, asked {}",
+            value(&recorded),
+            value(&asked)
+        ));
     }
 }
 
-/// Tells how values differ, by name; those of one name are compared in their order. Returns how many have the same name, and how many
-/// of those are the same.
+/// Tells how values differ, by name; those of one name are compared in their order. Returns how
+/// many have the same name, and how many of those are the same.
 fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
     let mut theirs: BTreeMap<&str, VecDeque<&Part>> = BTreeMap::new();
     for part in asked {
@@ -267,30 +384,58 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
     }
     let mut common = 0;
     for part in recorded {
-        let other = theirs.get_mut(part.name.as_str()).and_then(VecDeque::pop_front);
+        let other = theirs
+            .get_mut(part.name.as_str())
+            .and_then(VecDeque::pop_front);
         common += other.map_or(0, |other| 1 + i64::from(part == other));
         // Beyond what is told, only that there is more counts.
         if Some(part) == other || lines.len() > 2 * MAX_DIFFERENCES {
             continue;
         }
         let [one, other] = match other {
-            Some(other) if part.role == other.role => apart(&part.text, &other.text).map(|text| told(part.role, &text)),
-            _ => [Some(part), other]
-                .map(|part| part.map_or_else(String::new, |part| told(part.role, &short(&part.text)))),
+            Some(other) if part.role == other.role => {
+                apart(&part.text, &other.text).map(|text| told(part.role, &text))
+            }
+            _ => [Some(part), other].map(|part| {
+                part.map_or_else(String::new, |part| told(part.role, &short(&part.text)))
+            }),
         };
-        let other = if other.is_empty() { "not asked".to_owned() } else { format!("asked {other}") };
+        let other = if other.is_empty() {
+            "not asked".to_owned()
+        } else {
+            format!("asked {other}")
+        };
         lines.push(format!("{}: recorded {one}, {other}", part.name));
     }
-    let mut left = |part: &&Part| theirs.get_mut(part.name.as_str()).is_some_and(|left| left.pop_back().is_some());
-    let more: Vec<&Part> = asked.iter().rev().filter(&mut left).take(2 * MAX_DIFFERENCES).collect();
-    let line = |part: &Part| format!("{}: asked {}, not recorded", part.name, told(part.role, &short(&part.text)));
+    let mut left = |part: &&Part| {
+        theirs
+            .get_mut(part.name.as_str())
+            .is_some_and(|left| left.pop_back().is_some())
+    };
+    let more: Vec<&Part> = asked
+        .iter()
+        .rev()
+        .filter(&mut left)
+        .take(2 * MAX_DIFFERENCES)
+        .collect();
+    let line = |part: &Part| {
+        format!(
+            "{}: asked {}, not recorded",
+            part.name,
+            told(part.role, &short(&part.text))
+        )
+    };
     lines.extend(more.into_iter().rev().map(line));
     common
 }
 
 /// A value as it is told: what is no text stands without marks.
 fn told(role: Role, text: &str) -> String {
-    if role == Role::Word { text.to_owned() } else { format!("`{text}`") }
+    if role == Role::Word {
+        text.to_owned()
+    } else {
+        format!("`{text}`")
+    }
 }
 
 fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
@@ -302,7 +447,11 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
         let from = at.saturating_sub(MAX_DIFFERENCE_CHARS / 4);
         let part = &bytes[from.min(bytes.len())..(from + MAX_DIFFERENCE_CHARS).min(bytes.len())];
         let text = String::from_utf8_lossy(part);
-        if part.is_empty() { "nothing".to_owned() } else { format!("`{}`", short(&text)) }
+        if part.is_empty() {
+            "nothing".to_owned()
+        } else {
+            format!("`{}`", short(&text))
+        }
     };
     lines.push(format!(
         "{name}: recorded {} bytes, asked {}; from byte {at} on recorded {}, asked {}",
@@ -333,19 +482,34 @@ fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
     if protocol == Protocol::Postgres {
         postgres::unify(&mut wire.messages);
     }
-    wire.messages.into_iter().filter(|message| message.from == Side::Client).collect()
+    wire.messages
+        .into_iter()
+        .filter(|message| message.from == Side::Client)
+        .collect()
 }
 
 fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
     let (a, b) = (questions(protocol, a), questions(protocol, b));
-    for (index, (one, other)) in a.iter().zip(&b).enumerate().filter(|(_, (one, other))| one.bytes != other.bytes) {
+    for (index, (one, other)) in a
+        .iter()
+        .zip(&b)
+        .enumerate()
+        .filter(|(_, (one, other))| one.bytes != other.bytes)
+    {
         let number = index + 1;
-        let (recorded, asked) = (words::text(protocol, &one.bytes), words::text(protocol, &other.bytes));
+        let (recorded, asked) = (
+            words::text(protocol, &one.bytes),
+            words::text(protocol, &other.bytes),
+        );
         if recorded == asked {
             // Its length comes first, and says nothing.
             let head = if protocol == Protocol::Postgres { 5 } else { 0 };
             let [a, b] = [one, other].map(|message| message.bytes.get(head..).unwrap_or_default());
-            let [a, b] = if a == b { [&one.bytes[..], &other.bytes[..]] } else { [a, b] };
+            let [a, b] = if a == b {
+                [&one.bytes[..], &other.bytes[..]]
+            } else {
+                [a, b]
+            };
             bytes(&format!("message {number}"), a, b, lines);
         } else {
             compare(&format!("message {number}"), &recorded, &asked, lines);

@@ -1,7 +1,8 @@
 //! What makes two calls the same call.
 //!
-//! What they say without secrets and noise, in parts, and where they go: the target, of HTTP encryption and virtual host, of a
-//! database the user and the selected database. Fields of the head of HTTP that choose are added by themselves.
+//! What they say without secrets and noise, in parts, and where they go: the target, of HTTP
+//! encryption and virtual host, of a database the user and the selected database. Fields of the
+//! head of HTTP that choose are added by themselves.
 
 use std::borrow::Cow;
 use std::time::SystemTime;
@@ -26,11 +27,15 @@ pub fn path_only(path: &str) -> &str {
 /// The host that a request names, where it is another one than it went to; empty otherwise.
 pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
     let host = Target::of_authority(&request.authority).host;
-    if host == target.host || target.host.is_empty() { String::new() } else { host }
+    if host == target.host || target.host.is_empty() {
+        String::new()
+    } else {
+        host
+    }
 }
 
-/// A call as it is looked up. It may be long: it is taken apart once, and a digest is made once for all targets that it may stand
-/// under.
+/// A call as it is looked up. It may be long: it is taken apart once, and a digest is made once for
+/// all targets that it may stand under.
 #[derive(Debug)]
 pub(super) struct Question<'a> {
     pub(super) exchange: &'a Exchange,
@@ -41,28 +46,47 @@ pub(super) struct Question<'a> {
 
 impl<'a> Question<'a> {
     pub(super) fn of(exchange: &'a Exchange) -> Self {
-        Self { exchange, parts: Parts::of(exchange), digest: None }
+        Self {
+            exchange,
+            parts: Parts::of(exchange),
+            digest: None,
+        }
     }
 
-    /// The key of the call, but for its head, as if it went to this target; `named` where that is only what the request names, not
-    /// where it went. `context` is that of its connection.
-    pub(super) fn key(&mut self, target: &Target, named: bool, context: &[u8], noise: &Fields) -> Key {
+    /// The key of the call, but for its head, as if it went to this target; `named` where that is
+    /// only what the request names, not where it went. `context` is that of its connection.
+    pub(super) fn key(
+        &mut self,
+        target: &Target,
+        named: bool,
+        context: &[u8],
+        noise: &Fields,
+    ) -> Key {
         let said = match &self.digest {
             Some((known, digest)) if known.is_same(noise) => *digest,
             _ => {
-                // What is no call has no question, and must not answer who has none and waits for a server to begin.
+                // What is no call has no question, and must not answer who has none and waits for a
+                // server to begin.
                 let kind = [u8::from(self.exchange.is_no_call())];
-                self.digest.insert((noise.clone(), digest([&kind[..], &self.parts.kept(noise)]))).1
+                self.digest
+                    .insert((noise.clone(), digest([&kind[..], &self.parts.kept(noise)])))
+                    .1
             }
         };
         self.key_of(&said, target, named, context)
     }
 
-    /// The call without noise and values that a run at this time made anew, if it is short enough to be looked through. `is_exact`
-    /// where nothing but secrets is left out.
-    pub(super) fn anew(&self, near: SystemTime, noise: &Fields, is_exact: bool) -> Option<(Key, Blank)> {
+    /// The call without noise and values that a run at this time made anew, if it is short enough
+    /// to be looked through. `is_exact` where nothing but secrets is left out.
+    pub(super) fn anew(
+        &self,
+        near: SystemTime,
+        noise: &Fields,
+        is_exact: bool,
+    ) -> Option<(Key, Blank)> {
         let mut blank = Blank::new(near, is_exact);
-        let said = (self.parts.size() <= MAX_ANEW_BYTES).then(|| self.parts.anew(noise, &mut blank))?;
+        let said =
+            (self.parts.size() <= MAX_ANEW_BYTES).then(|| self.parts.anew(noise, &mut blank))?;
         Some((digest([b"anew", &said[..]]), blank))
     }
 
@@ -85,7 +109,11 @@ impl<'a> Question<'a> {
                 ]))
             }
             Content::Wire(..) => {
-                let context = if is_of_context(self.exchange) { context } else { b"" };
+                let context = if is_of_context(self.exchange) {
+                    context
+                } else {
+                    b""
+                };
                 digest(named_target.into_iter().chain([context, said]))
             }
         }

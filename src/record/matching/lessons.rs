@@ -1,10 +1,12 @@
 //! What two recordings of the same run tell of what changes from run to run.
 //!
-//! A value is noise if none of those that one recording has in its place occurs in the other, and if without such values both
-//! recordings have the same calls: so it is learned only where every other part is equal. An identifier or a time does that, a value
-//! that two calls have in another order does not. Calls are compared with those of their method and path, or of their statement, and
-//! commands of Redis, in which all is values, with those that differ from them in the same arguments alone; of these each recording
-//! may have any number, as a lock is tried for as often as it is held by another.
+//! A value is noise if none of those that one recording has in its place occurs in the other, and
+//! if without such values both recordings have the same calls: so it is learned only where every
+//! other part is equal. An identifier or a time does that, a value that two calls have in another
+//! order does not. Calls are compared with those of their method and path, or of their statement,
+//! and commands of Redis, in which all is values, with those that differ from them in the same
+//! arguments alone; of these each recording may have any number, as a lock is tried for as often as
+//! it is held by another.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -48,13 +50,22 @@ struct Call<'a> {
 impl Call<'_> {
     /// All but the values of these names.
     fn kept(&self, left_out: &BTreeSet<String>) -> Vec<&[u8]> {
-        let values =
-            self.values.iter().map(|value| if left_out.contains(&value.name) { b"" } else { &value.bytes[..] });
+        let values = self.values.iter().map(|value| {
+            if left_out.contains(&value.name) {
+                b""
+            } else {
+                &value.bytes[..]
+            }
+        });
         [&self.bare[..]].into_iter().chain(values).collect()
     }
 
     fn differing(&self, other: &Self) -> BTreeSet<String> {
-        let pairs = self.values.iter().zip(&other.values).filter(|(one, other)| one != other);
+        let pairs = self
+            .values
+            .iter()
+            .zip(&other.values)
+            .filter(|(one, other)| one != other);
         pairs.map(|(one, _)| one.name.clone()).collect()
     }
 }
@@ -76,17 +87,29 @@ pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Noise, Vec<Lesson>) {
             lessons.extend(commands(&place, &ours, &theirs, &given, &mut noise));
             continue;
         }
-        let changes = changes(&[ours.iter().collect(), theirs.iter().collect()], &given, false);
+        let changes = changes(
+            &[ours.iter().collect(), theirs.iter().collect()],
+            &given,
+            false,
+        );
         if let (Some(first), false) = (ours.first(), changes.is_empty()) {
             put(&mut noise, first.exchange, &changes);
         }
         if !changes.is_empty() || protocol == Some(Protocol::Http) && calls.0 != calls.1 {
-            lessons.push(Lesson { place: short(&place), calls, changes });
+            lessons.push(Lesson {
+                place: short(&place),
+                calls,
+                changes,
+            });
         }
     }
     let is_http = |calls: &[Question<'_>]| matches!(calls[0].exchange.content, Content::Http(_));
     let theirs = theirs.into_iter().filter(|(_, theirs)| is_http(theirs));
-    lessons.extend(theirs.map(|(place, theirs)| Lesson { place, calls: (0, theirs.len()), changes: Vec::new() }));
+    lessons.extend(theirs.map(|(place, theirs)| Lesson {
+        place,
+        calls: (0, theirs.len()),
+        changes: Vec::new(),
+    }));
     (noise, lessons)
 }
 
@@ -101,38 +124,71 @@ fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<Question<'_>>> {
     let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for exchange in exchanges.iter().filter(|exchange| !exchange.is_no_call()) {
         let question = Question::of(exchange);
-        found.entry(Shape::of(&question, &exchange.target).to_string()).or_default().push(question);
+        found
+            .entry(Shape::of(&question, &exchange.target).to_string())
+            .or_default()
+            .push(question);
     }
     found
 }
 
-/// The calls of one place in both recordings. Of the fields of a head those are values that choose in one of them.
+/// The calls of one place in both recordings. Of the fields of a head those are values that choose
+/// in one of them.
 fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<Call<'a>>; 2] {
     let none = Fields::default();
     let choosing = |calls: &[Question<'_>]| {
-        let differ = || calls.iter().any(|call| queue::answer(call.exchange) != queue::answer(calls[0].exchange));
-        choosing(&calls.iter().map(|call| call.parts.head(&none).collect()).collect::<Vec<_>>(), differ)
+        let differ = || {
+            calls
+                .iter()
+                .any(|call| queue::answer(call.exchange) != queue::answer(calls[0].exchange))
+        };
+        choosing(
+            &calls
+                .iter()
+                .map(|call| call.parts.head(&none).collect())
+                .collect::<Vec<_>>(),
+            differ,
+        )
     };
     let both: BTreeSet<String> = choosing(ours).into_iter().chain(choosing(theirs)).collect();
     let of = |question: &Question<'a>| {
-        let head = || question.parts.head(&none).filter(|field| chooses(field, &both));
+        let head = || {
+            question
+                .parts
+                .head(&none)
+                .filter(|field| chooses(field, &both))
+        };
         let names: Vec<&[u8]> = head().map(|field| field.name.as_bytes()).collect();
         let bare = [question.parts.bare(&none), names.join(&0)].concat();
-        let values = question.parts.values(&none).chain(head()).cloned().collect();
-        Call { exchange: question.exchange, bare, values }
+        let values = question
+            .parts
+            .values(&none)
+            .chain(head())
+            .cloned()
+            .collect();
+        Call {
+            exchange: question.exchange,
+            bare,
+            values,
+        }
     };
     [ours, theirs].map(|calls| calls.iter().map(of).collect())
 }
 
-/// What these calls have otherwise in each recording: nothing, if the others of their parts are not the same in both. `alike` if they
-/// are known to be.
+/// What these calls have otherwise in each recording: nothing, if the others of their parts are not
+/// the same in both. `alike` if they are known to be.
 fn changes([ours, theirs]: &Pair<'_, '_>, given: &[Given; 2], alike: bool) -> Vec<Change> {
     let (here, there) = (by_name(ours), by_name(theirs));
-    let both = here.iter().filter_map(|(name, one)| Some((*name, one, there.get(name)?)));
+    let both = here
+        .iter()
+        .filter_map(|(name, one)| Some((*name, one, there.get(name)?)));
     let others: Vec<_> = both
         // What is no field is the call itself, not a part of it that changes.
         .filter(|(name, ..)| name.contains('.'))
-        .filter(|(_, one, other)| one.iter().all(|value| other.iter().all(|other| value.bytes != other.bytes)))
+        .filter(|(_, one, other)| {
+            one.iter()
+                .all(|value| other.iter().all(|other| value.bytes != other.bytes))
+        })
         .collect();
     let left_out: BTreeSet<String> = others.iter().map(|(name, ..)| (*name).to_owned()).collect();
     if !alike && kept(ours, &left_out) != kept(theirs, &left_out) {
@@ -159,16 +215,26 @@ fn by_name<'b>(calls: &[&'b Call<'_>]) -> BTreeMap<&'b str, Vec<&'b Part>> {
     found
 }
 
-/// What is left of these calls, in one order. What belongs to connections, of which a pool opens any number, once.
+/// What is left of these calls, in one order. What belongs to connections, of which a pool opens
+/// any number, once.
 fn kept<'b>(calls: &[&'b Call<'_>], left_out: &BTreeSet<String>) -> Vec<(bool, Vec<&'b [u8]>)> {
-    let mut kept: Vec<_> = calls.iter().map(|call| (is_session(call.exchange), call.kept(left_out))).collect();
+    let mut kept: Vec<_> = calls
+        .iter()
+        .map(|call| (is_session(call.exchange), call.kept(left_out)))
+        .collect();
     kept.sort_unstable();
     kept.dedup_by(|one, other| one.0 && one == other);
     kept
 }
 
 /// What is learned of commands: of each that the other recording has not, and the nearest there.
-fn commands(place: &str, ours: &[Call<'_>], theirs: &[Call<'_>], given: &[Given; 2], noise: &mut Noise) -> Vec<Lesson> {
+fn commands(
+    place: &str,
+    ours: &[Call<'_>],
+    theirs: &[Call<'_>],
+    given: &[Given; 2],
+    noise: &mut Noise,
+) -> Vec<Lesson> {
     let whole = |calls: &[Call<'_>]| -> HashSet<Vec<Vec<u8>>> { calls.iter().map(said).collect() };
     let mut known = [whole(ours), whole(theirs)];
     let mut lessons = Vec::new();
@@ -178,11 +244,17 @@ fn commands(place: &str, ours: &[Call<'_>], theirs: &[Call<'_>], given: &[Given;
         }
         // Among those that stand about where it does.
         let from = (at * theirs.len() / ours.len()).saturating_sub(MAX_NOISE_COMPARED / 2);
-        let others = theirs[from..].iter().take(MAX_NOISE_COMPARED).filter(|other| !known[0].contains(&said(other)));
-        let Some(partner) = others.min_by_key(|other| call.differing(other).len()) else { continue };
+        let others = theirs[from..]
+            .iter()
+            .take(MAX_NOISE_COMPARED)
+            .filter(|other| !known[0].contains(&said(other)));
+        let Some(partner) = others.min_by_key(|other| call.differing(other).len()) else {
+            continue;
+        };
         let names = call.differing(partner);
         let is_alike = |other: &&Call<'_>| other.kept(&names) == call.kept(&names);
-        let pair: Pair<'_, '_> = [ours, theirs].map(|calls| calls.iter().filter(is_alike).collect());
+        let pair: Pair<'_, '_> =
+            [ours, theirs].map(|calls| calls.iter().filter(is_alike).collect());
         let changes = changes(&pair, given, true);
         if changes.len() < names.len() {
             continue;
@@ -191,30 +263,65 @@ fn commands(place: &str, ours: &[Call<'_>], theirs: &[Call<'_>], given: &[Given;
             put(noise, call.exchange, &changes);
         }
         let calls = (pair[0].len(), pair[1].len());
-        add(&mut lessons, Lesson { place: short(&shown(place, call, &names)), calls, changes });
+        add(
+            &mut lessons,
+            Lesson {
+                place: short(&shown(place, call, &names)),
+                calls,
+                changes,
+            },
+        );
         known[1].extend(pair[0].iter().map(|call| said(call)));
         known[0].extend(pair[1].iter().map(|call| said(call)));
     }
     lessons
 }
 
-/// A command in the words of its place, in which each value has a mark, with a mark only for those of these names.
+/// A command in the words of its place, in which each value has a mark, with a mark only for those
+/// of these names.
 fn shown(place: &str, call: &Call<'_>, names: &BTreeSet<String>) -> String {
-    let words = call.values.iter().map(|value| if names.contains(&value.name) { "?" } else { &value.text });
-    place.split('?').zip(words.chain([""])).flat_map(|(piece, word)| [piece, word]).collect()
+    let words = call.values.iter().map(|value| {
+        if names.contains(&value.name) {
+            "?"
+        } else {
+            &value.text
+        }
+    });
+    place
+        .split('?')
+        .zip(words.chain([""]))
+        .flat_map(|(piece, word)| [piece, word])
+        .collect()
 }
 
 /// Adds a lesson, which may be about the same arguments as one before.
 fn add(lessons: &mut Vec<Lesson>, learned: Lesson) {
-    let fields = |lesson: &Lesson| lesson.changes.iter().map(|change| change.field.clone()).collect::<Vec<_>>();
-    match lessons.iter_mut().find(|known| known.place == learned.place && fields(known) == fields(&learned)) {
-        Some(known) => known.calls = (known.calls.0 + learned.calls.0, known.calls.1 + learned.calls.1),
+    let fields = |lesson: &Lesson| {
+        lesson
+            .changes
+            .iter()
+            .map(|change| change.field.clone())
+            .collect::<Vec<_>>()
+    };
+    match lessons
+        .iter_mut()
+        .find(|known| known.place == learned.place && fields(known) == fields(&learned))
+    {
+        Some(known) => {
+            known.calls = (
+                known.calls.0 + learned.calls.0,
+                known.calls.1 + learned.calls.1,
+            )
+        }
         None => lessons.push(learned),
     }
 }
 
 fn said(call: &Call<'_>) -> Vec<Vec<u8>> {
-    call.kept(&BTreeSet::new()).into_iter().map(<[u8]>::to_vec).collect()
+    call.kept(&BTreeSet::new())
+        .into_iter()
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
 /// What stands for secrets in the answers of a recording.
@@ -222,13 +329,20 @@ type Given = BTreeSet<Vec<u8>>;
 
 fn given(exchanges: &[Exchange]) -> Given {
     let answers = exchanges.iter().flat_map(answer);
-    answers.flat_map(|part| redact::places(part).into_iter().map(|at| part[at].to_vec())).collect()
+    answers
+        .flat_map(|part| redact::places(part).into_iter().map(|at| part[at].to_vec()))
+        .collect()
 }
 
 fn answer<'a>(exchange: &'a Exchange) -> Vec<&'a [u8]> {
     match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
-            let all = |it: &'a HttpResponse| it.headers.iter().map(|(_, value)| &value[..]).chain([&it.body[..]]);
+            let all = |it: &'a HttpResponse| {
+                it.headers
+                    .iter()
+                    .map(|(_, value)| &value[..])
+                    .chain([&it.body[..]])
+            };
             http.response.iter().flat_map(all).collect()
         }
         Content::Wire(_, wire) => wire.said(Side::Server).collect(),
@@ -236,11 +350,15 @@ fn answer<'a>(exchange: &'a Exchange) -> Vec<&'a [u8]> {
     }
 }
 
-/// Whether values are secrets that need no noise: a single one, of which a replay has another one in any case, or such as answers
-/// gave, which a replay gives again.
+/// Whether values are secrets that need no noise: a single one, of which a replay has another one
+/// in any case, or such as answers gave, which a replay gives again.
 fn are_secret(values: &[&Part], given: &Given) -> bool {
     values.iter().all(|value| {
         let places = redact::places(&value.bytes);
-        !places.is_empty() && (values.len() == 1 || places.into_iter().all(|at| given.contains(&value.bytes[at])))
+        !places.is_empty()
+            && (values.len() == 1
+                || places
+                    .into_iter()
+                    .all(|at| given.contains(&value.bytes[at])))
     })
 }

@@ -1,4 +1,5 @@
-//! The way of a question to its recording: first with noise left out, then without values that each run makes anew.
+//! The way of a question to its recording: first with noise left out, then without values that each
+//! run makes anew.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,7 +30,8 @@ pub(super) struct Used {
 pub(super) struct Unfound {
     /// Recordings of it, which were all used.
     pub(super) used: Option<Used>,
-    /// A recording of it with another secret, where its own is one of another call, or after another history.
+    /// A recording of it with another secret, where its own is one of another call, or after
+    /// another history.
     pub(super) alike: Option<usize>,
     /// Fields that choose between recordings that are the same in all else.
     pub(super) choosing: BTreeSet<String>,
@@ -39,11 +41,12 @@ pub(super) struct Unfound {
 pub(in crate::record) type Answer = (Arc<Exchange>, u64);
 
 impl Book {
-    /// The recording that answers a call, which is given without its answer. Each is given out once, in their order, but
-    /// those that belong to connections, names and reusable ones, of which the last is given again.
+    /// The recording that answers a call, which is given without its answer. Each is given out
+    /// once, in their order, but those that belong to connections, names and reusable ones, of
+    /// which the last is given again.
     ///
-    /// Recordings that say where they went answer only calls that go there; those of files that do not say it, or say
-    /// only what the request names, answer where nothing else does.
+    /// Recordings that say where they went answer only calls that go there; those of files that do
+    /// not say it, or say only what the request names, answer where nothing else does.
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
         let asked = self.secrets.asked(asked);
         let (mut question, before) = (Question::of(&asked), Before::default());
@@ -51,8 +54,8 @@ impl Book {
         found.map_err(|unfound| self.missed_call(&question, &before, &unfound))
     }
 
-    /// The same of a call on a connection with this history, with the transaction that it is in, if it tells; and where nothing
-    /// answers it, what may need no recording.
+    /// The same of a call on a connection with this history, with the transaction that it is in, if
+    /// it tells; and where nothing answers it, what may need no recording.
     pub(in crate::record) fn find_in(
         &self,
         asked: &Exchange,
@@ -65,19 +68,28 @@ impl Book {
             let plain = plain().ok_or_else(|| self.missed_call(&question, before, &unfound))?;
             let mut answered = asked.clone();
             if let Content::Wire(_, wire) = &mut answered.content {
-                wire.messages.extend(plain.into_iter().map(|bytes| Message { from: Side::Server, bytes }));
+                wire.messages.extend(plain.into_iter().map(|bytes| Message {
+                    from: Side::Server,
+                    bytes,
+                }));
             }
             Ok((Arc::new(answered), 0))
         })
     }
 
     /// The recording that would answer a call, used or not. It is not taken out.
-    pub(in crate::record) fn peek(&self, asked: &Exchange, before: &Before) -> Option<Arc<Exchange>> {
+    pub(in crate::record) fn peek(
+        &self,
+        asked: &Exchange,
+        before: &Before,
+    ) -> Option<Arc<Exchange>> {
         let asked = self.secrets.asked(asked);
         let mut question = Question::of(&asked);
         targets(&asked).into_iter().find_map(|(target, named)| {
             let keys = self.keys(&mut question, &target, named, before);
-            let queue = keys.into_iter().find_map(|(bare, noise)| self.queue(bare, question.parts.head(&noise)))?;
+            let queue = keys
+                .into_iter()
+                .find_map(|(bare, noise)| self.queue(bare, question.parts.head(&noise)))?;
             Some(Arc::clone(&self.entries[*queue.entries.first()?].exchange))
         })
     }
@@ -90,7 +102,8 @@ impl Book {
                     unfound.choosing.extend(self.choosing(bare).iter().cloned());
                     continue;
                 };
-                if let Some(taken) = queue.take(&self.entries, before, !noise.is_empty(), |_| true) {
+                if let Some(taken) = queue.take(&self.entries, before, !noise.is_empty(), |_| true)
+                {
                     if noise.is_empty() {
                         self.pairs.keep(&self.entries[taken.index].anew);
                     }
@@ -101,19 +114,30 @@ impl Book {
                     continue;
                 }
                 // Those of the very same values are among those without.
-                let is_whole = noise.is_empty() || !matches!(question.exchange.content, Content::Wire(..));
-                let all = queue.entries.last().map(|last| Used { count: queue.entries.len(), last: *last });
+                let is_whole =
+                    noise.is_empty() || !matches!(question.exchange.content, Content::Wire(..));
+                let all = queue.entries.last().map(|last| Used {
+                    count: queue.entries.len(),
+                    last: *last,
+                });
                 unfound.used = unfound.used.filter(|_| is_whole).or(all);
             }
         }
         if unfound.used.is_some() {
             return Err(unfound);
         }
-        self.look_up_anew(question, before, &mut unfound).ok_or(unfound)
+        self.look_up_anew(question, before, &mut unfound)
+            .ok_or(unfound)
     }
 
-    /// The recording that answers a call in which nothing but values differs that each run makes anew.
-    fn look_up_anew(&self, question: &Question<'_>, before: &Before, unfound: &mut Unfound) -> Option<Answer> {
+    /// The recording that answers a call in which nothing but values differs that each run makes
+    /// anew.
+    fn look_up_anew(
+        &self,
+        question: &Question<'_>,
+        before: &Before,
+        unfound: &mut Unfound,
+    ) -> Option<Answer> {
         let asked = question.exchange;
         let (said, blank) = self.anew(question, SystemTime::now())?;
         let mut other = None;
@@ -123,13 +147,27 @@ impl Book {
             let (values, key) = self.blanked(bare, question.parts.head(&noise), blank.clone());
             let queue = self.queues.get(&key).filter(|_| !values.is_empty())?;
             other = other.or(queue.entries.first().copied());
-            let fits =
-                |index: usize| self.pairs.fit(index, |at| queue.is_alone(at), &self.entries[index].anew, &values);
+            let fits = |index: usize| {
+                self.pairs.fit(
+                    index,
+                    |at| queue.is_alone(at),
+                    &self.entries[index].anew,
+                    &values,
+                )
+            };
             let Some(taken) = queue.take(&self.entries, before, false, fits) else {
-                let is_after = |index: &usize| queue.is_after(&self.entries[*index].done, &before.done);
-                let fitting = queue.entries.iter().copied().filter(|index| fits(*index) && is_after(index));
+                let is_after =
+                    |index: &usize| queue.is_after(&self.entries[*index].done, &before.done);
+                let fitting = queue
+                    .entries
+                    .iter()
+                    .copied()
+                    .filter(|index| fits(*index) && is_after(index));
                 let fitting: Vec<usize> = fitting.collect();
-                unfound.used = unfound.used.or(fitting.last().map(|last| Used { count: fitting.len(), last: *last }));
+                unfound.used = unfound.used.or(fitting.last().map(|last| Used {
+                    count: fitting.len(),
+                    last: *last,
+                }));
                 return None;
             };
             let entry = &self.entries[taken.index];
@@ -147,23 +185,37 @@ impl Book {
         self.turns.send_replace(());
         let none = Fields::default();
         for field in &entry.credentials {
-            if question.parts.head(&none).any(|other| other.name == field.name && other.text != field.text) {
+            if question
+                .parts
+                .head(&none)
+                .any(|other| other.name == field.name && other.text != field.text)
+            {
                 let name = field.name.trim_start_matches("header.").to_owned();
-                *self.others.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
+                *self
+                    .others
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .entry(name)
+                    .or_default() += 1;
             }
         }
         self.replayed.fetch_add(1, Ordering::Relaxed);
         if taken.is_again && queue.repeats && !entry.reusable {
             self.again.fetch_add(1, Ordering::Relaxed);
         }
-        let found = if taken.is_again { postgres::again(&entry.exchange) } else { Arc::clone(&entry.exchange) };
+        let found = if taken.is_again {
+            postgres::again(&entry.exchange)
+        } else {
+            Arc::clone(&entry.exchange)
+        };
         // Many transactions read and prepare alike: what does something tells which it is.
         let tells = entry.transaction != 0 && !history::shapes(&entry.exchange).is_empty();
         (found, if tells { entry.transaction } else { 0 })
     }
 
-    /// The keys of a call but for its head, as if it went to this target, with what is left out of each. Where values of a database
-    /// are left out it has one with them as well: a recording of the very same values is the better answer.
+    /// The keys of a call but for its head, as if it went to this target, with what is left out of
+    /// each. Where values of a database are left out it has one with them as well: a recording of
+    /// the very same values is the better answer.
     pub(super) fn keys(
         &self,
         question: &mut Question<'_>,
@@ -184,9 +236,20 @@ impl Book {
     }
 
     /// The context of a call, where recordings of this target say theirs.
-    pub(super) fn context<'a>(&self, target: &Target, exchange: &Exchange, before: &'a Before) -> &'a [u8] {
-        let is_known = self.contexts.contains(&(target.clone(), exchange.content.protocol()));
-        if is_known { before.context.as_slice() } else { b"" }
+    pub(super) fn context<'a>(
+        &self,
+        target: &Target,
+        exchange: &Exchange,
+        before: &'a Before,
+    ) -> &'a [u8] {
+        let is_known = self
+            .contexts
+            .contains(&(target.clone(), exchange.content.protocol()));
+        if is_known {
+            before.context.as_slice()
+        } else {
+            b""
+        }
     }
 
     /// The recordings that stand under a key with what chooses in this head.
@@ -196,7 +259,11 @@ impl Book {
 
     pub(super) fn with_head<'a>(&self, bare: Key, head: impl Iterator<Item = &'a Part>) -> Key {
         let choosing = self.choosing(bare);
-        key::with_head(bare, head.filter(|field| chooses(field, choosing)), Cow::Borrowed)
+        key::with_head(
+            bare,
+            head.filter(|field| chooses(field, choosing)),
+            Cow::Borrowed,
+        )
     }
 
     fn choosing(&self, bare: Key) -> &BTreeSet<String> {
@@ -206,10 +273,15 @@ impl Book {
 
     /// A call of a run at this time without secrets and values that are made anew.
     pub(super) fn anew(&self, question: &Question<'_>, near: SystemTime) -> Option<(Key, Blank)> {
-        question.anew(near, &self.noise.at(question, &question.exchange.target), self.noise.is_exact)
+        question.anew(
+            near,
+            &self.noise.at(question, &question.exchange.target),
+            self.noise.is_exact,
+        )
     }
 
-    /// The values that are made anew in a call and in what chooses in its head, and its key without them.
+    /// The values that are made anew in a call and in what chooses in its head, and its key without
+    /// them.
     pub(super) fn blanked<'a>(
         &self,
         bare: Key,
@@ -222,23 +294,35 @@ impl Book {
         (blank.values, key)
     }
 
-    /// What is spoken at a target, if anything was recorded there: who speaks first follows from it.
+    /// What is spoken at a target, if anything was recorded there: who speaks first follows from
+    /// it.
     pub fn protocol(&self, target: &Target) -> Option<Protocol> {
         let spoken = |target: Target| self.protocols.get(&target);
         let known = places(target).into_iter().find_map(spoken);
-        // Of recordings that do not say where they went: the protocol that the port is known for, or the only one.
+        // Of recordings that do not say where they went: the protocol that the port is known for,
+        // or the only one.
         let here = || spoken(NOWHERE).map(Vec::as_slice).unwrap_or_default();
         let usual = || registry::on_port(target.port).filter(|protocol| here().contains(protocol));
         let only = || here().first().copied().filter(|_| here().len() == 1);
-        known.and_then(|known| known.first().copied()).or_else(usual).or_else(only)
+        known
+            .and_then(|known| known.first().copied())
+            .or_else(usual)
+            .or_else(only)
     }
 
-    /// The recordings of a target that belong to its connections (greetings, authentication), in their order. They are not
-    /// taken out.
+    /// The recordings of a target that belong to its connections (greetings, authentication), in
+    /// their order. They are not taken out.
     pub fn sessions(&self, target: &Target, protocol: Protocol) -> Vec<Arc<Exchange>> {
-        let of = |target: Target| self.sessions.get(&(target, protocol)).filter(|found| !found.is_empty());
+        let of = |target: Target| {
+            self.sessions
+                .get(&(target, protocol))
+                .filter(|found| !found.is_empty())
+        };
         let found = places(target).into_iter().chain([NOWHERE]).find_map(of);
-        let entries = found.into_iter().flatten().map(|index| &self.entries[*index]);
+        let entries = found
+            .into_iter()
+            .flatten()
+            .map(|index| &self.entries[*index]);
         entries
             .inspect(|entry| entry.used.store(true, Ordering::Relaxed))
             .map(|entry| Arc::clone(&entry.exchange))
@@ -247,17 +331,31 @@ impl Book {
 }
 
 /// The target of recordings that do not say where they went.
-const NOWHERE: Target = Target { host: String::new(), port: 0 };
+const NOWHERE: Target = Target {
+    host: String::new(),
+    port: 0,
+};
 
-/// The targets under which the recordings of a call may stand, from the most exact one, and whether they are only named:
-/// where it goes; there without a port; the host that it names; nowhere.
+/// The targets under which the recordings of a call may stand, from the most exact one, and whether
+/// they are only named: where it goes; there without a port; the host that it names; nowhere.
 fn targets(asked: &Exchange) -> Vec<(Target, bool)> {
-    let mut targets: Vec<(Target, bool)> = places(&asked.target).into_iter().map(|target| (target, false)).collect();
+    let mut targets: Vec<(Target, bool)> = places(&asked.target)
+        .into_iter()
+        .map(|target| (target, false))
+        .collect();
     if let Content::Http(http) | Content::Grpc(http) = &asked.content {
-        targets.extend(places(&asked.target).into_iter().map(|target| (target, true)));
+        targets.extend(
+            places(&asked.target)
+                .into_iter()
+                .map(|target| (target, true)),
+        );
         let mut named = Target::of_authority(&http.request.authority);
         if named.host != asked.target.host && !named.host.is_empty() {
-            named.port = if named.port == 0 { asked.target.port } else { named.port };
+            named.port = if named.port == 0 {
+                asked.target.port
+            } else {
+                named.port
+            };
             targets.extend(places(&named).into_iter().map(|target| (target, true)));
         }
         targets.push((NOWHERE, true));
@@ -270,7 +368,10 @@ fn targets(asked: &Exchange) -> Vec<(Target, bool)> {
 fn places(target: &Target) -> Vec<Target> {
     let mut places = vec![target.clone()];
     if target.port != 0 {
-        places.push(Target { host: target.host.clone(), port: 0 });
+        places.push(Target {
+            host: target.host.clone(),
+            port: 0,
+        });
     }
     places
 }

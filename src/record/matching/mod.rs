@@ -1,7 +1,9 @@
-//! Recordings by what they answer: an exact key, and behind each key a queue in the order of the recording.
+//! Recordings by what they answer: an exact key, and behind each key a queue in the order of the
+//! recording.
 //!
-//! Nothing is served that does not match. A second identical call gets the second answer; when all are used the call is
-//! missed, unless the last one may be used again, as that of a read. What is nearest to a missed call is looked for only to be told.
+//! Nothing is served that does not match. A second identical call gets the second answer; when all
+//! are used the call is missed, unless the last one may be used again, as that of a read. What is
+//! nearest to a missed call is looked for only to be told.
 
 mod connection;
 mod description;
@@ -56,20 +58,24 @@ pub struct Recording {
     pub reusable: bool,
     /// What of it changes from run to run.
     pub noise: Option<DeclaredNoise>,
-    /// Whether its target is only what the request names, as in files that do not say where a call went.
+    /// Whether its target is only what the request names, as in files that do not say where a call
+    /// went.
     pub named: bool,
 }
 
 impl Recording {
     /// Names calls in their order, from 1.
     pub fn number(exchanges: Vec<Exchange>) -> Vec<Self> {
-        let named = exchanges.into_iter().enumerate().map(|(index, exchange)| Self {
-            name: format!("mock-{}", index + 1),
-            reusable: is_session(&exchange),
-            exchange,
-            noise: None,
-            named: false,
-        });
+        let named = exchanges
+            .into_iter()
+            .enumerate()
+            .map(|(index, exchange)| Self {
+                name: format!("mock-{}", index + 1),
+                reusable: is_session(&exchange),
+                exchange,
+                noise: None,
+                named: false,
+            });
         named.collect()
     }
 }
@@ -103,12 +109,14 @@ impl Entry {
     }
 }
 
-/// A way in which a recording is found, as far as it is known before it is known which fields of its head choose.
+/// A way in which a recording is found, as far as it is known before it is known which fields of
+/// its head choose.
 struct PartialKey {
     /// Its key without its head.
     bare: Key,
     head: Vec<Part>,
-    /// What finds the values that its run made anew, with those outside of its head; none where they count.
+    /// What finds the values that its run made anew, with those outside of its head; none where
+    /// they count.
     blank: Option<Blank>,
     index: usize,
 }
@@ -150,17 +158,24 @@ impl Book {
         Self::of(Recording::number(exchanges), noise, Secrets::default())
     }
 
-    /// A book of these recordings in their order, which are looked up without these secrets. Noise that they declare is the caller's
-    /// to add ([`Noise::declare`]).
+    /// A book of these recordings in their order, which are looked up without these secrets. Noise
+    /// that they declare is the caller's to add ([`Noise::declare`]).
     pub fn of(recordings: Vec<Recording>, noise: Noise, secrets: Secrets) -> Self {
-        let mut book = Self { secrets, noise, ..Self::default() };
+        let mut book = Self {
+            secrets,
+            noise,
+            ..Self::default()
+        };
         let histories = history::befores(recordings.iter().map(|recording| &recording.exchange));
         for (recording, before) in recordings.iter().zip(&histories) {
             // A connection to Redis begins with a database and a user; one to others tells them.
-            let is_known =
-                recording.exchange.content.protocol() == Protocol::Redis && recording.exchange.connection != 0;
+            let is_known = recording.exchange.content.protocol() == Protocol::Redis
+                && recording.exchange.connection != 0;
             if is_known || !before.context.is_empty() {
-                book.contexts.insert((recording.exchange.target.clone(), recording.exchange.content.protocol()));
+                book.contexts.insert((
+                    recording.exchange.target.clone(),
+                    recording.exchange.content.protocol(),
+                ));
             }
         }
         let mut ways = Vec::new();
@@ -171,7 +186,9 @@ impl Book {
         for way in ways {
             book.put(way);
         }
-        let Self { queues, entries, .. } = &mut book;
+        let Self {
+            queues, entries, ..
+        } = &mut book;
         queue::place_between_writes(entries);
         for queue in queues.values_mut() {
             queue.settle(entries);
@@ -180,8 +197,8 @@ impl Book {
         book
     }
 
-    /// The same book, where what nothing answers goes to the real servers if so, as far as it can: what is asked on a
-    /// connection that recordings have answered cannot.
+    /// The same book, where what nothing answers goes to the real servers if so, as far as it can:
+    /// what is asked on a connection that recordings have answered cannot.
     #[must_use]
     pub fn passing_on(self, passes_on: bool) -> Self {
         Self { passes_on, ..self }
@@ -203,7 +220,15 @@ impl Book {
         }
     }
 
-    fn put(&mut self, PartialKey { bare, head, blank, index }: PartialKey) {
+    fn put(
+        &mut self,
+        PartialKey {
+            bare,
+            head,
+            blank,
+            index,
+        }: PartialKey,
+    ) {
         let key = if let Some(blank) = blank {
             let (values, key) = self.blanked(bare, head.iter(), blank);
             if values.is_empty() {
@@ -225,18 +250,35 @@ impl Book {
         let mut question = Question::of(&said);
         let protocol = exchange.content.protocol();
         let target = &exchange.target;
-        let head = |question: &Question<'_>, noise: &Fields| question.parts.head(noise).cloned().collect::<Vec<_>>();
+        let head = |question: &Question<'_>, noise: &Fields| {
+            question.parts.head(noise).cloned().collect::<Vec<_>>()
+        };
         let mut ways = Vec::new();
         // What is ignored in a transaction that failed is answered so without a recording.
         let is_aborted = is_aborted(&exchange);
         if !is_aborted {
             for (bare, noise) in self.keys(&mut question, target, recording.named, before) {
-                ways.push(PartialKey { bare, head: head(&question, &noise), blank: None, index });
+                ways.push(PartialKey {
+                    bare,
+                    head: head(&question, &noise),
+                    blank: None,
+                    index,
+                });
             }
             if let Some((said, blank)) = self.anew(&question, exchange.sent_at) {
-                let bare = question.key_of(&said, target, recording.named, self.context(target, &exchange, before));
+                let bare = question.key_of(
+                    &said,
+                    target,
+                    recording.named,
+                    self.context(target, &exchange, before),
+                );
                 let head = head(&question, &self.noise.at(&question, target));
-                ways.push(PartialKey { bare, head, blank: Some(blank), index });
+                ways.push(PartialKey {
+                    bare,
+                    head,
+                    blank: Some(blank),
+                    index,
+                });
             }
         }
         if protocol != Protocol::Dns && !exchange.is_no_call() {
@@ -247,7 +289,10 @@ impl Book {
         }
         let is_session = is_session(&exchange);
         if is_session {
-            self.sessions.entry((target.clone(), protocol)).or_default().push(index);
+            self.sessions
+                .entry((target.clone(), protocol))
+                .or_default()
+                .push(index);
         }
         let mut credentials = head(&question, &Fields::default());
         credentials.retain(|field| !places(&field.bytes).is_empty());
@@ -273,7 +318,10 @@ impl Book {
 
     fn missed_call(&self, asked: &Question<'_>, before: &Before, unfound: &Unfound) -> Miss {
         let closest = match unfound.used {
-            Some(Used { last, .. }) => Some(Closest { name: self.entries[last].name.clone(), differences: Vec::new() }),
+            Some(Used { last, .. }) => Some(Closest {
+                name: self.entries[last].name.clone(),
+                differences: Vec::new(),
+            }),
             None => self.closest(asked, unfound, &before.done),
         };
         let why = match unfound.used {
@@ -282,31 +330,59 @@ impl Book {
             None => Why::NothingRecorded,
         };
         let bound = self.passes_on && matches!(asked.exchange.content, Content::Wire(..));
-        let miss = Miss { asked: describe(asked.exchange), why, closest, bound, times: 1 };
+        let miss = Miss {
+            asked: describe(asked.exchange),
+            why,
+            closest,
+            bound,
+            times: 1,
+        };
         self.count(miss.clone());
         miss
     }
 
     fn count(&self, miss: Miss) {
-        self.missed.lock().unwrap_or_else(PoisonError::into_inner).add(miss);
+        self.missed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(miss);
     }
 
-    /// Counts a call that there are no words of its protocol for: a connection that was refused, or what was no request.
+    /// Counts a call that there are no words of its protocol for: a connection that was refused, or
+    /// what was no request.
     pub fn missed(&self, target: &Target, what: &str) {
         let asked = format!("{what} ({target})");
-        self.count(Miss { asked, why: Why::NothingRecorded, closest: None, bound: false, times: 1 });
+        self.count(Miss {
+            asked,
+            why: Why::NothingRecorded,
+            closest: None,
+            bound: false,
+            times: 1,
+        });
     }
 
     /// Counts a connection that goes to the real server, since nothing was recorded of its target.
     pub fn forwarded(&self, target: &Target) {
         let asked = format!("a connection to {target}");
-        self.count(Miss { asked, why: Why::Forwarded, closest: None, bound: false, times: 1 });
+        self.count(Miss {
+            asked,
+            why: Why::Forwarded,
+            closest: None,
+            bound: false,
+            times: 1,
+        });
     }
 
     /// Counts a login that no recording answers, as `what` says.
     pub fn missed_login(&self, target: &Target, what: &str) {
         let asked = format!("{what} ({target})");
-        self.count(Miss { asked, why: Why::Said, closest: None, bound: self.passes_on, times: 1 });
+        self.count(Miss {
+            asked,
+            why: Why::Said,
+            closest: None,
+            bound: self.passes_on,
+            times: 1,
+        });
     }
 
     /// Counts a login that was answered with one of [`sessions`](Self::sessions).
@@ -317,23 +393,37 @@ impl Book {
     /// Counts a connection that was refused, or not answered, as it was in its recording.
     pub fn refused(&self, refusal: Refusal) {
         self.replayed.fetch_add(1, Ordering::Relaxed);
-        let count = if refusal.is_silence() { &self.unanswered } else { &self.refused };
+        let count = if refusal.is_silence() {
+            &self.unanswered
+        } else {
+            &self.refused
+        };
         count.fetch_add(1, Ordering::Relaxed);
     }
 
     pub fn report(&self) -> Report {
         let unused = self.entries.iter().filter(|entry| {
-            let counts = !is_session(&entry.exchange) && entry.exchange.content.protocol() != Protocol::Dns;
+            let counts =
+                !is_session(&entry.exchange) && entry.exchange.content.protocol() != Protocol::Dns;
             counts && !entry.used.load(Ordering::Relaxed)
         });
-        let unused = unused.map(|entry| Unused { name: entry.name.clone(), call: describe(&entry.exchange) }).collect();
+        let unused = unused
+            .map(|entry| Unused {
+                name: entry.name.clone(),
+                call: describe(&entry.exchange),
+            })
+            .collect();
         let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
             replayed: self.replayed.load(Ordering::Relaxed),
             again: self.again.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
             unanswered: self.unanswered.load(Ordering::Relaxed),
-            others: self.others.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            others: self
+                .others
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
             anew: self.pairs.told(),
             missed: missed.told.clone(),
             missed_count: missed.count,
@@ -347,13 +437,17 @@ fn asks_same(one: &Exchange, other: &Exchange) -> bool {
         (Content::Http(one) | Content::Grpc(one), Content::Http(other) | Content::Grpc(other)) => {
             one.request == other.request
         }
-        (Content::Wire(_, one), Content::Wire(_, other)) => one.said(Side::Client).eq(other.said(Side::Client)),
+        (Content::Wire(_, one), Content::Wire(_, other)) => {
+            one.said(Side::Client).eq(other.said(Side::Client))
+        }
         (one, other) => one == other,
     }
 }
 
 fn is_aborted(exchange: &Exchange) -> bool {
-    let Content::Wire(Protocol::Postgres, wire) = &exchange.content else { return false };
+    let Content::Wire(Protocol::Postgres, wire) = &exchange.content else {
+        return false;
+    };
     wire.said(Side::Server).any(postgres::is_aborted)
 }
 

@@ -1,8 +1,10 @@
-//! What of a call changes from run to run and is left out of comparisons: declared, or learned from two recordings.
+//! What of a call changes from run to run and is left out of comparisons: declared, or learned from
+//! two recordings.
 //!
-//! Noise belongs to a shape (protocol, target, and what calls have in common: a method and a path, a statement without its values, a
-//! command of `MongoDB` and its collection), or to all calls. That of a command of Redis belongs to those that are the same in all
-//! that is not left out: their first arguments say what is asked. What is recorded and what is asked are compared with the same
+//! Noise belongs to a shape (protocol, target, and what calls have in common: a method and a path,
+//! a statement without its values, a command of `MongoDB` and its collection), or to all calls.
+//! That of a command of Redis belongs to those that are the same in all that is not left out: their
+//! first arguments say what is asked. What is recorded and what is asked are compared with the same
 //! noise, so a key stays a key.
 
 use std::collections::{HashMap, HashSet};
@@ -41,7 +43,11 @@ pub(super) struct Shape {
 impl Shape {
     pub(super) fn of(question: &Question<'_>, target: &Target) -> Self {
         let protocol = question.exchange.content.protocol();
-        Self { protocol, target: target.clone(), text: question.parts.shape() }
+        Self {
+            protocol,
+            target: target.clone(),
+            text: question.parts.shape(),
+        }
     }
 }
 
@@ -59,14 +65,28 @@ struct Rule {
 }
 
 impl Noise {
-    /// Adds what is declared, for the place of a call, or for all without one. Fails, and adds nothing, when a pattern
-    /// cannot be used.
-    pub fn declare(&mut self, of: Option<&Exchange>, declared: &DeclaredNoise) -> Result<(), String> {
+    /// Adds what is declared, for the place of a call, or for all without one. Fails, and adds
+    /// nothing, when a pattern cannot be used.
+    pub fn declare(
+        &mut self,
+        of: Option<&Exchange>,
+        declared: &DeclaredNoise,
+    ) -> Result<(), String> {
         let is_plain = |exchange: &Exchange| {
-            matches!(exchange.content.protocol(), Protocol::Postgres | Protocol::MySql | Protocol::Redis)
+            matches!(
+                exchange.content.protocol(),
+                Protocol::Postgres | Protocol::MySql | Protocol::Redis
+            )
         };
-        let spelt = if of.is_some_and(is_plain) { str::to_ascii_lowercase } else { normal };
-        let fields = Fields::new(declared.fields.iter().map(|name| spelt(name)), &declared.values)?;
+        let spelt = if of.is_some_and(is_plain) {
+            str::to_ascii_lowercase
+        } else {
+            normal
+        };
+        let fields = Fields::new(
+            declared.fields.iter().map(|name| spelt(name)),
+            &declared.values,
+        )?;
         match of {
             Some(exchange) => self.put(&Question::of(exchange), &fields),
             None => self.everywhere.add(&fields),
@@ -88,13 +108,23 @@ impl Noise {
         let rules = self.shapes.entry(shape).or_default();
         let kept = parts.is_narrow.then(|| digest([parts.kept(fields)]));
         // All that is left out of a whole shape is one rule.
-        let known = rules.iter_mut().find(|rule| kept.is_none() || rule.fields.is_same(fields));
+        let known = rules
+            .iter_mut()
+            .find(|rule| kept.is_none() || rule.fields.is_same(fields));
         match (known, kept) {
-            (Some(Rule { alike: Some(alike), .. }), Some(kept)) => drop(alike.insert(kept)),
+            (
+                Some(Rule {
+                    alike: Some(alike), ..
+                }),
+                Some(kept),
+            ) => drop(alike.insert(kept)),
             (Some(rule), _) => rule.fields.add(fields),
             (None, kept) => {
                 let alike = kept.map(|kept| HashSet::from([kept]));
-                rules.push(Rule { fields: fields.clone(), alike });
+                rules.push(Rule {
+                    fields: fields.clone(),
+                    alike,
+                });
             }
         }
     }
@@ -102,26 +132,38 @@ impl Noise {
     pub fn add(&mut self, other: &Self) {
         self.everywhere.add(&other.everywhere);
         for (shape, rules) in &other.shapes {
-            self.shapes.entry(shape.clone()).or_default().extend(rules.iter().cloned());
+            self.shapes
+                .entry(shape.clone())
+                .or_default()
+                .extend(rules.iter().cloned());
         }
     }
 
-    /// How many calls to databases one recording has that the other has not, this noise left out: of those nothing is learned.
+    /// How many calls to databases one recording has that the other has not, this noise left out:
+    /// of those nothing is learned.
     pub fn unlike(&self, a: &[Exchange], b: &[Exchange]) -> usize {
         let asked = |exchange: &Exchange| {
             let question = Question::of(exchange);
             let noise = self.own(&question, &exchange.target);
             // A command of which something is learned is answered however often one run says it.
             let is_learned = question.parts.is_narrow && question.parts.leaves_out(&noise);
-            (!is_learned).then(|| (Shape::of(&question, &exchange.target), question.parts.kept(&noise)))
+            (!is_learned).then(|| {
+                (
+                    Shape::of(&question, &exchange.target),
+                    question.parts.kept(&noise),
+                )
+            })
         };
         let asked = |exchanges: &[Exchange]| {
             let is_call = |exchange: &&Exchange| {
-                let is_database =
-                    matches!(&exchange.content, Content::Wire(protocol, _) if *protocol != Protocol::Generic);
+                let is_database = matches!(&exchange.content, Content::Wire(protocol, _) if *protocol != Protocol::Generic);
                 is_database && !is_session(exchange) && !exchange.is_no_call()
             };
-            exchanges.iter().filter(is_call).filter_map(asked).collect::<Vec<_>>()
+            exchanges
+                .iter()
+                .filter(is_call)
+                .filter_map(asked)
+                .collect::<Vec<_>>()
         };
         let mut theirs: HashMap<(Shape, Vec<u8>), usize> = HashMap::new();
         for question in asked(b) {
@@ -142,7 +184,10 @@ impl Noise {
         let Fields { names, values } = self.own(&Question::of(exchange), &exchange.target);
         let values: Vec<String> = values.into_iter().map(|(source, _)| source).collect();
         let any = !names.is_empty() || !values.is_empty();
-        any.then(|| DeclaredNoise { fields: names.into_iter().collect(), values })
+        any.then(|| DeclaredNoise {
+            fields: names.into_iter().collect(),
+            values,
+        })
     }
 
     /// The noise of a call, as if it went to this target.
@@ -158,9 +203,21 @@ impl Noise {
         if self.shapes.is_empty() {
             return fields;
         }
-        let is_alike = |rule: &Rule, alike: &HashSet<Key>| alike.contains(&digest([question.parts.kept(&rule.fields)]));
-        let fits = |rule: &&Rule| rule.alike.as_ref().is_none_or(|alike| is_alike(rule, alike));
-        for rule in self.shapes.get(&Shape::of(question, target)).into_iter().flatten().filter(fits) {
+        let is_alike = |rule: &Rule, alike: &HashSet<Key>| {
+            alike.contains(&digest([question.parts.kept(&rule.fields)]))
+        };
+        let fits = |rule: &&Rule| {
+            rule.alike
+                .as_ref()
+                .is_none_or(|alike| is_alike(rule, alike))
+        };
+        for rule in self
+            .shapes
+            .get(&Shape::of(question, target))
+            .into_iter()
+            .flatten()
+            .filter(fits)
+        {
             fields.add(&rule.fields);
         }
         fields

@@ -10,8 +10,9 @@ use crate::record::protocol::dissector::parts;
 use crate::record::protocol::parts::{Part, Role};
 use crate::record::redact::is_signed;
 
-/// Fields of the head that choose what is answered in any case: a form of the answer (RFC 9110, 12.5; RFC 7240), a part of it (RFC
-/// 9110, 14.2), whether there is anything new (RFC 9110, 13.1), and the operation of who asks for all at one address.
+/// Fields of the head that choose what is answered in any case: a form of the answer (RFC 9110,
+/// 12.5; RFC 7240), a part of it (RFC 9110, 14.2), whether there is anything new (RFC 9110, 13.1),
+/// and the operation of who asks for all at one address.
 const ALWAYS: [&str; 12] = [
     "header.accept",
     "header.accept-language",
@@ -30,22 +31,29 @@ const ALWAYS: [&str; 12] = [
 #[derive(Debug)]
 pub(super) struct Parts {
     all: Vec<Part>,
-    /// Whether what is left out belongs to calls that are the same in all else, and not to all of their shape.
+    /// Whether what is left out belongs to calls that are the same in all else, and not to all of
+    /// their shape.
     pub(super) is_narrow: bool,
 }
 
 impl Parts {
     pub(super) fn of(exchange: &Exchange) -> Self {
-        Self { all: parts(&exchange.content), is_narrow: exchange.content.protocol() == Protocol::Redis }
+        Self {
+            all: parts(&exchange.content),
+            is_narrow: exchange.content.protocol() == Protocol::Redis,
+        }
     }
 
     pub(super) fn size(&self) -> usize {
         self.all.iter().map(|part| part.bytes.len()).sum()
     }
 
-    /// All but fields of the head. With what is left out comes why: a pattern, or nothing where a name is why. A document that is left
-    /// out as a whole is one part.
-    pub(super) fn without<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = (&'a Part, Option<&'a str>)> {
+    /// All but fields of the head. With what is left out comes why: a pattern, or nothing where a
+    /// name is why. A document that is left out as a whole is one part.
+    pub(super) fn without<'a>(
+        &'a self,
+        noise: &'a Fields,
+    ) -> impl Iterator<Item = (&'a Part, Option<&'a str>)> {
         let mut document = "";
         let counts = self.all.iter().filter(|part| part.role != Role::Field);
         counts.filter_map(move |part| {
@@ -55,7 +63,14 @@ impl Parts {
                 document = before;
             }
             match document {
-                "" => Some((part, if part.is_value() { left_out(noise, part) } else { None })),
+                "" => Some((
+                    part,
+                    if part.is_value() {
+                        left_out(noise, part)
+                    } else {
+                        None
+                    },
+                )),
                 _ if document == before => None,
                 _ => Some((part, Some(""))),
             }
@@ -73,14 +88,18 @@ impl Parts {
 
     /// What is the same in all calls that differ in nothing but values.
     pub(super) fn bare(&self, noise: &Fields) -> Vec<u8> {
-        self.written(noise, |part| (!part.is_value()).then_some(Cow::Borrowed(&part.bytes)))
+        self.written(noise, |part| {
+            (!part.is_value()).then_some(Cow::Borrowed(&part.bytes))
+        })
     }
 
     /// The call with its shape in the place of each value that is made anew.
     pub(super) fn anew(&self, noise: &Fields, blank: &mut Blank) -> Vec<u8> {
         self.written(noise, |part| {
             Some(match part.role {
-                Role::Literal | Role::Key | Role::Rest | Role::Word => Cow::Owned(blank.text(&part.bytes)),
+                Role::Literal | Role::Key | Role::Rest | Role::Word => {
+                    Cow::Owned(blank.text(&part.bytes))
+                }
                 Role::Bound => Cow::Owned(blank.bound(&part.bytes, &part.text)),
                 Role::Message | Role::Head | Role::Text | Role::Field => Cow::Borrowed(&part.bytes),
             })
@@ -88,7 +107,11 @@ impl Parts {
     }
 
     /// Each part as it is `seen`, with its kind and its length before it; a mark for what is not.
-    fn written(&self, noise: &Fields, mut seen: impl FnMut(&Part) -> Option<Cow<'_, [u8]>>) -> Vec<u8> {
+    fn written(
+        &self,
+        noise: &Fields,
+        mut seen: impl FnMut(&Part) -> Option<Cow<'_, [u8]>>,
+    ) -> Vec<u8> {
         let mut out = Vec::new();
         for (part, why) in self.without(noise) {
             let kind = match part.role {
@@ -109,41 +132,62 @@ impl Parts {
         out
     }
 
-    /// The call in words without its values, each message apart: what all calls of its shape have in common.
+    /// The call in words without its values, each message apart: what all calls of its shape have
+    /// in common.
     pub(super) fn shape(&self) -> String {
-        let messages = self.all.split(|part| part.role == Role::Message).map(|message| {
-            let word = |part: &Part| match part.role {
-                Role::Literal | Role::Key => "?".to_owned(),
-                Role::Text | Role::Rest => part.text.clone(),
-                _ => String::new(),
-            };
-            message.iter().map(word).collect::<String>()
-        });
-        messages.filter(|message| !message.is_empty()).collect::<Vec<_>>().join("; ")
+        let messages = self
+            .all
+            .split(|part| part.role == Role::Message)
+            .map(|message| {
+                let word = |part: &Part| match part.role {
+                    Role::Literal | Role::Key => "?".to_owned(),
+                    Role::Text | Role::Rest => part.text.clone(),
+                    _ => String::new(),
+                };
+                message.iter().map(word).collect::<String>()
+            });
+        messages
+            .filter(|message| !message.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     pub(super) fn values<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
-        self.without(noise).filter(|(part, why)| part.is_value() && why.is_none()).map(|(part, _)| part)
+        self.without(noise)
+            .filter(|(part, why)| part.is_value() && why.is_none())
+            .map(|(part, _)| part)
     }
 
-    /// The fields of the head that may choose. What is left out of a field is left out of each cookie in it.
+    /// The fields of the head that may choose. What is left out of a field is left out of each
+    /// cookie in it.
     pub(super) fn head<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
         let counts = |part: &&Part| {
             let field = part.name.split(' ').next().unwrap_or_default();
             !noise.has(field) && left_out(noise, part).is_none() && !is_signed(&part.bytes)
         };
-        self.all.iter().filter(|part| part.role == Role::Field).filter(counts)
+        self.all
+            .iter()
+            .filter(|part| part.role == Role::Field)
+            .filter(counts)
     }
 }
 
 /// The pattern by which a value is left out; empty if its name is why, `None` if it is not.
 fn left_out<'a>(noise: &'a Fields, value: &Part) -> Option<&'a str> {
-    if noise.has(&value.name) { Some("") } else { noise.pattern_of(&value.text) }
+    if noise.has(&value.name) {
+        Some("")
+    } else {
+        noise.pattern_of(&value.text)
+    }
 }
 
-/// The names of fields of the head that choose between calls, if their answers differ: those that are the same in all else and have
-/// them otherwise. That a field is not there is a value, too; so what says the version of an SDK or a platform does not matter.
-pub(super) fn choosing(heads: &[Vec<&Part>], answers_differ: impl FnOnce() -> bool) -> BTreeSet<String> {
+/// The names of fields of the head that choose between calls, if their answers differ: those that
+/// are the same in all else and have them otherwise. That a field is not there is a value, too; so
+/// what says the version of an SDK or a platform does not matter.
+pub(super) fn choosing(
+    heads: &[Vec<&Part>],
+    answers_differ: impl FnOnce() -> bool,
+) -> BTreeSet<String> {
     let mut found: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for part in heads.iter().flatten() {
@@ -153,8 +197,17 @@ pub(super) fn choosing(heads: &[Vec<&Part>], answers_differ: impl FnOnce() -> bo
             names.insert(&part.name);
         }
     }
-    names.extend(found.into_iter().filter(|(_, (_, count))| *count < heads.len()).map(|(name, _)| name));
-    if names.is_empty() || !answers_differ() { BTreeSet::new() } else { names.into_iter().map(str::to_owned).collect() }
+    names.extend(
+        found
+            .into_iter()
+            .filter(|(_, (_, count))| *count < heads.len())
+            .map(|(name, _)| name),
+    );
+    if names.is_empty() || !answers_differ() {
+        BTreeSet::new()
+    } else {
+        names.into_iter().map(str::to_owned).collect()
+    }
 }
 
 /// Whether a field of the head chooses: always, or between calls of which those are known that do.

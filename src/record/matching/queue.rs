@@ -1,8 +1,9 @@
 //! Recordings of one call in their order, and which of them answer a connection.
 //!
-//! Where they have several answers, the history of the connection chooses (`history`): what was done before some of them and not, or
-//! otherwise, before others has to be the same before what is asked. What was done before all of them alike does not choose, but
-//! may not have been done otherwise. Among those that are left each has its turn.
+//! Where they have several answers, the history of the connection chooses (`history`): what was
+//! done before some of them and not, or otherwise, before others has to be the same before what is
+//! asked. What was done before all of them alike does not choose, but may not have been done
+//! otherwise. Among those that are left each has its turn.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,8 +50,12 @@ impl Queue {
         }
         self.own = history::shapes(&first.exchange);
         let shapes: BTreeSet<&String> = all().flat_map(|entry| entry.done.keys()).collect();
-        let differs = |shape: &&String| all().any(|entry| entry.done.get(*shape) != first.done.get(*shape));
-        let choosing = shapes.into_iter().filter(|shape| !self.own.contains(shape)).filter(differs);
+        let differs =
+            |shape: &&String| all().any(|entry| entry.done.get(*shape) != first.done.get(*shape));
+        let choosing = shapes
+            .into_iter()
+            .filter(|shape| !self.own.contains(shape))
+            .filter(differs);
         self.choosing = Some(choosing.cloned().collect());
     }
 
@@ -59,25 +64,32 @@ impl Queue {
         self.choosing.as_ref().is_none_or(|choosing| {
             let is_same = |shape: &String| recorded.get(shape) == asked.get(shape);
             let is_other = |(shape, values): (&String, &u64)| {
-                recorded.get(shape).is_some_and(|known| known != values) && !self.own.contains(shape)
+                recorded.get(shape).is_some_and(|known| known != values)
+                    && !self.own.contains(shape)
             };
-            choosing.iter().all(is_same) && (std::ptr::eq(recorded, asked) || !asked.iter().any(is_other))
+            choosing.iter().all(is_same)
+                && (std::ptr::eq(recorded, asked) || !asked.iter().any(is_other))
         })
     }
 
-    /// Takes the next recording after this history that `fits`, of the transaction that has answered already if it has one, or the
-    /// last one again.
-    /// Of calls that are the same `without` what is noise it is not known which of several answers that would be.
+    /// Takes the next recording after this history that `fits`, of the transaction that has
+    /// answered already if it has one, or the last one again. Of calls that are the same `without`
+    /// what is noise it is not known which of several answers that would be.
     pub(super) fn take(
         &self,
         entries: &[Entry],
-        Before { done, transaction, .. }: &Before,
+        Before {
+            done, transaction, ..
+        }: &Before,
         without: bool,
         fits: impl Fn(usize) -> bool,
     ) -> Option<Choice> {
         let is_given = |index: &usize| entries[*index].given.load(Ordering::Relaxed);
         let from = self.given.load(Ordering::Relaxed);
-        let skipped = self.entries[from..].iter().take_while(|index| is_given(index)).count();
+        let skipped = self.entries[from..]
+            .iter()
+            .take_while(|index| is_given(index))
+            .count();
         self.given.fetch_max(from + skipped, Ordering::Relaxed);
         let repeats = self.repeats && !(without && self.choosing.is_some());
         // One that the program did not wait for is asked for no more than that.
@@ -85,36 +97,64 @@ impl Queue {
             let entry = &entries[**index];
             !entry.exchange.abandoned() && self.is_after(&entry.done, done) && fits(**index)
         };
-        let is_one = |index: &usize| !is_given(index) && self.is_after(&entries[*index].done, done) && fits(*index);
+        let is_one = |index: &usize| {
+            !is_given(index) && self.is_after(&entries[*index].done, done) && fits(*index)
+        };
         let left = || self.entries.iter().enumerate().skip(from + skipped);
         // What a transaction says depends on all of it: on a cursor, on rows that nobody else sees.
-        let is_within =
-            |index: &usize| *transaction != 0 && entries[*index].transaction == *transaction && is_one(index);
+        let is_within = |index: &usize| {
+            *transaction != 0 && entries[*index].transaction == *transaction && is_one(index)
+        };
         if let Some((_, index)) = left().find(|(_, index)| is_within(index))
             && !entries[*index].given.swap(true, Ordering::Relaxed)
         {
-            return Some(Choice { index: *index, is_again: false });
+            return Some(Choice {
+                index: *index,
+                is_again: false,
+            });
         }
-        // Tests that are run alone, or in another order, read what was so between the writes that they make.
-        let is_now =
-            |index: &usize| self.choosing.is_some() && entries[*index].is_between_writes(entries) && is_one(index);
+        // Tests that are run alone, or in another order, read what was so between the writes that
+        // they make.
+        let is_now = |index: &usize| {
+            self.choosing.is_some() && entries[*index].is_between_writes(entries) && is_one(index)
+        };
         let now = left().find(|(_, index)| is_now(index));
-        for (at, index) in now.into_iter().chain(left().filter(|(_, index)| is_one(index))) {
+        for (at, index) in now
+            .into_iter()
+            .chain(left().filter(|(_, index)| is_one(index)))
+        {
             let entry = &entries[*index];
-            let last = self.entries[..at].iter().rev().filter(|index| is_given(index)).find(answers_again);
-            if let Some(last) = last.filter(|last| repeats && is_before_writes(&entries[**last..*index])) {
-                return Some(Choice { index: *last, is_again: true });
+            let last = self.entries[..at]
+                .iter()
+                .rev()
+                .filter(|index| is_given(index))
+                .find(answers_again);
+            if let Some(last) =
+                last.filter(|last| repeats && is_before_writes(&entries[**last..*index]))
+            {
+                return Some(Choice {
+                    index: *last,
+                    is_again: true,
+                });
             }
             if !entry.given.swap(true, Ordering::Relaxed) {
-                return Some(Choice { index: *index, is_again: false });
+                return Some(Choice {
+                    index: *index,
+                    is_again: false,
+                });
             }
         }
         let again = self.entries.iter().rev().find(answers_again)?;
-        (repeats || entries[*again].reusable).then_some(Choice { index: *again, is_again: true })
+        (repeats || entries[*again].reusable).then_some(Choice {
+            index: *again,
+            is_again: true,
+        })
     }
 
     pub(super) fn has(&self, entries: &[Entry], done: &Done) -> bool {
-        self.entries.iter().any(|index| self.is_after(&entries[*index].done, done))
+        self.entries
+            .iter()
+            .any(|index| self.is_after(&entries[*index].done, done))
     }
 
     /// Whether a value that is left out, by its place among them, is the same in all recordings.
@@ -142,24 +182,36 @@ pub(super) fn place_between_writes(entries: &mut [Entry]) {
             }
         };
         let all = entries.iter_mut().enumerate();
-        if side == 0 { all.for_each(&mut mark) } else { all.rev().for_each(&mut mark) }
+        if side == 0 {
+            all.for_each(&mut mark)
+        } else {
+            all.rev().for_each(&mut mark)
+        }
     }
 }
 
-/// Whether the first of these was recorded before writes to the same target, and none of them was asked for yet: what came after
-/// them is no answer before.
+/// Whether the first of these was recorded before writes to the same target, and none of them was
+/// asked for yet: what came after them is no answer before.
 fn is_before_writes(entries: &[Entry]) -> bool {
     let target = &entries[0].exchange.target;
-    let mut writes = entries.iter().filter(|entry| entry.writes && entry.exchange.target == *target).peekable();
+    let mut writes = entries
+        .iter()
+        .filter(|entry| entry.writes && entry.exchange.target == *target)
+        .peekable();
     writes.peek().is_some() && writes.all(|entry| !entry.given.load(Ordering::Relaxed))
 }
 
-/// What the server said, but for whether a transaction is open, and for the head of an answer of HTTP.
+/// What the server said, but for whether a transaction is open, and for the head of an answer of
+/// HTTP.
 pub(super) fn answer(exchange: &Exchange) -> [u8; 32] {
     let mut digest = Sha256::new();
     match &exchange.content {
         Content::Wire(protocol, wire) => {
-            for message in wire.messages.iter().filter(|message| message.from == Side::Server) {
+            for message in wire
+                .messages
+                .iter()
+                .filter(|message| message.from == Side::Server)
+            {
                 let said = match protocol {
                     Protocol::Postgres if message.bytes.first() == Some(&b'Z') => continue,
                     Protocol::MySql => mysql::without_status(&message.bytes),

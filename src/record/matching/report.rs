@@ -15,7 +15,8 @@ pub struct Miss {
     pub why: Why,
     /// What is most like it, if there is anything of its protocol.
     pub closest: Option<Closest>,
-    /// Whether it would have gone to the real server, were its connection not answered from recordings since its login.
+    /// Whether it would have gone to the real server, were its connection not answered from
+    /// recordings since its login.
     pub bound: bool,
     /// How often it was asked, at least 1.
     pub times: u64,
@@ -46,16 +47,25 @@ impl fmt::Display for Miss {
         f.write_str(&self.asked)?;
         match self.why {
             Why::NothingRecorded => {
-                f.write_str(": nothing of this kind was recorded; record again what makes this call")?;
+                f.write_str(
+                    ": nothing of this kind was recorded; record again what makes this call",
+                )?;
             }
-            Why::Forwarded => f.write_str(": nothing was recorded of this target; it went to the real server")?,
+            Why::Forwarded => {
+                f.write_str(": nothing was recorded of this target; it went to the real server")?
+            }
             Why::Said => {}
             Why::Differs => f.write_str(": no recording of this call")?,
             Why::Used(1) => {
-                f.write_str(": the one recording of this call was used; record again what makes it twice")?;
+                f.write_str(
+                    ": the one recording of this call was used; record again what makes it twice",
+                )?;
             }
             Why::Used(count) => {
-                write!(f, ": all {count} recordings of this call were used; record again what makes it more often")?;
+                write!(
+                    f,
+                    ": all {count} recordings of this call were used; record again what makes it more often"
+                )?;
             }
         }
         if self.times > 1 {
@@ -86,30 +96,37 @@ pub struct Unused {
 pub struct Report {
     /// Calls that were answered, logins and refused connections among them.
     pub replayed: u64,
-    /// Reads among them that were asked more often than they were recorded, and got their last answer again.
+    /// Reads among them that were asked more often than they were recorded, and got their last
+    /// answer again.
     pub again: u64,
     /// Connections that were refused as they were in their recording.
     pub refused: u64,
     /// Connections that nothing answered, as in their recording.
     pub unanswered: u64,
-    /// Fields with a credential that is another one than the only recorded one, in lower case, and in how many of the calls
-    /// that were answered.
+    /// Fields with a credential that is another one than the only recorded one, in lower case, and
+    /// in how many of the calls that were answered.
     pub others: BTreeMap<String, u64>,
-    /// Names of recordings that answered calls with other values of those that each run makes anew, each with the first.
+    /// Names of recordings that answered calls with other values of those that each run makes anew,
+    /// each with the first.
     pub anew: BTreeMap<String, String>,
-    /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different ones.
+    /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different
+    /// ones.
     pub missed: Vec<Miss>,
     /// How many there were in all.
     pub missed_count: u64,
-    /// Recordings of no use, without those that belong to connections, and without names that were looked up.
+    /// Recordings of no use, without those that belong to connections, and without names that were
+    /// looked up.
     pub unused: Vec<Unused>,
 }
 
 impl Book {
-    /// The recordings of a protocol that belong to connections, wherever they went. They are not used by that.
+    /// The recordings of a protocol that belong to connections, wherever they went. They are not
+    /// used by that.
     pub fn logins(&self, protocol: Protocol) -> Vec<Arc<Exchange>> {
         let of_protocol = self.sessions.iter().filter(|((_, of), _)| *of == protocol);
-        let entries = of_protocol.flat_map(|(_, found)| found).map(|index| &self.entries[*index]);
+        let entries = of_protocol
+            .flat_map(|(_, found)| found)
+            .map(|index| &self.entries[*index]);
         entries.map(|entry| Arc::clone(&entry.exchange)).collect()
     }
 }
@@ -124,7 +141,10 @@ impl Report {
     pub fn went_elsewhere(&self) -> bool {
         let is_elsewhere = |miss: &Miss| match (miss.why, &miss.closest) {
             (Why::NothingRecorded | Why::Forwarded, _) => true,
-            (Why::Differs, Some(closest)) => closest.differences.iter().any(|line| line.starts_with("target: ")),
+            (Why::Differs, Some(closest)) => closest
+                .differences
+                .iter()
+                .any(|line| line.starts_with("target: ")),
             _ => false,
         };
         self.replayed == 0 && self.missed_count > 0 && self.missed.iter().all(is_elsewhere)
@@ -142,7 +162,8 @@ impl Missed {
         self.count += 1;
         // Who asks for the same again most often does so at once.
         let alike = |told: &&mut Miss| {
-            (told.why, told.bound, &told.asked, &told.closest) == (miss.why, miss.bound, &miss.asked, &miss.closest)
+            (told.why, told.bound, &told.asked, &told.closest)
+                == (miss.why, miss.bound, &miss.asked, &miss.closest)
         };
         if let Some(told) = self.told.iter_mut().rev().find(alike) {
             told.times += 1;

@@ -28,39 +28,77 @@ fn identical_calls_get_their_answers_in_order() {
     let used =
         "POST http://shop:80/orders: all 3 recordings of this call were used; record again what makes it more often"
             .to_owned();
-    assert_eq!(answers, [Ok("1".to_owned()), Ok("2".to_owned()), Ok("3".to_owned()), Err(used)]);
+    assert_eq!(
+        answers,
+        [
+            Ok("1".to_owned()),
+            Ok("2".to_owned()),
+            Ok("3".to_owned()),
+            Err(used)
+        ]
+    );
     let report = book.report();
-    assert_eq!((report.replayed, report.missed_count, report.unused.len()), (3, 1, 0));
+    assert_eq!(
+        (report.replayed, report.missed_count, report.unused.len()),
+        (3, 1, 0)
+    );
     assert!(!report.is_isolated());
 }
 
 #[test]
 fn the_last_of_reusable_recordings_and_of_reads_is_given_again() {
-    for (asked, reusable, again) in
-        [(post("{}"), true, 0), (get("/n"), false, 2), (request("HEAD", "/n", "", ""), false, 2)]
-    {
-        let mut recordings = Recording::number(["1", "2"].map(|answer| answered(asked.clone(), answer)).to_vec());
+    for (asked, reusable, again) in [
+        (post("{}"), true, 0),
+        (get("/n"), false, 2),
+        (request("HEAD", "/n", "", ""), false, 2),
+    ] {
+        let mut recordings = Recording::number(
+            ["1", "2"]
+                .map(|answer| answered(asked.clone(), answer))
+                .to_vec(),
+        );
         recordings[1].reusable = reusable;
         let book = Book::of(recordings, Noise::default(), Secrets::default());
         let answers: Vec<_> = (0..4).map(|_| ask(&book, &asked).unwrap()).collect();
         assert_eq!(answers, ["1", "2", "2", "2"]);
-        assert_eq!((book.report().is_isolated(), book.report().again), (true, again));
+        assert_eq!(
+            (book.report().is_isolated(), book.report().again),
+            (true, again)
+        );
     }
 }
 
 #[test]
 fn what_is_the_same_call() {
     let same = [
-        (post(r#"{"a":1,"b":[2]}"#), post("{ \"b\": [2],\n \"a\": 1 }")),
+        (
+            post(r#"{"a":1,"b":[2]}"#),
+            post("{ \"b\": [2],\n \"a\": 1 }"),
+        ),
         (get("/s?b=2&a=1&a=0"), get("/s?a=1&a=0&b=2")),
         (get("/s?a=1&api_key=x"), get("/s?a=1&api_key=y")),
         (
             request("POST", "/f", "application/x-www-form-urlencoded", "a=1&b=2"),
-            request("POST", "/f", "Application/X-WWW-Form-Urlencoded; charset=utf-8", "b=2&a=1"),
+            request(
+                "POST",
+                "/f",
+                "Application/X-WWW-Form-Urlencoded; charset=utf-8",
+                "b=2&a=1",
+            ),
         ),
         (
-            request("POST", "/m", "multipart/form-data; boundary=xx", "--xx\r\nA: b\r\n\r\n1\r\n--xx--\r\n"),
-            request("POST", "/m", "multipart/form-data; boundary=\"y\"", "--y\r\nA: b\r\n\r\n1\r\n--y--\r\n"),
+            request(
+                "POST",
+                "/m",
+                "multipart/form-data; boundary=xx",
+                "--xx\r\nA: b\r\n\r\n1\r\n--xx--\r\n",
+            ),
+            request(
+                "POST",
+                "/m",
+                "multipart/form-data; boundary=\"y\"",
+                "--y\r\nA: b\r\n\r\n1\r\n--y--\r\n",
+            ),
         ),
         // A type without a body says nothing.
         (request("GET", "/", JSON, ""), request("GET", "/", "", "")),
@@ -75,23 +113,41 @@ fn what_is_the_same_call() {
 fn what_is_another_call() {
     let with = |name: &str, value: &str| {
         let mut call = get("/r");
-        http(&mut call).request.headers.push((name.to_owned(), value.into()));
+        http(&mut call)
+            .request
+            .headers
+            .push((name.to_owned(), value.into()));
         call
     };
-    let at = |host: &str, port| Exchange { target: Target { host: host.to_owned(), port }, ..get("/r") };
+    let at = |host: &str, port| Exchange {
+        target: Target {
+            host: host.to_owned(),
+            port,
+        },
+        ..get("/r")
+    };
     let mut named = get("/r");
     http(&mut named).request.authority = "other".to_owned();
     let other = [
         (post(r#"{"a":1}"#), post(r#"{"a":1.0}"#)),
         (post(r#"{"a":[1,2]}"#), post(r#"{"a":[2,1]}"#)),
-        (post(r#"{"id":9007199254740993}"#), post(r#"{"id":9007199254740992}"#)),
+        (
+            post(r#"{"id":9007199254740993}"#),
+            post(r#"{"id":9007199254740992}"#),
+        ),
         (get("/s?a=1&a=0"), get("/s?a=0&a=1")),
         (get("/s?a"), get("/s?a=")),
         (get("/s?a=1"), get("/s")),
         (get("/s"), get("/S")),
         (get("/s"), request("HEAD", "/s", "", "")),
-        (request("POST", "/", "text/plain", "{\"a\":1}"), request("POST", "/", "text/plain", "{ \"a\":1}")),
-        (request("POST", "/", "text/plain", "x"), request("POST", "/", "text/html", "x")),
+        (
+            request("POST", "/", "text/plain", "{\"a\":1}"),
+            request("POST", "/", "text/plain", "{ \"a\":1}"),
+        ),
+        (
+            request("POST", "/", "text/plain", "x"),
+            request("POST", "/", "text/html", "x"),
+        ),
         (request("POST", "/", "", "x"), request("POST", "/", "", "")),
         (with("Range", "bytes=0-1"), with("range", "bytes=2-3")),
         (with("X-Amz-Target", "A.Get"), with("X-Amz-Target", "A.Put")),
@@ -104,11 +160,18 @@ fn what_is_another_call() {
         ),
     ];
     for (recorded, asked) in other {
-        let recorded = if matches!(recorded.content, Content::Http(_)) { answered(recorded, "x") } else { recorded };
+        let recorded = if matches!(recorded.content, Content::Http(_)) {
+            answered(recorded, "x")
+        } else {
+            recorded
+        };
         let book = Book::new(vec![recorded], Noise::default());
         assert!(book.find(&asked).is_err(), "{asked:?}");
     }
-    let same = Book::new(vec![answered(with("Range", "bytes=0-1"), "x")], Noise::default());
+    let same = Book::new(
+        vec![answered(with("Range", "bytes=0-1"), "x")],
+        Noise::default(),
+    );
     assert_eq!(ask(&same, &with("range", "bytes=0-1")), Ok("x".to_owned()));
     let date = Book::new(vec![answered(with("Date", "a"), "x")], Noise::default());
     assert_eq!(ask(&date, &with("Date", "b")), Ok("x".to_owned()));
@@ -122,7 +185,9 @@ fn a_miss_names_the_closest_recording_and_the_differences() {
         answered(post(r#"{"other":true}"#), "no"),
     ];
     let book = Book::new(calls.to_vec(), Noise::default());
-    let miss = book.find(&post(r#"{"items":[{"id":"a","qty":3},1],"vip":true}"#)).unwrap_err();
+    let miss = book
+        .find(&post(r#"{"items":[{"id":"a","qty":3},1],"vip":true}"#))
+        .unwrap_err();
     let expected = Miss {
         asked: "POST http://shop:80/orders".to_owned(),
         why: Why::Differs,
@@ -147,16 +212,31 @@ fn a_miss_names_the_closest_recording_and_the_differences() {
                     query.password: asked `*`, not recorded\n  it is another call: record again what makes it";
     assert_eq!(miss.to_string(), expected);
 
-    let nothing = book.find(&wire(Protocol::Redis, b"PING\r\n", b"", false)).unwrap_err();
+    let nothing = book
+        .find(&wire(Protocol::Redis, b"PING\r\n", b"", false))
+        .unwrap_err();
     assert_eq!(
         nothing.to_string(),
         "Redis db:5432 PING: nothing of this kind was recorded; record again what makes this call"
     );
-    book.missed(&Target { host: "a".to_owned(), port: 1 }, "a connection was refused");
+    book.missed(
+        &Target {
+            host: "a".to_owned(),
+            port: 1,
+        },
+        "a connection was refused",
+    );
     let report = book.report();
-    assert_eq!(report.missed.last().unwrap().asked, "a connection was refused (a:1)");
+    assert_eq!(
+        report.missed.last().unwrap().asked,
+        "a connection was refused (a:1)"
+    );
     assert_eq!((report.replayed, report.missed_count), (0, 4));
-    let unused: Vec<_> = report.unused.iter().map(|it| (it.name.as_str(), it.call.as_str())).collect();
+    let unused: Vec<_> = report
+        .unused
+        .iter()
+        .map(|it| (it.name.as_str(), it.call.as_str()))
+        .collect();
     let expected = [
         ("mock-1", "GET http://shop:80/orders"),
         ("mock-2", "POST http://shop:80/orders"),
@@ -167,9 +247,22 @@ fn a_miss_names_the_closest_recording_and_the_differences() {
 
 #[test]
 fn statements_are_told_in_words() {
-    let query = |sql: &str| [b"Q", &(sql.len() as u32 + 5).to_be_bytes()[..], sql.as_bytes(), &[0]].concat();
-    let book = Book::new(vec![wire(Protocol::Postgres, &query("SELECT 1"), b"x", false)], Noise::default());
-    let miss = book.find(&wire(Protocol::Postgres, &query("SELECT 2"), b"", false)).unwrap_err();
+    let query = |sql: &str| {
+        [
+            b"Q",
+            &(sql.len() as u32 + 5).to_be_bytes()[..],
+            sql.as_bytes(),
+            &[0],
+        ]
+        .concat()
+    };
+    let book = Book::new(
+        vec![wire(Protocol::Postgres, &query("SELECT 1"), b"x", false)],
+        Noise::default(),
+    );
+    let miss = book
+        .find(&wire(Protocol::Postgres, &query("SELECT 2"), b"", false))
+        .unwrap_err();
     let expected = "Postgres db:5432 SELECT 2: no recording of this call; the closest is `mock-1`\n  \
                     message 1: recorded `SELECT 1`, asked `SELECT 2`\n  \
                     only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [literal.1]}` below `name: mock-1`, learn it \
@@ -187,18 +280,31 @@ fn sessions_stay_and_passwords_do_not_count() {
     for password in ["one", "another"] {
         assert_eq!(ask(&book, &auth(password)), Ok("+OK\r\n".to_owned()));
     }
-    let target = Target { host: "db".to_owned(), port: 5432 };
+    let target = Target {
+        host: "db".to_owned(),
+        port: 5432,
+    };
     assert_eq!(book.sessions(&target, Protocol::Redis).len(), 1);
     assert_eq!(book.sessions(&target, Protocol::MySql).len(), 0);
     assert_eq!(book.protocol(&target), Some(Protocol::Redis));
-    assert_eq!(book.protocol(&Target { host: "db".to_owned(), port: 1 }), None);
+    assert_eq!(
+        book.protocol(&Target {
+            host: "db".to_owned(),
+            port: 1
+        }),
+        None
+    );
     assert_eq!(book.report().unused, []);
 }
 
 #[test]
 fn numbers_of_mongo_messages_do_not_count() {
     let message = |number: u8, body: &[u8]| {
-        let bytes = [&[20, 0, 0, 0, number, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0], body].concat();
+        let bytes = [
+            &[20, 0, 0, 0, number, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0],
+            body,
+        ]
+        .concat();
         wire(Protocol::Mongo, &bytes, b"x", false)
     };
     let book = Book::new(vec![message(1, b"abcd")], Noise::default());
@@ -210,23 +316,59 @@ fn numbers_of_mongo_messages_do_not_count() {
 fn names_are_answered_as_often_as_they_are_asked() {
     let dns = |host: &str, answers: &[&str]| {
         let answers = answers.iter().map(|it| (*it).to_owned()).collect();
-        exchange(host, 53, Content::Dns(Dns { name: "a.b".to_owned(), kind: "A".to_owned(), code: 0, answers }))
+        exchange(
+            host,
+            53,
+            Content::Dns(Dns {
+                name: "a.b".to_owned(),
+                kind: "A".to_owned(),
+                code: 0,
+                answers,
+            }),
+        )
     };
-    let book = Book::new(vec![dns("10.0.0.1", &["x"]), dns("10.0.0.1", &["y"])], Noise::default());
-    let answers: Vec<_> = (0..3).map(|_| ask(&book, &dns("10.0.0.2", &[])).unwrap()).collect();
+    let book = Book::new(
+        vec![dns("10.0.0.1", &["x"]), dns("10.0.0.1", &["y"])],
+        Noise::default(),
+    );
+    let answers: Vec<_> = (0..3)
+        .map(|_| ask(&book, &dns("10.0.0.2", &[])).unwrap())
+        .collect();
     assert_eq!(answers, ["x", "y", "y"]);
-    assert_eq!(book.protocol(&Target { host: "10.0.0.1".to_owned(), port: 53 }), None);
+    assert_eq!(
+        book.protocol(&Target {
+            host: "10.0.0.1".to_owned(),
+            port: 53
+        }),
+        None
+    );
 }
 
 #[test]
 fn recordings_that_do_not_say_where_they_went_answer_last() {
     let at = |host: &str, port, answer: &str| {
-        let call = Exchange { target: Target { host: host.to_owned(), port }, ..post("{}") };
-        if answer.is_empty() { call } else { answered(call, answer) }
+        let call = Exchange {
+            target: Target {
+                host: host.to_owned(),
+                port,
+            },
+            ..post("{}")
+        };
+        if answer.is_empty() {
+            call
+        } else {
+            answered(call, answer)
+        }
     };
-    let calls = vec![at("", 0, "anywhere"), at("shop", 0, "port unknown"), at("shop", 80, "exact")];
+    let calls = vec![
+        at("", 0, "anywhere"),
+        at("shop", 0, "port unknown"),
+        at("shop", 80, "exact"),
+    ];
     let book = Book::new(calls, Noise::default());
-    let answers: Vec<_> = (0..3).map(|_| ask(&book, &at("shop", 80, "")).unwrap()).collect();
+    let answers: Vec<_> = (0..3)
+        .map(|_| ask(&book, &at("shop", 80, "")).unwrap())
+        .collect();
     assert_eq!(answers, ["exact", "port unknown", "anywhere"]);
     let mut named = Recording::number(vec![at("shop", 80, "named")]);
     named[0].named = true;
@@ -234,30 +376,67 @@ fn recordings_that_do_not_say_where_they_went_answer_last() {
     assert_eq!(ask(&book, &at("127.0.0.1", 80, "")), Ok("named".to_owned()));
     assert!(book.find(&at("shop", 80, "")).is_err());
 
-    let foreign =
-        Exchange { target: Target { host: String::new(), port: 0 }, ..wire(Protocol::MySql, b"q", b"x", true) };
+    let foreign = Exchange {
+        target: Target {
+            host: String::new(),
+            port: 0,
+        },
+        ..wire(Protocol::MySql, b"q", b"x", true)
+    };
     let book = Book::new(vec![foreign], Noise::default());
-    let target = Target { host: "db".to_owned(), port: 3306 };
-    assert_eq!((book.protocol(&target), book.sessions(&target, Protocol::MySql).len()), (Some(Protocol::MySql), 1));
+    let target = Target {
+        host: "db".to_owned(),
+        port: 3306,
+    };
+    assert_eq!(
+        (
+            book.protocol(&target),
+            book.sessions(&target, Protocol::MySql).len()
+        ),
+        (Some(Protocol::MySql), 1)
+    );
 }
 
 #[test]
 fn declared_noise_is_left_out() {
-    let recorded = answered(post(r#"{"at":"2024-01-01","items":[{"id":1,"qty":2}],"trace":{"a":1}}"#), "x");
+    let recorded = answered(
+        post(r#"{"at":"2024-01-01","items":[{"id":1,"qty":2}],"trace":{"a":1}}"#),
+        "x",
+    );
     let asked = post(r#"{"at":"2025-02-02","items":[{"id":7,"qty":2}],"trace":{"b":[]}}"#);
     let mut noise = Noise::default();
-    noise.declare(Some(&recorded), &learned(&["body.items.id", "trace"])).unwrap();
-    let values = DeclaredNoise { values: vec![r"^\d{4}-\d\d-\d\d$".to_owned()], ..DeclaredNoise::default() };
+    noise
+        .declare(Some(&recorded), &learned(&["body.items.id", "trace"]))
+        .unwrap();
+    let values = DeclaredNoise {
+        values: vec![r"^\d{4}-\d\d-\d\d$".to_owned()],
+        ..DeclaredNoise::default()
+    };
     noise.declare(None, &values).unwrap();
     let book = Book::new(vec![recorded.clone()], noise.clone());
     assert_eq!(ask(&book, &asked), Ok("x".to_owned()));
 
     let book = Book::new(vec![recorded], noise);
-    let miss = book.find(&post(r#"{"at":"2025-02-02","items":[{"id":7,"qty":3}],"trace":{}}"#)).unwrap_err();
-    assert_eq!(miss.closest.unwrap().differences[0], "body.items.qty: recorded 2, asked 3");
+    let miss = book
+        .find(&post(
+            r#"{"at":"2025-02-02","items":[{"id":7,"qty":3}],"trace":{}}"#,
+        ))
+        .unwrap_err();
+    assert_eq!(
+        miss.closest.unwrap().differences[0],
+        "body.items.qty: recorded 2, asked 3"
+    );
 
-    let broken = DeclaredNoise { values: vec!["(".to_owned()], ..DeclaredNoise::default() };
-    assert!(Noise::default().declare(None, &broken).unwrap_err().starts_with("the noise `(` cannot be used: "));
+    let broken = DeclaredNoise {
+        values: vec!["(".to_owned()],
+        ..DeclaredNoise::default()
+    };
+    assert!(
+        Noise::default()
+            .declare(None, &broken)
+            .unwrap_err()
+            .starts_with("the noise `(` cannot be used: ")
+    );
 }
 
 #[test]
@@ -277,11 +456,20 @@ fn noise_is_learned_from_two_recordings() {
     let shown: Vec<_> = lessons
         .iter()
         .flat_map(|lesson| {
-            lesson.changes.iter().map(|it| (lesson.place.as_str(), it.field.as_str(), it.values.1.as_str()))
+            lesson.changes.iter().map(|it| {
+                (
+                    lesson.place.as_str(),
+                    it.field.as_str(),
+                    it.values.1.as_str(),
+                )
+            })
         })
         .collect();
     assert_eq!(shown.len(), 2, "{shown:?}");
-    assert!(shown.contains(&("HTTP shop:80 POST /orders", "body.id", "20")), "{shown:?}");
+    assert!(
+        shown.contains(&("HTTP shop:80 POST /orders", "body.id", "20")),
+        "{shown:?}"
+    );
     assert_eq!(noise.learned(&one[2]), Some(learned(&["query.t"])));
     let calls = one.into_iter().map(|call| answered(call, "x")).collect();
     let book = Book::new(calls, noise);
@@ -297,7 +485,11 @@ fn another_order_of_calls_is_no_noise() {
     // Other shapes, other numbers of calls, whole bodies.
     assert_eq!(learn(&one, &[post(r#"{"r":1}"#), post(r#"{"r":2}"#)]).1, []);
     let fewer = learn(&one, &[post(r#"{"q":3}"#)]).1;
-    let expected = Lesson { place: "HTTP shop:80 POST /orders".to_owned(), calls: (2, 1), changes: Vec::new() };
+    let expected = Lesson {
+        place: "HTTP shop:80 POST /orders".to_owned(),
+        calls: (2, 1),
+        changes: Vec::new(),
+    };
     assert_eq!(fewer, [expected]);
     let text = |body: &str| [request("POST", "/t", "text/plain", body)];
     assert!(learn(&text("a"), &text("b")).0.is_empty());
@@ -307,7 +499,9 @@ fn another_order_of_calls_is_no_noise() {
 fn every_recording_is_given_out_once_to_many_threads() {
     const THREADS: usize = 8;
     const CALLS: usize = 100_000;
-    let calls = (0..CALLS).map(|number| answered(get(&format!("/n/{}", number % 1000)), &number.to_string())).collect();
+    let calls = (0..CALLS)
+        .map(|number| answered(get(&format!("/n/{}", number % 1000)), &number.to_string()))
+        .collect();
     let book = Book::new(calls, Noise::default());
     let start = Barrier::new(THREADS);
     let mut given: Vec<usize> = thread::scope(|scope| {
@@ -318,13 +512,21 @@ fn every_recording_is_given_out_once_to_many_threads() {
                     start.wait();
                     let mut given = Vec::new();
                     for number in (thread..CALLS).step_by(THREADS) {
-                        given.push(ask(book, &get(&format!("/n/{}", number % 1000))).unwrap().parse().unwrap());
+                        given.push(
+                            ask(book, &get(&format!("/n/{}", number % 1000)))
+                                .unwrap()
+                                .parse()
+                                .unwrap(),
+                        );
                     }
                     given
                 })
             })
             .collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
     });
     given.sort_unstable();
     assert_eq!(given, (0..CALLS).collect::<Vec<_>>());
@@ -333,12 +535,20 @@ fn every_recording_is_given_out_once_to_many_threads() {
 
 #[test]
 fn only_so_many_misses_are_told() {
-    let book = Book::new((0..5).map(|number| answered(get(&format!("/{number}")), "x")).collect(), Noise::default());
+    let book = Book::new(
+        (0..5)
+            .map(|number| answered(get(&format!("/{number}")), "x"))
+            .collect(),
+        Noise::default(),
+    );
     for number in 0..MAX_MISSES_TOLD + 5 {
         assert!(book.find(&get(&format!("/x{number}"))).is_err());
     }
     let report = book.report();
-    assert_eq!((report.missed.len(), report.missed_count), (MAX_MISSES_TOLD, MAX_MISSES_TOLD as u64 + 5));
+    assert_eq!(
+        (report.missed.len(), report.missed_count),
+        (MAX_MISSES_TOLD, MAX_MISSES_TOLD as u64 + 5)
+    );
 }
 
 #[test]
@@ -346,24 +556,40 @@ fn who_asks_matters_where_several_did() {
     let from = |who: &str, answer: &str| {
         let mut call = get("/me");
         if !who.is_empty() {
-            http(&mut call).request.headers.push(("Authorization".to_owned(), format!("Bearer {who}").into()));
+            http(&mut call)
+                .request
+                .headers
+                .push(("Authorization".to_owned(), format!("Bearer {who}").into()));
         }
         let mut call = answered(call, answer);
         Secrets::default().calls(std::slice::from_mut(&mut call));
         call
     };
     let ask_as = |book: &Book, who: &str| ask(book, &from(who, ""));
-    let book = Book::new(vec![from("alice", "a"), from("bob", "b"), from("", "nobody")], Noise::default());
+    let book = Book::new(
+        vec![from("alice", "a"), from("bob", "b"), from("", "nobody")],
+        Noise::default(),
+    );
     assert_eq!(ask_as(&book, "bob"), Ok("b".to_owned()));
     assert!(ask_as(&book, "mallory").is_err());
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
     // Nobody is a caller, too, and whoever is one may have another secret in a replay.
-    let book = Book::new(vec![from("", "nobody"), from("alice", "a"), from("", "still nobody")], Noise::default());
+    let book = Book::new(
+        vec![
+            from("", "nobody"),
+            from("alice", "a"),
+            from("", "still nobody"),
+        ],
+        Noise::default(),
+    );
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
     assert_eq!(ask_as(&book, ""), Ok("still nobody".to_owned()));
-    let book = Book::new(vec![from("alice", "a"), from("", "nobody")], Noise::default());
+    let book = Book::new(
+        vec![from("alice", "a"), from("", "nobody")],
+        Noise::default(),
+    );
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
     // With one caller a replay may have another secret.
@@ -374,7 +600,8 @@ fn who_asks_matters_where_several_did() {
 #[test]
 fn secrets_of_a_body_do_not_count_and_places_in_lists_do() {
     let login = |password: &str| {
-        let body = format!(r#"{{"user":"a","password":"{password}","db":{{"apiKey":["{password}"]}}}}"#);
+        let body =
+            format!(r#"{{"user":"a","password":"{password}","db":{{"apiKey":["{password}"]}}}}"#);
         answered(post(&body), "in")
     };
     let mut kept = login("q1w2e3");
@@ -383,14 +610,23 @@ fn secrets_of_a_body_do_not_count_and_places_in_lists_do() {
         let book = Book::new(vec![recorded], Noise::default());
         let other = post(r#"{"user":"b","password":"z9y8x7","db":{"apiKey":["z9y8x7"]}}"#);
         let told = book.find(&other).unwrap_err().closest.unwrap().differences;
-        let declare = told.last().is_some_and(|line| line.contains("`noise: {req: [body.user]}`"));
-        assert_eq!((told.len(), told[0].as_str(), declare), (2, "body.user: recorded `a`, asked `b`", true));
+        let declare = told
+            .last()
+            .is_some_and(|line| line.contains("`noise: {req: [body.user]}`"));
+        assert_eq!(
+            (told.len(), told[0].as_str(), declare),
+            (2, "body.user: recorded `a`, asked `b`", true)
+        );
         assert_eq!(ask(&book, &login("a1b2c3")), Ok("in".to_owned()));
     }
-    // One token is a secret, of which a replay has another one. Several choose what is answered, whoever asks.
+    // One token is a secret, of which a replay has another one. Several choose what is answered,
+    // whoever asks.
     let page = |token: &str, who: &str| {
         let mut call = answered(get(&format!("/list?token={token}")), token);
-        http(&mut call).request.headers.push(("X-Api-Key".to_owned(), who.into()));
+        http(&mut call)
+            .request
+            .headers
+            .push(("X-Api-Key".to_owned(), who.into()));
         call
     };
     let recorded = |tokens: &[&str]| {
@@ -410,14 +646,29 @@ fn secrets_of_a_body_do_not_count_and_places_in_lists_do() {
 fn encryption_and_the_wanted_form_are_part_of_a_call() {
     let with = |tls: bool, accept: &str, answer: &str| {
         let mut call = answered(get("/report"), answer);
-        http(&mut call).request.headers.push(("Accept".to_owned(), accept.into()));
+        http(&mut call)
+            .request
+            .headers
+            .push(("Accept".to_owned(), accept.into()));
         call.tls = tls;
         call
     };
-    let book = Book::new(vec![with(false, "text/csv", "csv"), with(false, "text/html", "html")], Noise::default());
+    let book = Book::new(
+        vec![
+            with(false, "text/csv", "csv"),
+            with(false, "text/html", "html"),
+        ],
+        Noise::default(),
+    );
     assert!(ask(&book, &with(true, "text/csv", "")).is_err());
-    assert_eq!(ask(&book, &with(false, "text/html", "")), Ok("html".to_owned()));
-    assert_eq!(ask(&book, &with(false, "text/csv", "")), Ok("csv".to_owned()));
+    assert_eq!(
+        ask(&book, &with(false, "text/html", "")),
+        Ok("html".to_owned())
+    );
+    assert_eq!(
+        ask(&book, &with(false, "text/csv", "")),
+        Ok("csv".to_owned())
+    );
 }
 
 #[test]
@@ -427,40 +678,80 @@ fn the_same_miss_is_counted_and_told_once() {
         assert!(book.find(&get(path)).is_err());
     }
     let report = book.report();
-    let told: Vec<_> = report.missed.iter().map(|miss| (miss.asked.as_str(), miss.times)).collect();
-    assert_eq!(told, [("GET http://shop:80/b", 3), ("GET http://shop:80/c", 1)]);
+    let told: Vec<_> = report
+        .missed
+        .iter()
+        .map(|miss| (miss.asked.as_str(), miss.times))
+        .collect();
+    assert_eq!(
+        told,
+        [("GET http://shop:80/b", 3), ("GET http://shop:80/c", 1)]
+    );
     assert_eq!(report.missed_count, 4);
 }
 
 #[test]
 fn encryption_is_a_difference() {
-    let encrypted = Exchange { tls: true, ..answered(get("/a"), "x") };
-    let named = Recording { named: true, ..Recording::number(vec![encrypted.clone()]).remove(0) };
-    let told = |book: Book, asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
+    let encrypted = Exchange {
+        tls: true,
+        ..answered(get("/a"), "x")
+    };
+    let named = Recording {
+        named: true,
+        ..Recording::number(vec![encrypted.clone()]).remove(0)
+    };
+    let told =
+        |book: Book, asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
     let again = "it is another call: record again what makes it";
     let plain = "encryption: recorded yes, asked no";
-    assert_eq!(told(Book::new(vec![encrypted.clone()], Noise::default()), &get("/a")), [plain, again]);
+    assert_eq!(
+        told(
+            Book::new(vec![encrypted.clone()], Noise::default()),
+            &get("/a")
+        ),
+        [plain, again]
+    );
     let path = "path: recorded `/a`, asked `/b`";
-    assert_eq!(told(Book::of(vec![named], Noise::default(), Secrets::default()), &get("/b")), [path, again]);
-    let asked = Exchange { tls: true, ..get("/b") };
-    assert_eq!(told(Book::new(vec![encrypted], Noise::default()), &asked), [path, again]);
+    assert_eq!(
+        told(
+            Book::of(vec![named], Noise::default(), Secrets::default()),
+            &get("/b")
+        ),
+        [path, again]
+    );
+    let asked = Exchange {
+        tls: true,
+        ..get("/b")
+    };
+    assert_eq!(
+        told(Book::new(vec![encrypted], Noise::default()), &asked),
+        [path, again]
+    );
 }
 
 #[test]
 fn a_miss_on_an_answered_connection_says_why_it_went_nowhere() {
     let recorded = wire(Protocol::Redis, b"PING\r\n", b"+PONG\r\n", false);
     let book = Book::new(vec![recorded], Noise::default()).passing_on(true);
-    let miss = book.find(&wire(Protocol::Redis, b"GET a\r\n", b"", false)).unwrap_err();
+    let miss = book
+        .find(&wire(Protocol::Redis, b"GET a\r\n", b"", false))
+        .unwrap_err();
     assert_eq!(
         miss.to_string(),
         "Redis db:5432 GET a: no recording of this call; its connection is answered from the recording, so it did not go to the \
          real server; the closest is `mock-1`\n  message 1: recorded `PING`, asked `GET a`\n  it is another call: record again what makes it"
     );
     assert!(!book.find(&get("/a")).unwrap_err().bound);
-    let target = Target { host: "db".to_owned(), port: 5432 };
+    let target = Target {
+        host: "db".to_owned(),
+        port: 5432,
+    };
     book.forwarded(&target);
     let told = book.report().missed.last().unwrap().to_string();
-    assert_eq!(told, "a connection to db:5432: nothing was recorded of this target; it went to the real server");
+    assert_eq!(
+        told,
+        "a connection to db:5432: nothing was recorded of this target; it went to the real server"
+    );
 }
 
 #[test]
@@ -468,8 +759,10 @@ fn several_secrets_in_one_place_choose_the_answer() {
     type Make<'a> = &'a dyn Fn(&str) -> Exchange;
     let form = |pairs: &str| {
         let mut call = post(pairs);
-        http(&mut call).request.headers =
-            vec![("content-type".to_owned(), b"application/x-www-form-urlencoded".to_vec())];
+        http(&mut call).request.headers = vec![(
+            "content-type".to_owned(),
+            b"application/x-www-form-urlencoded".to_vec(),
+        )];
         call
     };
     let ways: [Make<'_>; 7] = [
@@ -490,13 +783,23 @@ fn several_secrets_in_one_place_choose_the_answer() {
         let book = kept(&["alice", "bob"]);
         let missed = book.find(&way("somebody")).unwrap_err();
         let told = missed.closest.unwrap().differences;
-        assert!(told[0].contains("recorded `") && told[0].contains("red"), "{index}: {told:?}");
+        assert!(
+            told[0].contains("recorded `") && told[0].contains("red"),
+            "{index}: {told:?}"
+        );
         // What a secret is stands in no recording: it is no noise.
-        assert!(told.len() == 2 && told[1].starts_with("`redacted...`"), "{index}: {told:?}");
+        assert!(
+            told.len() == 2 && told[1].starts_with("`redacted...`"),
+            "{index}: {told:?}"
+        );
         assert_eq!(ask(&book, &way("bob")), Ok("bob".to_owned()), "{index}");
         assert_eq!(ask(&book, &way("alice")), Ok("alice".to_owned()), "{index}");
         // One is a secret, of which a replay has another one.
-        assert_eq!(ask(&kept(&["alice"]), &way("somebody")), Ok("alice".to_owned()), "{index}");
+        assert_eq!(
+            ask(&kept(&["alice"]), &way("somebody")),
+            Ok("alice".to_owned()),
+            "{index}"
+        );
     }
 }
 
@@ -511,9 +814,15 @@ fn what_is_made_for_each_request_tells_nobody_apart() {
     let signed = |n: &str, answer: &str| {
         let n = &format!("v0={n}a2114d57b48eac39b9ad189dd8316235");
         let scheme = format!("AWS4-HMAC-SHA256 Signature={n}");
-        by([("Authorization", &scheme), ("X-Slack-Signature", n)], answer)
+        by(
+            [("Authorization", &scheme), ("X-Slack-Signature", n)],
+            answer,
+        )
     };
-    let book = Book::new(vec![signed("1", "one"), signed("2", "two")], Noise::default());
+    let book = Book::new(
+        vec![signed("1", "one"), signed("2", "two")],
+        Noise::default(),
+    );
     assert_eq!(ask(&book, &signed("3", "")), Ok("one".to_owned()));
     assert_eq!(ask(&book, &signed("4", "")), Ok("two".to_owned()));
 }

@@ -1,9 +1,9 @@
-//! Values that each run makes anew, by their shape: UUIDs, ULIDs, ids of objects, times near the run's, random tokens. Where nothing
-//! else of a call differs they do not choose.
+//! Values that each run makes anew, by their shape: UUIDs, ULIDs, ids of objects, times near the
+//! run's, random tokens. Where nothing else of a call differs they do not choose.
 //!
-//! What a run made it says again, so a value is known from the call on in which it stood first: one that is new in a replay stands for
-//! one that was new in that call of the recording, and from then on for no other, wherever it is said. A value of the recording itself
-//! is no other's.
+//! What a run made it says again, so a value is known from the call on in which it stood first: one
+//! that is new in a replay stands for one that was new in that call of the recording, and from then
+//! on for no other, wherever it is said. A value of the recording itself is no other's.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -52,7 +52,11 @@ pub(super) struct Blank {
 
 impl Blank {
     pub(super) fn new(near: SystemTime, is_exact: bool) -> Self {
-        Self { near, is_exact, values: Vec::new() }
+        Self {
+            near,
+            is_exact,
+            values: Vec::new(),
+        }
     }
 
     /// A text with its shape in the place of each value.
@@ -62,19 +66,28 @@ impl Blank {
         while at < text.len() {
             if let Some(secret) = secrets.next_if(|secret| secret.start <= at) {
                 let value = String::from_utf8_lossy(&text[secret.clone()]).into_owned();
-                self.values.push(Volatile { text: value, kind: Kind::Secret });
+                self.values.push(Volatile {
+                    text: value,
+                    kind: Kind::Secret,
+                });
                 out.extend_from_slice(b"\0secret\0");
                 at = secret.end;
                 continue;
             }
             let before = at.checked_sub(1).map(|before| text[before]);
             let begins = match text[at] {
-                byte if byte.is_ascii_alphanumeric() => before.is_none_or(|before| !before.is_ascii_alphanumeric()),
+                byte if byte.is_ascii_alphanumeric() => {
+                    before.is_none_or(|before| !before.is_ascii_alphanumeric())
+                }
                 byte => b"-_".contains(&byte) && before.is_none_or(|before| !is_of_token(before)),
             };
             // A secret may have a beginning that looks like a part of one.
             let end = secrets.peek().map_or(text.len(), |secret| secret.start);
-            let found = if begins && !self.is_exact { self.value(&text[at..end]) } else { None };
+            let found = if begins && !self.is_exact {
+                self.value(&text[at..end])
+            } else {
+                None
+            };
             if let Some((length, shape)) = found {
                 out.push(0);
                 out.extend(shape.into_bytes());
@@ -88,13 +101,19 @@ impl Blank {
         out
     }
 
-    /// The value of a parameter in bytes that are no text: a time of `PostgreSQL`, or what it is told as.
+    /// The value of a parameter in bytes that are no text: a time of `PostgreSQL`, or what it is
+    /// told as.
     pub(super) fn bound(&mut self, bytes: &[u8], told: &str) -> Vec<u8> {
-        let micros = bytes.first_chunk::<8>().filter(|_| bytes.len() == 8 && told.starts_with("0x"));
+        let micros = bytes
+            .first_chunk::<8>()
+            .filter(|_| bytes.len() == 8 && told.starts_with("0x"));
         let secs = micros.and_then(|micros| u64::try_from(i64::from_be_bytes(*micros)).ok());
         let secs = secs.map(|micros| micros / 1_000_000 + POSTGRES_EPOCH_SECS);
         if !self.is_exact && secs.is_some_and(|secs| self.is_near(secs)) {
-            self.values.push(Volatile { text: told.to_owned(), kind: Kind::Time });
+            self.values.push(Volatile {
+                text: told.to_owned(),
+                kind: Kind::Time,
+            });
             return b"\0micros\0".to_vec();
         }
         self.text(told.as_bytes())
@@ -119,7 +138,10 @@ impl Blank {
         if let Some((length, shape)) = self.date(text) {
             return Some((length, shape, true));
         }
-        let run = text.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let run = text
+            .iter()
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
         let word = &text[..run];
         if self.is_number_of_time(word) {
             return Some((run, format!("time{run}"), true));
@@ -133,32 +155,50 @@ impl Blank {
         let run = text.iter().take_while(|byte| is_of_token(**byte)).count();
         let word = &text[..run];
         let is_hex = word.iter().all(u8::is_ascii_hexdigit);
-        is_token(word).then(|| (run, format!("token{}{run}", if is_hex { "hex" } else { "" }), false))
+        is_token(word).then(|| {
+            (
+                run,
+                format!("token{}{run}", if is_hex { "hex" } else { "" }),
+                false,
+            )
+        })
     }
 
     /// `2026-11-23`, with a time behind it or not; `Mon, 23 Nov 2026 21:50:19 GMT`.
     fn date(&self, text: &[u8]) -> Option<(usize, String)> {
         const HTTP: &[u8] = b"Aaa, 00 Aaa 0000 00:00:00 GMT";
         const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-        let number = |range: std::ops::Range<usize>| std::str::from_utf8(text.get(range)?).ok()?.parse::<u64>().ok();
+        let number = |range: std::ops::Range<usize>| {
+            std::str::from_utf8(text.get(range)?)
+                .ok()?
+                .parse::<u64>()
+                .ok()
+        };
         if has_form(text, HTTP) {
             let month = MONTHS.find(std::str::from_utf8(text.get(8..11)?).ok()?)? as u64 / 3 + 1;
             let secs = secs_of(number(12..16)?, month, number(5..7)?)? + number(17..19)? * 3_600;
-            return self.is_near(secs).then(|| (HTTP.len(), "date of HTTP".to_owned()));
+            return self
+                .is_near(secs)
+                .then(|| (HTTP.len(), "date of HTTP".to_owned()));
         }
         if !has_form(text, b"0000-00-00") {
             return None;
         }
         let mut secs = secs_of(number(0..4)?, number(5..7)?, number(8..10)?)?;
         let mut length = 10;
-        if matches!(text.get(length), Some(b'T' | b't' | b' ')) && has_form(&text[length + 1..], b"00:00") {
+        if matches!(text.get(length), Some(b'T' | b't' | b' '))
+            && has_form(&text[length + 1..], b"00:00")
+        {
             secs += number(11..13)? * 3_600 + number(14..16)? * 60;
             length += 6;
             if has_form(&text[length..], b":00") {
                 length += 3;
             }
             if text.get(length) == Some(&b'.') {
-                let digits = text[length + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let digits = text[length + 1..]
+                    .iter()
+                    .take_while(|byte| byte.is_ascii_digit())
+                    .count();
                 length += 1 + digits;
             }
             length += zone(&text[length..]);
@@ -166,19 +206,25 @@ impl Blank {
         // How many digits a second has is chance: some writers leave zeros at the end out.
         // A day is any time of it.
         let is_near = self.is_near(secs) || length == 10 && self.is_near(secs + 86_400);
-        (is_near && ends(text, length)).then(|| (length, if length > 10 { "time" } else { "day" }.to_owned()))
+        (is_near && ends(text, length))
+            .then(|| (length, if length > 10 { "time" } else { "day" }.to_owned()))
     }
 
     /// Seconds, milliseconds, microseconds or nanoseconds since 1970.
     fn is_number_of_time(&self, word: &[u8]) -> bool {
         let digits = word.len();
-        let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<u64>().ok());
+        let number = std::str::from_utf8(word)
+            .ok()
+            .and_then(|word| word.parse::<u64>().ok());
         let number = number.filter(|_| matches!(digits, 10 | 13 | 16 | 19));
         number.is_some_and(|number| self.is_near(number / 10_u64.pow(digits as u32 - 10)))
     }
 
     fn is_near(&self, secs: u64) -> bool {
-        let now = self.near.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = self
+            .near
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
         now.abs_diff(Duration::from_secs(secs)) <= NEAR
     }
 }
@@ -188,7 +234,10 @@ fn zone(text: &[u8]) -> usize {
     let forms: [&[u8]; 3] = [b"00:00", b"0000", b"00"];
     match text.first() {
         Some(b'Z' | b'z') => 1,
-        Some(b'+' | b'-') => forms.iter().find(|form| has_form(&text[1..], form)).map_or(0, |form| 1 + form.len()),
+        Some(b'+' | b'-') => forms
+            .iter()
+            .find(|form| has_form(&text[1..], form))
+            .map_or(0, |form| 1 + form.len()),
         _ => 0,
     }
 }
@@ -212,13 +261,17 @@ fn has_form(text: &[u8], form: &[u8]) -> bool {
 }
 
 fn ends(text: &[u8], at: usize) -> bool {
-    text.get(at).is_none_or(|next| !next.is_ascii_alphanumeric())
+    text.get(at)
+        .is_none_or(|next| !next.is_ascii_alphanumeric())
 }
 
 /// Crockford's base 32, and of 128 bits.
 fn is_ulid(text: &[u8]) -> bool {
-    let is_part = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(byte);
-    text[0] <= b'7' && text.iter().all(is_part) && text.iter().filter(|byte| byte.is_ascii_digit()).count() > 1
+    let is_part =
+        |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(byte);
+    text[0] <= b'7'
+        && text.iter().all(is_part)
+        && text.iter().filter(|byte| byte.is_ascii_digit()).count() > 1
 }
 
 /// Base64 for URLs has two marks.
@@ -226,21 +279,34 @@ fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
 }
 
-/// Whether nobody chose a word: digits, or capital and small letters, are mixed as in no name. Of hexadecimal digits no name is so
-/// long, however they fall.
+/// Whether nobody chose a word: digits, or capital and small letters, are mixed as in no name. Of
+/// hexadecimal digits no name is so long, however they fall.
 fn is_token(word: &[u8]) -> bool {
-    let kinds: [fn(&u8) -> bool; 3] = [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit];
+    let kinds: [fn(&u8) -> bool; 3] = [
+        u8::is_ascii_lowercase,
+        u8::is_ascii_uppercase,
+        u8::is_ascii_digit,
+    ];
     let kind = |byte: &u8| kinds.iter().position(|is_one| is_one(byte));
-    let changes = word.windows(2).filter(|two| kind(&two[0]) != kind(&two[1])).count();
+    let changes = word
+        .windows(2)
+        .filter(|two| kind(&two[0]) != kind(&two[1]))
+        .count();
     let marks = word.iter().filter(|byte| b"-_".contains(byte)).count();
     // Words between marks change there alone.
     let is_mixed = |changes_in: usize| changes * changes_in >= word.len() + 2 * changes_in * marks;
     let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
-    // Words that begin with a capital letter have no two of them, and those of capital letters change seldom.
-    let capitals = word.windows(2).filter(|two| two.iter().all(u8::is_ascii_uppercase)).count();
+    // Words that begin with a capital letter have no two of them, and those of capital letters
+    // change seldom.
+    let capitals = word
+        .windows(2)
+        .filter(|two| two.iter().all(u8::is_ascii_uppercase))
+        .count();
     let is_hex = digits > 0 && word.iter().all(u8::is_ascii_hexdigit);
     word.len() >= TOKEN_CHARS
-        && (is_hex || digits > 1 && is_mixed(CHANGES_IN) || capitals > 1 && is_mixed(CHANGES_IN - 1))
+        && (is_hex
+            || digits > 1 && is_mixed(CHANGES_IN)
+            || capitals > 1 && is_mixed(CHANGES_IN - 1))
         && word.iter().any(u8::is_ascii_alphabetic)
 }
 
@@ -267,8 +333,9 @@ impl Pairs {
         }
     }
 
-    /// Whether the recording at a place, with these values, may answer what was asked with those. `is_alone` says of a value whether
-    /// no recording of the call has another one there: then any secret will do.
+    /// Whether the recording at a place, with these values, may answer what was asked with those.
+    /// `is_alone` says of a value whether no recording of the call has another one there: then any
+    /// secret will do.
     pub(super) fn fit(
         &self,
         index: usize,
@@ -294,21 +361,33 @@ impl Pairs {
 
     pub(super) fn pair(&self, name: &str, recorded: &[Volatile], asked: &[Volatile]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let pairs = || recorded.iter().zip(asked).filter(|(one, other)| one.text != other.text);
+        let pairs = || {
+            recorded
+                .iter()
+                .zip(asked)
+                .filter(|(one, other)| one.text != other.text)
+        };
         for (one, other) in pairs().filter(|(one, _)| one.kind == Kind::Id) {
             made.recorded.insert(other.text.clone(), one.text.clone());
             made.taken.insert(one.text.clone());
         }
         let said = |(one, other): (&Volatile, &Volatile)| {
-            format!("recorded `{}`, asked `{}`", short(&one.text), short(&other.text))
+            format!(
+                "recorded `{}`, asked `{}`",
+                short(&one.text),
+                short(&other.text)
+            )
         };
         let told: Vec<String> = pairs().take(MAX_DIFFERENCES).map(said).collect();
         if !told.is_empty() {
-            made.told.entry(name.to_owned()).or_insert_with(|| told.join("; "));
+            made.told
+                .entry(name.to_owned())
+                .or_insert_with(|| told.join("; "));
         }
     }
 
-    /// A recording with these values has answered who asked with the very same: each stands for itself.
+    /// A recording with these values has answered who asked with the very same: each stands for
+    /// itself.
     pub(super) fn keep(&self, recorded: &[Volatile]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         for value in recorded.iter().filter(|value| value.kind == Kind::Id) {
@@ -319,7 +398,11 @@ impl Pairs {
     }
 
     pub(super) fn told(&self) -> BTreeMap<String, String> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).told.clone()
+        self.made
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .told
+            .clone()
     }
 }
 

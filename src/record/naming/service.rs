@@ -7,24 +7,39 @@ const MAX_SUFFIX_CHARS: usize = 5;
 /// Longest part of a name, in characters.
 const MAX_PART_CHARS: usize = 40;
 
-/// The name of a service: the file of the project that its command names first, else the folder that it runs in.
+/// The name of a service: the file of the project that its command names first, else the folder
+/// that it runs in.
 pub fn service(command: &str, folder: &str) -> String {
     let file = words(command).iter().find_map(|word| file(word));
-    let folder = folder.rsplit('/').find(|part| !part.is_empty()).and_then(slug);
+    let folder = folder
+        .rsplit('/')
+        .find(|part| !part.is_empty())
+        .and_then(slug);
     file.or(folder).unwrap_or_else(|| FALLBACK.to_owned())
 }
 
-/// The name of the file that a word is, without its ending: it has a `/` or such an ending. What stands outside of the
-/// project, such as an interpreter, says nothing of it, and what has spaces is a program or a line of a shell.
+/// The name of the file that a word is, without its ending: it has a `/` or such an ending. What
+/// stands outside of the project, such as an interpreter, says nothing of it, and what has spaces
+/// is a program or a line of a shell.
 fn file(word: &str) -> Option<String> {
-    let is_other = word.starts_with(['-', '/', '~', '$']) || word.contains(['=', ':', ' ', '\n', '(']);
-    let base = word.trim_end_matches('/').rsplit('/').next().filter(|_| !is_other)?;
+    let is_other =
+        word.starts_with(['-', '/', '~', '$']) || word.contains(['=', ':', ' ', '\n', '(']);
+    let base = word
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .filter(|_| !is_other)?;
     let is_suffix = |suffix: &str| {
         suffix.len() <= MAX_SUFFIX_CHARS
             && suffix.starts_with(|first: char| first.is_ascii_lowercase())
-            && suffix.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+            && suffix
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
     };
-    match base.rsplit_once('.').filter(|(stem, suffix)| !stem.is_empty() && is_suffix(suffix)) {
+    match base
+        .rsplit_once('.')
+        .filter(|(stem, suffix)| !stem.is_empty() && is_suffix(suffix))
+    {
         Some((stem, _)) => slug(stem),
         None => slug(base).filter(|_| word.contains('/')),
     }
@@ -45,9 +60,12 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Letters and digits in lower case, with one dash for whatever stands between them. `None` if none are left.
+/// Letters and digits in lower case, with one dash for whatever stands between them. `None` if none
+/// are left.
 pub(super) fn slug(text: &str) -> Option<String> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
     let joined = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
     let cut: String = joined.chars().take(MAX_PART_CHARS).collect();
     let cut = cut.trim_end_matches('-');
@@ -66,10 +84,16 @@ mod tests {
             ("go run main.go", "main"),
             ("go run -race ./cmd/order-service", "order-service"),
             ("go test ./...", "shop"),
-            ("java -Xmx1g -jar target/orders-1.2.jar --port 1", "orders-1-2"),
+            (
+                "java -Xmx1g -jar target/orders-1.2.jar --port 1",
+                "orders-1-2",
+            ),
             ("java -cp a:b com.example.OrderService", "shop"),
             ("/usr/bin/node --inspect dist/server.js", "server"),
-            ("python3 -u app/order_service.py --config=etc/a.yaml", "order-service"),
+            (
+                "python3 -u app/order_service.py --config=etc/a.yaml",
+                "order-service",
+            ),
             ("python -m uvicorn main:app", "shop"),
             ("python3 -c 'import app.main'", "shop"),
             ("for i in 1 2; do ./bin/shop-worker; done", "shop-worker"),

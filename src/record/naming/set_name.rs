@@ -34,7 +34,8 @@ pub enum NameError {
 }
 
 /// What to do about a [`NameError`].
-pub const HINT: &str = "give the name of a set as keploy_list_mocks shows it, such as `order-service-stripe-postgres`";
+pub const HINT: &str =
+    "give the name of a set as keploy_list_mocks shows it, such as `order-service-stripe-postgres`";
 
 /// Whether a name that somebody gave can be one of a set.
 pub fn check(name: &str) -> Result<(), NameError> {
@@ -56,9 +57,16 @@ pub fn check(name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// The name of a set: by the command and the folder that it ran in, what it called, and the time in seconds since 1970
-/// for a set in which no call was answered. `is_taken` says which names there are already.
-pub fn choose(command: &str, folder: &str, calls: &[Exchange], now: u64, is_taken: impl Fn(&str) -> bool) -> String {
+/// The name of a set: by the command and the folder that it ran in, what it called, and the time in
+/// seconds since 1970 for a set in which no call was answered. `is_taken` says which names there
+/// are already.
+pub fn choose(
+    command: &str,
+    folder: &str,
+    calls: &[Exchange],
+    now: u64,
+    is_taken: impl Fn(&str) -> bool,
+) -> String {
     let name = if Summary::of(calls).is_nothing {
         format!("mock-{now}")
     } else {
@@ -68,12 +76,17 @@ pub fn choose(command: &str, folder: &str, calls: &[Exchange], now: u64, is_take
     if !is_taken(&name) {
         return name;
     }
-    (2..=u64::MAX).map(|number| format!("{name}-{number}")).find(|other| !is_taken(other)).unwrap_or(name)
+    (2..=u64::MAX)
+        .map(|number| format!("{name}-{number}"))
+        .find(|other| !is_taken(other))
+        .unwrap_or(name)
 }
 
-/// Hosts and databases that were called. In alphabetical order: which comes first changes from run to run.
+/// Hosts and databases that were called. In alphabetical order: which comes first changes from run
+/// to run.
 fn called(calls: &[Exchange]) -> Vec<String> {
-    let (mut hosts, mut others, mut databases) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut hosts, mut others, mut databases) =
+        (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for call in calls {
         let mut host = |word: &'static str| match label(&call.target.host) {
             Some(label) => drop(hosts.insert(label)),
@@ -85,11 +98,17 @@ fn called(calls: &[Exchange]) -> Vec<String> {
             Protocol::Generic if call.is_no_call() => hosts.extend(label(&call.target.host)),
             Protocol::Generic => host("tcp"),
             Protocol::Dns => {}
-            other => databases.extend(registry::of(other).map(|known| known.kind.to_ascii_lowercase())),
+            other => {
+                databases.extend(registry::of(other).map(|known| known.kind.to_ascii_lowercase()))
+            }
         }
     }
     // A host without a name is worth telling if nothing else is.
-    let others = others.into_iter().filter(|_| hosts.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let others = others
+        .into_iter()
+        .filter(|_| hosts.is_empty())
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
     let mut parts: Vec<String> = hosts.into_iter().take(MAX_HOSTS).chain(others).collect();
     parts.extend(databases);
     if parts.is_empty() {
@@ -98,7 +117,8 @@ fn called(calls: &[Exchange]) -> Vec<String> {
     parts
 }
 
-/// The word of a host that its owner goes by: `stripe` of `api.stripe.com`. `None` for addresses and this machine.
+/// The word of a host that its owner goes by: `stripe` of `api.stripe.com`. `None` for addresses
+/// and this machine.
 fn label(host: &str) -> Option<String> {
     // Second levels under which countries register names.
     const SECOND: [&str; 8] = ["co", "com", "org", "net", "gov", "ac", "edu", "or"];
@@ -126,31 +146,86 @@ mod tests {
     use std::time::SystemTime;
 
     fn call(host: &str, protocol: Protocol) -> Exchange {
-        let dns = Dns { name: String::new(), kind: "A".to_owned(), code: 0, answers: Vec::new() };
-        let content =
-            if protocol == Protocol::Dns { Content::Dns(dns) } else { Content::Wire(protocol, Wire::default()) };
-        let link = Link { target: Target { host: host.to_owned(), port: 1 }, tls: false, connection: 0 };
+        let dns = Dns {
+            name: String::new(),
+            kind: "A".to_owned(),
+            code: 0,
+            answers: Vec::new(),
+        };
+        let content = if protocol == Protocol::Dns {
+            Content::Dns(dns)
+        } else {
+            Content::Wire(protocol, Wire::default())
+        };
+        let link = Link {
+            target: Target {
+                host: host.to_owned(),
+                port: 1,
+            },
+            tls: false,
+            connection: 0,
+        };
         link.exchange(content, SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH)
     }
 
     #[test]
     fn a_set_is_named_by_what_was_called() {
         let free = |_: &str| false;
-        let calls = [call("api.stripe.com", Protocol::Http), call("db", Protocol::Postgres), call("", Protocol::Dns)];
-        assert_eq!(choose("./order-service", "/", &calls, 7, free), "order-service-stripe-postgres");
+        let calls = [
+            call("api.stripe.com", Protocol::Http),
+            call("db", Protocol::Postgres),
+            call("", Protocol::Dns),
+        ];
+        assert_eq!(
+            choose("./order-service", "/", &calls, 7, free),
+            "order-service-stripe-postgres"
+        );
         let mut reversed = calls.to_vec();
         reversed.reverse();
-        assert_eq!(choose("./order-service", "/", &reversed, 7, free), "order-service-stripe-postgres");
-        assert_eq!(choose("./a", "/", &[call("127.0.0.1", Protocol::Http)], 7, free), "a-http");
         assert_eq!(
-            choose("./a", "/", &[call("::1", Protocol::Redis), call("shop.co.uk", Protocol::Grpc)], 7, free),
+            choose("./order-service", "/", &reversed, 7, free),
+            "order-service-stripe-postgres"
+        );
+        assert_eq!(
+            choose("./a", "/", &[call("127.0.0.1", Protocol::Http)], 7, free),
+            "a-http"
+        );
+        assert_eq!(
+            choose(
+                "./a",
+                "/",
+                &[
+                    call("::1", Protocol::Redis),
+                    call("shop.co.uk", Protocol::Grpc)
+                ],
+                7,
+                free
+            ),
             "a-shop-redis"
         );
-        assert_eq!(choose("./a", "/", &[call("payments.default.svc", Protocol::Http)], 7, free), "a-payments");
-        assert_eq!(choose("./a", "/", &[], 1_704_153_600, free), "mock-1704153600");
+        assert_eq!(
+            choose(
+                "./a",
+                "/",
+                &[call("payments.default.svc", Protocol::Http)],
+                7,
+                free
+            ),
+            "a-payments"
+        );
+        assert_eq!(
+            choose("./a", "/", &[], 1_704_153_600, free),
+            "mock-1704153600"
+        );
         let taken = ["a-http", "a-http-2"];
         assert_eq!(
-            choose("./a", "/", &[call("localhost", Protocol::Http)], 7, |name| taken.contains(&name)),
+            choose(
+                "./a",
+                "/",
+                &[call("localhost", Protocol::Http)],
+                7,
+                |name| taken.contains(&name)
+            ),
             "a-http-3"
         );
     }
@@ -158,10 +233,22 @@ mod tests {
     #[test]
     fn refused_connections_and_names_that_there_are_not_give_no_name() {
         let at = SystemTime::UNIX_EPOCH;
-        let link = Link { target: Target { host: "db.test".to_owned(), port: 1 }, tls: false, connection: 1 };
+        let link = Link {
+            target: Target {
+                host: "db.test".to_owned(),
+                port: 1,
+            },
+            tls: false,
+            connection: 1,
+        };
         let refused = link.refused(crate::record::call::Refusal::Connect(111), 1, at);
         let name = |code| Exchange {
-            content: Content::Dns(Dns { name: "db.test".to_owned(), kind: "A".to_owned(), code, answers: Vec::new() }),
+            content: Content::Dns(Dns {
+                name: "db.test".to_owned(),
+                kind: "A".to_owned(),
+                code,
+                answers: Vec::new(),
+            }),
             ..call("db.test", Protocol::Dns)
         };
         let chosen = |calls: &[Exchange]| choose("./a", "/", calls, 7, |_| false);
@@ -170,7 +257,10 @@ mod tests {
         // Looked up for what was refused.
         assert_eq!(chosen(&[name(0), refused.clone()]), "mock-7");
         assert_eq!(chosen(&[name(0)]), "a-dns");
-        assert_eq!(chosen(&[refused, call("shop.test", Protocol::Http)]), "a-db-shop");
+        assert_eq!(
+            chosen(&[refused, call("shop.test", Protocol::Http)]),
+            "a-db-shop"
+        );
     }
 
     #[test]
@@ -183,6 +273,9 @@ mod tests {
         }
         assert_eq!(check("a\nb"), Err(NameError::Control));
         assert_eq!(check(&"a".repeat(201)), Err(NameError::TooLong(201)));
-        assert_eq!(check("reports"), Err(NameError::Reserved("reports".to_owned())));
+        assert_eq!(
+            check("reports"),
+            Err(NameError::Reserved("reports".to_owned()))
+        );
     }
 }

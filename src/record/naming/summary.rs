@@ -11,8 +11,8 @@ pub struct Summary {
     pub calls: usize,
     /// Connections that were refused. They are no calls.
     pub refused: usize,
-    /// Whether there is no call that was answered: only connections that were refused, with the names that were looked up
-    /// for them, and names that there are not.
+    /// Whether there is no call that was answered: only connections that were refused, with the
+    /// names that were looked up for them, and names that there are not.
     pub is_nothing: bool,
     /// By protocol, those with the most calls first.
     pub protocols: Vec<(Protocol, usize)>,
@@ -25,8 +25,14 @@ pub struct Summary {
 impl Summary {
     pub fn of<'a>(calls: impl IntoIterator<Item = &'a Exchange>) -> Self {
         let mut by_protocol: BTreeMap<Protocol, usize> = BTreeMap::new();
-        let mut summary =
-            Self { calls: 0, refused: 0, is_nothing: true, protocols: Vec::new(), first: None, last: None };
+        let mut summary = Self {
+            calls: 0,
+            refused: 0,
+            is_nothing: true,
+            protocols: Vec::new(),
+            first: None,
+            last: None,
+        };
         let mut has_names = false;
         for call in calls {
             summary.refused += usize::from(matches!(call.end, End::Refused(..)));
@@ -39,21 +45,37 @@ impl Summary {
             }
             let protocol = call.content.protocol();
             summary.calls += 1;
-            summary.first = Some(summary.first.map_or(call.sent_at, |first| first.min(call.sent_at)));
-            summary.last = Some(summary.last.map_or(call.answered_at, |last| last.max(call.answered_at)));
+            summary.first = Some(
+                summary
+                    .first
+                    .map_or(call.sent_at, |first| first.min(call.sent_at)),
+            );
+            summary.last = Some(
+                summary
+                    .last
+                    .map_or(call.answered_at, |last| last.max(call.answered_at)),
+            );
             *by_protocol.entry(protocol).or_default() += 1;
         }
         summary.is_nothing &= summary.refused > 0 || !has_names;
         summary.protocols = by_protocol.into_iter().collect();
-        summary.protocols.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
+        summary
+            .protocols
+            .sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
         summary
     }
 
-    /// The words for its protocols, as a reply lists them. Names that were looked up on the way to something else are not
-    /// worth telling.
+    /// The words for its protocols, as a reply lists them. Names that were looked up on the way to
+    /// something else are not worth telling.
     pub fn protocol_words(&self) -> Vec<&'static str> {
-        let only_names = self.protocols.iter().all(|(protocol, _)| *protocol == Protocol::Dns);
-        let told = self.protocols.iter().filter(|(protocol, _)| only_names || *protocol != Protocol::Dns);
+        let only_names = self
+            .protocols
+            .iter()
+            .all(|(protocol, _)| *protocol == Protocol::Dns);
+        let told = self
+            .protocols
+            .iter()
+            .filter(|(protocol, _)| only_names || *protocol != Protocol::Dns);
         told.map(|(protocol, _)| protocol.word()).collect()
     }
 }
@@ -69,9 +91,22 @@ mod tests {
     #[test]
     fn a_set_in_numbers() {
         let at = |secs| SystemTime::UNIX_EPOCH + Duration::from_secs(secs);
-        let link = Link { target: Target { host: "a".to_owned(), port: 1 }, tls: false, connection: 1 };
-        let call = |protocol, from, to| link.exchange(Content::Wire(protocol, Wire::default()), at(from), at(to));
-        let calls = [call(Protocol::Redis, 1, 2), call(Protocol::MySql, 2, 7), call(Protocol::Redis, 3, 6)];
+        let link = Link {
+            target: Target {
+                host: "a".to_owned(),
+                port: 1,
+            },
+            tls: false,
+            connection: 1,
+        };
+        let call = |protocol, from, to| {
+            link.exchange(Content::Wire(protocol, Wire::default()), at(from), at(to))
+        };
+        let calls = [
+            call(Protocol::Redis, 1, 2),
+            call(Protocol::MySql, 2, 7),
+            call(Protocol::Redis, 3, 6),
+        ];
         let expected = Summary {
             calls: 3,
             refused: 0,

@@ -1,12 +1,13 @@
-//! The certificate authority of one recording, or of one server: made in memory, handed to programs alone, never to the system.
+//! The certificate authority of one recording, or of one server: made in memory, handed to programs
+//! alone, never to the system.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-    PKCS_ECDSA_P256_SHA256,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
 };
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -50,8 +51,12 @@ impl Authority {
     pub fn new() -> Result<Self, CaError> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(CaError::new)?;
         let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::OrganizationName, "replay");
-        params.distinguished_name.push(DnType::CommonName, "replay: authority of one run");
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "replay");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "replay: authority of one run");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         valid(&mut params);
@@ -66,14 +71,20 @@ impl Authority {
         })
     }
 
-    /// Its certificate as PEM: for programs that take authorities beside their own (`NODE_EXTRA_CA_CERTS`).
+    /// Its certificate as PEM: for programs that take authorities beside their own
+    /// (`NODE_EXTRA_CA_CERTS`).
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// The system's authorities, given as PEM, and this one: for programs that take a file instead of their own.
+    /// The system's authorities, given as PEM, and this one: for programs that take a file instead
+    /// of their own.
     pub fn bundle(&self, system: &[u8]) -> Vec<u8> {
-        let end: &[u8] = if system.is_empty() || system.ends_with(b"\n") { b"" } else { b"\n" };
+        let end: &[u8] = if system.is_empty() || system.ends_with(b"\n") {
+            b""
+        } else {
+            b"\n"
+        };
         [system, end, self.pem.as_bytes()].concat()
     }
 
@@ -92,16 +103,25 @@ impl Authority {
         }
         // `new` sorts names and addresses by themselves.
         let mut params = CertificateParams::new(vec![host.to_owned()]).map_err(CaError::new)?;
-        // A common name is 64 characters at most (RFC 5280, A.1); who checks names reads the alternative ones.
-        params.distinguished_name.push(DnType::CommonName, host.chars().take(64).collect::<String>());
+        // A common name is 64 characters at most (RFC 5280, A.1); who checks names reads the
+        // alternative ones.
+        params.distinguished_name.push(
+            DnType::CommonName,
+            host.chars().take(64).collect::<String>(),
+        );
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
         valid(&mut params);
-        let leaf = params.signed_by(&self.leaf_key, &self.issuer).map_err(CaError::new)?;
+        let leaf = params
+            .signed_by(&self.leaf_key, &self.issuer)
+            .map_err(CaError::new)?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.leaf_key.serialize_der()));
         let key = any_ecdsa_type(&key).map_err(CaError::new)?;
-        let leaf = Arc::new(CertifiedKey::new(vec![leaf.der().clone(), self.certificate.clone()], key));
+        let leaf = Arc::new(CertifiedKey::new(
+            vec![leaf.der().clone(), self.certificate.clone()],
+            key,
+        ));
         if leaves.len() >= MAX_CERTIFICATES {
             leaves.clear();
         }
@@ -124,7 +144,9 @@ fn valid(params: &mut CertificateParams) {
 
 /// The certificates of a PEM text; what is none is left out.
 pub fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
-    CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
+    CertificateDer::pem_slice_iter(pem)
+        .filter_map(Result::ok)
+        .collect()
 }
 
 /// Files that the variables of [`environment`] name, as paths that the program can open.
@@ -140,31 +162,39 @@ pub struct TrustFiles<'a> {
 
 /// Variables that make programs trust the authority, with their values.
 ///
-/// What `JAVA_TOOL_OPTIONS` was before belongs before its value, with a space between. `SSL_CERT_DIR` should be taken out
-/// of the environment: Go and OpenSSL read it beside the file, which does no harm, but some programs read it instead.
+/// What `JAVA_TOOL_OPTIONS` was before belongs before its value, with a space between.
+/// `SSL_CERT_DIR` should be taken out of the environment: Go and OpenSSL read it beside the file,
+/// which does no harm, but some programs read it instead.
 pub fn environment(files: TrustFiles<'_>) -> Vec<(&'static str, String)> {
     // Each replaces the authorities of whoever reads it, so each gets all of them.
     const WHOLE: [&str; 12] = [
-        "SSL_CERT_FILE",                    // OpenSSL, Go, Python's ssl, Ruby, rustls-native-certs
-        "CURL_CA_BUNDLE",                   // curl, also where it was not built with OpenSSL
-        "REQUESTS_CA_BUNDLE",               // Python's requests
-        "PIP_CERT",                         // pip
-        "AWS_CA_BUNDLE",                    // the AWS tools
-        "GIT_SSL_CAINFO",                   // git
-        "CARGO_HTTP_CAINFO",                // cargo
-        "NIX_SSL_CERT_FILE",                // programs of Nix
-        "PGSSLROOTCERT",                    // libpq
-        "HEX_CACERTS_PATH",                 // Elixir's hex
+        "SSL_CERT_FILE",      // OpenSSL, Go, Python's ssl, Ruby, rustls-native-certs
+        "CURL_CA_BUNDLE",     // curl, also where it was not built with OpenSSL
+        "REQUESTS_CA_BUNDLE", // Python's requests
+        "PIP_CERT",           // pip
+        "AWS_CA_BUNDLE",      // the AWS tools
+        "GIT_SSL_CAINFO",     // git
+        "CARGO_HTTP_CAINFO",  // cargo
+        "NIX_SSL_CERT_FILE",  // programs of Nix
+        "PGSSLROOTCERT",      // libpq
+        "HEX_CACERTS_PATH",   // Elixir's hex
         "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", // gRPC's C core
-        "npm_config_cafile",                // npm
+        "npm_config_cafile",  // npm
     ];
     let whole = WHOLE.iter().map(|name| (*name, files.bundle.to_owned()));
     let added = ["NODE_EXTRA_CA_CERTS", "DENO_CERT"].map(|name| (name, files.authority.to_owned()));
-    let java = format!("-Djavax.net.ssl.trustStore={} -Djavax.net.ssl.trustStoreType=PKCS12", files.java);
-    whole.chain(added).chain([("JAVA_TOOL_OPTIONS", java)]).collect()
+    let java = format!(
+        "-Djavax.net.ssl.trustStore={} -Djavax.net.ssl.trustStoreType=PKCS12",
+        files.java
+    );
+    whole
+        .chain(added)
+        .chain([("JAVA_TOOL_OPTIONS", java)])
+        .collect()
 }
 
-/// The name that a certificate for a target is made for: what the program asked for, or else where it connected to.
+/// The name that a certificate for a target is made for: what the program asked for, or else where
+/// it connected to.
 pub fn leaf_name<'a>(asked: Option<&'a str>, host: &'a str) -> &'a str {
     asked.unwrap_or(if host.is_empty() { "localhost" } else { host })
 }
@@ -176,7 +206,13 @@ mod tests {
     #[test]
     fn leaves_are_made_for_names_and_addresses_and_kept() {
         let authority = Authority::new().unwrap();
-        for host in ["api.example.com", "127.0.0.1", "::1", "under_score.example", &"a".repeat(200)] {
+        for host in [
+            "api.example.com",
+            "127.0.0.1",
+            "::1",
+            "under_score.example",
+            &"a".repeat(200),
+        ] {
             let leaf = authority.leaf(host).unwrap();
             assert_eq!(leaf.cert.len(), 2, "{host}");
             assert!(Arc::ptr_eq(&leaf, &authority.leaf(host).unwrap()), "{host}");
@@ -188,20 +224,38 @@ mod tests {
     fn the_bundle_has_the_systems_authorities_too() {
         let (system, own) = (Authority::new().unwrap(), Authority::new().unwrap());
         let bundle = own.bundle(system.pem().trim_end().as_bytes());
-        assert_eq!(certificates(&bundle), [system.certificate.clone(), own.certificate.clone()]);
-        assert_eq!((certificates(&bundle).len(), certificates(b"no pem").len()), (2, 0));
+        assert_eq!(
+            certificates(&bundle),
+            [system.certificate.clone(), own.certificate.clone()]
+        );
+        assert_eq!(
+            (certificates(&bundle).len(), certificates(b"no pem").len()),
+            (2, 0)
+        );
         let store = own.trust_store(system.pem().as_bytes());
         for certificate in [&system.certificate, &own.certificate] {
             assert!(memchr::memmem::find(&store, certificate).is_some());
         }
         // The length of everything stands in its head.
-        assert_eq!(store.len(), 4 + usize::from(u16::from_be_bytes([store[2], store[3]])));
+        assert_eq!(
+            store.len(),
+            4 + usize::from(u16::from_be_bytes([store[2], store[3]]))
+        );
     }
 
     #[test]
     fn variables_name_the_file_that_their_reader_needs() {
-        let variables = environment(TrustFiles { bundle: "/b.pem", authority: "/a.pem", java: "/j.p12" });
-        let value = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
+        let variables = environment(TrustFiles {
+            bundle: "/b.pem",
+            authority: "/a.pem",
+            java: "/j.p12",
+        });
+        let value = |name: &str| {
+            variables
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value.as_str())
+        };
         assert_eq!(value("SSL_CERT_FILE"), Some("/b.pem"));
         assert_eq!(value("CURL_CA_BUNDLE"), Some("/b.pem"));
         assert_eq!(value("NODE_EXTRA_CA_CERTS"), Some("/a.pem"));

@@ -1,5 +1,5 @@
-//! Names (RFC 1035): every name gets an address of its own that leads back to the name, so that a connection says which name
-//! it is for, and names can be answered without a network.
+//! Names (RFC 1035): every name gets an address of its own that leads back to the name, so that a
+//! connection says which name it is for, and names can be answered without a network.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -26,14 +26,18 @@ const COUNT: u32 = 1 << 17;
 pub struct FakeNames(Mutex<HashMap<Ipv4Addr, String>>);
 
 impl FakeNames {
-    /// The address of a name, the same one whenever it is asked for, and on other runs if no other name has it. `None` if
-    /// there are too many names.
+    /// The address of a name, the same one whenever it is asked for, and on other runs if no other
+    /// name has it. `None` if there are too many names.
     pub fn address(&self, name: &str) -> Option<Ipv4Addr> {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // FNV-1a.
-        let hash = name.bytes().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        // Neither the first nor the last address, which look like those of a network and of everybody in it.
-        let mut places = (0..COUNT).map(|step| Ipv4Addr::from(FIRST + 1 + (hash % (COUNT - 2) + step) % (COUNT - 2)));
+        let hash = name.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        // Neither the first nor the last address, which look like those of a network and of
+        // everybody in it.
+        let mut places = (0..COUNT)
+            .map(|step| Ipv4Addr::from(FIRST + 1 + (hash % (COUNT - 2) + step) % (COUNT - 2)));
         let is_free = |address: &Ipv4Addr| given.get(address).is_none_or(|known| known == name);
         let address = places.find(is_free)?;
         if given.len() >= MAX_FAKE_NAMES && !given.contains_key(&address) {
@@ -44,8 +48,14 @@ impl FakeNames {
     }
 
     pub fn name(&self, address: IpAddr) -> Option<String> {
-        let IpAddr::V4(address) = address.to_canonical() else { return None };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&address).cloned()
+        let IpAddr::V4(address) = address.to_canonical() else {
+            return None;
+        };
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&address)
+            .cloned()
     }
 }
 
@@ -70,19 +80,40 @@ pub struct DnsQuestion {
 impl DnsQuestion {
     /// Reads a message. The error is what to send back, if anything can be.
     pub fn read(message: &[u8]) -> Result<Self, Option<Vec<u8>>> {
-        let Some((head, rest)) = message.split_at_checked(12) else { return Err(None) };
+        let Some((head, rest)) = message.split_at_checked(12) else {
+            return Err(None);
+        };
         if head[2] & 0x80 != 0 {
             return Err(None);
         }
-        let fault = |code: u8| Some(vec![head[0], head[1], 0x80 | head[2] & 0x79, code, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let fault = |code: u8| {
+            Some(vec![
+                head[0],
+                head[1],
+                0x80 | head[2] & 0x79,
+                code,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+            ])
+        };
         if head[2] & 0x78 != 0 {
             return Err(fault(NOTIMP));
         }
         if head[4..6] != [0, 1] {
             return Err(fault(FORMERR));
         }
-        let Some((name, length)) = read_name(rest) else { return Err(fault(FORMERR)) };
-        let Some(section) = rest.get(..length + 4) else { return Err(fault(FORMERR)) };
+        let Some((name, length)) = read_name(rest) else {
+            return Err(fault(FORMERR));
+        };
+        let Some(section) = rest.get(..length + 4) else {
+            return Err(fault(FORMERR));
+        };
         let number = |at: usize| u16::from_be_bytes([section[at], section[at + 1]]);
         Ok(Self {
             id: [head[0], head[1]],
@@ -116,7 +147,9 @@ impl DnsQuestion {
         };
         let count = u8::from(data.is_some());
         let flags = [0x80 | u8::from(self.recursion), 0x80 | code & 0x0F];
-        let mut out = vec![self.id[0], self.id[1], flags[0], flags[1], 0, 1, 0, count, 0, 0, 0, 0];
+        let mut out = vec![
+            self.id[0], self.id[1], flags[0], flags[1], 0, 1, 0, count, 0, 0, 0, 0,
+        ];
         out.extend_from_slice(&self.section);
         if let Some(data) = data {
             // The name as a pointer to the question's (RFC 1035, 4.1.4).
@@ -132,14 +165,17 @@ impl DnsQuestion {
 
     /// What this machine's own names are answered with.
     pub fn local(&self) -> Vec<u8> {
-        let address =
-            if self.kind == TYPE_AAAA { IpAddr::V6(Ipv6Addr::LOCALHOST) } else { IpAddr::V4(Ipv4Addr::LOCALHOST) };
+        let address = if self.kind == TYPE_AAAA {
+            IpAddr::V6(Ipv6Addr::LOCALHOST)
+        } else {
+            IpAddr::V4(Ipv4Addr::LOCALHOST)
+        };
         self.answer(Dns::NOERROR, Some(address))
     }
 }
 
-/// A name in lower case, and how many bytes it took; none with bytes that no server's name has. A question has nothing before it
-/// that a pointer could lead to.
+/// A name in lower case, and how many bytes it took; none with bytes that no server's name has. A
+/// question has nothing before it that a pointer could lead to.
 fn read_name(bytes: &[u8]) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut at = 0;
@@ -187,29 +223,50 @@ mod tests {
         for at in 0..5000 {
             let name = format!("service-{at}.example.com");
             let address = names.address(&name).unwrap();
-            assert!(is_fake(IpAddr::V4(address)) && seen.insert(address), "{name} {address}");
+            assert!(
+                is_fake(IpAddr::V4(address)) && seen.insert(address),
+                "{name} {address}"
+            );
             assert_eq!(names.address(&name), Some(address));
             assert_eq!(names.name(IpAddr::V4(address)), Some(name.clone()));
             assert_eq!(names.name(IpAddr::V6(address.to_ipv6_mapped())), Some(name));
         }
-        assert_eq!(FakeNames::default().address("a.example"), FakeNames::default().address("a.example"));
+        assert_eq!(
+            FakeNames::default().address("a.example"),
+            FakeNames::default().address("a.example")
+        );
         assert!(!is_fake([198, 20, 0, 1].into()) && is_fake([198, 19, 255, 254].into()));
     }
 
     #[test]
     fn questions_are_read_and_answered() {
         let question = DnsQuestion::read(&ask("API.Example.com", 1)).unwrap();
-        assert_eq!((question.name.as_str(), question.kind()), ("api.example.com", Some("A")));
+        assert_eq!(
+            (question.name.as_str(), question.kind()),
+            ("api.example.com", Some("A"))
+        );
         let answer = question.answer(Dns::NOERROR, Some([198, 18, 0, 5].into()));
         let mut expected = vec![7, 9, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
         expected.extend(&ask("API.Example.com", 1)[12..]);
         expected.extend([0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 198, 18, 0, 5]);
         assert_eq!(answer, expected);
         let question = DnsQuestion::read(&ask("a.b", 28)).unwrap();
-        assert_eq!(question.answer(Dns::NOERROR, Some([198, 18, 0, 5].into()))[..8], [7, 9, 0x81, 0x80, 0, 1, 0, 0]);
+        assert_eq!(
+            question.answer(Dns::NOERROR, Some([198, 18, 0, 5].into()))[..8],
+            [7, 9, 0x81, 0x80, 0, 1, 0, 0]
+        );
         assert_eq!(question.answer(Dns::NXDOMAIN, None)[3], 0x83);
-        assert_eq!(DnsQuestion::read(&ask("x.localhost", 28)).unwrap().local().last(), Some(&1));
-        assert_eq!(DnsQuestion::read(&ask("mx.example", 15)).unwrap().kind(), None);
+        assert_eq!(
+            DnsQuestion::read(&ask("x.localhost", 28))
+                .unwrap()
+                .local()
+                .last(),
+            Some(&1)
+        );
+        assert_eq!(
+            DnsQuestion::read(&ask("mx.example", 15)).unwrap().kind(),
+            None
+        );
     }
 
     #[test]
@@ -223,7 +280,15 @@ mod tests {
         assert_eq!(DnsQuestion::read(&answer), Err(None));
         let mut pointer = whole;
         pointer[12] = 0xC0;
-        assert_eq!(DnsQuestion::read(&ask("a b.example", 1)).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
-        assert_eq!(DnsQuestion::read(&pointer).unwrap_err().map(|sent| sent[3]), Some(FORMERR));
+        assert_eq!(
+            DnsQuestion::read(&ask("a b.example", 1))
+                .unwrap_err()
+                .map(|sent| sent[3]),
+            Some(FORMERR)
+        );
+        assert_eq!(
+            DnsQuestion::read(&pointer).unwrap_err().map(|sent| sent[3]),
+            Some(FORMERR)
+        );
     }
 }

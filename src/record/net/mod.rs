@@ -1,4 +1,5 @@
-//! What a recording needs of the network below the protocols: names, certificates, and what is spoken on a connection.
+//! What a recording needs of the network below the protocols: names, certificates, and what is
+//! spoken on a connection.
 
 pub mod ca;
 pub mod dns;

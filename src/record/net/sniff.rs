@@ -3,18 +3,22 @@
 use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
 use crate::record::call::Protocol;
 
-/// What a client speaks whose first bytes these are, on this port; `None` if that cannot be told (yet). `MySQL` never can:
-/// there the server speaks first, see [`greeted`].
+/// What a client speaks whose first bytes these are, on this port; `None` if that cannot be told
+/// (yet). `MySQL` never can: there the server speaks first, see [`greeted`].
 pub fn recognise(first: &[u8], port: u16) -> Option<Protocol> {
     let known = [
         (is_redis(first, port), Protocol::Redis),
         (is_postgres(first), Protocol::Postgres),
         (is_mongo(first), Protocol::Mongo),
     ];
-    known.into_iter().find(|(is_one, _)| *is_one).map(|(_, protocol)| protocol)
+    known
+        .into_iter()
+        .find(|(is_one, _)| *is_one)
+        .map(|(_, protocol)| protocol)
 }
 
-/// What a server speaks that spoke first, and these bytes, on this port; `None` if that cannot be told (yet).
+/// What a server speaks that spoke first, and these bytes, on this port; `None` if that cannot be
+/// told (yet).
 pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
     let (head, payload) = first.split_at_checked(4)?;
     let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
@@ -26,9 +30,12 @@ pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
         10 => {
             let end = payload.iter().position(|byte| *byte == 0)?;
             let version = &payload[1..end];
-            !version.is_empty() && version.iter().all(|byte| (b' '..=b'~').contains(byte)) && length >= end + 16
+            !version.is_empty()
+                && version.iter().all(|byte| (b' '..=b'~').contains(byte))
+                && length >= end + 16
         }
-        // Refused before any greeting, such as 1040 (too many connections) or 1129 (host is blocked).
+        // Refused before any greeting, such as 1040 (too many connections) or 1129 (host is
+        // blocked).
         0xff => {
             let code = u16::from_le_bytes([*payload.get(1)?, *payload.get(2)?]);
             port == 3306 && (1000..5000).contains(&code) && length < 1024
@@ -38,8 +45,8 @@ pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
     is_mysql.then_some(Protocol::MySql)
 }
 
-/// Whether the port is that of a protocol in which the server speaks first (IANA service names): FTP, SSH, SMTP, POP3,
-/// IMAP, `MySQL`.
+/// Whether the port is that of a protocol in which the server speaks first (IANA service names):
+/// FTP, SSH, SMTP, POP3, IMAP, `MySQL`.
 pub fn greets(port: u16) -> bool {
     matches!(port, 21 | 22 | 25 | 110 | 143 | 587 | 3306)
 }
@@ -50,16 +57,30 @@ fn is_redis(first: &[u8], port: u16) -> bool {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (count, rest) = rest.split_at(digits);
         let begins = &rest[..rest.len().min(3)];
-        return (1..=7).contains(&digits) && count[0] != b'0' && !begins.is_empty() && b"\r\n$".starts_with(begins);
+        return (1..=7).contains(&digits)
+            && count[0] != b'0'
+            && !begins.is_empty()
+            && b"\r\n$".starts_with(begins);
     }
-    let word = first.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    port == 6379 && first.len() > word.len() && !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic)
+    let word = first
+        .split(u8::is_ascii_whitespace)
+        .next()
+        .unwrap_or_default();
+    port == 6379
+        && first.len() > word.len()
+        && !word.is_empty()
+        && word.iter().all(u8::is_ascii_alphabetic)
 }
 
-/// A startup message of version 3, or a request for encryption or cancellation (`PostgreSQL`, Message Formats).
+/// A startup message of version 3, or a request for encryption or cancellation (`PostgreSQL`,
+/// Message Formats).
 fn is_postgres(first: &[u8]) -> bool {
-    let Some(([a, b, c, d], rest)) = first.split_first_chunk() else { return false };
-    let Some((code, _)) = rest.split_first_chunk() else { return false };
+    let Some(([a, b, c, d], rest)) = first.split_first_chunk() else {
+        return false;
+    };
+    let Some((code, _)) = rest.split_first_chunk() else {
+        return false;
+    };
     let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
     match u32::from_be_bytes(*code) {
         80_877_103 | 80_877_104 => length == 8,
@@ -70,9 +91,13 @@ fn is_postgres(first: &[u8]) -> bool {
 
 /// The head of a message: length, two identifiers, and a code of an operation that a client sends.
 fn is_mongo(first: &[u8]) -> bool {
-    let Some((head, _)) = first.split_first_chunk::<16>() else { return false };
+    let Some((head, _)) = first.split_first_chunk::<16>() else {
+        return false;
+    };
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    (21..=48_000_000).contains(&word(0)) && word(8) == 0 && matches!(word(12), 2001 | 2002 | 2004..=2007 | 2012 | 2013)
+    (21..=48_000_000).contains(&word(0))
+        && word(8) == 0
+        && matches!(word(12), 2001 | 2002 | 2004..=2007 | 2012 | 2013)
 }
 
 #[cfg(test)]
@@ -82,7 +107,11 @@ mod tests {
     #[test]
     fn clients_are_known_by_their_first_bytes() {
         let startup = b"\0\0\0\x1a\0\x03\0\0user\0u\0database\0d\0\0";
-        let hello = [&[41, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0][..], &[0; 25]].concat();
+        let hello = [
+            &[41, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0][..],
+            &[0; 25],
+        ]
+        .concat();
         let cases: [(&[u8], u16, Option<Protocol>); 14] = [
             (b"*1\r\n$4\r\nPING\r\n", 7000, Some(Protocol::Redis)),
             (b"*12\r", 7000, Some(Protocol::Redis)),
@@ -109,7 +138,10 @@ mod tests {
         let greeting = b"\x4a\0\0\0\n8.0.36\0\x08\0\0\0abcdefgh\0\xff\xff";
         assert_eq!(greeted(greeting, 7000), Some(Protocol::MySql));
         assert_eq!(greeted(&greeting[..9], 7000), None);
-        assert_eq!(greeted(b"\x10\0\0\0\xff\x10\x04Too many", 3306), Some(Protocol::MySql));
+        assert_eq!(
+            greeted(b"\x10\0\0\0\xff\x10\x04Too many", 3306),
+            Some(Protocol::MySql)
+        );
         assert_eq!(greeted(b"220 mail ESMTP\r\n", 25), None);
         assert_eq!(greeted(b"", 3306), None);
     }

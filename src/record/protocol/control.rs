@@ -1,5 +1,5 @@
-//! What begins, ends and parts transactions, and what forgets prepared statements: it is answered alike wherever it is asked, so it
-//! needs no recording.
+//! What begins, ends and parts transactions, and what forgets prepared statements: it is answered
+//! alike wherever it is asked, so it needs no recording.
 
 use crate::record::protocol::sql::{self, Token};
 
@@ -33,33 +33,50 @@ impl Control {
     pub(in crate::record) fn of(statement: &[Token]) -> Option<Self> {
         let words: Option<Vec<&str>> = statement
             .iter()
-            .map(|token| if let Token::Word(word) = token { Some(word.as_str()) } else { None })
+            .map(|token| {
+                if let Token::Word(word) = token {
+                    Some(word.as_str())
+                } else {
+                    None
+                }
+            })
             .collect();
-        let first = if let Some(Token::Word(first)) = statement.first() { first.as_str() } else { "" };
+        let first = if let Some(Token::Word(first)) = statement.first() {
+            first.as_str()
+        } else {
+            ""
+        };
         let is_mode = |token: &Token| match token {
             Token::Word(word) => MODES.split_ascii_whitespace().any(|mode| mode == word),
             token => *token == Token::Mark(b','),
         };
-        let begins =
-            first == "begin" || first == "start" && statement.get(1) == Some(&Token::Word("transaction".to_owned()));
+        let begins = first == "begin"
+            || first == "start" && statement.get(1) == Some(&Token::Word("transaction".to_owned()));
         if begins && statement[1..].iter().all(is_mode) {
             return Some(Self::Begin);
         }
         Some(match words?.as_slice() {
             ["commit" | "end"] | ["commit" | "end", "work" | "transaction"] => Self::Commit,
-            ["rollback" | "abort"] | ["rollback" | "abort", "work" | "transaction"] => Self::Rollback,
+            ["rollback" | "abort"] | ["rollback" | "abort", "work" | "transaction"] => {
+                Self::Rollback
+            }
             ["savepoint", name] => Self::Save((*name).to_owned()),
             ["release", name] | ["release", "savepoint", name] => Self::Release((*name).to_owned()),
             ["rollback", "to", name]
             | ["rollback", "to", "savepoint", name]
-            | ["rollback", "work" | "transaction", "to", .., name] => Self::RollBackTo((*name).to_owned()),
+            | ["rollback", "work" | "transaction", "to", .., name] => {
+                Self::RollBackTo((*name).to_owned())
+            }
             ["deallocate", "all"] | ["deallocate", "prepare", "all"] => Self::Deallocate(None),
-            ["deallocate", name] | ["deallocate", "prepare", name] => Self::Deallocate(Some((*name).to_owned())),
+            ["deallocate", name] | ["deallocate", "prepare", name] => {
+                Self::Deallocate(Some((*name).to_owned()))
+            }
             _ => return None,
         })
     }
 
-    /// What `PostgreSQL` says when it was carried out (manual, "Message Formats", `CommandComplete`).
+    /// What `PostgreSQL` says when it was carried out (manual, "Message Formats",
+    /// `CommandComplete`).
     pub(in crate::record) fn tag(&self) -> &'static str {
         match self {
             Self::Begin => "BEGIN",

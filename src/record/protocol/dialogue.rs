@@ -1,5 +1,5 @@
-//! Following one recorded connection: bytes are cut into messages, sent on, and handed to the protocol, which makes calls
-//! of them.
+//! Following one recorded connection: bytes are cut into messages, sent on, and handed to the
+//! protocol, which makes calls of them.
 //!
 //! What a protocol cannot follow is sent on all the same: recording never breaks a connection.
 
@@ -24,9 +24,11 @@ pub(in crate::record) enum Disposition {
 }
 
 pub(in crate::record) trait Dialogue: Send {
-    /// How many bytes the first message has of what came from this side; `None` as long as that is not known.
+    /// How many bytes the first message has of what came from this side; `None` as long as that is
+    /// not known.
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault>;
-    /// Whether messages from this side are held until they are whole, because the protocol may change them.
+    /// Whether messages from this side are held until they are whole, because the protocol may
+    /// change them.
     fn holds(&self, _from: Side) -> bool {
         false
     }
@@ -50,8 +52,8 @@ impl Log {
         self.finish(draft, End::Answered);
     }
 
-    /// A call whose connection was ended before its answer was whole. Where the program did that, it is a call that gets no more
-    /// of an answer, once.
+    /// A call whose connection was ended before its answer was whole. Where the program did that,
+    /// it is a call that gets no more of an answer, once.
     pub(in crate::record) fn left(&mut self, mut draft: Draft) {
         if self.left_by == Side::Server {
             return self.unanswered();
@@ -62,7 +64,10 @@ impl Log {
 
     /// A call whose connection ended before its answer was whole, which cannot be answered.
     pub(in crate::record) fn unanswered(&mut self) {
-        let what = format!("a call to `{}`: the connection ended before its answer", self.link.target);
+        let what = format!(
+            "a call to `{}`: the connection ended before its answer",
+            self.link.target
+        );
         self.steps.push(RecordStep::Lost(what));
     }
 
@@ -70,9 +75,14 @@ impl Log {
         self.steps.push(if draft.size > MAX_WIRE_CALL_BYTES {
             let (target, size) = (&self.link.target, draft.size);
             let most = "at most 64 MiB are recorded";
-            RecordStep::Lost(format!("a call to `{target}`: question and answer have {size} bytes, {most}"))
+            RecordStep::Lost(format!(
+                "a call to `{target}`: question and answer have {size} bytes, {most}"
+            ))
         } else {
-            let wire = Wire { messages: draft.messages, session: draft.session };
+            let wire = Wire {
+                messages: draft.messages,
+                session: draft.session,
+            };
             let call = self.link.exchange(
                 Content::Wire(self.protocol, wire),
                 draft.sent_at,
@@ -101,7 +111,8 @@ impl Inbox {
         &self.bytes[self.read..]
     }
 
-    /// Cuts the first message off, once it is whole. `length` says how long it is, as soon as that is known.
+    /// Cuts the first message off, once it is whole. `length` says how long it is, as soon as that
+    /// is known.
     pub(in crate::record) fn message(
         &mut self,
         length: impl FnOnce(&[u8]) -> Result<Option<usize>, Fault>,
@@ -114,7 +125,12 @@ impl Inbox {
         if length.unwrap_or(rest.len()) > MAX_WIRE_MESSAGE_BYTES {
             return Err("a message is longer than 64 MiB");
         }
-        let Some(message) = length.and_then(|length| rest.get(..length)).map(<[u8]>::to_vec) else { return Ok(None) };
+        let Some(message) = length
+            .and_then(|length| rest.get(..length))
+            .map(<[u8]>::to_vec)
+        else {
+            return Ok(None);
+        };
         self.read += message.len();
         if self.read == self.bytes.len() {
             self.clear();
@@ -156,10 +172,25 @@ pub(in crate::record) struct Follow {
 }
 
 impl Follow {
-    pub(in crate::record) fn new(dialogue: Box<dyn Dialogue>, protocol: Protocol, link: &Link) -> Self {
+    pub(in crate::record) fn new(
+        dialogue: Box<dyn Dialogue>,
+        protocol: Protocol,
+        link: &Link,
+    ) -> Self {
         let (at, left_by) = (SystemTime::UNIX_EPOCH, Side::Server);
-        let log = Log { link: link.clone(), protocol, at, left_by, steps: Vec::new() };
-        Self { dialogue, log, lanes: [Lane::default(), Lane::default()], lost: false }
+        let log = Log {
+            link: link.clone(),
+            protocol,
+            at,
+            left_by,
+            steps: Vec::new(),
+        };
+        Self {
+            dialogue,
+            log,
+            lanes: [Lane::default(), Lane::default()],
+            lost: false,
+        }
     }
 
     fn follow(&mut self, from: Side, steps: &mut Vec<RecordStep>) -> Result<(), Fault> {
@@ -168,7 +199,12 @@ impl Follow {
             if !self.dialogue.holds(from) {
                 forward(steps, from, lane.unsent());
             }
-            let Some(bytes) = lane.inbox.message(|rest| self.dialogue.length(from, rest))? else { break };
+            let Some(bytes) = lane
+                .inbox
+                .message(|rest| self.dialogue.length(from, rest))?
+            else {
+                break;
+            };
             let sent = lane.sent.min(bytes.len());
             lane.sent -= sent;
             let unsent = bytes[sent..].to_vec();
@@ -209,10 +245,16 @@ impl WireRecorder for Follow {
         if let Err(fault) = self.follow(from, &mut steps) {
             self.lost = true;
             for side in [Side::Client, Side::Server] {
-                forward(&mut steps, side, std::mem::take(&mut self.lanes[side as usize]).unsent());
+                forward(
+                    &mut steps,
+                    side,
+                    std::mem::take(&mut self.lanes[side as usize]).unsent(),
+                );
             }
             let target = &self.log.link.target;
-            steps.push(RecordStep::Lost(format!("the rest of a connection to `{target}`: {fault}")));
+            steps.push(RecordStep::Lost(format!(
+                "the rest of a connection to `{target}`: {fault}"
+            )));
         }
         steps
     }
@@ -227,7 +269,12 @@ impl WireRecorder for Follow {
 
     fn kept(&self) -> usize {
         let dialogue = if self.lost { 0 } else { self.dialogue.kept() };
-        dialogue + self.lanes.iter().map(|lane| lane.inbox.len()).sum::<usize>()
+        dialogue
+            + self
+                .lanes
+                .iter()
+                .map(|lane| lane.inbox.len())
+                .sum::<usize>()
     }
 }
 
@@ -244,9 +291,20 @@ pub(in crate::record) struct Draft {
 
 impl Draft {
     /// Of questions in the form in which they are looked up.
-    pub(in crate::record) fn asked(questions: impl IntoIterator<Item = Vec<u8>>, sent_at: SystemTime) -> Self {
-        let mut draft = Self { messages: Vec::new(), size: 0, sent_at, session: false, answered_at: None };
-        questions.into_iter().for_each(|question| draft.push(Side::Client, question));
+    pub(in crate::record) fn asked(
+        questions: impl IntoIterator<Item = Vec<u8>>,
+        sent_at: SystemTime,
+    ) -> Self {
+        let mut draft = Self {
+            messages: Vec::new(),
+            size: 0,
+            sent_at,
+            session: false,
+            answered_at: None,
+        };
+        questions
+            .into_iter()
+            .for_each(|question| draft.push(Side::Client, question));
         draft
     }
 
@@ -269,10 +327,18 @@ impl Draft {
     }
 
     pub(in crate::record) fn said(&self, by: Side) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
-        self.messages.iter().filter(move |message| message.from == by).map(|message| &message.bytes)
+        self.messages
+            .iter()
+            .filter(move |message| message.from == by)
+            .map(|message| &message.bytes)
     }
 
     pub(in crate::record) fn size(&self) -> usize {
-        size_of::<Self>() + if self.messages.is_empty() { 0 } else { self.size }
+        size_of::<Self>()
+            + if self.messages.is_empty() {
+                0
+            } else {
+                self.size
+            }
     }
 }

@@ -16,7 +16,12 @@ pub(in crate::record) fn parts(content: &Content) -> Vec<Part> {
 
 pub(in crate::record) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<Part> {
     let mut taken = PartList::default();
-    let mut messages = wire.messages.iter().filter(|message| message.from == Side::Client).cloned().collect();
+    let mut messages = wire
+        .messages
+        .iter()
+        .filter(|message| message.from == Side::Client)
+        .cloned()
+        .collect();
     if protocol == Protocol::Postgres {
         postgres::unify(&mut messages);
     }
@@ -35,9 +40,12 @@ pub(in crate::record) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Ve
 fn message(protocol: Protocol, bytes: &[u8], taken: &mut PartList) {
     taken.put(Role::Message, String::new(), b"", String::new());
     let (before, counts) = (taken.parts.len(), taken.counts.clone());
-    if registry::of(protocol).and_then(|known| (known.parts)(bytes, taken)).is_none() {
-        // What cannot be read is the call itself, but for what is made up anew: the name that a program gives itself, and
-        // numbers of messages.
+    if registry::of(protocol)
+        .and_then(|known| (known.parts)(bytes, taken))
+        .is_none()
+    {
+        // What cannot be read is the call itself, but for what is made up anew: the name that a
+        // program gives itself, and numbers of messages.
         taken.parts.truncate(before);
         taken.counts = counts;
         match protocol {

@@ -1,4 +1,5 @@
-//! Any other protocol: what the program says, and what is said until it speaks again, are one exchange.
+//! Any other protocol: what the program says, and what is said until it speaks again, are one
+//! exchange.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -26,8 +27,8 @@ pub struct GenericRecorder {
 }
 
 impl GenericRecorder {
-    /// Of a connection. `websocket`: its client sends frames of `WebSocket`, whose random masks are taken off for the
-    /// recording.
+    /// Of a connection. `websocket`: its client sends frames of `WebSocket`, whose random masks are
+    /// taken off for the recording.
     pub fn new(link: Link, websocket: bool) -> Self {
         Self {
             link,
@@ -40,11 +41,14 @@ impl GenericRecorder {
         }
     }
 
-    /// The same of a connection that was opened at this time, and on which nothing was said yet. If nothing ever is, that is
-    /// recorded.
+    /// The same of a connection that was opened at this time, and on which nothing was said yet. If
+    /// nothing ever is, that is recorded.
     #[must_use]
     pub fn opened(self, at: SystemTime) -> Self {
-        Self { silent_since: Some(at), ..self }
+        Self {
+            silent_since: Some(at),
+            ..self
+        }
     }
 
     /// The turn that is complete now, if anything was said in it.
@@ -54,14 +58,32 @@ impl GenericRecorder {
         let answered_at = self.answered_at.take().unwrap_or(sent_at);
         if std::mem::take(&mut self.too_long) {
             let most = MAX_RECORDED_BODY_BYTES >> 20;
-            let what = format!("what one side said at once at `{}`: at most {most} MiB are recorded", self.link.target);
+            let what = format!(
+                "what one side said at once at `{}`: at most {most} MiB are recorded",
+                self.link.target
+            );
             return Some(RecordStep::Lost(what));
         }
-        let said = [(Side::Client, asked), (Side::Server, answered)].into_iter().filter(|(_, bytes)| !bytes.is_empty());
+        let said = [(Side::Client, asked), (Side::Server, answered)]
+            .into_iter()
+            .filter(|(_, bytes)| !bytes.is_empty());
         let end = closed.then(|| (Side::Server, Vec::new()));
-        let messages = said.chain(end).map(|(from, bytes)| Message { from, bytes }).collect();
-        let content = Content::Wire(Protocol::Generic, Wire { messages, session: false });
-        Some(RecordStep::Done(Box::new(self.link.exchange(content, sent_at, answered_at))))
+        let messages = said
+            .chain(end)
+            .map(|(from, bytes)| Message { from, bytes })
+            .collect();
+        let content = Content::Wire(
+            Protocol::Generic,
+            Wire {
+                messages,
+                session: false,
+            },
+        );
+        Some(RecordStep::Done(Box::new(self.link.exchange(
+            content,
+            sent_at,
+            answered_at,
+        ))))
     }
 }
 
@@ -91,7 +113,11 @@ impl WireRecorder for GenericRecorder {
 
     fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep> {
         match self.silent_since.take() {
-            Some(opened) => vec![RecordStep::Done(Box::new(self.link.silent(opened, at, Some(by))))],
+            Some(opened) => vec![RecordStep::Done(Box::new(self.link.silent(
+                opened,
+                at,
+                Some(by),
+            )))],
             None => self.turn(by == Side::Server).into_iter().collect(),
         }
     }
@@ -118,8 +144,8 @@ pub struct GenericPlayer {
     said: Said,
     unmask: Option<Unmask>,
     pending: Vec<u8>,
-    /// A recorded message that is longer than what has come and begins with it, as far as was looked: of a long one not all
-    /// is compared again with every piece.
+    /// A recorded message that is longer than what has come and begins with it, as far as was
+    /// looked: of a long one not all is compared again with every piece.
     ahead: Option<(Arc<[u8]>, usize)>,
     /// What has come is the beginning of a recorded message, and a pause says nothing.
     is_held: bool,
@@ -139,10 +165,14 @@ impl GenericPlayer {
         }
     }
 
-    /// Whether all that has come is still the beginning of the message that it was found to be one of.
+    /// Whether all that has come is still the beginning of the message that it was found to be one
+    /// of.
     fn is_ahead(&mut self) -> bool {
-        let Some((message, seen)) = &mut self.ahead else { return false };
-        let goes_on = message.len() > self.pending.len() && message[*seen..].starts_with(&self.pending[*seen..]);
+        let Some((message, seen)) = &mut self.ahead else {
+            return false;
+        };
+        let goes_on = message.len() > self.pending.len()
+            && message[*seen..].starts_with(&self.pending[*seen..]);
         *seen = self.pending.len();
         if !goes_on {
             self.ahead = None;
@@ -150,18 +180,20 @@ impl GenericPlayer {
         goes_on
     }
 
-    /// How many of the first bytes that have come are a recorded message, if they are one, and whether all of them may become one
-    /// that is longer.
+    /// How many of the first bytes that have come are a recorded message, if they are one, and
+    /// whether all of them may become one that is longer.
     fn standing(&mut self) -> (Option<usize>, bool) {
         let longer = self
             .said
             .range::<[u8], _>((Bound::Included(self.pending.as_slice()), Bound::Unbounded))
-            .find(|message| message.len() > self.pending.len() || !message.starts_with(&self.pending))
+            .find(|message| {
+                message.len() > self.pending.len() || !message.starts_with(&self.pending)
+            })
             .filter(|message| message.starts_with(&self.pending));
         self.ahead = longer.map(|message| (Arc::clone(message), self.pending.len()));
         let longer = longer.is_some();
-        // The longest recorded message that the bytes begin with: the greatest one that is not greater than them is it,
-        // or shares with them what the longest can have at most.
+        // The longest recorded message that the bytes begin with: the greatest one that is not
+        // greater than them is it, or shares with them what the longest can have at most.
         let mut upper = self.pending.len();
         while let Some(message) = self.below(&self.pending[..upper]) {
             if self.pending.starts_with(message) {
@@ -170,14 +202,20 @@ impl GenericPlayer {
                 }
                 return (Some(message.len()), longer);
             }
-            upper = message.iter().zip(&self.pending).take_while(|(a, b)| a == b).count();
+            upper = message
+                .iter()
+                .zip(&self.pending)
+                .take_while(|(a, b)| a == b)
+                .count();
         }
         (None, longer)
     }
 
     /// The greatest recorded message that is not greater than these bytes.
     fn below(&self, bytes: &[u8]) -> Option<&Arc<[u8]>> {
-        self.said.range::<[u8], _>((Bound::Unbounded, Bound::Included(bytes))).next_back()
+        self.said
+            .range::<[u8], _>((Bound::Unbounded, Bound::Included(bytes)))
+            .next_back()
     }
 
     fn answer(&mut self, more: More) -> Vec<PlayStep> {
@@ -208,7 +246,14 @@ impl GenericPlayer {
         let steps: Vec<_> = match self.prompter.ask(asked) {
             Ok(found) => {
                 let said = said(&found, Side::Server).map(<[u8]>::to_vec);
-                said.map(|bytes| if bytes.is_empty() { PlayStep::Close } else { PlayStep::Send(bytes) }).collect()
+                said.map(|bytes| {
+                    if bytes.is_empty() {
+                        PlayStep::Close
+                    } else {
+                        PlayStep::Send(bytes)
+                    }
+                })
+                .collect()
             }
             Err(_) => vec![PlayStep::Close],
         };
@@ -220,7 +265,11 @@ impl GenericPlayer {
 impl WirePlayer for GenericPlayer {
     fn open(&mut self) -> Vec<PlayStep> {
         // What a server says first answers a message without bytes.
-        if self.said.contains(&[][..]) { self.say(&[]) } else { Vec::new() }
+        if self.said.contains(&[][..]) {
+            self.say(&[])
+        } else {
+            Vec::new()
+        }
     }
 
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep> {
@@ -241,7 +290,8 @@ impl WirePlayer for GenericPlayer {
         !self.pending.is_empty() && !self.is_held && !self.ended
     }
 
-    /// A message that has come is all that was meant, and the beginning of one is not, however long its program takes.
+    /// A message that has come is all that was meant, and the beginning of one is not, however long
+    /// its program takes.
     fn pause(&mut self) -> Vec<PlayStep> {
         self.answer(More::Paused)
     }

@@ -1,4 +1,5 @@
-//! Requests of HTTP taken apart: method and path, pairs of the query and of forms, values of JSON, fields of the head.
+//! Requests of HTTP taken apart: method and path, pairs of the query and of forms, values of JSON,
+//! fields of the head.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use super::parts::{Part, PartList, Role};
 use crate::limits::MAX_JSON_BODY_DEPTH;
 use crate::record::call::HttpRequest;
 
-/// What is said of a connection, of a body, which is compared itself, of a deadline and of a trace (RFC 9110, 6.6, 7.6, 8 and 10.1; gRPC;
-/// W3C Trace Context).
+/// What is said of a connection, of a body, which is compared itself, of a deadline and of a trace
+/// (RFC 9110, 6.6, 7.6, 8 and 10.1; gRPC; W3C Trace Context).
 const OF_SENDING: &str = "\
     host connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect via http2-settings \
     sec-websocket-key content-length content-type date grpc-timeout traceparent tracestate";
@@ -25,18 +26,33 @@ pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut PartList) {
         body(request, taken);
     }
     for (name, value) in fields(request) {
-        taken.put(Role::Field, format!("header.{name}"), value.clone().as_bytes(), value);
+        taken.put(
+            Role::Field,
+            format!("header.{name}"),
+            value.clone().as_bytes(),
+            value,
+        );
     }
 }
 
 /// The media type of a request without its parameters, in lower case; empty if it has none.
 pub(in crate::record) fn media_type(request: &HttpRequest) -> String {
-    content_type(request).split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    content_type(request)
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
 }
 
 fn content_type(request: &HttpRequest) -> String {
-    let field = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-    field.map(|(_, value)| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
+    let field = request
+        .headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    field
+        .map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+        .unwrap_or_default()
 }
 
 fn body(request: &HttpRequest, taken: &mut PartList) {
@@ -49,16 +65,23 @@ fn body(request: &HttpRequest, taken: &mut PartList) {
         return taken.parts.extend(values);
     }
     // The boundary is made up anew for each request.
-    let boundary = if kind.starts_with("multipart/") { boundary(&content_type(request)) } else { None };
+    let boundary = if kind.starts_with("multipart/") {
+        boundary(&content_type(request))
+    } else {
+        None
+    };
     let pieces = boundary.and_then(|boundary| between(bytes, &boundary));
-    taken.head_of("body.".to_owned(), if pieces.is_some() { b"pieces" } else { b"" });
+    taken.head_of(
+        "body.".to_owned(),
+        if pieces.is_some() { b"pieces" } else { b"" },
+    );
     for piece in pieces.unwrap_or_else(|| vec![bytes]) {
         taken.put(Role::Rest, "body.".to_owned(), piece, String::new());
     }
 }
 
-/// Pairs by name; the sort is stable, so those of one name keep their order. The mark stays with the name: `a` and `a=` are not
-/// the same to everybody.
+/// Pairs by name; the sort is stable, so those of one name keep their order. The mark stays with
+/// the name: `a` and `a=` are not the same to everybody.
 fn pairs(prefix: &str, text: &[u8], taken: &mut PartList) {
     let here = format!("{prefix}.");
     taken.head_of(here.clone(), b"");
@@ -71,20 +94,33 @@ fn pairs(prefix: &str, text: &[u8], taken: &mut PartList) {
     pairs.sort_by_key(|(name, _)| *name);
     for (name, value) in pairs {
         let (mark, value) = value.split_at(value.len().min(1));
-        taken.put(Role::Rest, here.clone(), &[name, mark].concat(), String::new());
+        taken.put(
+            Role::Rest,
+            here.clone(),
+            &[name, mark].concat(),
+            String::new(),
+        );
         let text = String::from_utf8_lossy(value).into_owned();
-        taken.value(format!("{here}{}", String::from_utf8_lossy(name)), value, text);
+        taken.value(
+            format!("{here}{}", String::from_utf8_lossy(name)),
+            value,
+            text,
+        );
     }
 }
 
 fn boundary(content_type: &str) -> Option<String> {
-    let mut parameters = content_type.split(';').skip(1).filter_map(|parameter| parameter.trim().split_once('='));
+    let mut parameters = content_type
+        .split(';')
+        .skip(1)
+        .filter_map(|parameter| parameter.trim().split_once('='));
     let (_, value) = parameters.find(|(name, _)| name.eq_ignore_ascii_case("boundary"))?;
     let value = value.trim().trim_matches('"');
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// What stands between the lines of the boundary (RFC 2046, 5.1.1). `None` if the body is not made that way.
+/// What stands between the lines of the boundary (RFC 2046, 5.1.1). `None` if the body is not made
+/// that way.
 fn between<'a>(bytes: &'a [u8], boundary: &str) -> Option<Vec<&'a [u8]>> {
     let mark = format!("--{boundary}");
     let mut pieces = Vec::new();
@@ -105,26 +141,39 @@ fn between<'a>(bytes: &'a [u8], boundary: &str) -> Option<Vec<&'a [u8]>> {
 fn fields(request: &HttpRequest) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut add = |name: String, value: &str| {
-        let all: &mut String = found.entry(name).and_modify(|all: &mut String| all.push_str(", ")).or_default();
+        let all: &mut String = found
+            .entry(name)
+            .and_modify(|all: &mut String| all.push_str(", "))
+            .or_default();
         all.push_str(value);
     };
     for (name, value) in &request.headers {
-        let (name, value) = (name.to_ascii_lowercase(), String::from_utf8_lossy(value).trim().to_owned());
+        let (name, value) = (
+            name.to_ascii_lowercase(),
+            String::from_utf8_lossy(value).trim().to_owned(),
+        );
         // To accept anything is what no field says, too (RFC 9110, 12.5.1).
         let says_nothing = name == "accept" && value == "*/*";
         if name == "cookie" {
-            for (name, value) in value.split(';').filter_map(|cookie| cookie.trim().split_once('=')) {
+            for (name, value) in value
+                .split(';')
+                .filter_map(|cookie| cookie.trim().split_once('='))
+            {
                 add(format!("cookie {}", name.to_ascii_lowercase()), value);
             }
-        } else if !says_nothing && !name.starts_with(':') && OF_SENDING.split(' ').all(|sent| sent != name) {
+        } else if !says_nothing
+            && !name.starts_with(':')
+            && OF_SENDING.split(' ').all(|sent| sent != name)
+        {
             add(name, &value);
         }
     }
     found
 }
 
-/// The values of JSON: white space and the order of keys do not count, all else does. A number is its text: as a float, two large
-/// ones that differ would be the same. `None` of what is none, or nested too deeply.
+/// The values of JSON: white space and the order of keys do not count, all else does. A number is
+/// its text: as a float, two large ones that differ would be the same. `None` of what is none, or
+/// nested too deeply.
 fn json(bytes: &[u8]) -> Option<Vec<Part>> {
     let text = std::str::from_utf8(bytes).ok()?;
     // What follows reads nothing else.
@@ -155,7 +204,9 @@ impl<'a> Json<'a> {
                 }
             }
             b'{' | b'}' | b'[' | b']' | b',' | b':' => 1,
-            _ => text.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(text.len()),
+            _ => text
+                .find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)))
+                .unwrap_or(text.len()),
         };
         let (token, rest) = text.split_at_checked(length)?;
         self.rest = rest;
@@ -206,9 +257,18 @@ impl<'a> Json<'a> {
             }
             first => {
                 let is_text = *first == b'"';
-                let text = if is_text { serde_json::from_str(token).ok()? } else { token.to_owned() };
+                let text = if is_text {
+                    serde_json::from_str(token).ok()?
+                } else {
+                    token.to_owned()
+                };
                 let role = if is_text { Role::Bound } else { Role::Word };
-                parts.push(Part { role, name: path.to_owned(), bytes: text.clone().into_bytes(), text });
+                parts.push(Part {
+                    role,
+                    name: path.to_owned(),
+                    bytes: text.clone().into_bytes(),
+                    text,
+                });
             }
         }
         Some(parts)

@@ -1,8 +1,10 @@
-//! What a program said in one call, taken apart: the values in it, which may be others in each run, and everything else.
+//! What a program said in one call, taken apart: the values in it, which may be others in each run,
+//! and everything else.
 //!
-//! Everything else is kept byte for byte, but for the lengths that stand beside values. So it matters little that statements are
-//! not read as their server reads them: what is left out is only ever what is named, and two calls are the same only if nothing
-//! else differs. That a value is NULL, and of which type it is, is no part of the value.
+//! Everything else is kept byte for byte, but for the lengths that stand beside values. So it
+//! matters little that statements are not read as their server reads them: what is left out is only
+//! ever what is named, and two calls are the same only if nothing else differs. That a value is
+//! NULL, and of which type it is, is no part of the value.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +21,8 @@ pub(in crate::record) enum Role {
     Head,
     /// What all calls of its shape have.
     Text,
-    /// No value, but something in it may be made anew by each run: a path, a key of JSON, a body that is no fields.
+    /// No value, but something in it may be made anew by each run: a path, a key of JSON, a body
+    /// that is no fields.
     Rest,
     /// A value in the text of the call.
     Literal,
@@ -36,8 +39,9 @@ pub(in crate::record) enum Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) struct Part {
     pub(in crate::record) role: Role,
-    /// Of a value `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`, `query.t`, `header.range`; those of the items of a
-    /// list have one name. Of what a document has beside its values the path of the document and a point.
+    /// Of a value `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`, `query.t`,
+    /// `header.range`; those of the items of a list have one name. Of what a document has beside
+    /// its values the path of the document and a point.
     pub(in crate::record) name: String,
     pub(in crate::record) bytes: Vec<u8>,
     /// As it is told, and compared with patterns; of a head that is told nothing.
@@ -47,7 +51,10 @@ pub(in crate::record) struct Part {
 impl Part {
     /// Whether it is a value, which can be left out.
     pub(in crate::record) fn is_value(&self) -> bool {
-        matches!(self.role, Role::Literal | Role::Key | Role::Bound | Role::Word)
+        matches!(
+            self.role,
+            Role::Literal | Role::Key | Role::Bound | Role::Word
+        )
     }
 
     pub(in crate::record) fn is_in_text(&self) -> bool {
@@ -74,7 +81,12 @@ pub(in crate::record) struct Placeholders {
 
 impl PartList {
     pub(in crate::record) fn put(&mut self, role: Role, name: String, bytes: &[u8], text: String) {
-        self.parts.push(Part { role, name, bytes: bytes.to_vec(), text });
+        self.parts.push(Part {
+            role,
+            name,
+            bytes: bytes.to_vec(),
+            text,
+        });
     }
 
     pub(in crate::record) fn head(&mut self, bytes: &[u8]) {
@@ -87,7 +99,12 @@ impl PartList {
     }
 
     pub(in crate::record) fn text(&mut self, bytes: &[u8]) {
-        self.put(Role::Text, String::new(), bytes, String::from_utf8_lossy(bytes).into_owned());
+        self.put(
+            Role::Text,
+            String::new(),
+            bytes,
+            String::from_utf8_lossy(bytes).into_owned(),
+        );
     }
 
     pub(in crate::record) fn value(&mut self, name: String, bytes: &[u8], text: String) {
@@ -95,11 +112,21 @@ impl PartList {
     }
 
     /// A value in the text. Those of one kind are counted through the call.
-    pub(in crate::record) fn value_in_text(&mut self, role: Role, kind: &'static str, bytes: &[u8]) {
+    pub(in crate::record) fn value_in_text(
+        &mut self,
+        role: Role,
+        kind: &'static str,
+        bytes: &[u8],
+    ) {
         let count = self.counts.entry(kind).or_default();
         *count += 1;
         let name = format!("{kind}.{count}");
-        self.put(role, name, bytes, String::from_utf8_lossy(bytes).into_owned());
+        self.put(
+            role,
+            name,
+            bytes,
+            String::from_utf8_lossy(bytes).into_owned(),
+        );
     }
 
     /// A statement: its literals and comments are values.
@@ -118,7 +145,13 @@ impl PartList {
 /// Bytes as they are told: a text, or hexadecimal digits; what is as long as a UUID as one.
 pub(in crate::record) fn readable(bytes: &[u8], may_be_uuid: bool) -> String {
     if may_be_uuid && bytes.len() == 16 {
-        let parts = [&bytes[..4], &bytes[4..6], &bytes[6..8], &bytes[8..10], &bytes[10..]];
+        let parts = [
+            &bytes[..4],
+            &bytes[4..6],
+            &bytes[6..8],
+            &bytes[8..10],
+            &bytes[10..],
+        ];
         return parts.map(hex).join("-");
     }
     match std::str::from_utf8(bytes) {

@@ -1,5 +1,5 @@
-//! Playing the server's part of one connection: bytes are cut into messages and handed to the protocol, which answers each
-//! from recordings.
+//! Playing the server's part of one connection: bytes are cut into messages and handed to the
+//! protocol, which answers each from recordings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,7 +41,14 @@ pub(in crate::record) struct Prompter {
 
 impl Prompter {
     pub(in crate::record) fn new(link: Link, protocol: Protocol, script: Box<dyn Script>) -> Self {
-        Self { link, protocol, script, until_more: None, then: None, unasked: Vec::new() }
+        Self {
+            link,
+            protocol,
+            script,
+            until_more: None,
+            then: None,
+            unasked: Vec::new(),
+        }
     }
 
     pub(in crate::record) fn encrypt(&mut self) {
@@ -50,18 +57,23 @@ impl Prompter {
     }
 
     /// The recording that answers these messages, or what is to be said in an error.
-    pub(in crate::record) fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
+    pub(in crate::record) fn ask(
+        &mut self,
+        questions: &[Vec<u8>],
+    ) -> Result<Arc<Exchange>, String> {
         self.ask_or(questions, |_| None)
     }
 
-    /// The same of what may need no recording: `plain` gives the answer then, and is told whether a transaction is open.
+    /// The same of what may need no recording: `plain` gives the answer then, and is told whether a
+    /// transaction is open.
     pub(in crate::record) fn ask_or(
         &mut self,
         questions: &[Vec<u8>],
         plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Arc<Exchange>, String> {
         let found = self.script.ask(self.call(questions), &plain);
-        let found = found.map_err(|asked| format!("no recording answers this call: {}", shown(&asked)))?;
+        let found =
+            found.map_err(|asked| format!("no recording answers this call: {}", shown(&asked)))?;
         if found.abandoned() {
             self.then = Some(PlayStep::Hold);
         }
@@ -74,17 +86,32 @@ impl Prompter {
     }
 
     fn call(&self, questions: &[Vec<u8>]) -> Exchange {
-        let messages = questions.iter().cloned().map(|bytes| Message { from: Side::Client, bytes }).collect();
-        let (wire, never) = (Wire { messages, session: false }, SystemTime::UNIX_EPOCH);
-        self.link.exchange(Content::Wire(self.protocol, wire), never, never)
+        let messages = questions
+            .iter()
+            .cloned()
+            .map(|bytes| Message {
+                from: Side::Client,
+                bytes,
+            })
+            .collect();
+        let (wire, never) = (
+            Wire {
+                messages,
+                session: false,
+            },
+            SystemTime::UNIX_EPOCH,
+        );
+        self.link
+            .exchange(Content::Wire(self.protocol, wire), never, never)
     }
 
     pub(in crate::record) fn sessions(&self) -> Vec<Arc<Exchange>> {
         self.script.sessions(&self.link.target, self.protocol)
     }
 
-    /// The recording of a login: the same one in its turn, or else the first of the same user and database; or what is to be said
-    /// in an error, after which the connection is closed. `of` reads who a recording lets in.
+    /// The recording of a login: the same one in its turn, or else the first of the same user and
+    /// database; or what is to be said in an error, after which the connection is closed. `of`
+    /// reads who a recording lets in.
     pub(in crate::record) fn login(
         &mut self,
         question: &[u8],
@@ -105,16 +132,29 @@ impl Prompter {
         }
         let readable = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
         let named = |what: &str, name: &[u8]| {
-            if name.is_empty() { format!("no {what}") } else { format!("{what} `{}`", readable(name)) }
+            if name.is_empty() {
+                format!("no {what}")
+            } else {
+                format!("{what} `{}`", readable(name))
+            }
         };
         let logins = self.script.logins(self.protocol);
         let known = logins.iter().filter_map(|found| {
             let Who { user, database, .. } = of(found)?;
-            Some(format!("`{}@{}/{}`", readable(&user), found.target, readable(&database)))
+            Some(format!(
+                "`{}@{}/{}`",
+                readable(&user),
+                found.target,
+                readable(&database)
+            ))
         });
         let known: Vec<String> = known.collect::<BTreeSet<_>>().into_iter().collect();
         let more = known.len().saturating_sub(MAX_DIFFERENCES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         let known = known[..known.len().min(MAX_DIFFERENCES)].join(", ");
         let text = format!(
             "no recording has a connection of {} to {}; recorded: {known}{more}; give the program the address that it was \
@@ -130,8 +170,11 @@ impl Prompter {
 
 /// A text for one line of an error, without control characters.
 fn shown(text: &str) -> String {
-    let mut shown: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_SHOWN_QUESTION_CHARS).collect();
+    let mut shown: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(MAX_SHOWN_QUESTION_CHARS)
+        .collect();
     if text.chars().nth(MAX_SHOWN_QUESTION_CHARS).is_some() {
         shown.push('…');
     }
@@ -139,8 +182,15 @@ fn shown(text: &str) -> String {
 }
 
 /// What one side said in a recording.
-pub(in crate::record) fn said(exchange: &Exchange, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
-    let wire = if let Content::Wire(_, wire) = &exchange.content { Some(wire) } else { None };
+pub(in crate::record) fn said(
+    exchange: &Exchange,
+    by: Side,
+) -> impl DoubleEndedIterator<Item = &[u8]> {
+    let wire = if let Content::Wire(_, wire) = &exchange.content {
+        Some(wire)
+    } else {
+        None
+    };
     wire.into_iter().flat_map(move |wire| wire.said(by))
 }
 
@@ -151,13 +201,21 @@ pub(in crate::record) struct Play {
     inbox: Inbox,
     kept: usize,
     closed: bool,
-    /// Whether nothing is said any more. What the program says is still looked up, since it said it when it was recorded.
+    /// Whether nothing is said any more. What the program says is still looked up, since it said it
+    /// when it was recorded.
     held: bool,
 }
 
 impl Play {
     pub(in crate::record) fn new(responder: Box<dyn Responder>, prompter: Prompter) -> Self {
-        Self { responder, prompter, inbox: Inbox::default(), kept: 0, closed: false, held: false }
+        Self {
+            responder,
+            prompter,
+            inbox: Inbox::default(),
+            kept: 0,
+            closed: false,
+            held: false,
+        }
     }
 
     fn play(&mut self, steps: &mut Vec<PlayStep>) -> Result<(), Fault> {
@@ -167,7 +225,8 @@ impl Play {
             let mut said = std::mem::take(&mut self.prompter.unasked);
             said.extend(self.responder.message(&mut self.prompter, message)?);
             self.say(said, steps);
-            self.kept = self.responder.kept() + self.prompter.script.kept() + self.prompter.unasked.len();
+            self.kept =
+                self.responder.kept() + self.prompter.script.kept() + self.prompter.unasked.len();
             if self.kept > MAX_WIRE_CONNECTION_BYTES {
                 return Err("more than 128 MiB wait for their answers");
             }
@@ -180,7 +239,11 @@ impl Play {
         if self.held {
             return;
         }
-        steps.extend(until_more.filter(|_| self.inbox.rest().is_empty()).map(PlayStep::UntilMore));
+        steps.extend(
+            until_more
+                .filter(|_| self.inbox.rest().is_empty())
+                .map(PlayStep::UntilMore),
+        );
         match steps.last_mut() {
             _ if said.is_empty() => {}
             Some(PlayStep::Send(bytes)) => bytes.extend(said),
@@ -211,7 +274,9 @@ impl WirePlayer for Play {
         self.inbox.push(bytes);
         if let Err(fault) = self.play(&mut steps) {
             let refusal = self.responder.refuse(fault);
-            self.prompter.script.missed(&self.prompter.link.target, fault);
+            self.prompter
+                .script
+                .missed(&self.prompter.link.target, fault);
             self.prompter.then = Some(PlayStep::Close);
             self.held = false;
             self.say(refusal, &mut steps);

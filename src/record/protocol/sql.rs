@@ -1,5 +1,5 @@
-//! Statements read as tokens (`PostgreSQL`, "Lexical Structure"; `MySQL`, "Language Structure"): words, values and marks, and nothing
-//! more; and cut into literals, comments and the rest.
+//! Statements read as tokens (`PostgreSQL`, "Lexical Structure"; `MySQL`, "Language Structure"):
+//! words, values and marks, and nothing more; and cut into literals, comments and the rest.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,8 @@ pub(in crate::record) enum Kind {
     Line,
     /// What stands in quotes, or a number.
     Literal,
-    /// What stands in a comment between `/*` and `*/`: some libraries write the number of a trace there.
+    /// What stands in a comment between `/*` and `*/`: some libraries write the number of a trace
+    /// there.
     Comment,
 }
 
@@ -43,20 +44,32 @@ pub(in crate::record) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, 
 
 /// How many parameters a statement of `MySQL` has that is prepared.
 pub(in crate::record) fn parameters(text: &[u8]) -> usize {
-    read(text, true).iter().filter(|(_, lexeme)| matches!(lexeme, Lexeme::Parameter(_))).count()
+    read(text, true)
+        .iter()
+        .filter(|(_, lexeme)| matches!(lexeme, Lexeme::Parameter(_)))
+        .count()
 }
 
-/// The statements of a text by their tokens. `bound` has the values of its parameters in their order.
-pub(in crate::record) fn statements(text: &[u8], is_mysql: bool, bound: &[Option<Vec<u8>>]) -> Vec<Vec<Token>> {
+/// The statements of a text by their tokens. `bound` has the values of its parameters in their
+/// order.
+pub(in crate::record) fn statements(
+    text: &[u8],
+    is_mysql: bool,
+    bound: &[Option<Vec<u8>>],
+) -> Vec<Vec<Token>> {
     let mut found = vec![Vec::new()];
     for (range, lexeme) in read(text, is_mysql) {
         let part = &text[range];
         let token = match lexeme {
             Lexeme::Word => Token::Word(String::from_utf8_lossy(part).to_ascii_lowercase()),
             Lexeme::Name => Token::Word(String::from_utf8_lossy(part).into_owned()),
-            Lexeme::Parameter(number) => {
-                Token::Value(number.checked_sub(1).and_then(|at| bound.get(at)).cloned().flatten())
-            }
+            Lexeme::Parameter(number) => Token::Value(
+                number
+                    .checked_sub(1)
+                    .and_then(|at| bound.get(at))
+                    .cloned()
+                    .flatten(),
+            ),
             Lexeme::Mark if part == b";" => {
                 found.push(Vec::new());
                 continue;
@@ -86,7 +99,12 @@ enum Lexeme {
 
 /// What a text consists of, but for what has no meaning.
 fn read(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, Lexeme)> {
-    let mut reader = Reader { text, is_mysql, found: Vec::new(), marks: 0 };
+    let mut reader = Reader {
+        text,
+        is_mysql,
+        found: Vec::new(),
+        marks: 0,
+    };
     let mut at = 0;
     while at < text.len() {
         at = reader.next(at);
@@ -123,7 +141,9 @@ impl Reader<'_> {
             }
             b'$' if !self.is_mysql => self.dollar(at),
             // In `MySQL` a space is behind them.
-            b'-' if rest.starts_with(b"--") && (!self.is_mysql || is_blank(rest.get(2))) => self.line(at),
+            b'-' if rest.starts_with(b"--") && (!self.is_mysql || is_blank(rest.get(2))) => {
+                self.line(at)
+            }
             b'#' if self.is_mysql => self.line(at),
             b'/' if rest.starts_with(b"/*") => self.comment(at),
             b'*' if rest.starts_with(b"*/") => at + 2,
@@ -131,10 +151,16 @@ impl Reader<'_> {
                 self.marks += 1;
                 self.put(at..at + 1, Lexeme::Parameter(self.marks))
             }
-            first if first.is_ascii_digit() => self.put(at..at + number(rest), Lexeme::Part(Kind::Literal)),
+            first if first.is_ascii_digit() => {
+                self.put(at..at + number(rest), Lexeme::Part(Kind::Literal))
+            }
             first if is_word(first) || first == b'@' => {
                 let is_part = |byte: &u8| is_word(*byte) || b"$.@".contains(byte);
-                let end = at + rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+                let end = at
+                    + rest
+                        .iter()
+                        .position(|byte| !is_part(byte))
+                        .unwrap_or(rest.len());
                 self.put(at..end, Lexeme::Word);
                 // `E'...'`: in it a backslash takes the next byte its meaning.
                 let escapes = !self.is_mysql && matches!(&self.text[at..end], b"e" | b"E");
@@ -150,8 +176,13 @@ impl Reader<'_> {
 
     /// A literal that ends, with `closing` bytes behind it, where `end` is.
     fn literal(&mut self, from: usize, end: usize, closing: usize) -> usize {
-        let is_closed = end >= from + closing && self.text[..end].ends_with(&self.text[from - closing..from]);
-        let to = if is_closed { end - closing } else { self.text.len() };
+        let is_closed =
+            end >= from + closing && self.text[..end].ends_with(&self.text[from - closing..from]);
+        let to = if is_closed {
+            end - closing
+        } else {
+            self.text.len()
+        };
         self.put(from..to, Lexeme::Part(Kind::Literal));
         end
     }
@@ -163,10 +194,20 @@ impl Reader<'_> {
         if rest.get(tag + 1) == Some(&b'$') && !rest[1].is_ascii_digit() {
             let mark = tag + 2;
             let end = memchr::memmem::find(&rest[mark..], &rest[..mark]);
-            return self.literal(at + mark, end.map_or(self.text.len(), |end| at + 2 * mark + end), mark);
+            return self.literal(
+                at + mark,
+                end.map_or(self.text.len(), |end| at + 2 * mark + end),
+                mark,
+            );
         }
-        let digits = rest[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        match std::str::from_utf8(&rest[1..=digits]).ok().and_then(|number| number.parse().ok()) {
+        let digits = rest[1..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        match std::str::from_utf8(&rest[1..=digits])
+            .ok()
+            .and_then(|number| number.parse().ok())
+        {
             Some(number) => self.put(at..at + 1 + digits, Lexeme::Parameter(number)),
             None => at + 1,
         }
@@ -198,7 +239,9 @@ impl Reader<'_> {
         if self.is_mysql && mark == Some(&b'!') {
             return at + 3;
         }
-        let Some(end) = self.end_of_comment(at) else { return self.text.len() };
+        let Some(end) = self.end_of_comment(at) else {
+            return self.text.len();
+        };
         // A hint tells the server how.
         if mark != Some(&b'+') {
             self.put(at + 2..end - 2, Lexeme::Part(Kind::Comment));
@@ -229,7 +272,8 @@ fn number(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = text.get(at) {
         let next_is_digit = text.get(at + 1).is_some_and(u8::is_ascii_digit);
-        let is_exponent = || matches!(text[at - 1], b'e' | b'E') && !text.starts_with(b"0x") && next_is_digit;
+        let is_exponent =
+            || matches!(text[at - 1], b'e' | b'E') && !text.starts_with(b"0x") && next_is_digit;
         match byte {
             byte if is_word(*byte) => at += 1,
             b'.' if next_is_digit => at += 1,

@@ -1,7 +1,8 @@
-//! What a protocol that is no HTTP has to be able to do, without a socket: take a recorded connection apart, and play the
-//! server's part of one.
+//! What a protocol that is no HTTP has to be able to do, without a socket: take a recorded
+//! connection apart, and play the server's part of one.
 //!
-//! Whoever holds the sockets feeds bytes in as they come, in pieces of any size, and does what the steps say, in order.
+//! Whoever holds the sockets feeds bytes in as they come, in pieces of any size, and does what the
+//! steps say, in order.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,8 +13,9 @@ use crate::record::call::{Exchange, Side};
 pub enum RecordStep {
     /// Send these bytes, as if they came from this side, to the other one.
     Forward(Side, Vec<u8>),
-    /// Encryption begins on both sides with the next byte. What comes afterwards is fed in decrypted.
-    /// These are the first encrypted bytes, which the client sent together with its request.
+    /// Encryption begins on both sides with the next byte. What comes afterwards is fed in
+    /// decrypted. These are the first encrypted bytes, which the client sent together with its
+    /// request.
     StartTls(Vec<u8>),
     /// A call is complete.
     Done(Box<Exchange>),
@@ -35,19 +37,21 @@ pub trait WireRecorder: Send {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlayStep {
     Send(Vec<u8>),
-    /// Encryption begins with the next byte. These are the first ones, which the client sent together with its request.
+    /// Encryption begins with the next byte. These are the first ones, which the client sent
+    /// together with its request.
     StartTls(Vec<u8>),
-    /// Say nothing more, whatever comes, until the program leaves: when this was recorded, it did not wait any longer.
+    /// Say nothing more, whatever comes, until the program leaves: when this was recorded, it did
+    /// not wait any longer.
     Hold,
-    /// Say nothing until the program says something more, for so long at most: when this was recorded, it had gone on before it
-    /// was answered.
+    /// Say nothing until the program says something more, for so long at most: when this was
+    /// recorded, it had gone on before it was answered.
     UntilMore(Duration),
     /// Close the connection after what was sent.
     Close,
 }
 
-/// Plays the server's part of one connection from recordings. Calls that no recording answers are counted by the script
-/// it plays from, and answered with an error of the protocol.
+/// Plays the server's part of one connection from recordings. Calls that no recording answers are
+/// counted by the script it plays from, and answered with an error of the protocol.
 pub trait WirePlayer: Send {
     /// The program has connected: what a server that speaks first says.
     fn open(&mut self) -> Vec<PlayStep>;

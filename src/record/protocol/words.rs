@@ -10,11 +10,15 @@ use crate::record::protocol::registry;
 
 /// What a program said to a server, in words where its protocol has some.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
-    let texts = wire.said(Side::Client).map(|bytes| text(protocol, bytes)).filter(|text| !text.is_empty());
+    let texts = wire
+        .said(Side::Client)
+        .map(|bytes| text(protocol, bytes))
+        .filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// A message in words: the command or the statement with its values, or what of its bytes can be read.
+/// A message in words: the command or the statement with its values, or what of its bytes can be
+/// read.
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
     let rest = registry::of(protocol).map_or(0, |known| (known.head)(bytes));
     match parts_of(protocol, bytes).filter(|_| rest < bytes.len()) {
@@ -23,25 +27,44 @@ pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
     }
 }
 
-/// The text with its values, and those beside it; of documents with their names, but for what drivers add.
+/// The text with its values, and those beside it; of documents with their names, but for what
+/// drivers add.
 fn told(parts: &[Part]) -> String {
     let is_added = |part: &&Part| {
-        let field = part.name.strip_prefix("body.").and_then(|name| name.split('.').next());
-        matches!(field, Some("lsid" | "$clusterTime" | "txnNumber" | "$readPreference"))
+        let field = part
+            .name
+            .strip_prefix("body.")
+            .and_then(|name| name.split('.').next());
+        matches!(
+            field,
+            Some("lsid" | "$clusterTime" | "txnNumber" | "$readPreference")
+        )
     };
-    let in_text: Vec<u8> = parts.iter().filter(|part| part.is_in_text()).flat_map(|part| part.bytes.clone()).collect();
-    let beside = parts.iter().filter(|part| !part.is_in_text() && !part.text.is_empty() && !is_added(part));
+    let in_text: Vec<u8> = parts
+        .iter()
+        .filter(|part| part.is_in_text())
+        .flat_map(|part| part.bytes.clone())
+        .collect();
+    let beside = parts
+        .iter()
+        .filter(|part| !part.is_in_text() && !part.text.is_empty() && !is_added(part));
     let beside = beside.map(|part| match part.name.strip_prefix("body.") {
         Some(name) if part.role == Role::Bound => format!("{name}={}", part.text),
         _ => part.text.clone(),
     });
-    let words = std::iter::once(readable(&in_text)).chain(beside.map(|text| readable(text.as_bytes())));
-    words.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" ")
+    let words =
+        std::iter::once(readable(&in_text)).chain(beside.map(|text| readable(text.as_bytes())));
+    words
+        .filter(|words| !words.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Bytes as text; what is no text becomes one space.
 fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let words = text.split(|c: char| c.is_control() || c == '\u{fffd}').filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| c.is_control() || c == '\u{fffd}')
+        .filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }

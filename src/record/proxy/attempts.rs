@@ -1,5 +1,5 @@
-//! What becomes of connections is decided before they are made: the real server is called first, so that a program that it
-//! refuses is refused by its own call of connect(2).
+//! What becomes of connections is decided before they are made: the real server is called first, so
+//! that a program that it refuses is refused by its own call of connect(2).
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,8 +19,8 @@ use crate::egress::Transport;
 use crate::limits::{CONNECTION_DESCRIPTORS, MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 
 pub enum Decision {
-    /// The real server is called; nothing comes if it is not reached, and that has been told. Nobody calls it any more when this is
-    /// dropped.
+    /// The real server is called; nothing comes if it is not reached, and that has been told.
+    /// Nobody calls it any more when this is dropped.
     Dialed(Context, oneshot::Receiver<Stream>),
     Played(Context, Arc<Replay>),
     /// It fails with this number of errno(3).
@@ -39,7 +39,10 @@ pub struct Attempts {
 
 impl Attempts {
     pub fn new(shared: Hub) -> Self {
-        Self { shared: Arc::new(shared), decided: Mutex::default() }
+        Self {
+            shared: Arc::new(shared),
+            decided: Mutex::default(),
+        }
     }
 
     /// What was decided about a connection that comes; or is now, if nobody had told of it before.
@@ -75,7 +78,11 @@ impl Attempts {
             }
             return;
         }
-        let errno = if let Decision::Refused(errno) = decided.0 { Some(errno) } else { None };
+        let errno = if let Decision::Refused(errno) = decided.0 {
+            Some(errno)
+        } else {
+            None
+        };
         // One that is refused may come all the same, if it could not wait for this.
         self.keep(attempt.key, decided);
         if let Some(dialing) = dialing {
@@ -87,7 +94,10 @@ impl Attempts {
 
     /// A program that wanted to make this connection does not any more.
     pub fn given_up(&self, key: u64) {
-        self.decided.lock().unwrap_or_else(PoisonError::into_inner).retain(|(_, other, _)| *other != key);
+        self.decided
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|(_, other, _)| *other != key);
     }
 
     fn keep(&self, key: u64, last: Decided) {
@@ -109,7 +119,13 @@ type Dial = (Context, oneshot::Sender<Stream>, Share);
 fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decided, Option<Dial>) {
     let refused = |errno| ((Decision::Refused(errno), Share::default()), None);
     let (link, nth) = shared.link(shared.target(attempt.to));
-    let mut context = Context { keep: false, link, nth, by: attempt.by, shared: Arc::clone(shared) };
+    let mut context = Context {
+        keep: false,
+        link,
+        nth,
+        by: attempt.by,
+        shared: Arc::clone(shared),
+    };
     let keep = match shared.mode.clone() {
         Mode::Pass => false,
         Mode::Record => true,
@@ -125,7 +141,11 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decided, Option<Dial>) {
         },
     };
     // Said at once, before a program that does not wait has gone on.
-    if shared.wires.door().is_some_and(|door| !door.admits(Transport::Tcp, &context.link.target, context.by)) {
+    if shared
+        .wires
+        .door()
+        .is_some_and(|door| !door.admits(Transport::Tcp, &context.link.target, context.by))
+    {
         return refused(libc::EACCES);
     }
     let mut descriptors = match context.descriptors(CONNECTION_DESCRIPTORS) {
@@ -135,18 +155,34 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decided, Option<Dial>) {
     context.keep = keep;
     let (tell, told) = oneshot::channel();
     let dialing = (context.clone(), tell, descriptors.split(1));
-    ((Decision::Dialed(context, told), descriptors), Some(dialing))
+    (
+        (Decision::Dialed(context, told), descriptors),
+        Some(dialing),
+    )
 }
 
-/// Calls the real server of a connection, which waits for that under a number if it has one, as long as somebody wants it.
+/// Calls the real server of a connection, which waits for that under a number if it has one, as
+/// long as somebody wants it.
 async fn dial((context, mut tell, descriptor): Dial, key: Option<u64>) {
-    let dialing = Dialing { link: context.link.clone(), nth: context.nth, keep: context.keep };
-    context.shared.kept().dialing.insert(context.link.connection, dialing);
+    let dialing = Dialing {
+        link: context.link.clone(),
+        nth: context.nth,
+        keep: context.keep,
+    };
+    context
+        .shared
+        .kept()
+        .dialing
+        .insert(context.link.connection, dialing);
     let dialed = tokio::select! {
         dialed = upstream::dial_by(&context, descriptor) => dialed,
         () = tell.closed() => Err(io::ErrorKind::TimedOut.into()),
     };
-    context.shared.kept().dialing.remove(&context.link.connection);
+    context
+        .shared
+        .kept()
+        .dialing
+        .remove(&context.link.connection);
     let errno = match dialed {
         Ok(server) => {
             let _ = tell.send(server);

@@ -42,10 +42,13 @@ impl Context {
     /// A call is not kept, since a body of it is too long.
     pub fn too_long(&self, exchange: &Exchange) {
         self.shared.count(|counts| counts.dropped += 1);
-        self.shared.note(Note::Lost { what: format!("{}: {TOO_LONG}", describe(exchange)) });
+        self.shared.note(Note::Lost {
+            what: format!("{}: {TOO_LONG}", describe(exchange)),
+        });
     }
 
-    /// So many descriptors that this connection takes; or what connect(2) fails with, which is told.
+    /// So many descriptors that this connection takes; or what connect(2) fails with, which is
+    /// told.
     pub fn descriptors(&self, count: usize) -> Result<Share, i32> {
         self.shared.descriptors(count).map_err(|error| {
             self.not_reached(&error);
@@ -53,13 +56,17 @@ impl Context {
         })
     }
 
-    /// The real server was not reached for this reason. What a rule says, or this process for want of descriptors, is nothing that the
-    /// server has said, so it is not kept.
+    /// The real server was not reached for this reason. What a rule says, or this process for want
+    /// of descriptors, is nothing that the server has said, so it is not kept.
     pub fn not_reached(&self, error: &io::Error) -> Refusal {
         let refusal = Refusal::of(error);
         match (error.raw_os_error(), self.shared.wires.door()) {
             (Some(Refusal::NO_ROOM), Some(door)) => {
-                door.ended(&self.link.target, Misfit::Many(self.shared.most_connections()), self.by);
+                door.ended(
+                    &self.link.target,
+                    Misfit::Many(self.shared.most_connections()),
+                    self.by,
+                );
             }
             (Some(libc::EACCES), Some(_)) | (Some(Refusal::NO_ROOM), None) => {}
             _ => self.refused(refusal),
@@ -74,16 +81,32 @@ impl Context {
     }
 
     pub fn encrypted(&self) -> Self {
-        Self { link: Link { tls: true, ..self.link.clone() }, ..self.clone() }
+        Self {
+            link: Link {
+                tls: true,
+                ..self.link.clone()
+            },
+            ..self.clone()
+        }
     }
 
     /// The same connection, with what goes to the real server kept or not as the operator wants it.
     pub fn forwarded(&self) -> Self {
-        Self { keep: self.shared.beyond() == Some(true), ..self.clone() }
+        Self {
+            keep: self.shared.beyond() == Some(true),
+            ..self.clone()
+        }
     }
 
     pub fn tunnel(&self, target: Target) -> Self {
-        Self { link: Link { target, tls: false, connection: self.link.connection }, ..self.clone() }
+        Self {
+            link: Link {
+                target,
+                tls: false,
+                connection: self.link.connection,
+            },
+            ..self.clone()
+        }
     }
 
     pub async fn stopped(&self) {

@@ -1,5 +1,5 @@
-//! Datagrams of a program to one place, passed on as by a translator of addresses (RFC 4787): each socket of the program has one of
-//! its own on the way out.
+//! Datagrams of a program to one place, passed on as by a translator of addresses (RFC 4787): each
+//! socket of the program has one of its own on the way out.
 
 use std::collections::HashMap;
 use std::io;
@@ -48,8 +48,18 @@ impl Way {
 }
 
 /// Decides about a place, and serves it until all ends.
-pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagrams, unjudged: Unjudged) {
-    let Datagrams { token, to, by, socket } = told;
+pub async fn serve(
+    shared: Arc<Hub>,
+    associations: Arc<Semaphore>,
+    told: Datagrams,
+    unjudged: Unjudged,
+) {
+    let Datagrams {
+        token,
+        to,
+        by,
+        socket,
+    } = told;
     let target = shared.target(to);
     let Ok(_descriptor) = shared.descriptors(1) else {
         shared.wires.decide_datagrams(token, false);
@@ -57,10 +67,16 @@ pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagra
     };
     let mut first = reach(&shared, &target, by).await.ok();
     let inside = std::net::UdpSocket::from(socket);
-    let inside = inside.set_nonblocking(true).and_then(|()| UdpSocket::from_std(inside));
-    shared.wires.decide_datagrams(token, first.is_some() && inside.is_ok());
+    let inside = inside
+        .set_nonblocking(true)
+        .and_then(|()| UdpSocket::from_std(inside));
+    shared
+        .wires
+        .decide_datagrams(token, first.is_some() && inside.is_ok());
     drop(unjudged);
-    let (Some(_), Ok(inside)) = (&first, inside) else { return };
+    let (Some(_), Ok(inside)) = (&first, inside) else {
+        return;
+    };
     let (inside, mut stop) = (Arc::new(inside), shared.stop.clone());
     let (mut of_peers, mut answering) = (HashMap::<SocketAddr, Association>::new(), JoinSet::new());
     loop {
@@ -87,15 +103,29 @@ pub async fn serve(shared: Arc<Hub>, associations: Arc<Semaphore>, told: Datagra
             Some(real) => Ok(real),
             None => reach(&shared, &target, by).await,
         };
-        let (Some(place), Ok((real, descriptor))) = (room(&associations, &mut of_peers), real) else { continue };
-        let way = Arc::new(Way { real, _descriptor: descriptor, used: Mutex::new(Instant::now()) });
+        let (Some(place), Ok((real, descriptor))) = (room(&associations, &mut of_peers), real)
+        else {
+            continue;
+        };
+        let way = Arc::new(Way {
+            real,
+            _descriptor: descriptor,
+            used: Mutex::new(Instant::now()),
+        });
         let _ = way.real.send(&data).await;
-        let answers = answering.spawn(answer(Arc::clone(&way), Arc::clone(&inside), peer, place, IDLE));
+        let answers = answering.spawn(answer(
+            Arc::clone(&way),
+            Arc::clone(&inside),
+            peer,
+            place,
+            IDLE,
+        ));
         of_peers.insert(peer, Association { way, answers });
     }
 }
 
-/// A place for one more; where there is none, the one here that was not used for longest makes room for the next datagram's.
+/// A place for one more; where there is none, the one here that was not used for longest makes room
+/// for the next datagram's.
 fn room(
     associations: &Arc<Semaphore>,
     of_peers: &mut HashMap<SocketAddr, Association>,
@@ -103,7 +133,10 @@ fn room(
     if let Ok(place) = Arc::clone(associations).try_acquire_owned() {
         return Some(place);
     }
-    let oldest = *of_peers.iter().min_by_key(|(_, association)| association.way.used())?.0;
+    let oldest = *of_peers
+        .iter()
+        .min_by_key(|(_, association)| association.way.used())?
+        .0;
     of_peers.remove(&oldest)?.answers.abort();
     None
 }
@@ -144,9 +177,15 @@ async fn receive(socket: &UdpSocket) -> io::Result<(Vec<u8>, SocketAddr)> {
 }
 
 /// A socket that is connected to the real place, if the program may send there.
-async fn reach(shared: &Arc<Hub>, target: &Target, by: ProgramName) -> io::Result<(UdpSocket, Share)> {
+async fn reach(
+    shared: &Arc<Hub>,
+    target: &Target,
+    by: ProgramName,
+) -> io::Result<(UdpSocket, Share)> {
     let refused = || io::Error::from_raw_os_error(libc::EACCES);
-    let (Mode::Pass, Some(door)) = (&shared.mode, shared.wires.door()) else { return Err(refused()) };
+    let (Mode::Pass, Some(door)) = (&shared.mode, shared.wires.door()) else {
+        return Err(refused());
+    };
     if !door.admits(Transport::Udp, target, by) {
         return Err(refused());
     }
@@ -155,8 +194,14 @@ async fn reach(shared: &Arc<Hub>, target: &Target, by: ProgramName) -> io::Resul
         if !door.leads_to(Transport::Udp, target, address, by) {
             continue;
         }
-        let made = shared.wires.datagrams_to(SocketAddr::new(address, target.port));
-        match made.and_then(|socket| socket.set_nonblocking(true).and_then(|()| UdpSocket::from_std(socket))) {
+        let made = shared
+            .wires
+            .datagrams_to(SocketAddr::new(address, target.port));
+        match made.and_then(|socket| {
+            socket
+                .set_nonblocking(true)
+                .and_then(|()| UdpSocket::from_std(socket))
+        }) {
             Ok(socket) => return Ok((socket, descriptor)),
             Err(error) => failed = error,
         }
@@ -171,29 +216,51 @@ mod tests {
 
     #[test]
     fn associations_end_when_nothing_passes_and_make_room_for_others() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async {
             let here = || async { UdpSocket::bind("127.0.0.1:0").await.unwrap() };
             let (server, program, inside) = (here().await, here().await, Arc::new(here().await));
             let way = || async {
                 let real = here().await;
                 real.connect(server.local_addr().unwrap()).await.unwrap();
-                Arc::new(Way { real, _descriptor: Share::default(), used: Mutex::new(Instant::now()) })
+                Arc::new(Way {
+                    real,
+                    _descriptor: Share::default(),
+                    used: Mutex::new(Instant::now()),
+                })
             };
             let (associations, mut of_peers) = (Arc::new(Semaphore::new(1)), HashMap::new());
             let (first, peer) = (way().await, program.local_addr().unwrap());
             let place = room(&associations, &mut of_peers).unwrap();
             let real = first.real.local_addr().unwrap();
             let (idle, long) = (Duration::from_millis(50), Duration::from_mins(10));
-            let answers = tokio::spawn(answer(Arc::clone(&first), Arc::clone(&inside), peer, place, idle));
+            let answers = tokio::spawn(answer(
+                Arc::clone(&first),
+                Arc::clone(&inside),
+                peer,
+                place,
+                idle,
+            ));
             server.send_to(b"back", real).await.unwrap();
-            assert_eq!(receive(&program).await.unwrap(), (b"back".to_vec(), inside.local_addr().unwrap()));
+            assert_eq!(
+                receive(&program).await.unwrap(),
+                (b"back".to_vec(), inside.local_addr().unwrap())
+            );
             let begun = first.used();
             assert_eq!(answers.await.unwrap(), peer);
             assert!(begun.elapsed() >= idle);
             let place = room(&associations, &mut of_peers).unwrap();
             let answers = tokio::spawn(answer(Arc::clone(&first), inside, peer, place, long));
-            of_peers.insert(peer, Association { way: first, answers: answers.abort_handle() });
+            of_peers.insert(
+                peer,
+                Association {
+                    way: first,
+                    answers: answers.abort_handle(),
+                },
+            );
             assert!(room(&associations, &mut of_peers).is_none() && of_peers.is_empty());
             assert!(answers.await.unwrap_err().is_cancelled());
             assert!(room(&associations, &mut of_peers).is_some());

@@ -1,4 +1,5 @@
-//! For programs that were told to use this as their HTTP proxy: each request says itself where it goes.
+//! For programs that were told to use this as their HTTP proxy: each request says itself where it
+//! goes.
 
 use std::io;
 use std::sync::Arc;
@@ -16,15 +17,26 @@ use crate::sandbox::intercept::ProgramName;
 
 pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     // Requests that do not say where they go, go nowhere.
-    let (link, nth) = shared.link(Target { host: String::new(), port: 0 });
+    let (link, nth) = shared.link(Target {
+        host: String::new(),
+        port: 0,
+    });
     let keep = matches!(shared.mode, Mode::Record);
-    let context = Context { keep, link, nth, by: ProgramName::default(), shared };
+    let context = Context {
+        keep,
+        link,
+        nth,
+        by: ProgramName::default(),
+        shared,
+    };
     if let Mode::Replay { replay: from, .. } = context.shared.mode.clone() {
         return replay::http1(context, from, client).await;
     }
     let mut requests = Requests::new(&context);
     loop {
-        let Ok(asked) = requests.next(&context, &mut client).await? else { return Ok(()) };
+        let Ok(asked) = requests.next(&context, &mut client).await? else {
+            return Ok(());
+        };
         let error = if let Some(tunnel) = &asked.tunnel {
             let inner = context.tunnel(tunnel.clone());
             match upstream::dial(&inner).await {

@@ -18,8 +18,8 @@ use super::opened::head_bytes;
 use super::stream::Stream;
 use crate::budget::Share;
 use crate::limits::{
-    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_RECORDED_BODY_BYTES,
-    PROXY_END_MS,
+    HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_HEAD_BYTES, MAX_HTTP2_STREAMS,
+    MAX_RECORDED_BODY_BYTES, PROXY_END_MS,
 };
 use crate::record::call::{End, Exchange, HttpRequest, HttpResponse, HttpVersion};
 use crate::record::http::coding;
@@ -43,10 +43,19 @@ impl Body {
     pub fn new(context: &Context) -> Self {
         let held = context.shared.share();
         let (bytes, trailers) = (Vec::new(), HeaderMap::new());
-        Self { bytes, trailers, too_long: false, whole: false, cut_off: false, head: 0, held }
+        Self {
+            bytes,
+            trailers,
+            too_long: false,
+            whole: false,
+            cut_off: false,
+            head: 0,
+            held,
+        }
     }
 
-    /// Counts the head, which is here already: `false`, which is told, if there is no memory for it.
+    /// Counts the head, which is here already: `false`, which is told, if there is no memory for
+    /// it.
     pub fn counts_head(&mut self, context: &Context, target: &Uri, fields: &HeaderMap) -> bool {
         self.head = head_bytes(target, fields);
         let fits = self.held.try_cover(self.head);
@@ -59,7 +68,9 @@ impl Body {
     /// Keeps a piece, if there is memory for it.
     pub fn push(&mut self, piece: &[u8]) {
         let length = self.bytes.len() + piece.len();
-        if length > MAX_RECORDED_BODY_BYTES || !self.too_long && !self.held.try_cover(self.head + length) {
+        if length > MAX_RECORDED_BODY_BYTES
+            || !self.too_long && !self.held.try_cover(self.head + length)
+        {
             self.too_long = true;
             self.bytes = Vec::new();
             self.held.shrink(self.head);
@@ -108,7 +119,12 @@ pub async fn record(context: Context, client: Stream, server: Stream) -> io::Res
 }
 
 /// Does so, and says whether anything was asked.
-async fn relay(context: &Context, client: Stream, server: Stream, asked: &mut bool) -> io::Result<()> {
+async fn relay(
+    context: &Context,
+    client: Stream,
+    server: Stream,
+    asked: &mut bool,
+) -> io::Result<()> {
     let _room = context.shared.room(2 * HTTP2_CONNECTION_BYTES).await;
     let mut drivers = JoinSet::new();
     let send = connect(server, &mut drivers).await?;
@@ -117,7 +133,8 @@ async fn relay(context: &Context, client: Stream, server: Stream, asked: &mut bo
     loop {
         let next = tokio::select! {
             next = accepted.accept() => next,
-            // The real server has gone: nothing more can be asked of it. Streams that are open end by themselves.
+            // The real server has gone: nothing more can be asked of it. Streams that are open end
+            // by themselves.
             _ = drivers.join_next(), if !drivers.is_empty() => {
                 accepted.graceful_shutdown();
                 continue;
@@ -125,7 +142,9 @@ async fn relay(context: &Context, client: Stream, server: Stream, asked: &mut bo
             Some(_) = streams.join_next(), if !streams.is_empty() => continue,
             () = context.stopped() => break,
         };
-        let Some(Ok((request, respond))) = next else { break };
+        let Some(Ok((request, respond))) = next else {
+            break;
+        };
         *asked = true;
         streams.spawn(stream(context.clone(), request, respond, send.clone()));
     }
@@ -149,7 +168,11 @@ async fn stream(
     }
     let (parts, body) = request.into_parts();
     let ends = body.is_end_stream();
-    let sending = async { send.ready().await?.send_request(Request::from_parts(parts.clone(), ()), ends) };
+    let sending = async {
+        send.ready()
+            .await?
+            .send_request(Request::from_parts(parts.clone(), ()), ends)
+    };
     let (response, up) = match sending.await {
         Ok(sent) => sent,
         Err(error) => return respond.send_reset(error.reason().unwrap_or(Reason::REFUSED_STREAM)),
@@ -177,16 +200,24 @@ async fn stream(
         answered
     };
     let request = request_of(&parts, question.bytes);
-    let call = |response| h1::exchange(&context.link, request, response, sent_at, SystemTime::now());
+    let call =
+        |response| h1::exchange(&context.link, request, response, sent_at, SystemTime::now());
     if question.too_long || answer.too_long {
         return context.too_long(&call(None));
     }
     if answered.is_none() && !question.whole {
         return;
     }
-    let end = if answer.cut_off && answered.is_none() { End::Abandoned } else { End::Answered };
+    let end = if answer.cut_off && answered.is_none() {
+        End::Abandoned
+    } else {
+        End::Answered
+    };
     let response = answered.map(|head| response_of(&head, answer));
-    context.keep([Exchange { end, ..call(response) }]);
+    context.keep([Exchange {
+        end,
+        ..call(response)
+    }]);
 }
 
 /// Passes an answer on; its head, if one came.
@@ -204,14 +235,17 @@ async fn answer_stream(
             return None;
         }
     };
-    let failed = |error: h2::Error| respond.send_reset(error.reason().unwrap_or(Reason::INTERNAL_ERROR));
+    let failed =
+        |error: h2::Error| respond.send_reset(error.reason().unwrap_or(Reason::INTERNAL_ERROR));
     let (head, body) = response.map_err(failed).ok()?.into_parts();
     if !kept.counts_head(context, &Uri::default(), &head.headers) {
         respond.send_reset(Reason::ENHANCE_YOUR_CALM);
         return None;
     }
     let ends = body.is_end_stream();
-    let down = respond.send_response(Response::from_parts(head.clone(), ()), ends).ok()?;
+    let down = respond
+        .send_response(Response::from_parts(head.clone(), ()), ends)
+        .ok()?;
     if ends {
         kept.whole = true;
     } else {
@@ -220,8 +254,9 @@ async fn answer_stream(
     Some(head)
 }
 
-/// Passes a body on as it comes. `drains`: what its receiver does not want any more is still read: a server that answers
-/// before it has read a request leaves nobody else to say what the request was.
+/// Passes a body on as it comes. `drains`: what its receiver does not want any more is still read:
+/// a server that answers before it has read a request leaves nobody else to say what the request
+/// was.
 async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, drains: bool) {
     let mut wanted = true;
     loop {
@@ -280,13 +315,23 @@ pub async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2:
 pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
     let headers = fields(&parts.headers);
     let authority = parts.uri.authority().map(ToString::to_string);
-    let host = || parts.headers.get("host").and_then(|host| host.to_str().ok()).unwrap_or_default().to_owned();
+    let host = || {
+        parts
+            .headers
+            .get("host")
+            .and_then(|host| host.to_str().ok())
+            .unwrap_or_default()
+            .to_owned()
+    };
     HttpRequest {
         version: HttpVersion::Http2,
         method: parts.method.to_string(),
         scheme: parts.uri.scheme_str().unwrap_or("http").to_owned(),
         authority: authority.unwrap_or_else(host),
-        path: parts.uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string),
+        path: parts
+            .uri
+            .path_and_query()
+            .map_or_else(|| "/".to_owned(), ToString::to_string),
         body: coding::plain(&headers, body),
         headers,
     }
@@ -310,5 +355,8 @@ pub fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
 }
 
 fn fields(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
-    headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
+    headers
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
+        .collect()
 }

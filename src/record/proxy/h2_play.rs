@@ -43,8 +43,16 @@ pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io:
             Some(_) = streams.join_next(), if !streams.is_empty() => continue,
             () = context.stopped() => break,
         };
-        let Some(Ok((request, respond))) = next else { break };
-        streams.spawn(stream(context.clone(), Arc::clone(&replay), request, respond, Arc::clone(&beyond)));
+        let Some(Ok((request, respond))) = next else {
+            break;
+        };
+        streams.spawn(stream(
+            context.clone(),
+            Arc::clone(&replay),
+            request,
+            respond,
+            Arc::clone(&beyond),
+        ));
     }
     Ok(())
 }
@@ -74,7 +82,13 @@ async fn stream(
         }
     };
     let raw = body.bytes.clone();
-    let asked = exchange(&context.link, request_of(&parts, body.bytes), None, now, now);
+    let asked = exchange(
+        &context.link,
+        request_of(&parts, body.bytes),
+        None,
+        now,
+        now,
+    );
     let missed = match replay.book.find(&asked) {
         Ok(found) => {
             if !comes_to(&context, &replay, &found, &mut respond).await {
@@ -90,9 +104,18 @@ async fn stream(
         Err(missed) => miss::explained(&missed),
     };
     let Some(keep) = context.shared.beyond() else {
-        return answer(&context, &mut respond, &refused(&parts.headers, &missed), None).await;
+        return answer(
+            &context,
+            &mut respond,
+            &refused(&parts.headers, &missed),
+            None,
+        )
+        .await;
     };
-    let forwarded = Context { keep, ..context.clone() };
+    let forwarded = Context {
+        keep,
+        ..context.clone()
+    };
     let response = match beyond(&forwarded, &real, &parts, raw, asked).await {
         Ok((response, kept)) => {
             forwarded.keep([kept]);
@@ -103,10 +126,17 @@ async fn stream(
     answer(&context, &mut respond, &response, None).await;
 }
 
-/// Waits until the program has asked what it asked before it was answered when this was recorded. False if it takes its request
-/// back, or all is to end.
-async fn comes_to(context: &Context, replay: &Replay, found: &Exchange, respond: &mut SendResponse<Bytes>) -> bool {
-    let Some(overtaken) = replay.book.overtaken(found) else { return true };
+/// Waits until the program has asked what it asked before it was answered when this was recorded.
+/// False if it takes its request back, or all is to end.
+async fn comes_to(
+    context: &Context,
+    replay: &Replay,
+    found: &Exchange,
+    respond: &mut SendResponse<Bytes>,
+) -> bool {
+    let Some(overtaken) = replay.book.overtaken(found) else {
+        return true;
+    };
     tokio::select! {
         () = replay.book.has_gone_on(overtaken) => true,
         () = tokio::time::sleep(overtaken.stayed) => true,
@@ -128,12 +158,18 @@ async fn read(mut kept: Body, mut body: RecvStream) -> Result<Body, Option<&'sta
         kept.trailers = trailers;
     }
     kept.whole = true;
-    if kept.too_long { Err(Some(TOO_LONG)) } else { Ok(kept) }
+    if kept.too_long {
+        Err(Some(TOO_LONG))
+    } else {
+        Ok(kept)
+    }
 }
 
 /// An answer of our own, as the protocol has it.
 fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
-    let grpc = asked.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
+    let grpc = asked
+        .get("content-type")
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/grpc"));
     if !grpc {
         return refusal(502, missed);
     }
@@ -142,7 +178,10 @@ fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
     response.body = Vec::new();
     response.headers = vec![
         ("content-type".to_owned(), b"application/grpc".to_vec()),
-        ("grpc-status".to_owned(), GRPC_UNAVAILABLE.as_bytes().to_vec()),
+        (
+            "grpc-status".to_owned(),
+            GRPC_UNAVAILABLE.as_bytes().to_vec(),
+        ),
         ("grpc-message".to_owned(), message.into_bytes()),
     ];
     response
@@ -175,7 +214,8 @@ fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
     head
 }
 
-/// Sends a recorded response. If the program left in its middle when it was recorded and stays now, it reads further.
+/// Sends a recorded response. If the program left in its middle when it was recorded and stays now,
+/// it reads further.
 async fn answer(
     context: &Context,
     respond: &mut SendResponse<Bytes>,
@@ -184,11 +224,16 @@ async fn answer(
 ) {
     let body = encoded(response);
     let breaks_off = held.is_some() || coding::has_note(&response.headers, TRUNCATED);
-    let head = head(response, Some(body.len()).filter(|_| !breaks_off && !response.body.is_empty()));
+    let head = head(
+        response,
+        Some(body.len()).filter(|_| !breaks_off && !response.body.is_empty()),
+    );
     let trailers: HeaderMap = fields(&response.trailers).collect();
     // gRPC's trailers-only answers have their status in the head; then the head is all there is.
     let ends = body.is_empty() && trailers.is_empty() && !breaks_off;
-    let Ok(mut down) = respond.send_response(head, ends) else { return };
+    let Ok(mut down) = respond.send_response(head, ends) else {
+        return;
+    };
     if ends || send(&mut down, body).await.is_err() {
         return;
     }
@@ -213,7 +258,14 @@ async fn answer(
 fn fields(headers: &[(String, Vec<u8>)]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     headers.iter().filter_map(|(name, value)| {
         let name = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes()).ok()?;
-        let hop = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "x-replay-body"];
+        let hop = [
+            "connection",
+            "keep-alive",
+            "proxy-connection",
+            "transfer-encoding",
+            "upgrade",
+            "x-replay-body",
+        ];
         if hop.contains(&name.as_str()) {
             return None;
         }
@@ -230,22 +282,32 @@ async fn beyond(
 ) -> io::Result<(HttpResponse, Exchange)> {
     let connecting = || async {
         let mut drivers = JoinSet::new();
-        let hello = tls::ClientHello { name: parts.uri.host().map(str::to_owned), offers: vec![b"h2".to_vec()] };
+        let hello = tls::ClientHello {
+            name: parts.uri.host().map(str::to_owned),
+            offers: vec![b"h2".to_vec()],
+        };
         let server = upstream::reach(context, &hello).await?;
         Ok::<_, io::Error>((both::connect(server, &mut drivers).await?, drivers))
     };
     let (sender, _) = real.get_or_try_init(connecting).await?;
     let mut ready = sender.clone().ready().await.map_err(io::Error::other)?;
-    let (response, mut up) =
-        ready.send_request(Request::from_parts(parts.clone(), ()), raw.is_empty()).map_err(io::Error::other)?;
+    let (response, mut up) = ready
+        .send_request(Request::from_parts(parts.clone(), ()), raw.is_empty())
+        .map_err(io::Error::other)?;
     if !raw.is_empty() {
-        send(&mut up, Bytes::from(raw)).await.map_err(io::Error::other)?;
+        send(&mut up, Bytes::from(raw))
+            .await
+            .map_err(io::Error::other)?;
         up.send_data(Bytes::new(), true).map_err(io::Error::other)?;
     }
     let (head, body) = response.await.map_err(io::Error::other)?.into_parts();
-    let body = read(Body::new(context), body)
-        .await
-        .map_err(|why| io::Error::other(if why == Some(TOO_LONG) { TOO_LONG } else { "the answer broke off" }))?;
+    let body = read(Body::new(context), body).await.map_err(|why| {
+        io::Error::other(if why == Some(TOO_LONG) {
+            TOO_LONG
+        } else {
+            "the answer broke off"
+        })
+    })?;
     let response = response_of(&head, body);
     asked.answered_at = SystemTime::now();
     if let Content::Http(http) | Content::Grpc(http) = &mut asked.content {

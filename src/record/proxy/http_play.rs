@@ -23,7 +23,11 @@ pub enum Further {
 }
 
 /// Answers until either side ends it, or until what is spoken is HTTP no more.
-pub async fn serve(context: &Context, replay: &Replay, mut client: Stream) -> io::Result<Option<(Stream, Further)>> {
+pub async fn serve(
+    context: &Context,
+    replay: &Replay,
+    mut client: Stream,
+) -> io::Result<Option<(Stream, Further)>> {
     let mut requests = Requests::new(context);
     loop {
         let asked = match requests.next(context, &mut client).await? {
@@ -55,7 +59,9 @@ pub async fn serve(context: &Context, replay: &Replay, mut client: Stream) -> io
             return Ok(Some((client, Further::Tunnel(tunnel.clone()))));
         }
         let found = find(context, replay, &asked);
-        let found = found.as_ref().map(|found| Truncation::of(&h1::asked(&context.link, &asked), found));
+        let found = found
+            .as_ref()
+            .map(|found| Truncation::of(&h1::asked(&context.link, &asked), found));
         let (response, held) = match found {
             Ok((Some(response), held)) => (Cow::Borrowed(response), held),
             Ok((None, Some(held))) => return hold(context, client, held).await.map(|()| None),
@@ -66,7 +72,10 @@ pub async fn serve(context: &Context, replay: &Replay, mut client: Stream) -> io
                     match beyond(&context.forwarded(), &asked, &mut client).await {
                         Ok(true) => continue,
                         Ok(false) => return client.shutdown().await.map(|()| None),
-                        Err(error) => (Cow::Owned(h1::refusal(502, &miss::unreachable(&asked.target, &error))), None),
+                        Err(error) => (
+                            Cow::Owned(h1::refusal(502, &miss::unreachable(&asked.target, &error))),
+                            None,
+                        ),
                     }
                 } else {
                     (Cow::Owned(h1::refusal(502, missed)), None)
@@ -79,9 +88,12 @@ pub async fn serve(context: &Context, replay: &Replay, mut client: Stream) -> io
             return hold(context, client, held).await.map(|()| None);
         }
         if response.status == 101 {
-            let websocket =
-                field(&response.headers, "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
-            return Ok(Some((requests.into_rest(client), Further::Turns { websocket })));
+            let websocket = field(&response.headers, "upgrade")
+                .is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
+            return Ok(Some((
+                requests.into_rest(client),
+                Further::Turns { websocket },
+            )));
         }
         if h1::closes(&asked.request, &response) {
             return client.shutdown().await.map(|()| None);
@@ -89,8 +101,9 @@ pub async fn serve(context: &Context, replay: &Replay, mut client: Stream) -> io
     }
 }
 
-/// Says nothing more. The program left here when it was recorded; if it stays longer now than then, that is told. In the
-/// middle of an answer it then reads further, and gets an end that cannot be taken for the answer's; before its beginning it waits on.
+/// Says nothing more. The program left here when it was recorded; if it stays longer now than then,
+/// that is told. In the middle of an answer it then reads further, and gets an end that cannot be
+/// taken for the answer's; before its beginning it waits on.
 async fn hold(context: &Context, mut client: Stream, held: Truncation) -> io::Result<()> {
     let overstayed = held.overstayed(context);
     tokio::pin!(overstayed);
@@ -111,18 +124,38 @@ async fn hold(context: &Context, mut client: Stream, held: Truncation) -> io::Re
     Ok(())
 }
 
-fn find(context: &Context, replay: &Replay, asked: &h1::Asked) -> Result<Arc<Exchange>, serde_json::Value> {
+fn find(
+    context: &Context,
+    replay: &Replay,
+    asked: &h1::Asked,
+) -> Result<Arc<Exchange>, serde_json::Value> {
     if asked.too_long {
-        replay.book.missed(&asked.target, "a request with a body that is longer than any recording");
-        return Err(miss::in_words(&format!("{} {}: the body is too long", asked.request.method, asked.request.path)));
+        replay.book.missed(
+            &asked.target,
+            "a request with a body that is longer than any recording",
+        );
+        return Err(miss::in_words(&format!(
+            "{} {}: the body is too long",
+            asked.request.method, asked.request.path
+        )));
     }
-    replay.book.find(&h1::asked(&context.link, asked)).map_err(|missed| miss::explained(&missed))
+    replay
+        .book
+        .find(&h1::asked(&context.link, asked))
+        .map_err(|missed| miss::explained(&missed))
 }
 
 /// The accept key of `WebSocket` belongs to the key of this request, not to the recorded one.
-fn keyed<'a>(asked: &[(String, Vec<u8>)], mut response: Cow<'a, HttpResponse>) -> Cow<'a, HttpResponse> {
-    if let Some((_, key)) = asked.iter().find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key")) {
-        let is_answer = |field: &&mut (String, Vec<u8>)| field.0.eq_ignore_ascii_case("sec-websocket-accept");
+fn keyed<'a>(
+    asked: &[(String, Vec<u8>)],
+    mut response: Cow<'a, HttpResponse>,
+) -> Cow<'a, HttpResponse> {
+    if let Some((_, key)) = asked
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-key"))
+    {
+        let is_answer =
+            |field: &&mut (String, Vec<u8>)| field.0.eq_ignore_ascii_case("sec-websocket-accept");
         for (_, value) in response.to_mut().headers.iter_mut().filter(is_answer) {
             *value = websocket::accept(key).into_bytes();
         }

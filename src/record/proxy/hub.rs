@@ -15,8 +15,9 @@ use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
-    CONNECTION_DESCRIPTORS, MAX_LOOKUPS_AT_ONCE, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES, MAX_SOCKETS_ASKED_FOR,
-    MEMORY_LOOK_MS, MEMORY_WAIT_MS, NEXT_ADDRESS_MS, RECORDING_COPIES, RESOLVED_MS, UPSTREAM_CONNECT_MS,
+    CONNECTION_DESCRIPTORS, MAX_LOOKUPS_AT_ONCE, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES,
+    MAX_SOCKETS_ASKED_FOR, MEMORY_LOOK_MS, MEMORY_WAIT_MS, NEXT_ADDRESS_MS, RECORDING_COPIES,
+    RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
 use crate::outbound::Verifier;
 use crate::record::call::{Content, Exchange, Link, Refusal, Target};
@@ -64,8 +65,8 @@ pub(super) struct Kept {
     share: Option<Share>,
     notes: Vec<Note>,
     pub counts: Counts,
-    /// Targets whose programs do not accept our certificates, and whether that is only a guess: the program left without a
-    /// word.
+    /// Targets whose programs do not accept our certificates, and whether that is only a guess: the
+    /// program left without a word.
     opaque: HashMap<Target, bool>,
     /// Targets whose programs accept our certificates.
     trusted: HashSet<Target>,
@@ -123,21 +124,25 @@ impl Hub {
         self.account.share()
     }
 
-    /// So many bytes for a connection, waited for as long as it takes; that it takes long is told. Connections go further into
-    /// the budget than calls that are kept, so a full recording does not stop the program.
+    /// So many bytes for a connection, waited for as long as it takes; that it takes long is told.
+    /// Connections go further into the budget than calls that are kept, so a full recording does
+    /// not stop the program.
     pub async fn room(&self, bytes: usize) -> Share {
         let begun = Instant::now();
         loop {
             match self.account.try_take(bytes, Purpose::Reply) {
                 Ok(share) => return share,
-                Err(_) if begun.elapsed() > Duration::from_millis(MEMORY_WAIT_MS) => self.note(Note::Crowded),
+                Err(_) if begun.elapsed() > Duration::from_millis(MEMORY_WAIT_MS) => {
+                    self.note(Note::Crowded)
+                }
                 Err(_) => {}
             }
             tokio::time::sleep(Duration::from_millis(MEMORY_LOOK_MS)).await;
         }
     }
 
-    /// So many descriptors for a connection, before they are opened: [`Refusal::NO_ROOM`] if there are none, which is told.
+    /// So many descriptors for a connection, before they are opened: [`Refusal::NO_ROOM`] if there
+    /// are none, which is told.
     pub fn descriptors(&self, count: usize) -> io::Result<Share> {
         self.account.descriptors(count).map_err(|_| {
             self.note(Note::Many(self.most_connections()));
@@ -185,14 +190,22 @@ impl Hub {
         kept.exchanges.push(exchange);
     }
 
-    /// The connection that goes to this target: with a number of its own, and which one to that target it is, from 1.
+    /// The connection that goes to this target: with a number of its own, and which one to that
+    /// target it is, from 1.
     pub fn link(&self, target: Target) -> (Link, u64) {
         let mut kept = self.kept();
         kept.counts.connections += 1;
         let connection = kept.counts.connections;
         let nth = kept.of_target.entry(target.clone()).or_default();
         *nth += 1;
-        (Link { target, tls: false, connection }, *nth)
+        (
+            Link {
+                target,
+                tls: false,
+                connection,
+            },
+            *nth,
+        )
     }
 
     pub fn is_opaque(&self, target: &Target) -> bool {
@@ -202,7 +215,10 @@ impl Hub {
     /// From now on connections to this target are not looked into, which is told.
     pub fn set_opaque(&self, target: &Target, is_guess: bool, reason: String) {
         self.kept().opaque.insert(target.clone(), is_guess);
-        self.note(Note::Opaque { target: target.clone(), reason });
+        self.note(Note::Opaque {
+            target: target.clone(),
+            reason,
+        });
     }
 
     pub fn is_first_question(&self, name: &str, kind: &'static str) -> bool {
@@ -215,7 +231,8 @@ impl Hub {
         kept.trusted.insert(target.clone());
         if kept.opaque.get(target) == Some(&true) {
             kept.opaque.remove(target);
-            kept.notes.retain(|note| !matches!(note, Note::Opaque { target: of, .. } if of == target));
+            kept.notes
+                .retain(|note| !matches!(note, Note::Opaque { target: of, .. } if of == target));
         }
     }
 
@@ -240,13 +257,29 @@ impl Hub {
         let spoken: HashSet<Target> = calls.map(|call| call.target.clone()).collect();
         exchanges.retain(|exchange| !exchange.is_silent() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
-        let (refused, unanswered) = (kept.refused.into_iter().collect(), kept.unanswered.into_iter().collect());
-        Recorded { exchanges, refused, unanswered, notes: kept.notes, counts: kept.counts, held: kept.share }
+        let (refused, unanswered) = (
+            kept.refused.into_iter().collect(),
+            kept.unanswered.into_iter().collect(),
+        );
+        Recorded {
+            exchanges,
+            refused,
+            unanswered,
+            notes: kept.notes,
+            counts: kept.counts,
+            held: kept.share,
+        }
     }
 
     pub fn target(&self, to: SocketAddr) -> Target {
-        let host = self.names.name(to.ip()).unwrap_or_else(|| to.ip().to_canonical().to_string());
-        Target { host, port: to.port() }
+        let host = self
+            .names
+            .name(to.ip())
+            .unwrap_or_else(|| to.ip().to_canonical().to_string());
+        Target {
+            host,
+            port: to.port(),
+        }
     }
 
     /// Whether what nobody recorded may go to the real server, and is recorded there.
@@ -266,12 +299,19 @@ impl Hub {
     pub async fn resolve(self: &Arc<Self>, host: &str) -> io::Result<Vec<IpAddr>> {
         if let Ok(address) = host.parse() {
             if is_fake(address) {
-                return Err(io::Error::new(io::ErrorKind::NotFound, "the address was given to no name"));
+                return Err(io::Error::new(
+                    io::ErrorKind::NotFound,
+                    "the address was given to no name",
+                ));
             }
             return Ok(vec![address]);
         }
         let mut found = self.lookup(host);
-        let in_time = timeout(Duration::from_millis(UPSTREAM_CONNECT_MS), found.wait_for(Option::is_some)).await;
+        let in_time = timeout(
+            Duration::from_millis(UPSTREAM_CONNECT_MS),
+            found.wait_for(Option::is_some),
+        )
+        .await;
         match in_time.map_err(|_| io::ErrorKind::TimedOut)?.as_deref() {
             Ok(Some(Ok(addresses))) => Ok(addresses.clone()),
             Ok(Some(Err(kind))) => Err((*kind).into()),
@@ -279,13 +319,16 @@ impl Hub {
         }
     }
 
-    /// Has the resolver asked once for each name, however many wait for it: one that does not answer holds a thread for long.
+    /// Has the resolver asked once for each name, however many wait for it: one that does not
+    /// answer holds a thread for long.
     fn lookup(self: &Arc<Self>, host: &str) -> watch::Receiver<Option<Found>> {
         let mut lookups = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((since, found)) = lookups.get(host)
             && match &*found.borrow() {
                 None => true,
-                Some(found) => found.is_ok() && since.elapsed() < Duration::from_millis(RESOLVED_MS),
+                Some(found) => {
+                    found.is_ok() && since.elapsed() < Duration::from_millis(RESOLVED_MS)
+                }
             }
         {
             return found.clone();
@@ -295,7 +338,11 @@ impl Hub {
         }
         let (tell, found) = watch::channel(None);
         lookups.insert(host.to_owned(), (Instant::now(), found.clone()));
-        let (wires, places, name) = (Arc::clone(&self.wires), Arc::clone(&self.resolving), host.to_owned());
+        let (wires, places, name) = (
+            Arc::clone(&self.wires),
+            Arc::clone(&self.resolving),
+            host.to_owned(),
+        );
         tokio::spawn(async move {
             // It is never closed.
             let _place = places.acquire().await;
@@ -306,8 +353,8 @@ impl Hub {
         found
     }
 
-    /// The real server, at the first that answers of its addresses that are good; `EACCES` if none is. One that does not answer does
-    /// not keep from the next one (RFC 8305, 5).
+    /// The real server, at the first that answers of its addresses that are good; `EACCES` if none
+    /// is. One that does not answer does not keep from the next one (RFC 8305, 5).
     pub async fn dial(
         self: &Arc<Self>,
         target: &Target,
@@ -326,7 +373,8 @@ impl Hub {
                         continue;
                     }
                     Some(address) => {
-                        let descriptor = match first.take().map_or_else(|| self.descriptors(1), Ok) {
+                        let descriptor = match first.take().map_or_else(|| self.descriptors(1), Ok)
+                        {
                             Ok(descriptor) => descriptor,
                             Err(error) => {
                                 failed = error;
@@ -342,7 +390,11 @@ impl Hub {
                     None if tried.is_empty() => return Err(failed),
                     None => {}
                 }
-                let patience = if left.len() == 0 { UPSTREAM_CONNECT_MS } else { NEXT_ADDRESS_MS };
+                let patience = if left.len() == 0 {
+                    UPSTREAM_CONNECT_MS
+                } else {
+                    NEXT_ADDRESS_MS
+                };
                 match timeout(Duration::from_millis(patience), tried.join_next()).await {
                     Ok(Some(Ok(Ok(stream)))) => return Ok(stream),
                     Ok(Some(Ok(Err(error)))) => failed = error,
@@ -353,21 +405,30 @@ impl Hub {
         };
         timeout(Duration::from_millis(UPSTREAM_CONNECT_MS), connect)
             .await
-            .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "nothing answered in time")))
+            .unwrap_or_else(|_| {
+                Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "nothing answered in time",
+                ))
+            })
     }
 
     async fn connect(&self, to: SocketAddr, descriptor: Share) -> io::Result<Stream> {
         let place = self.dialing.acquire().await.map_err(io::Error::other)?;
         let (tell, told) = oneshot::channel();
         // Who does not wait any more is told nothing.
-        self.wires.dial(to, Box::new(move |dialed| drop(tell.send(dialed))));
-        let socket = told.await.map_err(|_| io::Error::from(io::ErrorKind::NotConnected))??;
+        self.wires
+            .dial(to, Box::new(move |dialed| drop(tell.send(dialed))));
+        let socket = told
+            .await
+            .map_err(|_| io::Error::from(io::ErrorKind::NotConnected))??;
         drop(place);
         let stream = Stream::socket(socket, descriptor)?;
         let socket = stream.bottom();
         // On this machine it mostly is connected by now.
         if socket.peer_addr().is_err() {
-            // connect(2): that it can be written to says that it is decided, and the error says how.
+            // connect(2): that it can be written to says that it is decided, and the error says
+            // how.
             socket.writable().await?;
             if let Some(error) = socket.take_error()? {
                 return Err(error);
@@ -380,15 +441,27 @@ impl Hub {
 /// About what an exchange takes in memory, in bytes.
 fn size(exchange: &Exchange) -> usize {
     let fields = |headers: &[(String, Vec<u8>)]| {
-        headers.iter().map(|(name, value)| name.len() + value.len() + 64).sum::<usize>()
+        headers
+            .iter()
+            .map(|(name, value)| name.len() + value.len() + 64)
+            .sum::<usize>()
     };
     512 + match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
             let response = http.response.as_ref();
-            let response = response.map_or(0, |it| fields(&it.headers) + fields(&it.trailers) + it.body.len());
-            fields(&http.request.headers) + http.request.path.len() + http.request.body.len() + response
+            let response = response.map_or(0, |it| {
+                fields(&it.headers) + fields(&it.trailers) + it.body.len()
+            });
+            fields(&http.request.headers)
+                + http.request.path.len()
+                + http.request.body.len()
+                + response
         }
         Content::Dns(dns) => dns.name.len() + dns.answers.iter().map(String::len).sum::<usize>(),
-        Content::Wire(_, wire) => wire.messages.iter().map(|message| message.bytes.len() + 64).sum(),
+        Content::Wire(_, wire) => wire
+            .messages
+            .iter()
+            .map(|message| message.bytes.len() + 64)
+            .sum(),
     }
 }

@@ -1,4 +1,5 @@
-//! Connections about which a verdict may still come, counted: the report of a command waits for them.
+//! Connections about which a verdict may still come, counted: the report of a command waits for
+//! them.
 
 use std::sync::Arc;
 
@@ -16,7 +17,10 @@ pub struct Unjudged(Arc<Judging>);
 
 impl Judging {
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { open: watch::Sender::new(0), is_ending: watch::Sender::new(false) })
+        Arc::new(Self {
+            open: watch::Sender::new(0),
+            is_ending: watch::Sender::new(false),
+        })
     }
 
     pub fn begin(self: &Arc<Self>) -> Unjudged {
@@ -40,7 +44,11 @@ impl Judging {
 
     /// Waits until the command is over.
     pub async fn ending(&self) {
-        let _ = self.is_ending.subscribe().wait_for(|is_ending| *is_ending).await;
+        let _ = self
+            .is_ending
+            .subscribe()
+            .wait_for(|is_ending| *is_ending)
+            .await;
     }
 
     /// Waits until no verdict can come any more.

@@ -1,4 +1,5 @@
-//! One connection to a database whose password the program does not have: it ends here until the login is over.
+//! One connection to a database whose password the program does not have: it ends here until the
+//! login is over.
 
 use std::io;
 use std::time::Duration;
@@ -33,7 +34,12 @@ pub enum StandIn {
 const PROTOCOL: &[u8] = b"postgresql";
 
 /// Serves a connection until it ends.
-pub async fn serve(context: &Context, stand_in: StandIn, client: Stream, server: Stream) -> io::Result<()> {
+pub async fn serve(
+    context: &Context,
+    stand_in: StandIn,
+    client: Stream,
+    server: Stream,
+) -> io::Result<()> {
     let logging_in = async {
         match stand_in {
             StandIn::Postgres(real) => log_in(context, &*real, client, server).await,
@@ -41,11 +47,20 @@ pub async fn serve(context: &Context, stand_in: StandIn, client: Stream, server:
         }
     };
     let in_time = timeout(Duration::from_millis(DATABASE_LOGIN_MS), logging_in).await;
-    let Some((client, server)) = in_time.map_err(io::Error::from)?? else { return Ok(()) };
-    relay(context, client, server, &mut Tap::Nobody).await.map(drop)
+    let Some((client, server)) = in_time.map_err(io::Error::from)?? else {
+        return Ok(());
+    };
+    relay(context, client, server, &mut Tap::Nobody)
+        .await
+        .map(drop)
 }
 
-async fn log_in(context: &Context, real: &RealPassword, client: Stream, mut server: Stream) -> io::Result<LoggedIn> {
+async fn log_in(
+    context: &Context,
+    real: &RealPassword,
+    client: Stream,
+    mut server: Stream,
+) -> io::Result<LoggedIn> {
     let (mut client, startup) = match begin(context, client).await? {
         (client, Beginning::Startup, startup) => (client, startup),
         (_, _, cancel) => {
@@ -92,7 +107,8 @@ async fn log_in(context: &Context, real: &RealPassword, client: Stream, mut serv
     Ok(Some((client.put_back(asked), server.put_back(said))))
 }
 
-/// What the program says first, encrypted if it asks for that: of those that begin a session or end a statement.
+/// What the program says first, encrypted if it asks for that: of those that begin a session or end
+/// a statement.
 async fn begin(context: &Context, mut client: Stream) -> io::Result<(Stream, Beginning, Vec<u8>)> {
     let mut asked = Vec::new();
     loop {
@@ -131,7 +147,12 @@ async fn begin(context: &Context, mut client: Stream) -> io::Result<(Stream, Beg
 async fn encrypted(context: &Context, mut server: Stream) -> io::Result<Result<Stream, String>> {
     server.write_all(&SSL_REQUEST).await?;
     server.flush().await?;
-    let is_here = server.bottom().peer_addr()?.ip().to_canonical().is_loopback();
+    let is_here = server
+        .bottom()
+        .peer_addr()?
+        .ip()
+        .to_canonical()
+        .is_loopback();
     match server.read_u8().await? {
         b'S' => {}
         b'N' if is_here => return Ok(Ok(server)),
@@ -141,7 +162,9 @@ async fn encrypted(context: &Context, mut server: Stream) -> io::Result<Result<S
 }
 
 async fn refuse(mut client: Stream, reason: &str) -> io::Result<LoggedIn> {
-    client.write_all(&failure(&format!("replay: {reason}"))).await?;
+    client
+        .write_all(&failure(&format!("replay: {reason}")))
+        .await?;
     client.shutdown().await?;
     Ok(None)
 }

@@ -11,7 +11,8 @@ pub enum Misfit {
     Name(String),
     /// It is not said which server is asked for.
     NoName,
-    /// The server is asked to lead on to somebody else, or to speak HTTP/2 without TLS, which asks for several servers at once.
+    /// The server is asked to lead on to somebody else, or to speak HTTP/2 without TLS, which asks
+    /// for several servers at once.
     Tunnel,
     /// Neither TLS nor HTTP, at a port of those.
     Unknown,
@@ -30,12 +31,18 @@ impl fmt::Display for Misfit {
         match self {
             Self::Name(name) => write!(out, "it was asked for as {name}"),
             Self::NoName => out.write_str("TLS or HTTP did not say which server is asked for"),
-            Self::Tunnel => out.write_str("CONNECT and HTTP/2 without TLS lead on to other servers"),
+            Self::Tunnel => {
+                out.write_str("CONNECT and HTTP/2 without TLS lead on to other servers")
+            }
             Self::Unknown => out.write_str("neither TLS nor HTTP was spoken"),
             Self::Malformed => out.write_str("what was said is no valid HTTP"),
-            Self::Certificate(reason) => write!(out, "the certificate of the server is not good: {reason}"),
+            Self::Certificate(reason) => {
+                write!(out, "the certificate of the server is not good: {reason}")
+            }
             Self::Many(most) => write!(out, "more than {most} connections at once"),
-            Self::Distrust => out.write_str("the program does not trust the authority that opens its connection"),
+            Self::Distrust => {
+                out.write_str("the program does not trust the authority that opens its connection")
+            }
         }
     }
 }
@@ -45,5 +52,9 @@ impl std::error::Error for Misfit {}
 /// Whether this is the name of the connection.
 pub fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
-    if name == target.host { Ok(()) } else { Err(Misfit::Name(name)) }
+    if name == target.host {
+        Ok(())
+    } else {
+        Err(Misfit::Name(name))
+    }
 }

@@ -6,8 +6,10 @@ use crate::record::call::Target;
 use crate::record::matching::Miss;
 
 pub fn explained(miss: &Miss) -> Value {
-    let closest =
-        miss.closest.as_ref().map(|closest| json!({ "name": closest.name, "differences": closest.differences }));
+    let closest = miss
+        .closest
+        .as_ref()
+        .map(|closest| json!({ "name": closest.name, "differences": closest.differences }));
     json!({ "error": "no recording answers this call", "call": miss.asked, "closest": closest })
 }
 
@@ -26,7 +28,13 @@ pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
 
 /// All of it in one line, for a field.
 pub fn line(value: &Value) -> String {
-    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |key: &str| {
+        value
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let mut line = format!("{}: {}", text("error"), text("call"));
     if let Some(name) = value.pointer("/closest/name").and_then(Value::as_str) {
         line.push_str("; closest: ");

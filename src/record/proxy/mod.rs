@@ -1,7 +1,8 @@
-//! The other end of a program's connections: passes them on to the real servers and looks on, or plays those servers.
+//! The other end of a program's connections: passes them on to the real servers and looks on, or
+//! plays those servers.
 //!
-//! It has a runtime of its own, so that the rest of the program can go on waiting in threads. A connection has a task; one
-//! that fails, also by a panic, ends alone.
+//! It has a runtime of its own, so that the rest of the program can go on waiting in threads. A
+//! connection has a task; one that fails, also by a panic, ends alone.
 
 mod attempts;
 mod context;
@@ -61,7 +62,8 @@ use self::stream::Stream;
 use crate::budget::{Account, Share};
 use crate::egress::Transport;
 use crate::limits::{
-    MAX_DATAGRAM_ASSOCIATIONS, MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES,
+    MAX_DATAGRAM_ASSOCIATIONS, MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS,
+    RECORDED_CONNECTION_BYTES,
 };
 use crate::outbound::Verifier;
 use crate::record::call::{Outline, Target};
@@ -81,22 +83,27 @@ pub struct Attempt {
 /// What is told of a connection, see [`Wires::dial`]; dropped if there is nobody to tell of it.
 pub type Dialed = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
 
-/// Who knows where connections were going, and who may call whom. Called from threads that may wait a little.
+/// Who knows where connections were going, and who may call whom. Called from threads that may wait
+/// a little.
 pub trait Wires: Send + Sync + 'static {
     /// Who decides what may be reached; without one, everything may be that [`Self::dial`] reaches.
     fn door(&self) -> Option<&dyn Door> {
         None
     }
-    /// Where the connection was going that was accepted at this local address from this peer; `None` if nobody knows it.
+    /// Where the connection was going that was accepted at this local address from this peer;
+    /// `None` if nobody knows it.
     fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt>;
-    /// Has this be told every connection before it is made, which then waits for [`Self::decide`], unless the one to its server is there
-    /// already. Where connections do not wait they are told by [`Self::destination`] only.
+    /// Has this be told every connection before it is made, which then waits for [`Self::decide`],
+    /// unless the one to its server is there already. Where connections do not wait they are told
+    /// by [`Self::destination`] only.
     fn on_attempt(&self, _told: Box<dyn Fn(Attempt, Option<OwnedFd>) + Send + Sync>) {}
     /// Has this be told the key of every attempt that its program has given up.
     fn on_given_up(&self, _told: Box<dyn Fn(u64) + Send + Sync>) {}
-    /// Has this be told every connection that is accepted by nobody, since it was on its way for long.
+    /// Has this be told every connection that is accepted by nobody, since it was on its way for
+    /// long.
     fn on_arrival(&self, _told: Box<dyn Fn(OwnedFd) + Send + Sync>) {}
-    /// Has this be told every place before the first datagram goes there, which then waits for [`Self::decide_datagrams`].
+    /// Has this be told every place before the first datagram goes there, which then waits for
+    /// [`Self::decide_datagrams`].
     fn on_datagrams(&self, _told: Box<dyn Fn(Datagrams) + Send + Sync>) {}
     /// Datagrams may go to the place of this number, or have no route.
     fn decide_datagrams(&self, _token: u64, _may_send: bool) {}
@@ -106,28 +113,37 @@ pub trait Wires: Send + Sync + 'static {
     }
     /// The connection of this number may be made, or fails with this number of errno(3).
     fn decide(&self, _key: u64, _errno: Option<i32>) {}
-    /// Has `done` be told a TCP connection to there, which does not block and may still be on its way; or why nobody may call there. At once, or
-    /// from another thread.
+    /// Has `done` be told a TCP connection to there, which does not block and may still be on its
+    /// way; or why nobody may call there. At once, or from another thread.
     fn dial(&self, to: SocketAddr, done: Dialed);
     /// The real addresses of a name. `NotFound` says that there is no such name.
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Who decides what may be reached, and is told what was not. Called from threads that may wait a little.
+/// Who decides what may be reached, and is told what was not. Called from threads that may wait a
+/// little.
 pub trait Door: Send + Sync {
     /// Whether this program may connect there, or send.
     fn admits(&self, transport: Transport, target: &Target, by: ProgramName) -> bool;
     /// Whether the system's resolver may be asked for this name.
     fn may_ask(&self, name: &str) -> bool;
     /// Whether a target that was admitted may be reached at this address.
-    fn leads_to(&self, transport: Transport, target: &Target, address: IpAddr, by: ProgramName) -> bool;
-    /// Who judges what is asked for on a connection that was admitted, if it has to be opened for that.
+    fn leads_to(
+        &self,
+        transport: Transport,
+        target: &Target,
+        address: IpAddr,
+        by: ProgramName,
+    ) -> bool;
+    /// Who judges what is asked for on a connection that was admitted, if it has to be opened for
+    /// that.
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;
     /// How programs log in to a database there, if they do not have its password.
     fn login(&self, _target: &Target) -> Option<StandIn> {
         None
     }
-    /// A connection that was admitted was ended, or a request on it was refused: what was said does not fit the target.
+    /// A connection that was admitted was ended, or a request on it was refused: what was said does
+    /// not fit the target.
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Refusal;
 }
 
@@ -152,9 +168,9 @@ pub struct Replay {
     pub quiet: Duration,
 }
 
-/// What becomes of a call that no recording answers. With the last two, connections to a target of which nothing was
-/// recorded, and single calls of HTTP, go to the real server; other protocols answer with an error in any case, since their
-/// calls make sense in their own connection only.
+/// What becomes of a call that no recording answers. With the last two, connections to a target of
+/// which nothing was recorded, and single calls of HTTP, go to the real server; other protocols
+/// answer with an error in any case, since their calls make sense in their own connection only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMiss {
     /// An error of its protocol.
@@ -171,8 +187,8 @@ pub struct Sockets {
     pub tcp: Vec<TcpListener>,
     /// Of questions of names.
     pub udp: Vec<UdpSocket>,
-    /// Of programs that were told to use this as their HTTP proxy (RFC 9112, 3.2.2 and 3.2.3), where connections cannot be
-    /// turned here without their knowing.
+    /// Of programs that were told to use this as their HTTP proxy (RFC 9112, 3.2.2 and 3.2.3),
+    /// where connections cannot be turned here without their knowing.
     pub forward: Vec<TcpListener>,
 }
 
@@ -187,7 +203,8 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Serves these sockets in this runtime or, without one, in one of its own, and keeps what is recorded in memory of this account.
+    /// Serves these sockets in this runtime or, without one, in one of its own, and keeps what is
+    /// recorded in memory of this account.
     pub fn start(
         runtime: Option<&Handle>,
         sockets: Sockets,
@@ -208,9 +225,14 @@ impl Proxy {
         let mut sources = vec![(Source::Given(given), false)];
         let entered = runtime.enter();
         let listeners = sockets.tcp.into_iter().map(|listener| (listener, false));
-        for (listener, forward) in listeners.chain(sockets.forward.into_iter().map(|listener| (listener, true))) {
+        for (listener, forward) in
+            listeners.chain(sockets.forward.into_iter().map(|listener| (listener, true)))
+        {
             listener.set_nonblocking(true)?;
-            sources.push((Source::Listener(tokio::net::TcpListener::from_std(listener)?), forward));
+            sources.push((
+                Source::Listener(tokio::net::TcpListener::from_std(listener)?),
+                forward,
+            ));
         }
         let mut datagrams = Vec::new();
         for socket in sockets.udp {
@@ -235,7 +257,8 @@ impl Proxy {
         let associations = Arc::new(Semaphore::new(MAX_DATAGRAM_ASSOCIATIONS));
         wires.on_datagrams(Box::new(move |told| {
             if let Some(attempts) = weak.upgrade() {
-                let (shared, associations) = (Arc::clone(&attempts.shared), Arc::clone(&associations));
+                let (shared, associations) =
+                    (Arc::clone(&attempts.shared), Arc::clone(&associations));
                 let unjudged = shared.judging.begin();
                 handle.spawn(datagrams::serve(shared, associations, told, unjudged));
             }
@@ -245,7 +268,13 @@ impl Proxy {
             let _ = give.send(socket);
         }));
         let served = runtime.spawn(serve(Arc::clone(&attempts), sources, datagrams));
-        Ok(Self { runtime, own, attempts, stop, served: Some(served) })
+        Ok(Self {
+            runtime,
+            own,
+            attempts,
+            stop,
+            served: Some(served),
+        })
     }
 
     pub fn runtime(&self) -> &Handle {
@@ -270,16 +299,20 @@ impl Proxy {
     fn wait(&mut self) {
         let _ = self.stop.send(true);
         if let Some(served) = self.served.take() {
-            let _ = self.runtime.block_on(async { timeout(Duration::from_millis(2 * PROXY_END_MS), served).await });
+            let _ = self
+                .runtime
+                .block_on(async { timeout(Duration::from_millis(2 * PROXY_END_MS), served).await });
         }
     }
 
     fn end(&mut self) {
         let _ = self.stop.send(true);
-        let Some(runtime) = self.own.take() else { return };
+        let Some(runtime) = self.own.take() else {
+            return;
+        };
         self.wait();
-        // Its threads are joined as far as that can be: glibc's pthread_detach(3) of one that is ending can touch a stack that
-        // is gone already.
+        // Its threads are joined as far as that can be: glibc's pthread_detach(3) of one that is
+        // ending can touch a stack that is gone already.
         runtime.shutdown_timeout(Duration::from_millis(PROXY_END_MS));
     }
 }
@@ -312,10 +345,17 @@ impl Source {
     async fn next(&mut self) -> Option<io::Result<(TcpStream, SocketAddr)>> {
         match self {
             Self::Listener(listener) => Some(listener.accept().await),
-            Self::Left(listener) => listener.accept().ok().map(|(socket, peer)| Ok((watched(socket)?, peer))),
+            Self::Left(listener) => listener
+                .accept()
+                .ok()
+                .map(|(socket, peer)| Ok((watched(socket)?, peer))),
             Self::Given(given) => {
                 let stream = watched(given.recv().await?.into());
-                Some(stream.and_then(|stream| Ok((stream.peer_addr()?, stream))).map(|(peer, stream)| (stream, peer)))
+                Some(
+                    stream
+                        .and_then(|stream| Ok((stream.peer_addr()?, stream)))
+                        .map(|(peer, stream)| (stream, peer)),
+                )
             }
         }
     }
@@ -338,11 +378,20 @@ fn watched(socket: std::net::TcpStream) -> io::Result<TcpStream> {
     TcpStream::from_std(socket)
 }
 
-async fn serve(attempts: Arc<Attempts>, sources: Vec<(Source, bool)>, datagrams: Vec<tokio::net::UdpSocket>) {
+async fn serve(
+    attempts: Arc<Attempts>,
+    sources: Vec<(Source, bool)>,
+    datagrams: Vec<tokio::net::UdpSocket>,
+) {
     let places = Arc::new(Semaphore::new(MAX_RECORDED_CONNECTIONS));
     let mut tasks = JoinSet::new();
     for (source, forward) in sources {
-        tasks.spawn(accept(Arc::clone(&attempts), source, forward, Arc::clone(&places)));
+        tasks.spawn(accept(
+            Arc::clone(&attempts),
+            source,
+            forward,
+            Arc::clone(&places),
+        ));
     }
     for socket in datagrams {
         tasks.spawn(nameserver::serve_udp(Arc::clone(&attempts.shared), socket));
@@ -350,7 +399,12 @@ async fn serve(attempts: Arc<Attempts>, sources: Vec<(Source, bool)>, datagrams:
     while tasks.join_next().await.is_some() {}
 }
 
-async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, places: Arc<Semaphore>) {
+async fn accept(
+    attempts: Arc<Attempts>,
+    mut source: Source,
+    forward: bool,
+    places: Arc<Semaphore>,
+) {
     let shared = &attempts.shared;
     let mut stop = shared.stop.clone();
     let mut connections = JoinSet::new();
@@ -385,7 +439,9 @@ async fn accept(attempts: Arc<Attempts>, mut source: Source, forward: bool, plac
             Ok((client, peer)) => {
                 let _ = client.set_nodelay(true);
                 // Before the next one is accepted: who has no descriptor is gone by then.
-                let purpose = catch_unwind(AssertUnwindSafe(|| purpose(&attempts, &client, peer, forward)));
+                let purpose = catch_unwind(AssertUnwindSafe(|| {
+                    purpose(&attempts, &client, peer, forward)
+                }));
                 let purpose = purpose.inspect_err(|_| shared.count(|counts| counts.panics += 1));
                 let Some((purpose, descriptor)) = purpose.ok().flatten() else {
                     Stream::new(client).reset();
@@ -428,7 +484,12 @@ enum Purpose {
 }
 
 /// With its descriptor; `None` if it is for nothing, or there is none.
-fn purpose(attempts: &Attempts, client: &TcpStream, peer: SocketAddr, forward: bool) -> Option<(Purpose, Share)> {
+fn purpose(
+    attempts: &Attempts,
+    client: &TcpStream,
+    peer: SocketAddr,
+    forward: bool,
+) -> Option<(Purpose, Share)> {
     let shared = &attempts.shared;
     if forward {
         return Some((Purpose::Requests, shared.descriptors(1).ok()?));
@@ -446,16 +507,29 @@ fn purpose(attempts: &Attempts, client: &TcpStream, peer: SocketAddr, forward: b
     }
 }
 
-async fn serve_one(shared: Arc<Hub>, purpose: Purpose, client: Stream, unjudged: Unjudged) -> io::Result<()> {
+async fn serve_one(
+    shared: Arc<Hub>,
+    purpose: Purpose,
+    client: Stream,
+    unjudged: Unjudged,
+) -> io::Result<()> {
     // Only what is passed on is judged.
-    let unjudged = if let Mode::Pass = shared.mode { Some(unjudged) } else { None };
+    let unjudged = if let Mode::Pass = shared.mode {
+        Some(unjudged)
+    } else {
+        None
+    };
     match purpose {
         Purpose::Requests => forward_proxy::serve(shared, client).await,
         Purpose::Names => nameserver::serve_tcp(shared, client).await,
-        Purpose::Decided(Decision::Played(context, replay)) => replay::serve(context, replay, client).await,
+        Purpose::Decided(Decision::Played(context, replay)) => {
+            replay::serve(context, replay, client).await
+        }
         Purpose::Decided(Decision::Dialed(context, server)) => match (server.await, &shared.mode) {
             (Ok(server), Mode::Pass) => pass::converse(&context, client, server, unjudged).await,
-            (Ok(server), Mode::Record | Mode::Replay { .. }) => record::converse(context, client, server).await,
+            (Ok(server), Mode::Record | Mode::Replay { .. }) => {
+                record::converse(context, client, server).await
+            }
             // Whoever dialed has told why.
             (Err(_), _) => {
                 client.reset();

@@ -8,7 +8,8 @@ use super::context::Context;
 use super::stream::Stream;
 use super::tls::{self, WITHOUT_TLS};
 use crate::record::protocol::mysql::login::{
-    ENOUGH, Greeting, Hello, Known, Next, asks_for_tls, behind, failure, is_refusal, next, payload, server_said,
+    ENOUGH, Greeting, Hello, Known, Next, asks_for_tls, behind, failure, is_refusal, next, payload,
+    server_said,
 };
 
 /// Both sides; nothing if the program was told why not, or wanted none.
@@ -43,11 +44,23 @@ pub async fn log_in(
             asked = message(&mut client).await?;
             match question.answered(payload(&asked), known) {
                 Some(known) => known,
-                None => return refuse(client, &asked, "the password is not the stand-in of a credential").await,
+                None => {
+                    return refuse(
+                        client,
+                        &asked,
+                        "the password is not the stand-in of a credential",
+                    )
+                    .await;
+                }
             }
         }
     };
-    let is_here = server.bottom().peer_addr()?.ip().to_canonical().is_loopback();
+    let is_here = server
+        .bottom()
+        .peer_addr()?
+        .ip()
+        .to_canonical()
+        .is_loopback();
     let mut sequence = 1;
     if greeting.offers_tls {
         say(&mut server, &hello.tls_request()).await?;
@@ -59,7 +72,11 @@ pub async fn log_in(
     } else if !is_here {
         return refuse(client, &asked, WITHOUT_TLS).await;
     }
-    say(&mut server, &hello.to_server(&greeting, secret, sequence, greeting.offers_tls)).await?;
+    say(
+        &mut server,
+        &hello.to_server(&greeting, secret, sequence, greeting.offers_tls),
+    )
+    .await?;
     loop {
         let said = message(&mut server).await?;
         match server_said(&said, secret, greeting.offers_tls, is_here) {

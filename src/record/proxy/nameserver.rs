@@ -28,9 +28,13 @@ pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
             _ = stop.wait_for(|stop| *stop) => return,
         };
         // An error is that of an answer to somebody who has gone (ip(7), ICMP).
-        let Ok((count, peer)) = received else { continue };
+        let Ok((count, peer)) = received else {
+            continue;
+        };
         let message = buffer[..count].to_vec();
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
         let (shared, socket) = (Arc::clone(&shared), Arc::clone(&socket));
         let mut answering = Box::pin(async move {
             if let Some(answer) = answer(&shared, &message).await {
@@ -38,7 +42,11 @@ pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
             }
         });
         // Most is known at once, and another thread is awake later than that.
-        if answering.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+        if answering
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+        {
             tokio::spawn(async move {
                 let _place = place;
                 answering.await;
@@ -60,8 +68,12 @@ pub async fn serve_tcp(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
         }
         let mut message = vec![0; length];
         client.read_exact(&mut message).await?;
-        let Some(answer) = answer(&shared, &message).await else { return Ok(()) };
-        client.write_all(&[&(answer.len() as u16).to_be_bytes()[..], &answer].concat()).await?;
+        let Some(answer) = answer(&shared, &message).await else {
+            return Ok(());
+        };
+        client
+            .write_all(&[&(answer.len() as u16).to_be_bytes()[..], &answer].concat())
+            .await?;
         client.flush().await?;
     }
 }
@@ -78,7 +90,9 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
     if question.is_local() {
         return Some(question.local());
     }
-    let Some(kind) = question.kind() else { return Some(question.answer(Dns::NOERROR, None)) };
+    let Some(kind) = question.kind() else {
+        return Some(question.answer(Dns::NOERROR, None));
+    };
     let code = match &shared.mode {
         Mode::Pass | Mode::Record => resolved(shared, &question, kind).await,
         Mode::Replay { replay, .. } => {
@@ -86,7 +100,12 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
             if recorded.is_some() && shared.is_first_question(&question.name, kind) {
                 // Taken out of the book so that it counts as used; the outline knows what it says.
                 let (name, kind) = (question.name.clone(), kind.to_owned());
-                let asked = Dns { name, kind, code: Dns::NOERROR, answers: Vec::new() };
+                let asked = Dns {
+                    name,
+                    kind,
+                    code: Dns::NOERROR,
+                    answers: Vec::new(),
+                };
                 let _ = replay.book.find(&exchange(asked, SystemTime::now()));
             }
             match recorded {
@@ -108,8 +127,13 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
 
 /// The response code that the real resolver gives, if it may be asked.
 async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str) -> u8 {
-    if shared.wires.door().is_some_and(|door| !door.may_ask(&question.name)) {
-        // Who asks learns from its call of connect(2) that it may not go there, and so whoever reads what it did.
+    if shared
+        .wires
+        .door()
+        .is_some_and(|door| !door.may_ask(&question.name))
+    {
+        // Who asks learns from its call of connect(2) that it may not go there, and so whoever
+        // reads what it did.
         return Dns::NOERROR;
     }
     let sent_at = SystemTime::now();
@@ -123,16 +147,33 @@ async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str)
     let answers = addresses
         .into_iter()
         .filter(|address| address.is_ipv4() == (kind == "A"))
-        .map(|address| format!("{}.\t{FAKE_ADDRESS_SECS}\tIN\t{kind}\t{address}", question.name))
+        .map(|address| {
+            format!(
+                "{}.\t{FAKE_ADDRESS_SECS}\tIN\t{kind}\t{address}",
+                question.name
+            )
+        })
         .collect();
     if shared.beyond() == Some(true) && shared.is_first_question(&question.name, kind) {
-        let dns = Dns { name: question.name.clone(), kind: kind.to_owned(), code, answers };
+        let dns = Dns {
+            name: question.name.clone(),
+            kind: kind.to_owned(),
+            code,
+            answers,
+        };
         shared.keep(exchange(dns, sent_at));
     }
     code
 }
 
 fn exchange(dns: Dns, sent_at: SystemTime) -> Exchange {
-    let link = Link { target: Target { host: String::new(), port: 53 }, tls: false, connection: 0 };
+    let link = Link {
+        target: Target {
+            host: String::new(),
+            port: 53,
+        },
+        tls: false,
+        connection: 0,
+    };
     link.exchange(Content::Dns(dns), sent_at, SystemTime::now())
 }

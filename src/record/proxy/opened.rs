@@ -1,8 +1,8 @@
-//! One connection whose requests are judged, each before anything of it goes on: it has no TLS, or a rule is about what is asked for
-//! on it, so TLS ends here with the run's own authority.
+//! One connection whose requests are judged, each before anything of it goes on: it has no TLS, or
+//! a rule is about what is asked for on it, so TLS ends here with the run's own authority.
 //!
-//! What goes on is written anew from what was judged, so the real server reads the same message and the same end of it. Bodies pass
-//! as they come.
+//! What goes on is written anew from what was judged, so the real server reads the same message and
+//! the same end of it. Bodies pass as they come.
 
 mod body;
 
@@ -19,7 +19,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{HOST, UPGRADE};
 use http::uri::{PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, request, response};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version, request, response,
+};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1 as to_server_1, http2 as to_server_2};
 use hyper::server::conn::{http1 as to_client_1, http2 as to_client_2};
@@ -36,28 +38,30 @@ use super::misfit::{Misfit, fits};
 use super::stream::Stream;
 use super::tls;
 use crate::limits::{
-    HTTP_FIELD_BYTES, HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS, MAX_HTTP2_ANSWER_HEAD_BYTES,
-    MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES,
+    HTTP_FIELD_BYTES, HTTP2_CONNECTION_BYTES, HTTP2_WINDOW_BYTES, MAX_HTTP_FIELDS,
+    MAX_HTTP2_ANSWER_HEAD_BYTES, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES,
 };
 use crate::record::call::Target;
 use crate::record::http::h1;
 
 /// Who judges what is said on an opened connection, and may change it. Nothing here waits.
 pub trait Inspector: Send + Sync {
-    /// Judges a request before anything of it is sent on, and may change its fields. Its target is whole: scheme, host and port are
-    /// those of the connection, and `Host` says the same.
+    /// Judges a request before anything of it is sent on, and may change its fields. Its target is
+    /// whole: scheme, host and port are those of the connection, and `Host` says the same.
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal>;
 
     /// A request is refused, since it does not fit its connection.
     fn misfit(&self, misfit: Misfit) -> Refusal;
 
-    /// Judges the head of an answer, which it may change; with what rewrites the body behind it, if that has to be.
+    /// Judges the head of an answer, which it may change; with what rewrites the body behind it, if
+    /// that has to be.
     fn answer(&self, _head: &mut response::Parts) -> Result<Option<Box<dyn Rewriter>>, Refusal> {
         Ok(None)
     }
 }
 
-/// Rewrites a body in pieces of any size, without what frames them. As many bytes come out as go in, some of them later.
+/// Rewrites a body in pieces of any size, without what frames them. As many bytes come out as go
+/// in, some of them later.
 pub trait Rewriter: Send {
     /// What may go on of what has come.
     fn piece(&mut self, bytes: Bytes) -> Bytes;
@@ -68,7 +72,8 @@ pub trait Rewriter: Send {
     fn trailers(&mut self, _fields: &mut HeaderMap) {}
 }
 
-/// Why a request does not go on, or an answer: a sentence for whoever reads the one in its place, which has the status 403 or 502.
+/// Why a request does not go on, or an answer: a sentence for whoever reads the one in its place,
+/// which has the status 403 or 502.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub String);
 
@@ -114,8 +119,11 @@ pub async fn serve(
     }
     let is_tls = asked.first() == Some(&0x16);
     client.put_back_now(asked);
-    let (client, server, protocol) =
-        if is_tls { encrypted(context, client, server).await? } else { (client, server, None) };
+    let (client, server, protocol) = if is_tls {
+        encrypted(context, client, server).await?
+    } else {
+        (client, server, None)
+    };
     let opened = |sender| Opened {
         shared: Arc::clone(&context.shared),
         target: context.link.target.clone(),
@@ -140,16 +148,20 @@ async fn encrypted(
     server: Stream,
 ) -> io::Result<(Stream, Stream, Option<Vec<u8>>)> {
     let target = &context.link.target;
-    let mut hello = tls::read_hello(&mut client).await.map_err(|error| match error.kind() {
-        io::ErrorKind::Other | io::ErrorKind::InvalidData => io::Error::other(Misfit::Unknown),
-        _ => error,
-    })?;
+    let mut hello = tls::read_hello(&mut client)
+        .await
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::Other | io::ErrorKind::InvalidData => io::Error::other(Misfit::Unknown),
+            _ => error,
+        })?;
     match &hello.name {
         Some(name) => fits(target, name).map_err(io::Error::other)?,
         None if target.host.parse::<IpAddr>().is_ok() => {}
         None => return Err(io::Error::other(Misfit::NoName)),
     }
-    hello.offers.retain(|offer| [&b"h2"[..], b"http/1.1"].contains(&&offer[..]));
+    hello
+        .offers
+        .retain(|offer| [&b"h2"[..], b"http/1.1"].contains(&&offer[..]));
     let (server, protocol) = match tls::connect(context, &hello, server).await {
         Ok(connected) => connected,
         Err(tls::Refused::Certificate(reason)) => {
@@ -188,20 +200,28 @@ async fn first(
         .auto_date_header(false)
         .max_buf_size(MAX_OPENED_HEAD_BYTES)
         .max_headers(MAX_HTTP_FIELDS)
-        .serve_connection(TokioIo::new(client), service_fn(|request| Arc::clone(&opened).answer(request)))
+        .serve_connection(
+            TokioIo::new(client),
+            service_fn(|request| Arc::clone(&opened).answer(request)),
+        )
         .with_upgrades();
     let mut asking = pin!(asking.with_upgrades());
     let finish = to_client_1::UpgradeableConnection::graceful_shutdown;
     let ended = drive(&opened, pin!(answering), asking.as_mut(), finish).await;
     if ended.as_ref().is_err_and(hyper::Error::is_user) {
-        // The real server has cut off an answer, so the program hears the same, whatever else says where the answer ends.
+        // The real server has cut off an answer, so the program hears the same, whatever else says
+        // where the answer ends.
         let _ = set_socket_linger(&socket, Some(Duration::ZERO));
     }
     drop(socket);
     let switched = opened.switched().take();
-    let Some((client, server)) = switched else { return ending(context, &opened, ended) };
+    let Some((client, server)) = switched else {
+        return ending(context, &opened, ended);
+    };
     let (client, server) = tokio::try_join!(client, server).map_err(io::Error::other)?;
-    copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(server)).await.map(|_| ())
+    copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(server))
+        .await
+        .map(|_| ())
 }
 
 /// HTTP/2.
@@ -212,7 +232,10 @@ async fn second(
     opened: impl FnOnce(Sender) -> Opened,
 ) -> io::Result<()> {
     let heads = MAX_HTTP2_STREAMS as usize * MAX_OPENED_HEAD_BYTES;
-    let _room = context.shared.room(2 * HTTP2_CONNECTION_BYTES + heads).await;
+    let _room = context
+        .shared
+        .room(2 * HTTP2_CONNECTION_BYTES + heads)
+        .await;
     let (sender, asking) = to_server_2::Builder::new(TokioExecutor::new())
         .initial_stream_window_size(HTTP2_WINDOW_BYTES)
         .initial_connection_window_size(4 * HTTP2_WINDOW_BYTES)
@@ -228,12 +251,22 @@ async fn second(
         .initial_stream_window_size(HTTP2_WINDOW_BYTES)
         .initial_connection_window_size(4 * HTTP2_WINDOW_BYTES)
         .max_header_list_size(MAX_OPENED_HEAD_BYTES as u32)
-        .serve_connection(TokioIo::new(client), service_fn(move |request| Arc::clone(&served).answer(request)));
-    let ended = drive(&opened, pin!(answering), pin!(asking), to_client_2::Connection::graceful_shutdown).await;
+        .serve_connection(
+            TokioIo::new(client),
+            service_fn(move |request| Arc::clone(&served).answer(request)),
+        );
+    let ended = drive(
+        &opened,
+        pin!(answering),
+        pin!(asking),
+        to_client_2::Connection::graceful_shutdown,
+    )
+    .await;
     ending(context, &opened, ended)
 }
 
-/// Goes on until the program's side has ended. When the real server has gone nothing more can be asked of it.
+/// Goes on until the program's side has ended. When the real server has gone nothing more can be
+/// asked of it.
 async fn drive<C: Future<Output = hyper::Result<()>>>(
     opened: &Opened,
     mut answering: Pin<&mut C>,
@@ -258,10 +291,15 @@ async fn drive<C: Future<Output = hyper::Result<()>>>(
 
 /// How a connection ended, as far as the program is to be told of it.
 fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::Result<()> {
-    let below = ended.as_ref().err().and_then(|error| error.source()?.downcast_ref::<io::Error>());
+    let below = ended
+        .as_ref()
+        .err()
+        .and_then(|error| error.source()?.downcast_ref::<io::Error>());
     let is_distrust = below.is_some_and(|below| tls::distrusts(context, below));
     match ended {
-        Err(error) if error.is_parse() || error.is_incomplete_message() => Err(io::Error::other(Misfit::Malformed)),
+        Err(error) if error.is_parse() || error.is_incomplete_message() => {
+            Err(io::Error::other(Misfit::Malformed))
+        }
         // Nothing was asked behind the handshake.
         _ if is_distrust || opened.is_tls && !context.shared.is_trusted(&opened.target) => {
             Err(io::Error::other(Misfit::Distrust))
@@ -272,7 +310,9 @@ fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::R
 
 /// About what a head takes in memory, in bytes.
 pub(super) fn head_bytes(target: &Uri, fields: &HeaderMap) -> usize {
-    let fields = fields.iter().map(|(name, value)| name.as_str().len() + value.len() + HTTP_FIELD_BYTES);
+    let fields = fields
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + HTTP_FIELD_BYTES);
     target.path().len() + target.query().map_or(0, str::len) + fields.sum::<usize>()
 }
 
@@ -307,14 +347,22 @@ impl Drop for Waiting<'_> {
 }
 
 impl Opened {
-    /// Answers a request: with an error, which ends the connection or the stream, as the real server does.
-    async fn answer(self: Arc<Self>, mut request: Request<Incoming>) -> hyper::Result<Response<Said>> {
+    /// Answers a request: with an error, which ends the connection or the stream, as the real
+    /// server does.
+    async fn answer(
+        self: Arc<Self>,
+        mut request: Request<Incoming>,
+    ) -> hyper::Result<Response<Said>> {
         self.shared.trusts(&self.target);
         let mut held = self.shared.share();
         // On HTTP/2 there are many at once, each with a head that is here already.
-        if request.version() == Version::HTTP_2 && held.try_grow(head_bytes(request.uri(), request.headers())).is_err()
+        if request.version() == Version::HTTP_2
+            && held
+                .try_grow(head_bytes(request.uri(), request.headers()))
+                .is_err()
         {
-            let refusal = Refusal("more requests at once than --memory-mib leaves room for".to_owned());
+            let refusal =
+                Refusal("more requests at once than --memory-mib leaves room for".to_owned());
             return Ok(refusal.into_answer(StatusCode::SERVICE_UNAVAILABLE));
         }
         let switch = upgrade::on(&mut request);
@@ -330,7 +378,8 @@ impl Opened {
             let origin = head.uri.path_and_query().cloned();
             head.uri = Uri::from(origin.unwrap_or_else(|| PathAndQuery::from_static("/")));
         }
-        self.may_switch.fetch_or(head.headers.contains_key(UPGRADE), Relaxed);
+        self.may_switch
+            .fetch_or(head.headers.contains_key(UPGRADE), Relaxed);
         let waiting = self.wait_for_server();
         let sent = self.sender.send(Request::from_parts(head, body)).await;
         drop(waiting);
@@ -351,7 +400,8 @@ impl Opened {
         })
     }
 
-    /// Counts a request that is judged and not answered. Until all are, no verdict about the connection is waited for.
+    /// Counts a request that is judged and not answered. Until all are, no verdict about the
+    /// connection is waited for.
     fn wait_for_server(&self) -> Waiting<'_> {
         if self.waiting.fetch_add(1, SeqCst) == 0 {
             self.shared.judging.suspend();
@@ -363,15 +413,26 @@ impl Opened {
         self.switched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the target of a request whole, if what it says of the server is true of the connection.
+    /// Makes the target of a request whole, if what it says of the server is true of the
+    /// connection.
     fn complete(&self, head: &mut request::Parts) -> Result<(), Misfit> {
-        let (scheme, default_port) = if self.is_tls { (Scheme::HTTPS, 443) } else { (Scheme::HTTP, 80) };
-        let leads_on = head.method == Method::CONNECT || head.uri.scheme().is_some_and(|other| *other != scheme);
+        let (scheme, default_port) = if self.is_tls {
+            (Scheme::HTTPS, 443)
+        } else {
+            (Scheme::HTTP, 80)
+        };
+        let leads_on = head.method == Method::CONNECT
+            || head.uri.scheme().is_some_and(|other| *other != scheme);
         let mut upgrades = head.headers.get_all(UPGRADE).iter();
         if leads_on || upgrades.any(|to| !to.as_bytes().eq_ignore_ascii_case(b"websocket")) {
             return Err(Misfit::Tunnel);
         }
-        let hosts: Vec<_> = head.headers.get_all(HOST).iter().map(|host| host.to_str()).collect();
+        let hosts: Vec<_> = head
+            .headers
+            .get_all(HOST)
+            .iter()
+            .map(|host| host.to_str())
+            .collect();
         let is_second = head.version == Version::HTTP_2;
         let named = head.uri.authority().map(|authority| Ok(authority.as_str()));
         if hosts.len() > 1 || hosts.is_empty() && (!is_second || named.is_none()) {
@@ -381,16 +442,31 @@ impl Opened {
             self.is_named(name.map_err(|_| Misfit::NoName)?)?;
         }
         let Target { host, port } = &self.target;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-        let authority = if *port == default_port { host } else { format!("{host}:{port}") };
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            host.clone()
+        };
+        let authority = if *port == default_port {
+            host
+        } else {
+            format!("{host}:{port}")
+        };
         if *port != default_port
             && let Some(host) = head.headers.get_mut(HOST)
         {
             // Without a port it would name another server to who leads on.
             *host = HeaderValue::from_str(&authority).map_err(|_| Misfit::NoName)?;
         }
-        let origin = head.uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-        let whole = Uri::builder().scheme(scheme).authority(authority).path_and_query(origin);
+        let origin = head
+            .uri
+            .path_and_query()
+            .cloned()
+            .unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let whole = Uri::builder()
+            .scheme(scheme)
+            .authority(authority)
+            .path_and_query(origin);
         head.uri = whole.build().map_err(|_| Misfit::Malformed)?;
         Ok(())
     }
@@ -400,8 +476,12 @@ impl Opened {
         let named = h1::authority(text, self.target.port).filter(|_| !text.contains('@'));
         let Target { host, port } = named.ok_or(Misfit::NoName)?;
         let address = |host: &str| host.parse::<IpAddr>().ok();
-        let is_same =
-            host == self.target.host || address(&host).is_some() && address(&host) == address(&self.target.host);
-        if is_same && port == self.target.port { Ok(()) } else { Err(Misfit::Name(text.to_owned())) }
+        let is_same = host == self.target.host
+            || address(&host).is_some() && address(&host) == address(&self.target.host);
+        if is_same && port == self.target.port {
+            Ok(())
+        } else {
+            Err(Misfit::Name(text.to_owned()))
+        }
     }
 }

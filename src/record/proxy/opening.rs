@@ -16,7 +16,8 @@ pub enum Opening {
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Longest method that is looked for, in bytes (`UPDATEREDIRECTREF` of RFC 4437 is the longest registered one).
+/// Longest method that is looked for, in bytes (`UPDATEREDIRECTREF` of RFC 4437 is the longest
+/// registered one).
 const LONGEST_METHOD: usize = 18;
 
 pub fn opening(bytes: &[u8], port: u16) -> Opening {
@@ -32,7 +33,10 @@ pub fn opening(bytes: &[u8], port: u16) -> Opening {
     if bytes.starts_with(PREFACE) {
         return Opening::Http2;
     }
-    let method = bytes.iter().take_while(|byte| byte.is_ascii_uppercase() || **byte == b'-').count();
+    let method = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_uppercase() || **byte == b'-')
+        .count();
     if (3..=LONGEST_METHOD).contains(&method) {
         match &bytes[method..] {
             [b' ', b'/' | b'*' | b'h' | b'H', ..] => return Opening::Http1,
@@ -45,12 +49,19 @@ pub fn opening(bytes: &[u8], port: u16) -> Opening {
         return Opening::Wire(protocol);
     }
     // A method may come in pieces.
-    if method == bytes.len() && method <= LONGEST_METHOD { Opening::More } else { Opening::Unknown }
+    if method == bytes.len() && method <= LONGEST_METHOD {
+        Opening::More
+    } else {
+        Opening::Unknown
+    }
 }
 
-/// Whether a server that has spoken first begins with the settings of HTTP/2 (RFC 9113, 3.4 and 6.5).
+/// Whether a server that has spoken first begins with the settings of HTTP/2 (RFC 9113, 3.4 and
+/// 6.5).
 pub fn is_settings(said: &[u8]) -> bool {
     const SETTINGS: u8 = 4;
-    let [high, middle, low, SETTINGS, _, 0, 0, 0, 0, ..] = said else { return false };
+    let [high, middle, low, SETTINGS, _, 0, 0, 0, 0, ..] = said else {
+        return false;
+    };
     u32::from_be_bytes([0, *high, *middle, *low]).is_multiple_of(6)
 }

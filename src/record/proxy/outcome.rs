@@ -34,9 +34,11 @@ pub enum Note {
     Full,
     /// Connections waited for memory, or requests of HTTP/2 were refused for want of it.
     Crowded,
-    /// Connections were refused: there were as many at once as this process has descriptors for, about so many.
+    /// Connections were refused: there were as many at once as this process has descriptors for,
+    /// about so many.
     Many(usize),
-    /// The program read further than when it was recorded: then it left in the middle of the answer.
+    /// The program read further than when it was recorded: then it left in the middle of the
+    /// answer.
     CutOff {
         call: String,
         /// How much of the answer's body was recorded, in bytes.
@@ -56,10 +58,16 @@ impl fmt::Display for Note {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Opaque { target, reason } => {
-                write!(formatter, "{target}: encrypted connections passed and could not be looked into: {reason}")
+                write!(
+                    formatter,
+                    "{target}: encrypted connections passed and could not be looked into: {reason}"
+                )
             }
             Self::Certificate { target, reason } => {
-                write!(formatter, "{target}: refused, since the certificate of the server is not good: {reason}")
+                write!(
+                    formatter,
+                    "{target}: refused, since the certificate of the server is not good: {reason}"
+                )
             }
             Self::Lost { what } => write!(formatter, "passed and was not kept: {what}"),
             Self::Full => write!(
@@ -87,7 +95,10 @@ impl fmt::Display for Note {
                 stayed.as_millis()
             ),
             Self::NotUnderstood { target } => {
-                write!(formatter, "{target}: what began like HTTP is none; it passed and was not kept")
+                write!(
+                    formatter,
+                    "{target}: what began like HTTP is none; it passed and was not kept"
+                )
             }
         }
     }

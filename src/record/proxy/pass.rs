@@ -1,6 +1,6 @@
-//! One connection that goes through: what the program says first is held against the name that it was let through for. TLS is
-//! not opened unless a rule is about what is said inside. HTTP without TLS is read and written anew, so no server reads something
-//! else in it than what was judged.
+//! One connection that goes through: what the program says first is held against the name that it
+//! was let through for. TLS is not opened unless a rule is about what is said inside. HTTP without
+//! TLS is read and written anew, so no server reads something else in it than what was judged.
 
 use std::io;
 use std::net::IpAddr;
@@ -57,7 +57,12 @@ impl Inspector for Named {
 }
 
 /// Passes a connection on until both sides have ended, or until the program says what does not fit.
-pub async fn converse(context: &Context, client: Stream, server: Stream, unjudged: Option<Unjudged>) -> io::Result<()> {
+pub async fn converse(
+    context: &Context,
+    client: Stream,
+    server: Stream,
+    unjudged: Option<Unjudged>,
+) -> io::Result<()> {
     let (target, door) = (&context.link.target, context.shared.wires.door());
     if let Some(stand_in) = door.and_then(|door| door.login(target)) {
         return tokio::select! {
@@ -74,7 +79,9 @@ pub async fn converse(context: &Context, client: Stream, server: Stream, unjudge
 
 /// Tells of a misfit.
 fn tell(context: &Context, error: &io::Error) {
-    let misfit = error.get_ref().and_then(|inner| inner.downcast_ref::<Misfit>());
+    let misfit = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Misfit>());
     if let (Some(door), Some(misfit)) = (context.shared.wires.door(), misfit) {
         door.ended(&context.link.target, misfit.clone(), context.by);
     }
@@ -88,14 +95,20 @@ async fn pass(
     unjudged: Option<Unjudged>,
 ) -> io::Result<()> {
     if let Some(inspector) = inspector {
-        return opened::serve(context, inspector, client, server).await.inspect_err(|error| tell(context, error));
+        return opened::serve(context, inspector, client, server)
+            .await
+            .inspect_err(|error| tell(context, error));
     }
     let target = &context.link.target;
     let mut ends = (client, server);
     if target.host.parse::<IpAddr>().is_err() {
         match judged(target, &mut ends).await {
             Ok(Beginning::Http) => {
-                let named = Named { shared: Arc::clone(&context.shared), target: target.clone(), by: context.by };
+                let named = Named {
+                    shared: Arc::clone(&context.shared),
+                    target: target.clone(),
+                    by: context.by,
+                };
                 let served = opened::serve(context, Arc::new(named), ends.0, ends.1).await;
                 return served.inspect_err(|error| tell(context, error));
             }
@@ -119,8 +132,9 @@ async fn pass(
     passed
 }
 
-/// Finds out what is spoken, and judges what is no HTTP. What has come by then is read again, but for what was passed on: where anything
-/// may be spoken the server has at once what comes, as long as that asks for nothing.
+/// Finds out what is spoken, and judges what is no HTTP. What has come by then is read again, but
+/// for what was passed on: where anything may be spoken the server has at once what comes, as long
+/// as that asks for nothing.
 async fn judged(target: &Target, (client, server): &mut (Stream, Stream)) -> io::Result<Beginning> {
     let is_web = [80, 443].contains(&target.port);
     let (mut asked, mut said, mut passed) = (Vec::new(), Vec::new(), 0);
@@ -161,7 +175,8 @@ async fn judged(target: &Target, (client, server): &mut (Stream, Stream)) -> io:
 
 fn beginning(asked: &[u8], is_end: bool) -> Beginning {
     match asked {
-        // A record of TLS (RFC 8446, 5.1). Some servers go on behind an alert, so what is no handshake is not passed on, either.
+        // A record of TLS (RFC 8446, 5.1). Some servers go on behind an alert, so what is no
+        // handshake is not passed on, either.
         [0x14..=0x18] if !is_end => return Beginning::Line,
         [0x14..=0x18, 3, ..] => return Beginning::Tls,
         _ => {}
@@ -175,17 +190,28 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
     let is_whole = is_end || line.len() < text.len();
     let (first, rest) = line.split_at(line.iter().position(is_space).unwrap_or(line.len()));
     if rest.is_empty() {
-        return if is_whole { Beginning::Other } else { Beginning::Word };
+        return if is_whole {
+            Beginning::Other
+        } else {
+            Beginning::Word
+        };
     }
     // Of a method (RFC 9110, 5.6.2 and 9.1).
-    if !first.iter().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte)) {
+    if !first
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
+    {
         return Beginning::Other;
     }
     let rest = rest[skipped(rest)..].to_ascii_lowercase();
-    let is_plain = first.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'-');
+    let is_plain = first
+        .iter()
+        .all(|byte| byte.is_ascii_alphabetic() || *byte == b'-');
     let is_request = first.eq_ignore_ascii_case(b"CONNECT")
         || is_plain && rest.starts_with(b"/")
-        || [&b"://"[..], b"http/"].iter().any(|part| memmem::find(&rest, part).is_some());
+        || [&b"://"[..], b"http/"]
+            .iter()
+            .any(|part| memmem::find(&rest, part).is_some());
     match (is_request || line.len() > RELAY_BUFFER_BYTES, is_whole) {
         (true, _) => Beginning::Http,
         (false, true) => Beginning::Other,
@@ -196,7 +222,14 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
 async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
     let name = match tls::read_hello(client).await {
         Ok(hello) => hello.name,
-        Err(error) if matches!(error.kind(), io::ErrorKind::Other | io::ErrorKind::InvalidData) => None,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::Other | io::ErrorKind::InvalidData
+            ) =>
+        {
+            None
+        }
         Err(error) => return Err(error),
     };
     let fits = name.map_or(Err(Misfit::NoName), |name| fits(target, &name));
@@ -223,7 +256,11 @@ mod tests {
             "GET any HTTP/1.1\0",
             "OPTIONS * HTTP/1.1",
         ] {
-            assert_eq!(beginning(asked.as_bytes(), false), Beginning::Http, "{asked:?}");
+            assert_eq!(
+                beginning(asked.as_bytes(), false),
+                Beginning::Http,
+                "{asked:?}"
+            );
         }
         let long = ["GET ", &"x".repeat(RELAY_BUFFER_BYTES)].concat();
         assert_eq!(beginning(long.as_bytes(), false), Beginning::Http);
@@ -247,7 +284,12 @@ mod tests {
             b"\0\0\0\x08\x04\xd2\x16\x2f",
             b"INVITE sip:me@example.com SIP/2.0\r\n",
         ] {
-            assert_eq!(beginning(asked, false), Beginning::Other, "{}", asked.escape_ascii());
+            assert_eq!(
+                beginning(asked, false),
+                Beginning::Other,
+                "{}",
+                asked.escape_ascii()
+            );
         }
     }
 
@@ -262,7 +304,12 @@ mod tests {
             (b"\x15", Beginning::Line),
             (b"\x15\x03", Beginning::Tls),
         ] {
-            assert_eq!(beginning(asked, false), expected, "{}", asked.escape_ascii());
+            assert_eq!(
+                beginning(asked, false),
+                expected,
+                "{}",
+                asked.escape_ascii()
+            );
         }
     }
 }

@@ -22,7 +22,11 @@ use crate::record::net::sniff;
 pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Finds out what is spoken, and looks on.
-pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'static, io::Result<()>> {
+pub fn converse(
+    context: Context,
+    client: Stream,
+    server: Stream,
+) -> Nested<'static, io::Result<()>> {
     Box::pin(async move {
         let (mut client, mut server) = (client, server);
         let (mut asked, mut said) = (Vec::new(), Vec::new());
@@ -38,14 +42,19 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
             return Err(error);
         }
         if asked.is_empty() && is_settings(&said) {
-            // A server of HTTP/2 need not wait for the preface, without which the program is no client of it.
+            // A server of HTTP/2 need not wait for the preface, without which the program is no
+            // client of it.
             tokio::select! {
                 read = client.more(&mut asked) => read,
                 () = context.stopped() => return Ok(()),
             }?;
         }
         let port = context.link.target.port;
-        let mut what = if asked.is_empty() { Opening::Unknown } else { opening(&asked, port) };
+        let mut what = if asked.is_empty() {
+            Opening::Unknown
+        } else {
+            opening(&asked, port)
+        };
         while what == Opening::More {
             let more = client.more(&mut asked);
             match timeout(Duration::from_millis(SERVER_FIRST_MS), more).await {
@@ -62,7 +71,9 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
             Opening::Http2 => return h2::record(context, client, server).await,
             Opening::Http1 => Tap::Http(Box::new(h1::Tap::new(context.link.clone()))),
             Opening::Wire(protocol) => Tap::Wire(speakers::recorder(&context, protocol, opened)),
-            Opening::More | Opening::Unknown => Tap::Wire(speakers::recorder(&context, Protocol::Generic, opened)),
+            Opening::More | Opening::Unknown => {
+                Tap::Wire(speakers::recorder(&context, Protocol::Generic, opened))
+            }
         };
         pass(context, client, server, tap).await
     })
@@ -70,15 +81,26 @@ pub fn converse(context: Context, client: Stream, server: Stream) -> Nested<'sta
 
 /// Passes everything on until the end, through what the connection turns into.
 async fn pass(context: Context, client: Stream, server: Stream, mut tap: Tap) -> io::Result<()> {
-    let Some((then, client, server)) = relay(&context, client, server, &mut tap).await? else { return Ok(()) };
+    let Some((then, client, server)) = relay(&context, client, server, &mut tap).await? else {
+        return Ok(());
+    };
     match then {
-        Then::Tunnel { target, rest } => converse(context.tunnel(target), client, server.put_back(rest)).await,
-        Then::StartTls { early } => encrypted(context, client.put_back(early), server, Some(tap)).await,
+        Then::Tunnel { target, rest } => {
+            converse(context.tunnel(target), client, server.put_back(rest)).await
+        }
+        Then::StartTls { early } => {
+            encrypted(context, client.put_back(early), server, Some(tap)).await
+        }
     }
 }
 
 /// Shakes hands with both sides and passes on what is said inside. `tap` has looked on so far.
-fn encrypted(context: Context, client: Stream, server: Stream, tap: Option<Tap>) -> Nested<'static, io::Result<()>> {
+fn encrypted(
+    context: Context,
+    client: Stream,
+    server: Stream,
+    tap: Option<Tap>,
+) -> Nested<'static, io::Result<()>> {
     Box::pin(async move {
         let (shared, target) = (&context.shared, &context.link.target);
         if shared.is_opaque(target) {
@@ -90,12 +112,16 @@ fn encrypted(context: Context, client: Stream, server: Stream, tap: Option<Tap>)
             Ok(connected) => connected,
             Err(tls::Refused::Certificate(reason)) => {
                 context.refused(Refusal::Certificate);
-                shared.note(Note::Certificate { target: target.clone(), reason });
+                shared.note(Note::Certificate {
+                    target: target.clone(),
+                    reason,
+                });
                 tls::alert(client).await;
                 return Ok(());
             }
             Err(tls::Refused::Other(reason)) => {
-                // Something that only the two of them can agree on, such as a certificate of the client: they shall.
+                // Something that only the two of them can agree on, such as a certificate of the
+                // client: they shall.
                 shared.set_opaque(target, false, reason);
                 shared.count(|counts| counts.opaque += 1);
                 let server = upstream::dial(&context).await?;
@@ -106,7 +132,9 @@ fn encrypted(context: Context, client: Stream, server: Stream, tap: Option<Tap>)
             Ok(client) => client,
             Err(error) => {
                 if tls::distrusts(&context, &error) {
-                    let reason = format!("the program does not accept the certificate of the recording: {error}");
+                    let reason = format!(
+                        "the program does not accept the certificate of the recording: {error}"
+                    );
                     shared.set_opaque(target, tls::hung_up(&error), reason);
                 }
                 return Err(error);
@@ -121,14 +149,17 @@ fn encrypted(context: Context, client: Stream, server: Stream, tap: Option<Tap>)
     })
 }
 
-/// Sends one request to the real server and its answer to the program, as both are. Says whether the connection to the
-/// program can go on.
+/// Sends one request to the real server and its answer to the program, as both are. Says whether
+/// the connection to the program can go on.
 pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -> io::Result<bool> {
     use tokio::io::AsyncWriteExt as _;
 
     let mut inner = context.tunnel(asked.target.clone());
     inner.link.tls = asked.tls;
-    let hello = tls::ClientHello { name: None, offers: vec![b"http/1.1".to_vec()] };
+    let hello = tls::ClientHello {
+        name: None,
+        offers: vec![b"http/1.1".to_vec()],
+    };
     let mut server = upstream::reach(&inner, &hello).await?;
     let mut tap = h1::Tap::new(inner.link.clone());
     let mut held = inner.shared.share();
@@ -143,7 +174,10 @@ pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -
     while done.is_empty() && !tap.is_idle() {
         said.clear();
         if server.more(&mut said).await.unwrap_or(0) == 0 {
-            let end = h1::End { by: Side::Server, server_ended: true };
+            let end = h1::End {
+                by: Side::Server,
+                server_ended: true,
+            };
             tap.end(end, now(), &mut done);
             goes_on = false;
             break;

@@ -10,7 +10,9 @@ use super::context::Context;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
 use crate::budget::Share;
-use crate::limits::{MAX_RELAY_BUFFER_BYTES, RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES, RELAY_QUIET_MS};
+use crate::limits::{
+    MAX_RELAY_BUFFER_BYTES, RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES, RELAY_QUIET_MS,
+};
 use crate::record::call::{Exchange, Side};
 use crate::record::http::h1;
 
@@ -36,7 +38,12 @@ enum Step {
 
 impl Direction {
     /// Does what is due. When it is dropped before it is ready, nothing is lost.
-    async fn step(&mut self, from: &mut ReadHalf<Stream>, to: &mut WriteHalf<Stream>, reads: bool) -> Step {
+    async fn step(
+        &mut self,
+        from: &mut ReadHalf<Stream>,
+        to: &mut WriteHalf<Stream>,
+        reads: bool,
+    ) -> Step {
         if !self.waiting.is_empty() || self.ended && !self.shut {
             return Step::Wrote(self.pass(to).await);
         }
@@ -46,7 +53,12 @@ impl Direction {
         self.waiting.reserve(RELAY_BUFFER_BYTES);
         let mut read = None;
         if self.beyond.bytes() > 0 {
-            read = timeout(Duration::from_millis(RELAY_QUIET_MS), from.read_buf(&mut self.waiting)).await.ok();
+            read = timeout(
+                Duration::from_millis(RELAY_QUIET_MS),
+                from.read_buf(&mut self.waiting),
+            )
+            .await
+            .ok();
             if read.is_none() {
                 self.waiting.shrink_to(RELAY_BUFFER_KEPT_BYTES);
                 self.beyond.shrink(0);
@@ -88,13 +100,18 @@ impl Direction {
     /// Nothing waits any more.
     fn clear(&mut self) {
         self.waiting.clear();
-        self.waiting.shrink_to(RELAY_BUFFER_KEPT_BYTES + self.beyond.bytes());
+        self.waiting
+            .shrink_to(RELAY_BUFFER_KEPT_BYTES + self.beyond.bytes());
         self.written = 0;
     }
 
     /// Nobody takes anything any more.
     fn give_up(&mut self) {
-        *self = Self { ended: true, shut: true, ..Self::default() };
+        *self = Self {
+            ended: true,
+            shut: true,
+            ..Self::default()
+        };
     }
 }
 
@@ -116,20 +133,33 @@ impl State {
     /// This side has ended, and was the first if none was before.
     fn ended(&mut self, by: Side) {
         self.first_end.get_or_insert(by);
-        let way = if by == Side::Client { &mut self.up } else { &mut self.down };
+        let way = if by == Side::Client {
+            &mut self.up
+        } else {
+            &mut self.down
+        };
         way.ended = true;
     }
 }
 
-/// Passes bytes until both sides have ended, or until the connection becomes something else: then with both ends of it.
+/// Passes bytes until both sides have ended, or until the connection becomes something else: then
+/// with both ends of it.
 pub async fn relay(
     context: &Context,
     client: Stream,
     server: Stream,
     tap: &mut Tap,
 ) -> io::Result<Option<(Then, Stream, Stream)>> {
-    let direction = || Direction { beyond: context.shared.share(), ..Direction::default() };
-    let mut state = State { up: direction(), down: direction(), held: context.shared.share(), ..State::default() };
+    let direction = || Direction {
+        beyond: context.shared.share(),
+        ..Direction::default()
+    };
+    let mut state = State {
+        up: direction(),
+        down: direction(),
+        held: context.shared.share(),
+        ..State::default()
+    };
     let (result, client, server) = pass(context, client, server, tap, &mut state).await;
     context.keep(state.done.drain(..));
     if let Some(then) = state.then
@@ -139,7 +169,10 @@ pub async fn relay(
         return Ok(Some((then, client, server)));
     }
     let by = state.first_end.unwrap_or(Side::Server);
-    let end = h1::End { by, server_ended: state.down.ended && (by == Side::Server || state.heard) };
+    let end = h1::End {
+        by,
+        server_ended: state.down.ended && (by == Side::Server || state.heard),
+    };
     let done = tap.end(context, end);
     context.keep(done);
     result.map(|()| None)
@@ -194,8 +227,8 @@ async fn pass(
         }
         let is_late = from == Side::Server && state.up.ended;
         if is_late {
-            // The program may have left, or have no more to say and listen: which of the two it is shows once it was given
-            // something.
+            // The program may have left, or have no more to say and listen: which of the two it is
+            // shows once it was given something.
             let passed = tokio::select! {
                 passed = state.down.write(&mut to_client) => passed,
                 () = &mut stopped => break Ok(()),
@@ -209,7 +242,12 @@ async fn pass(
             }
             state.heard = true;
         }
-        let seen = tap.take(context, from, &mut state.up.waiting, &mut state.down.waiting);
+        let seen = tap.take(
+            context,
+            from,
+            &mut state.up.waiting,
+            &mut state.down.waiting,
+        );
         if is_late {
             state.down.clear();
         }
@@ -219,7 +257,11 @@ async fn pass(
             state.then = seen.then;
         }
     };
-    (result, from_client.unsplit(to_client), from_server.unsplit(to_server))
+    (
+        result,
+        from_client.unsplit(to_client),
+        from_server.unsplit(to_server),
+    )
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ use crate::record::call::{Protocol, Refusal};
 use crate::record::net::sniff;
 use crate::record::protocol::wire::PlayStep;
 
-/// Decides about a connection before anything is said on it, once: whether it goes to the real server, and is recorded there, or
-/// with which number of errno(3) it fails.
+/// Decides about a connection before anything is said on it, once: whether it goes to the real
+/// server, and is recorded there, or with which number of errno(3) it fails.
 pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     let target = &context.link.target;
     if let Some(refusal) = replay.outline.refused(target, context.nth)
@@ -37,9 +37,12 @@ pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
         replay.book.forwarded(target);
         return Ok(beyond);
     }
-    // Who asks first can be told in the words of its protocol that nothing answers; here the server would have to begin.
+    // Who asks first can be told in the words of its protocol that nothing answers; here the server
+    // would have to begin.
     if sniff::greets(target.port) && replay.book.protocol(target).is_none() {
-        replay.book.missed(target, "a connection whose server speaks first");
+        replay
+            .book
+            .missed(target, "a connection whose server speaks first");
         return Err(Refusal::UNKNOWN);
     }
     Ok(None)
@@ -81,12 +84,22 @@ fn unspoken(context: &Context, replay: &Replay) -> Unspoken {
 }
 
 /// Finds out what is spoken, and plays.
-fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'static, io::Result<()>> {
+fn converse(
+    context: Context,
+    replay: Arc<Replay>,
+    client: Stream,
+) -> Nested<'static, io::Result<()>> {
     Box::pin(async move {
         let target = &context.link.target;
         let mut client = client;
         if let Some(protocol) = replay.outline.speaks_first(target) {
-            return play(&context, &replay, client, Actor::new(&context, &replay, protocol)).await;
+            return play(
+                &context,
+                &replay,
+                client,
+                Actor::new(&context, &replay, protocol),
+            )
+            .await;
         }
         let unspoken = unspoken(&context, &replay);
         let mut asked = Vec::new();
@@ -108,7 +121,9 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
                 // Some leave with a reset, which is no more than that.
                 (Some(Ok(0) | Err(_)), _) if begins => {
                     if !replay.outline.knows(target) {
-                        replay.book.missed(target, "a connection that nothing was sent on");
+                        replay
+                            .book
+                            .missed(target, "a connection that nothing was sent on");
                     }
                     return Ok(());
                 }
@@ -120,7 +135,9 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
                 (Some(Ok(_)), _) => what = opening(&asked, target.port),
                 (None, Unspoken::Closed(_)) if begins => return client.shutdown().await,
                 (None, _) if begins => {
-                    replay.book.missed(target, "a connection whose server speaks first");
+                    replay
+                        .book
+                        .missed(target, "a connection whose server speaks first");
                     return Ok(());
                 }
                 (None, _) => what = Opening::Unknown,
@@ -132,9 +149,17 @@ fn converse(context: Context, replay: Arc<Replay>, client: Stream) -> Nested<'st
             Opening::Http1 => return http1(context, replay, client).await,
             Opening::Http2 => return h2_play::serve(context, replay, client).await,
             Opening::Wire(protocol) => protocol,
-            Opening::More | Opening::Unknown => replay.book.protocol(target).unwrap_or(Protocol::Generic),
+            Opening::More | Opening::Unknown => {
+                replay.book.protocol(target).unwrap_or(Protocol::Generic)
+            }
         };
-        play(&context, &replay, client, Actor::new(&context, &replay, protocol)).await
+        play(
+            &context,
+            &replay,
+            client,
+            Actor::new(&context, &replay, protocol),
+        )
+        .await
     })
 }
 
@@ -156,7 +181,9 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
     let (hello, client) = tls::hello(client).await?;
     let protocol = tls::choose(&hello, replay.outline.http2(&context.link.target));
     match tls::accept(&context, &hello, client, protocol.clone()).await {
-        Ok(client) if protocol.as_deref() == Some(b"h2") => h2_play::serve(context.encrypted(), replay, client).await,
+        Ok(client) if protocol.as_deref() == Some(b"h2") => {
+            h2_play::serve(context.encrypted(), replay, client).await
+        }
         Ok(client) => converse(context.encrypted(), replay, client).await,
         Err(error) => {
             if tls::hung_up(&error) {
@@ -175,9 +202,17 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
 pub async fn http1(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     match http_play::serve(&context, &replay, client).await? {
         None => Ok(()),
-        Some((client, Further::Tunnel(target))) => converse(context.tunnel(target), replay, client).await,
+        Some((client, Further::Tunnel(target))) => {
+            converse(context.tunnel(target), replay, client).await
+        }
         Some((client, Further::Turns { websocket })) => {
-            play(&context, &replay, client, Actor::in_turns(&context, &replay, websocket)).await
+            play(
+                &context,
+                &replay,
+                client,
+                Actor::in_turns(&context, &replay, websocket),
+            )
+            .await
         }
     }
 }
@@ -185,7 +220,10 @@ pub async fn http1(context: Context, replay: Arc<Replay>, client: Stream) -> io:
 /// Plays a server that does not speak HTTP.
 async fn play(context: &Context, replay: &Replay, client: Stream, actor: Actor) -> io::Result<()> {
     let mut client = client;
-    let Actor { mut player, patience } = actor;
+    let Actor {
+        mut player,
+        patience,
+    } = actor;
     let mut steps = player.open();
     let mut ended = false;
     let mut later = Vec::new();
@@ -247,7 +285,10 @@ async fn play(context: &Context, replay: &Replay, client: Stream, actor: Actor) 
             None => player.pause(),
         };
         if !held.try_cover(player.kept()) {
-            replay.book.missed(&context.link.target, "a message that --memory-mib leaves no room for");
+            replay.book.missed(
+                &context.link.target,
+                "a message that --memory-mib leaves no room for",
+            );
             return client.shutdown().await;
         }
     }

@@ -19,10 +19,14 @@ impl Requests {
     pub fn new(context: &Context) -> Self {
         let keep_raw = context.shared.beyond().is_some();
         let questions = Questions::new(context.link.clone(), keep_raw);
-        Self { questions, held: context.shared.share() }
+        Self {
+            questions,
+            held: context.shared.share(),
+        }
     }
 
-    /// Waits for the next one. If there is none the program has been told; with what is missed by that.
+    /// Waits for the next one. If there is none the program has been told; with what is missed by
+    /// that.
     pub async fn next(
         &mut self,
         context: &Context,
@@ -45,12 +49,15 @@ impl Requests {
                         return refuse(client, "413 Content Too Large", TOO_LONG).await;
                     }
                 }
-                Err(Malformed) => return refuse(client, "400 Bad Request", "a request that is no HTTP").await,
+                Err(Malformed) => {
+                    return refuse(client, "400 Bad Request", "a request that is no HTTP").await;
+                }
             }
         }
     }
 
-    /// Says that the tunnel is there, and gives the connection with what the program has said into it.
+    /// Says that the tunnel is there, and gives the connection with what the program has said into
+    /// it.
     pub async fn into_tunnel(self, mut client: Stream) -> io::Result<Stream> {
         say(&mut client, "200 Connection established\r\n\r\n").await?;
         Ok(self.into_rest(client))
@@ -63,7 +70,9 @@ impl Requests {
 }
 
 async fn say(client: &mut Stream, answer: &str) -> io::Result<()> {
-    client.write_all(format!("HTTP/1.1 {answer}").as_bytes()).await?;
+    client
+        .write_all(format!("HTTP/1.1 {answer}").as_bytes())
+        .await?;
     client.flush().await
 }
 
@@ -72,7 +81,11 @@ async fn refuse(
     status: &str,
     missed: &'static str,
 ) -> io::Result<Result<Box<Asked>, Option<&'static str>>> {
-    say(client, &format!("{status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")).await?;
+    say(
+        client,
+        &format!("{status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+    )
+    .await?;
     client.shutdown().await?;
     Ok(Err(Some(missed)))
 }

@@ -13,16 +13,24 @@ use crate::record::protocol::registry;
 use crate::record::protocol::wire::{WirePlayer, WireRecorder};
 
 /// Takes a connection apart that was opened then; in turns where its protocol is not known.
-pub fn recorder(context: &Context, protocol: Protocol, opened: SystemTime) -> Box<dyn WireRecorder> {
-    // Databases elsewhere often insist on encryption; near ones seldom do, and there it would keep clients from binding their
-    // authentication to the channel.
+pub fn recorder(
+    context: &Context,
+    protocol: Protocol,
+    opened: SystemTime,
+) -> Box<dyn WireRecorder> {
+    // Databases elsewhere often insist on encryption; near ones seldom do, and there it would keep
+    // clients from binding their authentication to the channel.
     let host = &context.link.target.host;
-    let is_near = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    let is_near = host == "localhost"
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
     let in_turns = || GenericRecorder::new(context.link.clone(), false).opened(opened);
     registry::recorder(protocol, &context.link, !is_near).unwrap_or_else(|| Box::new(in_turns()))
 }
 
-/// Who plays a server, and how long it waits for the program to say more before it goes on by itself.
+/// Who plays a server, and how long it waits for the program to say more before it goes on by
+/// itself.
 pub struct Actor {
     pub player: Box<dyn WirePlayer>,
     pub patience: Duration,
@@ -32,7 +40,10 @@ impl Actor {
     /// Of a protocol; in turns where it is not known.
     pub fn new(context: &Context, replay: &Replay, protocol: Protocol) -> Self {
         match registry::player(protocol, &context.link, Connection::on(&replay.book)) {
-            Some(player) => Self { player, patience: Duration::from_millis(UNASKED_AFTER_MS) },
+            Some(player) => Self {
+                player,
+                patience: Duration::from_millis(UNASKED_AFTER_MS),
+            },
             None => Self::in_turns(context, replay, false),
         }
     }
@@ -40,7 +51,15 @@ impl Actor {
     /// Of a protocol that is not known, or of frames of `WebSocket`.
     pub fn in_turns(context: &Context, replay: &Replay, websocket: bool) -> Self {
         let said = replay.outline.said(&context.link.target);
-        let player = GenericPlayer::new(context.link.clone(), Connection::on(&replay.book), said, websocket);
-        Self { player: Box::new(player), patience: replay.quiet }
+        let player = GenericPlayer::new(
+            context.link.clone(),
+            Connection::on(&replay.book),
+            said,
+            websocket,
+        );
+        Self {
+            player: Box::new(player),
+            patience: replay.quiet,
+        }
     }
 }

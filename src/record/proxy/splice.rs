@@ -1,4 +1,5 @@
-//! Passes bytes between two sockets, where there are many without taking them out of the kernel (splice(2)). Neither has layers above it.
+//! Passes bytes between two sockets, where there are many without taking them out of the kernel
+//! (splice(2)). Neither has layers above it.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -28,7 +29,8 @@ pub async fn one_way(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// One direction. Who says little at once is passed on without a pipe, which costs more than the bytes.
+/// One direction. Who says little at once is passed on without a pipe, which costs more than the
+/// bytes.
 #[derive(Default)]
 pub struct Way {
     is_busy: bool,
@@ -67,7 +69,10 @@ impl Lent {
             pipes.1 = left;
             pipe
         };
-        Some(Self { pipe: Some(pipe), held: 0 })
+        Some(Self {
+            pipe: Some(pipe),
+            held: 0,
+        })
     }
 
     fn fill(&self, from: &TcpStream) -> io::Result<usize> {
@@ -101,14 +106,17 @@ impl Pipe {
 }
 
 impl Way {
-    /// Passes on what has come, which it waits for: so many bytes of it, at most [`RELAY_PIPE_BYTES`]. 0 is the end, which is passed on,
-    /// too.
+    /// Passes on what has come, which it waits for: so many bytes of it, at most
+    /// [`RELAY_PIPE_BYTES`]. 0 is the end, which is passed on, too.
     pub async fn step(&mut self, from: &TcpStream, to: &TcpStream) -> io::Result<usize> {
         let (mut lent, count) = loop {
             from.readable().await?;
             let lent = if self.is_busy { Lent::take() } else { None };
-            let Some(lent) = lent else { return self.carry(from, to).await };
-            // The pipe is empty, so nothing but the socket makes this wait; then the pipe is for others.
+            let Some(lent) = lent else {
+                return self.carry(from, to).await;
+            };
+            // The pipe is empty, so nothing but the socket makes this wait; then the pipe is for
+            // others.
             match from.try_io(Interest::READABLE, || lent.fill(from)) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 count => break (lent, count?),
@@ -151,12 +159,15 @@ pub fn end(to: &TcpStream) {
 /// Reads once and appends; 0 is the end.
 pub async fn read(from: &TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
     into.reserve(RELAY_BUFFER_BYTES);
-    from.async_io(Interest::READABLE, || from.try_read_buf(into)).await
+    from.async_io(Interest::READABLE, || from.try_read_buf(into))
+        .await
 }
 
 pub async fn write_all(to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        let count = to.async_io(Interest::WRITABLE, || to.try_write(bytes)).await?;
+        let count = to
+            .async_io(Interest::WRITABLE, || to.try_write(bytes))
+            .await?;
         bytes = &bytes[count..];
     }
     Ok(())

@@ -47,23 +47,32 @@ pub struct Stream {
 
 impl Stream {
     pub fn new(layers: impl Duplex + 'static) -> Self {
-        Self { before: Bytes::new(), layers: Box::new(layers), _descriptor: Share::default() }
+        Self {
+            before: Bytes::new(),
+            layers: Box::new(layers),
+            _descriptor: Share::default(),
+        }
     }
 
     /// A socket, with what its descriptor takes.
     pub fn of(socket: TcpStream, descriptor: Share) -> Self {
-        Self { _descriptor: descriptor, ..Self::new(socket) }
+        Self {
+            _descriptor: descriptor,
+            ..Self::new(socket)
+        }
     }
 
-    /// The same of one that does not block, and may still be on its way. Small messages go on as they come.
+    /// The same of one that does not block, and may still be on its way. Small messages go on as
+    /// they come.
     pub fn socket(socket: OwnedFd, descriptor: Share) -> io::Result<Self> {
         let socket = TcpStream::from_std(socket.into())?;
         let _ = socket.set_nodelay(true);
         Ok(Self::of(socket, descriptor))
     }
 
-    /// Whether the other side has closed the connection altogether, as far as is known: it answers with a reset to what is
-    /// sent to it then, and not to what is sent to a side that only says nothing more (RFC 9293, 3.10.7.4).
+    /// Whether the other side has closed the connection altogether, as far as is known: it answers
+    /// with a reset to what is sent to it then, and not to what is sent to a side that only says
+    /// nothing more (RFC 9293, 3.10.7.4).
     pub fn is_gone(&self) -> bool {
         !matches!(self.layers.bottom().take_error(), Ok(None))
     }
@@ -94,7 +103,8 @@ impl Stream {
         self.before = Bytes::from(bytes);
     }
 
-    /// Writes an answer of HTTP. A short one goes out in one piece, a long one without being put together before.
+    /// Writes an answer of HTTP. A short one goes out in one piece, a long one without being put
+    /// together before.
     pub async fn say(&mut self, answer: Rendered<'_>) -> io::Result<()> {
         if answer.body.len() <= RELAY_BUFFER_BYTES {
             self.write_all(&answer.whole()).await?;
@@ -106,7 +116,8 @@ impl Stream {
         self.flush().await
     }
 
-    /// Reads once and appends; 0 is the end. When it is dropped before it is ready nothing has been read.
+    /// Reads once and appends; 0 is the end. When it is dropped before it is ready nothing has been
+    /// read.
     pub async fn more(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
         into.reserve(RELAY_BUFFER_BYTES);
         self.read_buf(into).await
@@ -129,7 +140,11 @@ impl AsyncRead for Stream {
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.layers).poll_write(context, bytes)
     }
 

@@ -38,18 +38,33 @@ pub struct Seen {
 
 impl Tap {
     /// What waits came from this side just now: what of it goes on is left there.
-    pub fn take(&mut self, context: &Context, from: Side, up: &mut Vec<u8>, down: &mut Vec<u8>) -> Seen {
+    pub fn take(
+        &mut self,
+        context: &Context,
+        from: Side,
+        up: &mut Vec<u8>,
+        down: &mut Vec<u8>,
+    ) -> Seen {
         let now = SystemTime::now();
         let mut seen = Seen::default();
-        let said = if from == Side::Client { &mut *up } else { &mut *down };
+        let said = if from == Side::Client {
+            &mut *up
+        } else {
+            &mut *down
+        };
         match self {
             Self::Http(tap) => {
                 let turn = tap.take(from, said, now, &mut seen.done);
-                tap.too_long().iter().for_each(|call| context.too_long(call));
+                tap.too_long()
+                    .iter()
+                    .for_each(|call| context.too_long(call));
                 match turn {
                     None => {}
                     Some((h1::Turn::Tunnel(target), count)) => {
-                        seen.then = Some(Then::Tunnel { target, rest: said.split_off(count) });
+                        seen.then = Some(Then::Tunnel {
+                            target,
+                            rest: said.split_off(count),
+                        });
                     }
                     Some((h1::Turn::Upgrade(websocket), count)) => {
                         let mut next = GenericRecorder::new(context.link.clone(), websocket);
@@ -59,7 +74,9 @@ impl Tap {
                         *self = Self::Wire(Box::new(next));
                     }
                     Some((h1::Turn::Lost, _)) => {
-                        context.shared.note(Note::NotUnderstood { target: context.link.target.clone() });
+                        context.shared.note(Note::NotUnderstood {
+                            target: context.link.target.clone(),
+                        });
                         *self = Self::Nobody;
                     }
                 }
@@ -74,8 +91,9 @@ impl Tap {
         seen
     }
 
-    /// Keeps what came only if there is memory for it: else the calls that are not complete pass and are not kept, and where
-    /// calls have no bounds that can be seen without keeping them, nothing more of the connection is.
+    /// Keeps what came only if there is memory for it: else the calls that are not complete pass
+    /// and are not kept, and where calls have no bounds that can be seen without keeping them,
+    /// nothing more of the connection is.
     pub fn hold(&mut self, context: &Context, held: &mut Share) {
         let kept = match self {
             Self::Http(tap) => tap.kept(),
@@ -102,7 +120,9 @@ impl Tap {
         match self {
             Self::Http(tap) => {
                 tap.end(end, now, &mut seen.done);
-                tap.too_long().iter().for_each(|call| context.too_long(call));
+                tap.too_long()
+                    .iter()
+                    .for_each(|call| context.too_long(call));
             }
             Self::Wire(recorder) => {
                 let steps = recorder.end(end.by, now);
@@ -114,7 +134,13 @@ impl Tap {
     }
 }
 
-fn apply(context: &Context, steps: Vec<RecordStep>, up: &mut Vec<u8>, down: &mut Vec<u8>, seen: &mut Seen) {
+fn apply(
+    context: &Context,
+    steps: Vec<RecordStep>,
+    up: &mut Vec<u8>,
+    down: &mut Vec<u8>,
+    seen: &mut Seen,
+) {
     for step in steps {
         match step {
             RecordStep::Forward(Side::Client, bytes) => up.extend_from_slice(&bytes),

@@ -37,8 +37,17 @@ pub struct Net {
 
 /// A connection on its way.
 fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
-    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+    let family = if to.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let socket = socket_with(
+        family,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )?;
     match rustix::net::connect(&socket, &to) {
         Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(socket),
         Err(errno) => Err(errno.into()),
@@ -51,11 +60,15 @@ impl Wires for Net {
     }
 
     fn destination(&self, accepted_local: SocketAddr, _peer: SocketAddr) -> Option<Attempt> {
-        self.routes.lock().unwrap().get(&accepted_local).map(|to| Attempt {
-            key: 0,
-            to: *to,
-            by: ProgramName::default(),
-        })
+        self.routes
+            .lock()
+            .unwrap()
+            .get(&accepted_local)
+            .map(|to| Attempt {
+                key: 0,
+                to: *to,
+                by: ProgramName::default(),
+            })
     }
 
     fn dial(&self, to: SocketAddr, done: Dialed) {
@@ -63,7 +76,10 @@ impl Wires for Net {
     }
 
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        self.hosts.get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+        self.hosts
+            .get(name)
+            .cloned()
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -93,7 +109,11 @@ impl Server {
                 thread::spawn(move || serve(stream));
             }
         });
-        Self { address, stop, thread: Some(thread) }
+        Self {
+            address,
+            stop,
+            thread: Some(thread),
+        }
     }
 }
 
@@ -124,18 +144,42 @@ pub fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account)
 }
 
 /// The same with what decides about connections.
-pub fn setup_behind(door: Option<Arc<dyn Door>>, mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
+pub fn setup_behind(
+    door: Option<Arc<dyn Door>>,
+    mode: Mode,
+    to: SocketAddr,
+    system: &[u8],
+    account: Account,
+) -> Setup {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let net = Net { door, ..Net::default() };
+    let net = Net {
+        door,
+        ..Net::default()
+    };
     net.routes.lock().unwrap().insert(address, to);
     let authority = Arc::new(Authority::new().unwrap());
-    let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
-    let proxy = start(sockets, Arc::new(net), mode, Arc::clone(&authority), system, account);
-    Setup { proxy, address, authority }
+    let sockets = Sockets {
+        tcp: vec![listener],
+        ..Sockets::default()
+    };
+    let proxy = start(
+        sockets,
+        Arc::new(net),
+        mode,
+        Arc::clone(&authority),
+        system,
+        account,
+    );
+    Setup {
+        proxy,
+        address,
+        authority,
+    }
 }
 
-/// Serves these in a runtime of its own. `system` are the authorities that real servers are verified with, as PEM.
+/// Serves these in a runtime of its own. `system` are the authorities that real servers are
+/// verified with, as PEM.
 pub fn start(
     sockets: Sockets,
     wires: Arc<dyn Wires>,
@@ -150,13 +194,28 @@ pub fn start(
 
 pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
     let outline = Outline::of(&exchanges);
-    Arc::new(Replay { book: Arc::new(Book::new(exchanges, Noise::default())), outline, quiet: PATIENCE })
+    Arc::new(Replay {
+        book: Arc::new(Book::new(exchanges, Noise::default())),
+        outline,
+        quiet: PATIENCE,
+    })
 }
 
 /// What recordings answer a client.
-pub fn played<T>(exchanges: Vec<Exchange>, to: SocketAddr, client: impl Fn(&Setup) -> T) -> (T, Report) {
+pub fn played<T>(
+    exchanges: Vec<Exchange>,
+    to: SocketAddr,
+    client: impl Fn(&Setup) -> T,
+) -> (T, Report) {
     let replay = replay_of(exchanges);
-    let setup = setup(Mode::Replay { replay: Arc::clone(&replay), on_miss: OnMiss::Fail }, to, b"");
+    let setup = setup(
+        Mode::Replay {
+            replay: Arc::clone(&replay),
+            on_miss: OnMiss::Fail,
+        },
+        to,
+        b"",
+    );
     let got = client(&setup);
     let counts = setup.proxy.attempts.shared.kept().counts;
     setup.proxy.finish();
@@ -202,7 +261,12 @@ pub fn until(stream: &mut impl io::Read, end: &[u8]) -> Vec<u8> {
     let mut got = Vec::new();
     let mut byte = [0];
     while !got.ends_with(end) {
-        assert_eq!(stream.read(&mut byte).unwrap(), 1, "ended after {}", got.escape_ascii());
+        assert_eq!(
+            stream.read(&mut byte).unwrap(),
+            1,
+            "ended after {}",
+            got.escape_ascii()
+        );
         got.push(byte[0]);
     }
     got

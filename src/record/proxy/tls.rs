@@ -56,13 +56,18 @@ pub async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
         let mut accepted = None;
         while !input.is_empty() && accepted.is_none() {
             acceptor.read_tls(&mut input)?;
-            accepted = acceptor.accept().map_err(|(error, _)| io::Error::other(error))?;
+            accepted = acceptor
+                .accept()
+                .map_err(|(error, _)| io::Error::other(error))?;
         }
         if let Some(accepted) = accepted {
             let hello = accepted.client_hello();
             break ClientHello {
                 name: hello.server_name().map(str::to_ascii_lowercase),
-                offers: hello.alpn().map(|offers| offers.map(<[u8]>::to_vec).collect()).unwrap_or_default(),
+                offers: hello
+                    .alpn()
+                    .map(|offers| offers.map(<[u8]>::to_vec).collect())
+                    .unwrap_or_default(),
             };
         }
     };
@@ -71,7 +76,11 @@ pub async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
 }
 
 /// The encrypted connection to the real server, and the protocol inside if one was agreed on.
-pub async fn connect(context: &Context, hello: &ClientHello, to: Stream) -> Result<(Stream, Option<Vec<u8>>), Refused> {
+pub async fn connect(
+    context: &Context,
+    hello: &ClientHello,
+    to: Stream,
+) -> Result<(Stream, Option<Vec<u8>>), Refused> {
     let name = leaf_name(hello.name.as_deref(), &context.link.target.host).to_owned();
     let name = ServerName::try_from(name).map_err(|error| Refused::Other(error.to_string()))?;
     let shared = &context.shared;
@@ -79,7 +88,9 @@ pub async fn connect(context: &Context, hello: &ClientHello, to: Stream) -> Resu
         .with_safe_default_protocol_versions()
         .map_err(|error| Refused::Other(error.to_string()))?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::clone(&shared.verifier) as Arc<dyn ServerCertVerifier>)
+        .with_custom_certificate_verifier(
+            Arc::clone(&shared.verifier) as Arc<dyn ServerCertVerifier>
+        )
         .with_no_client_auth();
     config.alpn_protocols.clone_from(&hello.offers);
     let connecting = TlsConnector::from(Arc::new(config)).connect(name, to);
@@ -89,9 +100,10 @@ pub async fn connect(context: &Context, hello: &ClientHello, to: Stream) -> Resu
             Ok((Stream::new(stream), agreed))
         }
         Ok(Err(error)) => Err(match fault(&error) {
-            Some(Error::InvalidCertificate(reason)) => {
-                Refused::Certificate(outbound::reason(reason, "SSL_CERT_FILE=FILE replay calls record ..."))
-            }
+            Some(Error::InvalidCertificate(reason)) => Refused::Certificate(outbound::reason(
+                reason,
+                "SSL_CERT_FILE=FILE replay calls record ...",
+            )),
             _ => Refused::Other(error.to_string()),
         }),
         Err(_) => Err(Refused::Other("the handshake took too long".to_owned())),
@@ -99,18 +111,28 @@ pub async fn connect(context: &Context, hello: &ClientHello, to: Stream) -> Resu
 }
 
 /// Why a password is not sent.
-pub const WITHOUT_TLS: &str = "the server does not speak TLS, and the password goes nowhere without it";
+pub const WITHOUT_TLS: &str =
+    "the server does not speak TLS, and the password goes nowhere without it";
 
 /// The encrypted connection to a database that has agreed to TLS, or why there is none.
-pub async fn to_database(context: &Context, server: Stream, offers: Vec<Vec<u8>>) -> Result<Stream, String> {
+pub async fn to_database(
+    context: &Context,
+    server: Stream,
+    offers: Vec<Vec<u8>>,
+) -> Result<Stream, String> {
     match connect(context, &ClientHello { name: None, offers }, server).await {
         Ok((server, _)) => Ok(server),
-        Err(Refused::Certificate(reason)) => Err(format!("the certificate of the server is not good: {reason}")),
-        Err(Refused::Other(reason)) => Err(format!("the server does not speak TLS as it should: {reason}")),
+        Err(Refused::Certificate(reason)) => Err(format!(
+            "the certificate of the server is not good: {reason}"
+        )),
+        Err(Refused::Other(reason)) => Err(format!(
+            "the server does not speak TLS as it should: {reason}"
+        )),
     }
 }
 
-/// The encrypted connection to the program. `protocol` is what is spoken inside, if the program offers it.
+/// The encrypted connection to the program. `protocol` is what is spoken inside, if the program
+/// offers it.
 pub async fn accept(
     context: &Context,
     hello: &ClientHello,
@@ -118,7 +140,11 @@ pub async fn accept(
     protocol: Option<Vec<u8>>,
 ) -> io::Result<Stream> {
     let name = leaf_name(hello.name.as_deref(), &context.link.target.host);
-    let leaf = context.shared.authority.leaf(name).map_err(io::Error::other)?;
+    let leaf = context
+        .shared
+        .authority
+        .leaf(name)
+        .map_err(io::Error::other)?;
     let mut config = ServerConfig::builder_with_provider(context.shared.authority.provider())
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
@@ -128,7 +154,8 @@ pub async fn accept(
     let accepting = TlsAcceptor::from(Arc::new(config)).accept(from);
     match timeout(Duration::from_millis(UPSTREAM_TLS_MS), accepting).await {
         Ok(Ok(stream)) => {
-            // On one that is opened a request shows it: some programs verify us when the handshake is over.
+            // On one that is opened a request shows it: some programs verify us when the handshake
+            // is over.
             if !matches!(context.shared.mode, Mode::Pass) {
                 context.shared.trusts(&context.link.target);
             }
@@ -139,8 +166,8 @@ pub async fn accept(
     }
 }
 
-/// Whether the program broke the handshake off because it does not trust our certificate. Some just hang up, which says
-/// nothing of one that has trusted it before.
+/// Whether the program broke the handshake off because it does not trust our certificate. Some just
+/// hang up, which says nothing of one that has trusted it before.
 pub fn distrusts(context: &Context, error: &io::Error) -> bool {
     match fault(error) {
         Some(Error::AlertReceived(alert)) => matches!(
@@ -160,13 +187,19 @@ pub fn distrusts(context: &Context, error: &io::Error) -> bool {
     }
 }
 
-/// Whether the program left in the middle of the handshake without a word, which it may have had other reasons for.
+/// Whether the program left in the middle of the handshake without a word, which it may have had
+/// other reasons for.
 pub fn hung_up(error: &io::Error) -> bool {
-    let kinds = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
+    let kinds = [
+        io::ErrorKind::UnexpectedEof,
+        io::ErrorKind::ConnectionReset,
+        io::ErrorKind::BrokenPipe,
+    ];
     fault(error).is_none() && kinds.contains(&error.kind())
 }
 
-/// Tells the program that the server could not be verified: a fatal alert in place of an answer (RFC 8446, 6).
+/// Tells the program that the server could not be verified: a fatal alert in place of an answer
+/// (RFC 8446, 6).
 pub async fn alert(mut stream: Stream) {
     const BAD_CERTIFICATE: [u8; 7] = [21, 3, 3, 0, 2, 2, 42];
     let _ = stream.write_all(&BAD_CERTIFICATE).await;
@@ -175,9 +208,21 @@ pub async fn alert(mut stream: Stream) {
 
 /// What a program that offers these is given where recordings alone know the server.
 pub fn choose(hello: &ClientHello, http2: bool) -> Option<Vec<u8>> {
-    let offered = |name: &[u8]| hello.offers.iter().any(|offer| offer == name).then(|| name.to_vec());
-    let (best, next): (&[u8], &[u8]) = if http2 { (b"h2", b"http/1.1") } else { (b"http/1.1", b"h2") };
-    offered(best).or_else(|| offered(next)).or_else(|| hello.offers.first().cloned())
+    let offered = |name: &[u8]| {
+        hello
+            .offers
+            .iter()
+            .any(|offer| offer == name)
+            .then(|| name.to_vec())
+    };
+    let (best, next): (&[u8], &[u8]) = if http2 {
+        (b"h2", b"http/1.1")
+    } else {
+        (b"http/1.1", b"h2")
+    };
+    offered(best)
+        .or_else(|| offered(next))
+        .or_else(|| hello.offers.first().cloned())
 }
 
 fn fault(error: &io::Error) -> Option<&Error> {

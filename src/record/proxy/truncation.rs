@@ -20,7 +20,8 @@ pub struct Truncation {
 }
 
 impl Truncation {
-    /// Tells that the program has stayed longer than when this was recorded, once it has, and ends if the answer had begun.
+    /// Tells that the program has stayed longer than when this was recorded, once it has, and ends
+    /// if the answer had begun.
     pub async fn overstayed(&self, context: &Context) {
         tokio::time::sleep(self.patience).await;
         context.shared.note(self.note.clone());
@@ -30,18 +31,35 @@ impl Truncation {
     }
 
     /// What was recorded of the answer to a call, and how it goes on if the program left there.
-    pub fn of<'a>(asked: &Exchange, found: &'a Exchange) -> (Option<&'a HttpResponse>, Option<Self>) {
+    pub fn of<'a>(
+        asked: &Exchange,
+        found: &'a Exchange,
+    ) -> (Option<&'a HttpResponse>, Option<Self>) {
         let response = found.content.http().and_then(|http| http.response.as_ref());
-        let stayed = found.answered_at.duration_since(found.sent_at).unwrap_or_default();
+        let stayed = found
+            .answered_at
+            .duration_since(found.sent_at)
+            .unwrap_or_default();
         let patience = stayed + Duration::from_millis(CUT_OFF_HELD_MS);
         let note = match response {
-            Some(response) if is_cut_off(response) => {
-                Some(Note::CutOff { call: describe(asked), bytes: response.body.len() })
-            }
-            None if found.abandoned() => Some(Note::Unanswered { call: describe(asked), stayed }),
+            Some(response) if is_cut_off(response) => Some(Note::CutOff {
+                call: describe(asked),
+                bytes: response.body.len(),
+            }),
+            None if found.abandoned() => Some(Note::Unanswered {
+                call: describe(asked),
+                stayed,
+            }),
             _ => None,
         };
         let resets = response.is_some();
-        (response, note.map(|note| Self { patience, note, resets }))
+        (
+            response,
+            note.map(|note| Self {
+                patience,
+                note,
+                resets,
+            }),
+        )
     }
 }

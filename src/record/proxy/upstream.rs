@@ -27,11 +27,19 @@ pub async fn dial_by(context: &Context, descriptor: Share) -> io::Result<Stream>
     if !door.admits(Transport::Tcp, target, by) {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
-    let server = shared.dial(target, descriptor, |address| door.leads_to(Transport::Tcp, target, address, by)).await?;
+    let server = shared
+        .dial(target, descriptor, |address| {
+            door.leads_to(Transport::Tcp, target, address, by)
+        })
+        .await?;
     let opens = || door.opens(target, by).is_some() || door.login(target).is_some();
     let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
     let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
-    if is_looked_at { behind_door(context, server) } else { Ok(server) }
+    if is_looked_at {
+        behind_door(context, server)
+    } else {
+        Ok(server)
+    }
 }
 
 /// A connection to this server on which is said only what the door lets pass.
@@ -41,9 +49,16 @@ fn behind_door(context: &Context, server: Stream) -> io::Result<Stream> {
         end.set_nonblocking(true)?;
         TcpStream::from_std(OwnedFd::from(end).into()).map(|end| Stream::of(end, descriptor))
     };
-    let descriptors = (context.shared.descriptors(1)?, context.shared.descriptors(1)?);
+    let descriptors = (
+        context.shared.descriptors(1)?,
+        context.shared.descriptors(1)?,
+    );
     let (here, there) = UnixStream::pair()?;
-    let (here, there, context) = (stream(here, descriptors.0)?, stream(there, descriptors.1)?, context.clone());
+    let (here, there, context) = (
+        stream(here, descriptors.0)?,
+        stream(there, descriptors.1)?,
+        context.clone(),
+    );
     tokio::spawn(async move { pass::converse(&context, there, server, None).await });
     Ok(here)
 }
@@ -56,9 +71,9 @@ pub async fn reach(context: &Context, hello: &tls::ClientHello) -> io::Result<St
     }
     match tls::connect(context, hello, server).await {
         Ok((server, _)) => Ok(server),
-        Err(tls::Refused::Certificate(reason)) => {
-            Err(io::Error::other(format!("the certificate of the server is not good: {reason}")))
-        }
+        Err(tls::Refused::Certificate(reason)) => Err(io::Error::other(format!(
+            "the certificate of the server is not good: {reason}"
+        ))),
         Err(tls::Refused::Other(reason)) => Err(io::Error::other(reason)),
     }
 }

@@ -11,11 +11,17 @@ pub(super) struct Edit<'a> {
 
 impl<'a> Edit<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, out: Vec::new(), kept: 0 }
+        Self {
+            bytes,
+            out: Vec::new(),
+            kept: 0,
+        }
     }
 
     pub(super) fn put(&mut self, at: Range<usize>, other: Option<Vec<u8>>) {
-        let Some(other) = other.filter(|other| *other != self.bytes[at.clone()]) else { return };
+        let Some(other) = other.filter(|other| *other != self.bytes[at.clone()]) else {
+            return;
+        };
         self.out.extend_from_slice(&self.bytes[self.kept..at.start]);
         self.out.extend(other);
         self.kept = at.end;

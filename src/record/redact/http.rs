@@ -1,4 +1,5 @@
-//! Secrets of HTTP by where they stand: fields of the head, cookies, parameters of queries and forms, keys of JSON, parts of forms.
+//! Secrets of HTTP by where they stand: fields of the head, cookies, parameters of queries and
+//! forms, keys of JSON, parts of forms.
 
 use std::ops::Range;
 
@@ -9,12 +10,17 @@ use super::secret_names::{self, NameKind, decoded, is_word};
 use super::stand_in::{is_made, is_stand_in, signature};
 use super::{Redactor, json};
 
-/// Parameters of credentials that name who asks, and stay: what else is said there is made for each request (RFC 7616, 3.4; RFC
-/// 5849, 3.1; AWS, "Signature Version 4").
+/// Parameters of credentials that name who asks, and stay: what else is said there is made for each
+/// request (RFC 7616, 3.4; RFC 5849, 3.1; AWS, "Signature Version 4").
 const CALLERS: [&str; 5] = ["username", "keyid", "id", "realm", "algorithm"];
 
 /// What is encoded in a parameter (RFC 3986, 2.1).
-const MARKED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'*');
+const MARKED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'*');
 
 pub(super) fn field(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let lower = name.to_ascii_lowercase();
@@ -26,10 +32,20 @@ pub(super) fn field(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec
     let text = &value[at.clone()];
     let mut edit = Edit::new(value);
     if lower.ends_with("authorization") {
-        let scheme = text.iter().position(|byte| *byte == b' ').map_or(0, |space| space + 1);
+        let scheme = text
+            .iter()
+            .position(|byte| *byte == b' ')
+            .map_or(0, |space| space + 1);
         let rest = &text[scheme..];
-        let is_signed = !matches!(&text[..scheme].to_ascii_lowercase()[..], b"basic " | b"bearer ") && scheme > 0;
-        let other = if is_signed && is_list(rest) { signed(rest, found) } else { whole(&lower, rest, found) };
+        let is_signed = !matches!(
+            &text[..scheme].to_ascii_lowercase()[..],
+            b"basic " | b"bearer "
+        ) && scheme > 0;
+        let other = if is_signed && is_list(rest) {
+            signed(rest, found)
+        } else {
+            whole(&lower, rest, found)
+        };
         edit.put(start + scheme..at.end, other);
     } else if found.secrets.kind(name) != NameKind::Other {
         edit.put(at, of_name(name, text, found));
@@ -38,7 +54,10 @@ pub(super) fn field(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec
     } else if let Some(question) = memchr::memchr2(b'?', b'#', value) {
         // An address, whose query or fragment may have some.
         let ends = |byte: &u8| b">\" ".contains(byte);
-        let end = value[question..].iter().position(ends).map_or(value.len(), |length| question + length);
+        let end = value[question..]
+            .iter()
+            .position(ends)
+            .map_or(value.len(), |length| question + length);
         let start = question + 1;
         edit.put(start..end, parameters(&value[start..end], found));
     }
@@ -49,34 +68,46 @@ pub(super) fn field(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec
 fn of_name(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let kind = found.secrets.kind(name);
     let is_sentence = found.is_answer && value.contains(&b' ');
-    (secret_names::is_secret(kind, name, value, false) && !is_sentence).then(|| whole(name, value, found)).flatten()
+    (secret_names::is_secret(kind, name, value, false) && !is_sentence)
+        .then(|| whole(name, value, found))
+        .flatten()
 }
 
 fn whole(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     if value.is_empty() || is_stand_in(value) {
         return None;
     }
-    if let Some(slash) = memchr::memchr(b'/', value).filter(|_| name.to_ascii_lowercase().ends_with("credential")) {
+    if let Some(slash) =
+        memchr::memchr(b'/', value).filter(|_| name.to_ascii_lowercase().ends_with("credential"))
+    {
         // Who signs stays, which is no secret but a key that has a shape; behind it stands when.
         return Some([&value[..=slash], &signature(b"")].concat());
     }
-    Some(if secret_names::is_signature(name) { signature(value) } else { found.secret(value) })
+    Some(if secret_names::is_signature(name) {
+        signature(value)
+    } else {
+        found.secret(value)
+    })
 }
 
 fn is_list(text: &[u8]) -> bool {
     memchr::memchr(b'=', text).is_some_and(|equals| {
-        text[..equals].iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-*".contains(byte))
+        text[..equals]
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-*".contains(byte))
             && text[equals + 1..].iter().any(|byte| *byte != b'=')
     })
 }
 
-/// Parameters of credentials: who asks stays, a token is told apart, and of what is made for each request nothing stays.
+/// Parameters of credentials: who asks stays, a token is told apart, and of what is made for each
+/// request nothing stays.
 fn signed(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
     for (name, at) in named(text, b",") {
         let (name, secret) = (name.to_ascii_lowercase(), &text[at.clone()]);
         if CALLERS.contains(&name.as_str()) || is_stand_in(secret) || secret.is_empty() {
-        } else if found.secrets.kind(&name) != NameKind::Other && !secret_names::is_signature(&name) {
+        } else if found.secrets.kind(&name) != NameKind::Other && !secret_names::is_signature(&name)
+        {
             edit.put(at, whole(&name, secret, found));
         } else {
             edit.put(at, Some(signature(b"")));
@@ -85,8 +116,8 @@ fn signed(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     edit.end()
 }
 
-/// The values of a `Cookie`, or the one of a `Set-Cookie` (RFC 6265, 4.1 and 4.2). Words are settings, such as a language: a
-/// program chooses by them what it does.
+/// The values of a `Cookie`, or the one of a `Set-Cookie` (RFC 6265, 4.1 and 4.2). Words are
+/// settings, such as a language: a program chooses by them what it does.
 fn cookies(value: &[u8], is_set: bool, found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(value);
     for (name, at) in named(value, b";").take(if is_set { 1 } else { usize::MAX }) {
@@ -99,19 +130,28 @@ fn cookies(value: &[u8], is_set: bool, found: Redactor<'_>) -> Option<Vec<u8>> {
     edit.end()
 }
 
-/// The names in a list of `name=value` between these bytes, and where their values stand, without quotes.
-fn named<'a>(text: &'a [u8], between: &'static [u8]) -> impl Iterator<Item = (String, Range<usize>)> + 'a {
+/// The names in a list of `name=value` between these bytes, and where their values stand, without
+/// quotes.
+fn named<'a>(
+    text: &'a [u8],
+    between: &'static [u8],
+) -> impl Iterator<Item = (String, Range<usize>)> + 'a {
     let mut next = 0;
-    text.split(|byte| between.contains(byte)).filter_map(move |part| {
-        let start = next;
-        next += part.len() + 1;
-        let equals = memchr::memchr(b'=', part)?;
-        let name = decoded(part[..equals].trim_ascii(), true);
-        let at = start + equals + 1..start + part.trim_ascii_end().len().max(equals + 1);
-        let is_quoted = at.len() > 2 && text[at.start] == b'"' && text[at.end - 1] == b'"';
-        let at = if is_quoted { at.start + 1..at.end - 1 } else { at };
-        Some((String::from_utf8_lossy(&name).into_owned(), at))
-    })
+    text.split(|byte| between.contains(byte))
+        .filter_map(move |part| {
+            let start = next;
+            next += part.len() + 1;
+            let equals = memchr::memchr(b'=', part)?;
+            let name = decoded(part[..equals].trim_ascii(), true);
+            let at = start + equals + 1..start + part.trim_ascii_end().len().max(equals + 1);
+            let is_quoted = at.len() > 2 && text[at.start] == b'"' && text[at.end - 1] == b'"';
+            let at = if is_quoted {
+                at.start + 1..at.end - 1
+            } else {
+                at
+            };
+            Some((String::from_utf8_lossy(&name).into_owned(), at))
+        })
 }
 
 pub(super) fn path(path: &str, found: Redactor<'_>) -> Option<String> {
@@ -126,9 +166,13 @@ fn parameters(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     for (name, at) in named(text, b"&#") {
         let plain = decoded(&text[at.clone()], true);
         let other = of_name(&name, &plain, found).filter(|_| !plain.is_empty());
-        let other = other.or_else(|| secret_names::is_key(&name, &plain).then(|| found.secret(&plain)));
+        let other =
+            other.or_else(|| secret_names::is_key(&name, &plain).then(|| found.secret(&plain)));
         let other = other.or_else(|| json::values(&plain, found).filter(|_| begins_json(&plain)));
-        edit.put(at, other.map(|other| percent_encode(&other, MARKED).to_string().into_bytes()));
+        edit.put(
+            at,
+            other.map(|other| percent_encode(&other, MARKED).to_string().into_bytes()),
+        );
     }
     edit.end()
 }
@@ -137,22 +181,34 @@ fn begins_json(text: &[u8]) -> bool {
     matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
-pub(super) fn body(headers: &[(String, Vec<u8>)], body: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
-    let field = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-    let kind = field.map(|(_, value)| value.to_ascii_lowercase()).unwrap_or_default();
+pub(super) fn body(
+    headers: &[(String, Vec<u8>)],
+    body: &[u8],
+    found: Redactor<'_>,
+) -> Option<Vec<u8>> {
+    let field = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let kind = field
+        .map(|(_, value)| value.to_ascii_lowercase())
+        .unwrap_or_default();
     let has = |word: &str| memchr::memmem::find(&kind, word.as_bytes()).is_some();
     if kind.starts_with(b"multipart/") {
         parts(body, found)
     } else if has("x-www-form-urlencoded") && !begins_json(body) {
         parameters(body, found)
-    } else if !has("grpc") && !has("protobuf") && (begins_json(body) || has("json") || kind.starts_with(b"text/")) {
+    } else if !has("grpc")
+        && !has("protobuf")
+        && (begins_json(body) || has("json") || kind.starts_with(b"text/"))
+    {
         json::values(body, found)
     } else {
         None
     }
 }
 
-/// The parts of a form (RFC 7578): values of those that have the name of a secret, and JSON in the others.
+/// The parts of a form (RFC 7578): values of those that have the name of a secret, and JSON in the
+/// others.
 fn parts(body: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let first = body.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
     if first.len() < 3 || !first.starts_with(b"--") {
@@ -163,15 +219,25 @@ fn parts(body: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     while let Some(place) = places.next() {
         let all = place + first.len()..places.peek().copied().unwrap_or(body.len());
         let part = &body[all.clone()];
-        let Some(blank) = memchr::memmem::find(part, b"\r\n\r\n") else { continue };
+        let Some(blank) = memchr::memmem::find(part, b"\r\n\r\n") else {
+            continue;
+        };
         let start = blank + 4;
-        let value = part[start..].strip_suffix(b"\r\n").unwrap_or(&part[start..]);
+        let value = part[start..]
+            .strip_suffix(b"\r\n")
+            .unwrap_or(&part[start..]);
         let at = all.start + start..all.start + start + value.len();
-        let name = memchr::memmem::find(&part[..blank], b" name=\"").map(|begin| &part[begin + 7..blank]);
-        let name = name.and_then(|name| name.split(|byte| *byte == b'"').next()).unwrap_or_default();
+        let name =
+            memchr::memmem::find(&part[..blank], b" name=\"").map(|begin| &part[begin + 7..blank]);
+        let name = name
+            .and_then(|name| name.split(|byte| *byte == b'"').next())
+            .unwrap_or_default();
         let name = String::from_utf8_lossy(name);
         let other = of_name(&name, value, found).filter(|_| !value.is_empty());
-        edit.put(at, other.or_else(|| json::values(value, found).filter(|_| begins_json(value))));
+        edit.put(
+            at,
+            other.or_else(|| json::values(value, found).filter(|_| begins_json(value))),
+        );
     }
     edit.end()
 }

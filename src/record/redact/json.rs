@@ -1,5 +1,6 @@
-//! Secrets in texts that are JSON or hold some: lines of it, events of a stream. Nothing but values changes, and no depth costs
-//! anything: a name holds for the value behind it, and for what stands in a list there.
+//! Secrets in texts that are JSON or hold some: lines of it, events of a stream. Nothing but values
+//! changes, and no depth costs anything: a name holds for the value behind it, and for what stands
+//! in a list there.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,15 +9,19 @@ use super::edit::Edit;
 use super::secret_names::{self, NameKind};
 use super::{Redactor, stand_in};
 
-/// The same with others in place of the values of names of secrets; `None` if nothing changes. What a text says that is JSON again
-/// is looked at once more, and no deeper.
+/// The same with others in place of the values of names of secrets; `None` if nothing changes. What
+/// a text says that is JSON again is looked at once more, and no deeper.
 pub(super) fn values(bytes: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     walk(bytes, found, true)
 }
 
 fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
-    let mut here = Name { text: Cow::Borrowed(""), kind: NameKind::Other, is_listed: false };
+    let mut here = Name {
+        text: Cow::Borrowed(""),
+        kind: NameKind::Other,
+        is_listed: false,
+    };
     // The same few names come again and again.
     let mut kinds: HashMap<&[u8], NameKind> = HashMap::new();
     let mut at = 0;
@@ -24,17 +29,31 @@ fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>
         let mut end = at + 1;
         match byte {
             b'"' => {
-                let Some(quote) = end_of_text(bytes, at) else { break };
+                let Some(quote) = end_of_text(bytes, at) else {
+                    break;
+                };
                 end = quote + 1;
                 let text = &bytes[at + 1..quote];
-                let after = end + bytes[end..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                let after = end
+                    + bytes[end..]
+                        .iter()
+                        .take_while(|byte| byte.is_ascii_whitespace())
+                        .count();
                 if bytes.get(after) == Some(&b':') {
                     let name = unescaped(text);
-                    let kind = *kinds.entry(text).or_insert_with(|| found.secrets.kind(&name));
-                    here = Name { text: name, kind, is_listed: false };
+                    let kind = *kinds
+                        .entry(text)
+                        .or_insert_with(|| found.secrets.kind(&name));
+                    here = Name {
+                        text: name,
+                        kind,
+                        is_listed: false,
+                    };
                     end = after + 1;
                 } else {
-                    let other = here.text(text, found).or_else(|| inner(text, found).filter(|_| is_outermost));
+                    let other = here
+                        .text(text, found)
+                        .or_else(|| inner(text, found).filter(|_| is_outermost));
                     edit.put(at + 1..quote, other);
                 }
             }
@@ -69,14 +88,17 @@ impl Name<'_> {
         // An answer says in a sentence what is wrong with a password.
         let is_sentence = found.is_answer && value.contains(char::is_whitespace);
         let is_secret =
-            secret_names::is_secret(self.kind, &self.text, value.as_bytes(), self.is_listed) && !is_sentence;
+            secret_names::is_secret(self.kind, &self.text, value.as_bytes(), self.is_listed)
+                && !is_sentence;
         is_secret.then(|| escaped(&String::from_utf8_lossy(&found.secret(value.as_bytes()))))
     }
 
     fn number(&self, value: &[u8]) -> Option<Vec<u8>> {
-        let is_number = value.iter().all(u8::is_ascii_digit) && !secret_names::is_counted(&self.text);
+        let is_number =
+            value.iter().all(u8::is_ascii_digit) && !secret_names::is_counted(&self.text);
         let is_secret = self.kind == NameKind::Secret && is_number && !self.is_listed;
-        (is_secret && secret_names::is_secret(self.kind, &self.text, value, false)).then(|| stand_in::stand_in(value))
+        (is_secret && secret_names::is_secret(self.kind, &self.text, value, false))
+            .then(|| stand_in::stand_in(value))
     }
 }
 
@@ -85,7 +107,8 @@ fn inner(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     if !matches!(text.first(), Some(b'{' | b'[')) || !text.contains(&b'\\') {
         return None;
     }
-    walk(unescaped(text).as_bytes(), found, false).map(|other| escaped(&String::from_utf8_lossy(&other)))
+    walk(unescaped(text).as_bytes(), found, false)
+        .map(|other| escaped(&String::from_utf8_lossy(&other)))
 }
 
 /// Where the quote is that ends a text which begins here.

@@ -22,15 +22,20 @@ pub struct Leftover {
     pub value: String,
 }
 
-/// What looks like a secret in a call whose secrets were replaced: long, letters and digits mixed, and of high entropy. Fields of
-/// the heads of answers are not looked at: numbers of versions and requests are all that stands there.
+/// What looks like a secret in a call whose secrets were replaced: long, letters and digits mixed,
+/// and of high entropy. Fields of the heads of answers are not looked at: numbers of versions and
+/// requests are all that stands there.
 pub fn left_over(call: &Exchange) -> Vec<Leftover> {
     let mut left = Vec::new();
     let mut look = |place: &str, text: &[u8]| {
-        for value in text.split(|byte| !(byte.is_ascii_alphanumeric() || b"-_+/=.$".contains(byte))) {
+        for value in text.split(|byte| !(byte.is_ascii_alphanumeric() || b"-_+/=.$".contains(byte)))
+        {
             let value = value.trim_ascii();
             if looks_secret(value) && left.len() < MOST_TOLD {
-                let one = Leftover { place: place.to_owned(), value: String::from_utf8_lossy(value).into_owned() };
+                let one = Leftover {
+                    place: place.to_owned(),
+                    value: String::from_utf8_lossy(value).into_owned(),
+                };
                 if !left.contains(&one) {
                     left.push(one);
                 }
@@ -44,11 +49,23 @@ pub fn left_over(call: &Exchange) -> Vec<Leftover> {
                 look(&format!("field {name}"), value);
             }
             look("body", &http.request.body);
-            look("answer", http.response.as_ref().map_or(&[][..], |response| &response.body));
+            look(
+                "answer",
+                http.response
+                    .as_ref()
+                    .map_or(&[][..], |response| &response.body),
+            );
         }
         Content::Wire(_, wire) => {
             for message in &wire.messages {
-                look(if message.from == Side::Client { "message" } else { "answer" }, &message.bytes);
+                look(
+                    if message.from == Side::Client {
+                        "message"
+                    } else {
+                        "answer"
+                    },
+                    &message.bytes,
+                );
             }
         }
         Content::Dns(_) => {}
@@ -58,7 +75,11 @@ pub fn left_over(call: &Exchange) -> Vec<Leftover> {
 
 fn looks_secret(value: &[u8]) -> bool {
     let has = |is_one: fn(&u8) -> bool| value.iter().any(is_one);
-    let longest = value.split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or(0);
+    let longest = value
+        .split(|byte| !byte.is_ascii_alphanumeric())
+        .map(<[u8]>::len)
+        .max()
+        .unwrap_or(0);
     (FEWEST_BYTES..=MOST_BYTES).contains(&value.len())
         && has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
@@ -76,5 +97,8 @@ fn entropy(value: &[u8]) -> f64 {
         *counts.entry(*byte).or_default() += 1;
     }
     let share = |count: usize| count as f64 / value.len() as f64;
-    counts.into_values().map(|count| -share(count) * share(count).log2()).sum()
+    counts
+        .into_values()
+        .map(|count| -share(count) * share(count).log2())
+        .sum()
 }

@@ -1,5 +1,5 @@
-//! Logins of Redis, of which nothing stays that proves a password, and keys of documents of `MongoDB`. Logins of other databases are
-//! recorded without what proves one.
+//! Logins of Redis, of which nothing stays that proves a password, and keys of documents of
+//! `MongoDB`. Logins of other databases are recorded without what proves one.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use super::stand_in::stand_in;
 use crate::record::protocol::mongo::{self, bson};
 use crate::record::protocol::redis::command;
 
-/// `AUTH [user] password` and `HELLO 3 AUTH user password`, one after another, with what stands for the password: a program may
-/// try another one, which is refused.
+/// `AUTH [user] password` and `HELLO 3 AUTH user password`, one after another, with what stands for
+/// the password: a program may try another one, which is refused.
 pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
     let (mut out, mut rest, mut is_changed) = (Vec::new(), bytes, false);
     while let Some((words, after)) = command(rest) {
@@ -20,7 +20,10 @@ pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
             // More than a user and a password are words of one.
             2 | 3 if is(first, "AUTH") => Some(words.len() - 1),
             4.. if is(first, "AUTH") => Some(1),
-            _ if is(first, "HELLO") => words.iter().position(|word| is(word, "AUTH")).map(|at| at + 2),
+            _ if is(first, "HELLO") => words
+                .iter()
+                .position(|word| is(word, "AUTH"))
+                .map(|at| at + 2),
             _ => None,
         };
         let whole = &rest[..rest.len() - after.len()];
@@ -30,7 +33,11 @@ pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
             continue;
         };
         is_changed = true;
-        let end = if is(first, "AUTH") { words.len() } else { password + 1 };
+        let end = if is(first, "AUTH") {
+            words.len()
+        } else {
+            password + 1
+        };
         let other = stand_in(&words[password..end].join(&b' '));
         let words: Vec<&[u8]> = [&words[..password], &[&other], &words[end..]].concat();
         out.extend(format!("*{}\r\n", words.len()).into_bytes());
@@ -42,8 +49,8 @@ pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
     is_changed.then_some(out)
 }
 
-/// A message of `MongoDB` with others in place of the values of keys of secrets, at the same length, and without what proves a
-/// password.
+/// A message of `MongoDB` with others in place of the values of keys of secrets, at the same
+/// length, and without what proves a password.
 pub(super) fn documents(message: &mut [u8], found: Redactor<'_>) {
     let mut is_login = false;
     for (name, kind, at) in elements(message) {
@@ -52,7 +59,11 @@ pub(super) fn documents(message: &mut [u8], found: Redactor<'_>) {
         let other = if is_login && name == "payload" {
             vec![0; value.len()]
         } else {
-            let of = if kind == bson::kind::STRING { found.secrets.kind(&name) } else { NameKind::Other };
+            let of = if kind == bson::kind::STRING {
+                found.secrets.kind(&name)
+            } else {
+                NameKind::Other
+            };
             let is_kept = found.is_answer && super::is_hash(value);
             if is_kept || value.is_empty() || !secret_names::is_secret(of, &name, value, false) {
                 continue;
@@ -63,8 +74,8 @@ pub(super) fn documents(message: &mut [u8], found: Redactor<'_>) {
     }
 }
 
-/// The elements of all documents of a message that have a value of their own, as far as it can be read: their names, their types,
-/// and where their values stand.
+/// The elements of all documents of a message that have a value of their own, as far as it can be
+/// read: their names, their types, and where their values stand.
 fn elements(message: &[u8]) -> Vec<(String, u8, Range<usize>)> {
     let mut found = Vec::new();
     for section in mongo::sections(message).unwrap_or_default() {
@@ -80,7 +91,11 @@ fn elements(message: &[u8]) -> Vec<(String, u8, Range<usize>)> {
     let element = |element: &bson::Element<'_>| {
         let value = element.content();
         let start = value.as_ptr().addr() - message.as_ptr().addr();
-        (String::from_utf8_lossy(element.name).into_owned(), element.kind, start..start + value.len())
+        (
+            String::from_utf8_lossy(element.name).into_owned(),
+            element.kind,
+            start..start + value.len(),
+        )
     };
     found.iter().map(element).collect()
 }

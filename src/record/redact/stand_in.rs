@@ -1,5 +1,5 @@
-//! What stands in place of a secret: a function of its value alone, of the same length, known by how it begins, and in the form that
-//! programs check.
+//! What stands in place of a secret: a function of its value alone, of the same length, known by
+//! how it begins, and in the form that programs check.
 //!
 //! | the secret is | what stands for it |
 //! |---|---|
@@ -8,7 +8,8 @@
 //! | anything else of 13 bytes or more | `redacted-` (`redactedx` where only letters and digits stood), a hash, and so many of the same mark |
 //! | anything shorter | as much of `redacted` as there is room for, `*`, a hash |
 //!
-//! What a person may have chosen gets so little of a hash that it cannot be guessed by it: 16 bits, or less.
+//! What a person may have chosen gets so little of a hash that it cannot be guessed by it: 16 bits,
+//! or less.
 
 use std::ops::Range;
 
@@ -49,12 +50,23 @@ pub(super) fn stand_in(secret: &[u8]) -> Vec<u8> {
     }
     match hexadecimal_digits(secret) {
         Some(digits) => hexadecimal(secret, &digits),
-        None => worded(secret, &hashed(secret)[..if is_made(secret) { MOST_DIGITS } else { FEW_DIGITS }]),
+        None => worded(
+            secret,
+            &hashed(secret)[..if is_made(secret) {
+                MOST_DIGITS
+            } else {
+                FEW_DIGITS
+            }],
+        ),
     }
 }
 
 pub(super) fn signature(secret: &[u8]) -> Vec<u8> {
-    if secret.len() < FEWEST_LONG { [WORD, b"-", NOTHING].concat() } else { worded(secret, NOTHING) }
+    if secret.len() < FEWEST_LONG {
+        [WORD, b"-", NOTHING].concat()
+    } else {
+        worded(secret, NOTHING)
+    }
 }
 
 /// Whether this stands for a secret; behind a beginning that says what it was, too.
@@ -68,19 +80,25 @@ pub fn is_stand_in(value: &[u8]) -> bool {
     let behind = |begin: &[u8], is_rest: &dyn Fn(&[u8]) -> bool| {
         memchr::memmem::rfind(value, begin).is_some_and(|at| is_rest(&value[at..]))
     };
-    let is_hexadecimal =
-        |rest: &[u8]| hexadecimal_digits(rest).is_some_and(|digits| is_checked(HEXADECIMAL, &digits, hashed));
-    behind(WORD, &|rest| is_long(&rest[WORD.len()..])) || behind(HEXADECIMAL, &is_hexadecimal) || is_short(value)
+    let is_hexadecimal = |rest: &[u8]| {
+        hexadecimal_digits(rest).is_some_and(|digits| is_checked(HEXADECIMAL, &digits, hashed))
+    };
+    behind(WORD, &|rest| is_long(&rest[WORD.len()..]))
+        || behind(HEXADECIMAL, &is_hexadecimal)
+        || is_short(value)
 }
 
-/// Whether nobody chose a value: long, in one piece, letters with digits among them in a run, and many different ones.
+/// Whether nobody chose a value: long, in one piece, letters with digits among them in a run, and
+/// many different ones.
 pub fn is_made(value: &[u8]) -> bool {
     const FEWEST_BYTES: usize = 16;
     const FEWEST_IN_RUN: usize = 12;
     const FEWEST_DIFFERENT: usize = 6;
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+=/|:%!".contains(byte);
     let is_mixed = |run: &[u8]| {
-        run.len() >= FEWEST_IN_RUN && run.iter().any(u8::is_ascii_digit) && run.iter().any(u8::is_ascii_alphabetic)
+        run.len() >= FEWEST_IN_RUN
+            && run.iter().any(u8::is_ascii_digit)
+            && run.iter().any(u8::is_ascii_alphabetic)
     };
     let mut seen = [false; 256];
     for byte in value {
@@ -89,7 +107,10 @@ pub fn is_made(value: &[u8]) -> bool {
     value.len() >= FEWEST_BYTES
         && seen.iter().filter(|seen| **seen).count() >= FEWEST_DIFFERENT
         && value.iter().all(is_part)
-        && (value.split(|byte| !byte.is_ascii_alphanumeric()).any(is_mixed) || is_uuid(value))
+        && (value
+            .split(|byte| !byte.is_ascii_alphanumeric())
+            .any(is_mixed)
+            || is_uuid(value))
 }
 
 /// Whether this is written as a UUID (RFC 9562, 4).
@@ -106,13 +127,19 @@ fn hashed(text: &[u8]) -> Vec<u8> {
 }
 
 fn hashed_decimal(text: &[u8]) -> Vec<u8> {
-    Sha256::digest(text).iter().map(|byte| b'0' + byte % 10).collect()
+    Sha256::digest(text)
+        .iter()
+        .map(|byte| b'0' + byte % 10)
+        .collect()
 }
 
 fn decimal(secret: &[u8]) -> Vec<u8> {
     let length = secret.len();
     if length >= FEWEST_RANDOM_DECIMAL {
-        return checked(filled(DECIMAL, &hashed_decimal(secret), length), hashed_decimal);
+        return checked(
+            filled(DECIMAL, &hashed_decimal(secret), length),
+            hashed_decimal,
+        );
     }
     let told = decimal_told(length);
     let mut out = DECIMAL[..length.min(DECIMAL.len())].to_vec();
@@ -158,12 +185,19 @@ fn is_decimal(value: &[u8]) -> bool {
     length > 2 && DECIMAL.starts_with(begin) && noughts.iter().all(|byte| *byte == b'0')
 }
 
-/// The digits of a UUID or a hexadecimal number, in small letters; both are written in small letters or in capitals.
+/// The digits of a UUID or a hexadecimal number, in small letters; both are written in small
+/// letters or in capitals.
 fn hexadecimal_digits(value: &[u8]) -> Option<Vec<u8>> {
-    let one_case = !(value.iter().any(u8::is_ascii_lowercase) && value.iter().any(u8::is_ascii_uppercase));
+    let one_case =
+        !(value.iter().any(u8::is_ascii_lowercase) && value.iter().any(u8::is_ascii_uppercase));
     let is_number = value.len() >= FEWEST_HEXADECIMAL && value.iter().all(u8::is_ascii_hexdigit);
-    (one_case && (is_number || is_uuid(value)))
-        .then(|| value.iter().filter(|byte| **byte != b'-').map(u8::to_ascii_lowercase).collect())
+    (one_case && (is_number || is_uuid(value))).then(|| {
+        value
+            .iter()
+            .filter(|byte| **byte != b'-')
+            .map(u8::to_ascii_lowercase)
+            .collect()
+    })
 }
 
 fn hexadecimal(secret: &[u8], digits: &[u8]) -> Vec<u8> {
@@ -176,7 +210,13 @@ fn hexadecimal(secret: &[u8], digits: &[u8]) -> Vec<u8> {
     let is_capital = secret.iter().any(u8::is_ascii_uppercase);
     let mut put = |byte: &u8| match byte {
         b'-' => b'-',
-        _ => others.next().map_or(b'0', |other| if is_capital { other.to_ascii_uppercase() } else { other }),
+        _ => others.next().map_or(b'0', |other| {
+            if is_capital {
+                other.to_ascii_uppercase()
+            } else {
+                other
+            }
+        }),
     };
     secret.iter().map(&mut put).collect()
 }
@@ -185,9 +225,16 @@ fn worded(secret: &[u8], hash: &[u8]) -> Vec<u8> {
     if secret.len() < FEWEST_LONG {
         return short(secret);
     }
-    let is_plain = secret.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\\ \r\n".contains(byte));
+    let is_plain = secret
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"+/=\\ \r\n".contains(byte));
     let mark = if is_plain { b'x' } else { b'-' };
-    let ends = secret.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
+    let ends = secret
+        .iter()
+        .rev()
+        .take(2)
+        .take_while(|byte| **byte == b'=')
+        .count();
     let room = secret.len() - WORD.len() - 1 - ends;
     let mut out = [WORD, &[mark], &hash[..hash.len().min(room.max(FEW_DIGITS))]].concat();
     out.resize(out.len().max(secret.len() - ends), mark);
@@ -197,9 +244,20 @@ fn worded(secret: &[u8], hash: &[u8]) -> Vec<u8> {
 
 /// What follows the word: a mark, a hash, the same mark, and the end of base64.
 fn is_long(rest: &[u8]) -> bool {
-    let Some((mark, rest)) = rest.split_first().filter(|(mark, _)| matches!(mark, b'x' | b'-')) else { return false };
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)).count();
-    let marks = rest[digits..].iter().take_while(|byte| *byte == mark).count();
+    let Some((mark, rest)) = rest
+        .split_first()
+        .filter(|(mark, _)| matches!(mark, b'x' | b'-'))
+    else {
+        return false;
+    };
+    let digits = rest
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte))
+        .count();
+    let marks = rest[digits..]
+        .iter()
+        .take_while(|byte| *byte == mark)
+        .count();
     let ends = &rest[digits + marks..];
     digits >= FEW_DIGITS && ends.len() <= 2 && ends.iter().all(|byte| *byte == b'=')
 }
@@ -220,7 +278,11 @@ fn short_told(length: usize) -> usize {
 }
 
 fn is_short(value: &[u8]) -> bool {
-    let begin: usize = value.iter().zip(WORD).take_while(|(byte, other)| byte == other).count();
+    let begin: usize = value
+        .iter()
+        .zip(WORD)
+        .take_while(|(byte, other)| byte == other)
+        .count();
     let rest = &value[begin..];
     let marks = rest.iter().take_while(|byte| **byte == b'*').count();
     let told = &rest[marks..];
@@ -231,7 +293,9 @@ fn is_short(value: &[u8]) -> bool {
 /// Whether this stands for a signature, which tells nothing apart.
 pub fn is_signed(value: &[u8]) -> bool {
     let rest = value.strip_prefix(WORD).filter(|rest| is_long(rest));
-    rest.is_some_and(|rest| rest[1..].starts_with(NOTHING) && !rest.get(5).is_some_and(u8::is_ascii_hexdigit))
+    rest.is_some_and(|rest| {
+        rest[1..].starts_with(NOTHING) && !rest.get(5).is_some_and(u8::is_ascii_hexdigit)
+    })
 }
 
 /// Whether a byte may belong to what stands for a secret, or to the beginning that it has.
@@ -239,7 +303,8 @@ pub(super) fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-*_".contains(&byte)
 }
 
-/// Where what stands for secrets is in a text, in its order; but for numbers that may be of something else.
+/// Where what stands for secrets is in a text, in its order; but for numbers that may be of
+/// something else.
 pub fn places(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -248,9 +313,14 @@ pub fn places(text: &[u8]) -> Vec<Range<usize>> {
         let part = &text[at..at + length];
         let is_number = length < FEWEST_RANDOM_DECIMAL && part.iter().all(u8::is_ascii_digit);
         if length > 2 && !is_number && is_stand_in(part) {
-            let long = memchr::memmem::rfind(part, WORD).filter(|begin| is_long(&part[begin + WORD.len()..]));
+            let long = memchr::memmem::rfind(part, WORD)
+                .filter(|begin| is_long(&part[begin + WORD.len()..]));
             let end = at + length;
-            let ends = text[end..].iter().take(2).take_while(|byte| long.is_some() && **byte == b'=').count();
+            let ends = text[end..]
+                .iter()
+                .take(2)
+                .take_while(|byte| long.is_some() && **byte == b'=')
+                .count();
             found.push(at + long.unwrap_or(0)..end + ends);
         }
         at += length.max(1);

@@ -12,9 +12,17 @@ use super::*;
 use crate::record::call::{End, HttpRequest, HttpVersion, Target};
 
 /// A call over HTTP: what is asked, and what is answered.
-fn call(path: &str, asks: &[(&str, &str)], body: &str, gives: &[(&str, &str)], answer: &str) -> Exchange {
+fn call(
+    path: &str,
+    asks: &[(&str, &str)],
+    body: &str,
+    gives: &[(&str, &str)],
+    answer: &str,
+) -> Exchange {
     let fields = |all: &[(&str, &str)]| -> Vec<(String, Vec<u8>)> {
-        all.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect()
+        all.iter()
+            .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+            .collect()
     };
     let request = HttpRequest {
         version: HttpVersion::Http11,
@@ -33,12 +41,18 @@ fn call(path: &str, asks: &[(&str, &str)], body: &str, gives: &[(&str, &str)], a
         body: answer.as_bytes().to_vec(),
         trailers: Vec::new(),
     };
-    of(Content::Http(Box::new(Http { request, response: Some(response) })))
+    of(Content::Http(Box::new(Http {
+        request,
+        response: Some(response),
+    })))
 }
 
 fn of(content: Content) -> Exchange {
     Exchange {
-        target: Target { host: "a".to_owned(), port: 443 },
+        target: Target {
+            host: "a".to_owned(),
+            port: 443,
+        },
         tls: true,
         connection: 1,
         sent_at: SystemTime::UNIX_EPOCH,
@@ -50,8 +64,20 @@ fn of(content: Content) -> Exchange {
 
 /// Messages of a database, from its client where it says so.
 fn wire(protocol: Protocol, is_session: bool, messages: &[(Side, &[u8])]) -> Exchange {
-    let messages = messages.iter().map(|(from, bytes)| Message { from: *from, bytes: bytes.to_vec() }).collect();
-    of(Content::Wire(protocol, Wire { messages, session: is_session }))
+    let messages = messages
+        .iter()
+        .map(|(from, bytes)| Message {
+            from: *from,
+            bytes: bytes.to_vec(),
+        })
+        .collect();
+    of(Content::Wire(
+        protocol,
+        Wire {
+            messages,
+            session: is_session,
+        },
+    ))
 }
 
 /// A call without its secrets, twice as well as once, and on being asked as on being recorded.
@@ -62,7 +88,11 @@ fn redacted(secrets: &Secrets, call: &Exchange) -> Exchange {
     secrets.calls(&mut twice);
     assert_eq!(twice, once, "a second time changes something");
     let once = once.remove(0);
-    assert_eq!(secrets.asked(call), Secrets::default().asked(&once), "what is asked is not what was recorded");
+    assert_eq!(
+        secrets.asked(call),
+        Secrets::default().asked(&once),
+        "what is asked is not what was recorded"
+    );
     once
 }
 
@@ -79,28 +109,55 @@ fn parts(call: &Exchange) -> Vec<String> {
             all.push(text(&answer.body));
             all
         }
-        Content::Wire(_, wire) => wire.messages.iter().map(|message| text(&message.bytes)).collect(),
+        Content::Wire(_, wire) => wire
+            .messages
+            .iter()
+            .map(|message| text(&message.bytes))
+            .collect(),
         Content::Dns(_) => Vec::new(),
     }
 }
 
 fn query(text: &str) -> Vec<u8> {
-    [b"Q", &(text.len() as u32 + 5).to_be_bytes()[..], text.as_bytes(), b"\0"].concat()
+    [
+        b"Q",
+        &(text.len() as u32 + 5).to_be_bytes()[..],
+        text.as_bytes(),
+        b"\0",
+    ]
+    .concat()
 }
 
 fn com_query(text: &str) -> Vec<u8> {
-    [&(text.len() as u32 + 1).to_le_bytes()[..3], &[0, 3], text.as_bytes()].concat()
+    [
+        &(text.len() as u32 + 1).to_le_bytes()[..3],
+        &[0, 3],
+        text.as_bytes(),
+    ]
+    .concat()
 }
 
 fn resp(words: &[&str]) -> Vec<u8> {
     let of = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
-    format!("*{}\r\n{}", words.len(), words.iter().map(of).collect::<String>()).into_bytes()
+    format!(
+        "*{}\r\n{}",
+        words.len(),
+        words.iter().map(of).collect::<String>()
+    )
+    .into_bytes()
 }
 
 /// An `OP_MSG` with one document.
 fn op_msg(document: &[u8]) -> Vec<u8> {
     let length = (document.len() as u32 + 21).to_le_bytes();
-    [&length[..], &[1, 0, 0, 0, 0, 0, 0, 0], &2013_u32.to_le_bytes(), &[0, 0, 0, 0, 0], document].concat()
+    [
+        &length[..],
+        &[1, 0, 0, 0, 0, 0, 0, 0],
+        &2013_u32.to_le_bytes(),
+        &[0, 0, 0, 0, 0],
+        document,
+    ]
+    .concat()
 }
 
 /// A document of texts; of a name that ends in `{}` the text is such a document.

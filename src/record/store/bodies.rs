@@ -1,5 +1,5 @@
-//! Large bodies in files of their own, beside the file of calls: named by their hash, so a body that comes twice is kept once,
-//! and one that was changed is noticed.
+//! Large bodies in files of their own, beside the file of calls: named by their hash, so a body
+//! that comes twice is kept once, and one that was changed is noticed.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use crate::text::escape::hex;
 const DIRECTORY: &str = "bodies";
 const SUFFIX: &str = ".bin";
 
-/// Looks up a body that is in a file of its own; its path is relative to the set. Says in words why there is none.
+/// Looks up a body that is in a file of its own; its path is relative to the set. Says in words why
+/// there is none.
 pub type Bodies<'a> = &'a dyn Fn(&BodyRef) -> Result<Vec<u8>, String>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,9 @@ pub struct BodyFiles {
 impl BodyFiles {
     /// All of them, in the order of their paths.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
+        self.files
+            .iter()
+            .map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
     }
 
     pub fn into_files(self) -> Vec<(String, Vec<u8>)> {
@@ -62,9 +65,13 @@ pub(super) fn is_large(bytes: usize) -> bool {
 }
 
 impl Node {
-    /// The bytes in the file that it names; `None` where it names none. Fails when it is not there, or not what it was.
+    /// The bytes in the file that it names; `None` where it names none. Fails when it is not there,
+    /// or not what it was.
     pub(super) fn apart(&self, bodies: Bodies<'_>) -> Result<Option<Vec<u8>>, Problem> {
-        let reference = BodyRef { path: self.get("path", Self::text)?, size: self.get("size", Self::number)? };
+        let reference = BodyRef {
+            path: self.get("path", Self::text)?,
+            size: self.get("size", Self::number)?,
+        };
         if reference == BodyRef::default() {
             return Ok(None);
         }
@@ -73,15 +80,30 @@ impl Node {
             let message = format!("expected the path of a body of {size} bytes, got ``");
             return Err(Problem::new(self.line, message).inside("path", 0));
         }
-        let problem = |what: String| Problem::of(Fault::Body, format!("the body in `{}` {what}", path.escape_debug()));
-        let bytes = bodies(&reference).map_err(|reason| problem(format!("cannot be read: {reason}")))?;
+        let problem = |what: String| {
+            Problem::of(
+                Fault::Body,
+                format!("the body in `{}` {what}", path.escape_debug()),
+            )
+        };
+        let bytes =
+            bodies(&reference).map_err(|reason| problem(format!("cannot be read: {reason}")))?;
         if *size != 0 && *size != bytes.len() as u64 {
-            return Err(problem(format!("has {} bytes, and had {size}", bytes.len())));
+            return Err(problem(format!(
+                "has {} bytes, and had {size}",
+                bytes.len()
+            )));
         }
-        let name = path.rsplit('/').next().and_then(|name| name.strip_suffix(SUFFIX)).unwrap_or_default();
+        let name = path
+            .rsplit('/')
+            .next()
+            .and_then(|name| name.strip_suffix(SUFFIX))
+            .unwrap_or_default();
         let is_hash = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_hash && !hex(&Sha256::digest(&bytes)).eq_ignore_ascii_case(name) {
-            return Err(problem("was changed: its SHA-256 is not its name".to_owned()));
+            return Err(problem(
+                "was changed: its SHA-256 is not its name".to_owned(),
+            ));
         }
         Ok(Some(bytes))
     }

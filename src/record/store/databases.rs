@@ -1,4 +1,5 @@
-//! Recorded calls of databases and other protocols that are no HTTP: the bytes of each message, in their order, with what a person can read in it as a comment.
+//! Recorded calls of databases and other protocols that are no HTTP: the bytes of each message, in
+//! their order, with what a person can read in it as a comment.
 //!
 //! Turns of Keploy's kinds `Redis`, `Generic` and `Kafka` are only read.
 
@@ -27,17 +28,37 @@ pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut BodyFiles) -> M
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
         parts.put("messages_ref", apart.put(framed(&wire.messages)));
     } else {
-        parts.put("messages", wire.messages.iter().map(|it| message(protocol, it)).collect::<Vec<_>>());
+        parts.put(
+            "messages",
+            wire.messages
+                .iter()
+                .map(|it| message(protocol, it))
+                .collect::<Vec<_>>(),
+        );
     }
     parts
 }
 
 fn message(protocol: Protocol, message: &Message) -> Node {
     let bytes = Node::from(message.bytes.as_slice());
-    let note = if bytes.is_base64() { readable(protocol, message) } else { String::new() };
+    let note = if bytes.is_base64() {
+        readable(protocol, message)
+    } else {
+        String::new()
+    };
     let mut side = Members::default();
-    side.put(if message.from == Side::Client { SIDES[0].0 } else { SIDES[1].0 }, bytes);
-    Node { note: note.chars().take(MAX_SHOWN_QUESTION_CHARS).collect(), ..side.into() }
+    side.put(
+        if message.from == Side::Client {
+            SIDES[0].0
+        } else {
+            SIDES[1].0
+        },
+        bytes,
+    );
+    Node {
+        note: note.chars().take(MAX_SHOWN_QUESTION_CHARS).collect(),
+        ..side.into()
+    }
 }
 
 /// What a person can read of a message whose bytes are no text.
@@ -50,9 +71,13 @@ fn readable(protocol: Protocol, message: &Message) -> String {
 
 pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     let other = OTHERS.contains(&kind).then_some(Protocol::Generic);
-    let protocol = registry::of_kind(kind).or(other).ok_or_else(|| foreign(kind))?;
+    let protocol = registry::of_kind(kind)
+        .or(other)
+        .ok_or_else(|| foreign(kind))?;
     let session = part.metadata.is_session();
-    let here = part.node.find("messages", |messages| messages.items(said))?;
+    let here = part
+        .node
+        .find("messages", |messages| messages.items(said))?;
     let messages = match here.map_or_else(|| elsewhere(part), |here| Ok(Some(here)))? {
         Some(messages) => messages,
         None => in_turns(part, kind)?,
@@ -63,10 +88,15 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
 fn said(message: &Node) -> Result<Message, Problem> {
     match message.members()? {
         [(side, bytes)] if let Some((_, from)) = SIDES.iter().find(|(word, _)| word == side) => {
-            let bytes = bytes.bytes().map_err(|problem| problem.inside(side, bytes.line))?;
+            let bytes = bytes
+                .bytes()
+                .map_err(|problem| problem.inside(side, bytes.line))?;
             Ok(Message { from: *from, bytes })
         }
-        _ => Err(Problem::new(message.line, "expected `client` or `server`, and what it said".to_owned())),
+        _ => Err(Problem::new(
+            message.line,
+            "expected `client` or `server`, and what it said".to_owned(),
+        )),
     }
 }
 
@@ -84,11 +114,16 @@ fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
         return Err(foreign(kind));
     }
     let turns = |side: &str, from: Side| {
-        part.node.get(&format!("{}{side}", kind.to_ascii_lowercase()), |turns| {
-            turns.items(|turn| turned(turn).map(|bytes| Message { from, bytes }))
-        })
+        part.node
+            .get(&format!("{}{side}", kind.to_ascii_lowercase()), |turns| {
+                turns.items(|turn| turned(turn).map(|bytes| Message { from, bytes }))
+            })
     };
-    Ok([turns("requests", Side::Client)?, turns("responses", Side::Server)?].concat())
+    Ok([
+        turns("requests", Side::Client)?,
+        turns("responses", Side::Server)?,
+    ]
+    .concat())
 }
 
 fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
@@ -97,23 +132,35 @@ fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
         // What has the tag `!!binary` is decoded already.
         payload.get("data", |data| {
             let bytes = data.bytes()?;
-            if is_binary && bytes.is_ascii() { unpacked(&String::from_utf8_lossy(&bytes)) } else { Ok(bytes) }
+            if is_binary && bytes.is_ascii() {
+                unpacked(&String::from_utf8_lossy(&bytes))
+            } else {
+                Ok(bytes)
+            }
         })
     };
-    turn.get("message", |message| message.items(payload)).map(|payloads| payloads.concat())
+    turn.get("message", |message| message.items(payload))
+        .map(|payloads| payloads.concat())
 }
 
 /// The problem that others keep no bytes of such calls that could be sent again.
 fn foreign(kind: &str) -> Problem {
     let can = "as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can";
-    Problem::of(Fault::Form, format!("a call of kind `{}` {can}", kind.escape_debug()))
+    Problem::of(
+        Fault::Form,
+        format!("a call of kind `{}` {can}", kind.escape_debug()),
+    )
 }
 
 /// Each message with the letter of its side and its length before it (8 bytes, big-endian).
 fn framed(messages: &[Message]) -> Vec<u8> {
     let mut out = Vec::new();
     for message in messages {
-        out.push(if message.from == Side::Client { b'c' } else { b's' });
+        out.push(if message.from == Side::Client {
+            b'c'
+        } else {
+            b's'
+        });
         out.extend_from_slice(&(message.bytes.len() as u64).to_be_bytes());
         out.extend_from_slice(&message.bytes);
     }
@@ -129,8 +176,12 @@ fn unframed(mut bytes: &[u8]) -> Option<Vec<Message>> {
             _ => return None,
         };
         let (length, rest) = rest.split_first_chunk()?;
-        let (message, rest) = rest.split_at_checked(usize::try_from(u64::from_be_bytes(*length)).ok()?)?;
-        messages.push(Message { from, bytes: message.to_vec() });
+        let (message, rest) =
+            rest.split_at_checked(usize::try_from(u64::from_be_bytes(*length)).ok()?)?;
+        messages.push(Message {
+            from,
+            bytes: message.to_vec(),
+        });
         bytes = rest;
     }
     Some(messages)

@@ -10,7 +10,11 @@ use crate::record::matching::{DeclaredNoise, Recording};
 
 pub const VERSION: &str = "api.keploy.io/v1beta1";
 
-const ENDS: [(&str, End); 3] = [("abandoned", End::Abandoned), ("silent", End::Silent), ("closed", End::Closed)];
+const ENDS: [(&str, End); 3] = [
+    ("abandoned", End::Abandoned),
+    ("silent", End::Silent),
+    ("closed", End::Closed),
+];
 
 fn end(node: &Node) -> Result<End, Problem> {
     let text = node.text()?;
@@ -18,20 +22,31 @@ fn end(node: &Node) -> Result<End, Problem> {
         let (reason, nth) = text.strip_prefix("refused ")?.split_once(' ')?;
         Some(End::Refused(Refusal::named(reason)?, nth.parse().ok()?))
     };
-    let known = ENDS.iter().find(|(word, _)| *word == text).map(|(_, end)| *end);
-    known
-        .or_else(refused)
-        .ok_or_else(|| node.expected("`abandoned`, `silent`, `closed`, or such as `refused ECONNREFUSED 1`"))
+    let known = ENDS
+        .iter()
+        .find(|(word, _)| *word == text)
+        .map(|(_, end)| *end);
+    known.or_else(refused).ok_or_else(|| {
+        node.expected("`abandoned`, `silent`, `closed`, or such as `refused ECONNREFUSED 1`")
+    })
 }
 
-/// Of this call, behind the keys of its kind. The type is the kind's word unless the call may be answered again and again.
+/// Of this call, behind the keys of its kind. The type is the kind's word unless the call may be
+/// answered again and again.
 fn metadata_of(recording: &Recording) -> Metadata {
     let exchange = &recording.exchange;
     let is_wire_session = matches!(&exchange.content, Content::Wire(_, wire) if wire.session);
     let mut metadata = Metadata::default();
     let is_session = recording.reusable || is_wire_session;
     for (name, value) in own(&exchange.content) {
-        metadata.add(name, if name == key::TYPE && is_session { "config" } else { value });
+        metadata.add(
+            name,
+            if name == key::TYPE && is_session {
+                "config"
+            } else {
+                value
+            },
+        );
     }
     if is_session && metadata.get(key::TYPE).is_none() {
         metadata.add(key::TYPE, "config");
@@ -56,7 +71,11 @@ fn metadata_of(recording: &Recording) -> Metadata {
 fn own(content: &Content) -> Vec<(&'static str, &str)> {
     match content {
         Content::Http(call) => {
-            vec![("name", http::kind(call)), (key::TYPE, "HTTP_CLIENT"), ("operation", &call.request.method)]
+            vec![
+                ("name", http::kind(call)),
+                (key::TYPE, "HTTP_CLIENT"),
+                ("operation", &call.request.method),
+            ]
         }
         Content::Grpc(_) => vec![("name", "gRPC"), (key::TYPE, "gRPC_CLIENT")],
         // A name is asked for as often as a resolver likes, so its answer is never used up.
@@ -65,26 +84,42 @@ fn own(content: &Content) -> Vec<(&'static str, &str)> {
     }
 }
 
-/// The call that a document stands for. Fails, with line and key, when it does not hold enough to answer the call again.
+/// The call that a document stands for. Fails, with line and key, when it does not hold enough to
+/// answer the call again.
 pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem> {
     if root.members().is_err() {
         let message = "a recorded call is a mapping with `version`, `kind` and `spec`";
         return Err(Problem::new(root.line, message.to_owned()));
     }
-    if let Some(key) = ["version", "kind", "name", "spec"].iter().find(|key| root.member(key).is_none()) {
-        return Err(Problem::new(root.line, format!("the document has no `{key}`")));
+    if let Some(key) = ["version", "kind", "name", "spec"]
+        .iter()
+        .find(|key| root.member(key).is_none())
+    {
+        return Err(Problem::new(
+            root.line,
+            format!("the document has no `{key}`"),
+        ));
     }
     let version = root.need("version", Node::text)?;
     if version != VERSION {
         let message = format!("expected `{VERSION}`, got `{}`", version.escape_debug());
         return Err(Problem::new(root.line, message).inside("version", 0));
     }
-    let (kind, name) = (root.need("kind", Node::text)?, root.need("name", Node::text)?);
-    let noise = root.find("noise", DeclaredNoise::read)?.filter(|noise| !noise.is_empty());
+    let (kind, name) = (
+        root.need("kind", Node::text)?,
+        root.need("name", Node::text)?,
+    );
+    let noise = root
+        .find("noise", DeclaredNoise::read)?
+        .filter(|noise| !noise.is_empty());
     let connection = root.get("connectionId", Node::text)?;
     root.need("spec", |spec| {
         let metadata = Metadata::of(spec)?;
-        let read = Spec { node: spec, metadata: &metadata, bodies };
+        let read = Spec {
+            node: spec,
+            metadata: &metadata,
+            bodies,
+        };
         let content = match kind.as_str() {
             "Http" | "Http2" => http::read(&read, &kind)?,
             "gRPC" => grpc::read(&read)?,
@@ -92,9 +127,20 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
             _ => databases::read(&read, &kind)?,
         };
         let (target, tls) = target(&content, &metadata);
-        let sent_at = read.time(&["reqTimestampMock", "reqtimestampmock"], &["req", "grpcReq"])?.unwrap_or(UNIX_EPOCH);
-        let answered_at = read.time(&["resTimestampMock", "restimestampmock"], &["resp", "grpcResp"])?;
-        let number = connection.parse().ok().or_else(|| metadata.get(key::CONNECTION)?.parse().ok());
+        let sent_at = read
+            .time(
+                &["reqTimestampMock", "reqtimestampmock"],
+                &["req", "grpcReq"],
+            )?
+            .unwrap_or(UNIX_EPOCH);
+        let answered_at = read.time(
+            &["resTimestampMock", "restimestampmock"],
+            &["resp", "grpcResp"],
+        )?;
+        let number = connection
+            .parse()
+            .ok()
+            .or_else(|| metadata.get(key::CONNECTION)?.parse().ok());
         let exchange = Exchange {
             target,
             tls,
@@ -104,9 +150,16 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
             end: spec.get("metadata", |metadata| metadata.get(key::END, end))?,
             content,
         };
-        let named = !metadata.is_ours() && matches!(exchange.content, Content::Http(_) | Content::Grpc(_));
+        let named =
+            !metadata.is_ours() && matches!(exchange.content, Content::Http(_) | Content::Grpc(_));
         let reusable = metadata.is_session() || matches!(exchange.content, Content::Dns(_));
-        Ok(Recording { name, exchange, reusable, noise, named })
+        Ok(Recording {
+            name,
+            exchange,
+            reusable,
+            noise,
+            named,
+        })
     })
 }
 
@@ -118,29 +171,47 @@ fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
             (Target::of_authority(&http.request.authority), tls)
         }
         _ => {
-            let port = metadata.get(key::PORT).and_then(|port| port.parse().ok()).unwrap_or(0);
+            let port = metadata
+                .get(key::PORT)
+                .and_then(|port| port.parse().ok())
+                .unwrap_or(0);
             let host = metadata.get(key::HOST).unwrap_or_default().to_owned();
             (Target { host, port }, metadata.is_true(key::TLS))
         }
     }
 }
 
-/// Appends the document of a call, without the line that separates documents; large bodies go into files of their own.
+/// Appends the document of a call, without the line that separates documents; large bodies go into
+/// files of their own.
 pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut String) {
     let exchange = &recording.exchange;
     let mut metadata = metadata_of(recording);
     let (kind, parts) = match &exchange.content {
-        Content::Http(http) => (http::kind(http), http::write(http, exchange, &mut metadata, apart)),
+        Content::Http(http) => (
+            http::kind(http),
+            http::write(http, exchange, &mut metadata, apart),
+        ),
         Content::Grpc(http) => ("gRPC", grpc::write(http, exchange, &mut metadata, apart)),
         Content::Dns(dns) => ("DNS", dns::write(dns)),
-        Content::Wire(protocol, wire) => (databases::kind(*protocol), databases::write(*protocol, wire, apart)),
+        Content::Wire(protocol, wire) => (
+            databases::kind(*protocol),
+            databases::write(*protocol, wire, apart),
+        ),
     };
-    let texts: Members = metadata.0.iter().map(|(name, value)| (name, value)).collect();
+    let texts: Members = metadata
+        .0
+        .iter()
+        .map(|(name, value)| (name, value))
+        .collect();
     let mut spec = Members::from_iter([("metadata", texts)]);
     spec.0.extend(parts.0);
     spec.put("reqTimestampMock", exchange.sent_at);
     spec.put("resTimestampMock", exchange.answered_at);
-    let mut document = Members::from_iter([("version", VERSION), ("kind", kind), ("name", recording.name.as_str())]);
+    let mut document = Members::from_iter([
+        ("version", VERSION),
+        ("kind", kind),
+        ("name", recording.name.as_str()),
+    ]);
     document.put("spec", spec);
     if let Some(noise) = recording.noise.as_ref().filter(|noise| !noise.is_empty()) {
         document.put("noise", noise);

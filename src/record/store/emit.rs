@@ -1,6 +1,8 @@
-//! A tree -> YAML in the layout of Go's `yaml.v3` with an indent of four, so that files of both look alike in a diff.
+//! A tree -> YAML in the layout of Go's `yaml.v3` with an indent of four, so that files of both
+//! look alike in a diff.
 //!
-//! A text is only written without quotes when no reader of YAML 1.1 or 1.2 could take it for something else.
+//! A text is only written without quotes when no reader of YAML 1.1 or 1.2 could take it for
+//! something else.
 
 use std::fmt::Write as _;
 
@@ -9,7 +11,8 @@ use serde_json::Value;
 use super::node::{Kind, Node, Scalar};
 
 const INDENT: usize = 4;
-/// Longest key that is written in the short form; a reader need not look further for its colon than 1024 (YAML 1.2, 7.4).
+/// Longest key that is written in the short form; a reader need not look further for its colon than
+/// 1024 (YAML 1.2, 7.4).
 const MAX_SHORT_KEY_BYTES: usize = 128;
 
 /// Appends a mapping as block lines, each of which begins at this column.
@@ -25,7 +28,8 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
         } else {
             out.push_str(&key);
         }
-        // As yaml.v3 does: the next stop of four, also from within an item of a list, which is two further in.
+        // As yaml.v3 does: the next stop of four, also from within an item of a list, which is two
+        // further in.
         let inner = (column / INDENT + 1) * INDENT;
         if matches!(value.kind, Kind::Scalar(_)) || value.is_empty() {
             out.push_str(": ");
@@ -43,12 +47,20 @@ fn node(out: &mut String, node: &Node, column: usize) {
         Kind::Map(members) => mapping(out, members, column),
         Kind::List(items) if items.is_empty() => out.push_str("[]\n"),
         Kind::List(items) => list(out, items, column),
-        Kind::Scalar(Scalar { text, plain, binary }) => {
+        Kind::Scalar(Scalar {
+            text,
+            plain,
+            binary,
+        }) => {
             out.push_str(if *binary { "!!binary " } else { "" });
             if !plain && may_be_block(text) {
                 block(out, text, column);
             } else {
-                out.push_str(&if *plain { text.clone() } else { on_a_line(text) });
+                out.push_str(&if *plain {
+                    text.clone()
+                } else {
+                    on_a_line(text)
+                });
                 out.push('\n');
             }
         }
@@ -62,7 +74,11 @@ fn list(out: &mut String, items: &[Node], column: usize) {
         }
         if !item.note.is_empty() {
             out.push_str("# ");
-            out.extend(item.note.chars().map(|c| if is_printable(c) { c } else { ' ' }));
+            out.extend(
+                item.note
+                    .chars()
+                    .map(|c| if is_printable(c) { c } else { ' ' }),
+            );
             out.push('\n');
             pad(out, column);
         }
@@ -85,18 +101,21 @@ fn block(out: &mut String, text: &str, column: usize) {
     out.push_str(if ends.is_empty() { "\n" } else { ends });
 }
 
-/// Whether a text of several lines can stand as it is: readers differ about blank lines with spaces in them, about tabs,
-/// and about where a text begins that starts with white space.
+/// Whether a text of several lines can stand as it is: readers differ about blank lines with spaces
+/// in them, about tabs, and about where a text begins that starts with white space.
 fn may_be_block(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\n', '\t'])
-        && text.chars().all(|c| c == '\n' || c == '\t' || is_printable(c))
         && text
-            .split('\n')
-            .all(|line| line.is_empty() || !line.trim_matches([' ', '\t']).is_empty() && !line.starts_with('\t'))
+            .chars()
+            .all(|c| c == '\n' || c == '\t' || is_printable(c))
+        && text.split('\n').all(|line| {
+            line.is_empty() || !line.trim_matches([' ', '\t']).is_empty() && !line.starts_with('\t')
+        })
 }
 
-/// Characters that every reader takes as they are (YAML 1.1, 4.1, without its line breaks and the byte order mark).
+/// Characters that every reader takes as they are (YAML 1.1, 4.1, without its line breaks and the
+/// byte order mark).
 fn is_printable(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
@@ -122,10 +141,12 @@ fn on_a_line(text: &str) -> String {
     quoted
 }
 
-/// Whether a text needs no quotes: it begins like a word or a path, holds no mark that means something, and is none of the
-/// words of YAML 1.1 (`bool`, `null`, `merge`).
+/// Whether a text needs no quotes: it begins like a word or a path, holds no mark that means
+/// something, and is none of the words of YAML 1.1 (`bool`, `null`, `merge`).
 fn may_be_plain(text: &str) -> bool {
-    const WORDS: [&str; 11] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
+    const WORDS: [&str; 11] = [
+        "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf",
+    ];
     let inner = |c: char| c.is_ascii_alphanumeric() || " _-./:+=@,;%&?()*~$<>^|!".contains(c);
     text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_' || first == '/')
         && text.chars().all(inner)

@@ -8,7 +8,12 @@ use super::node::{Members, Node};
 use super::{BodyFiles, Problem, protoscope};
 use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 
-pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, apart: &mut BodyFiles) -> Members {
+pub(super) fn write(
+    http: &Http,
+    exchange: &Exchange,
+    metadata: &mut Metadata,
+    apart: &mut BodyFiles,
+) -> Members {
     let request = &http.request;
     match request.version {
         HttpVersion::Http10 => metadata.add(key::VERSION, "1.0"),
@@ -28,10 +33,24 @@ pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, a
     let status = answer.map(|it| it.status.to_string());
     let pseudo: Vec<_> = status.iter().map(|status| (":status", status)).collect();
     let (no_fields, no_body) = (Headers::new(), Vec::new());
-    let fields = to_map(answer.map_or(&no_fields, |it| &it.headers), key::RESPONSE_HEADERS, metadata);
-    let mut resp = side(headers(&pseudo, fields), answer.map_or(&no_body, |it| &it.body), apart);
+    let fields = to_map(
+        answer.map_or(&no_fields, |it| &it.headers),
+        key::RESPONSE_HEADERS,
+        metadata,
+    );
+    let mut resp = side(
+        headers(&pseudo, fields),
+        answer.map_or(&no_body, |it| &it.body),
+        apart,
+    );
     if let Some(answer) = answer {
-        resp.put("trailers", headers(&[], to_map(&answer.trailers, key::RESPONSE_TRAILERS, metadata)));
+        resp.put(
+            "trailers",
+            headers(
+                &[],
+                to_map(&answer.trailers, key::RESPONSE_TRAILERS, metadata),
+            ),
+        );
     }
     resp.put("timestamp", exchange.answered_at);
     let mut parts = Members::from_iter([("grpcReq", req), ("grpcResp", resp)]);
@@ -47,7 +66,9 @@ fn headers(pseudo: &[(&str, &String)], fields: Members) -> Members {
 /// The first message of a body, and the whole where that is not all.
 fn side(headers: Members, body: &[u8], apart: &mut BodyFiles) -> Members {
     let (mut flag, mut message, mut rest) = (0, &[][..], body.len());
-    if let Some(([compressed, length @ ..], after)) = body.split_first_chunk::<5>().filter(|_| !is_large(body.len()))
+    if let Some(([compressed, length @ ..], after)) = body
+        .split_first_chunk::<5>()
+        .filter(|_| !is_large(body.len()))
         && let Some(first) = after.get(..u32::from_be_bytes(*length) as usize)
     {
         (flag, message, rest) = (*compressed, first, after.len() - first.len());
@@ -74,7 +95,9 @@ pub(super) fn read(part: &Spec<'_>) -> Result<Content, Problem> {
     };
     let request = part.node.need("grpcReq", |req| {
         let pseudo = |name: &str| {
-            req.get("headers", |headers| headers.get("pseudo_headers", |pseudo| pseudo.get(name, Node::text)))
+            req.get("headers", |headers| {
+                headers.get("pseudo_headers", |pseudo| pseudo.get(name, Node::text))
+            })
         };
         Ok(HttpRequest {
             version,
@@ -104,7 +127,12 @@ pub(super) fn read(part: &Spec<'_>) -> Result<Content, Problem> {
 
 fn fields(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Headers, Problem> {
     let nothing = Node::default();
-    from_map(side.member(key).unwrap_or(&nothing), "ordinary_headers", name, metadata)
+    from_map(
+        side.member(key).unwrap_or(&nothing),
+        "ordinary_headers",
+        name,
+        metadata,
+    )
 }
 
 fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
@@ -114,10 +142,17 @@ fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
     if let Some(raw) = side.find("raw", Node::bytes)? {
         return Ok(raw);
     }
-    let decoded = |data: &Node| protoscope::read(&data.text()?).map_err(|reason| Problem::new(0, reason));
-    let (flag, message): (u8, Vec<u8>) =
-        side.get("body", |body| Ok((body.get("compression_flag", Node::number)?, body.get("decoded_data", decoded)?)))?;
+    let decoded =
+        |data: &Node| protoscope::read(&data.text()?).map_err(|reason| Problem::new(0, reason));
+    let (flag, message): (u8, Vec<u8>) = side.get("body", |body| {
+        Ok((
+            body.get("compression_flag", Node::number)?,
+            body.get("decoded_data", decoded)?,
+        ))
+    })?;
     // The length follows from the text; the field only says what it was.
-    let length = u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes();
+    let length = u32::try_from(message.len())
+        .unwrap_or(u32::MAX)
+        .to_be_bytes();
     Ok([&[flag][..], &length, &message].concat())
 }

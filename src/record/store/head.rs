@@ -1,7 +1,8 @@
-//! How a file of calls begins: who wrote it, in which format, of which command it is, and what holds for all its calls.
+//! How a file of calls begins: who wrote it, in which format, of which command it is, and what
+//! holds for all its calls.
 //!
-//! The first three are comments, so that other readers pass over them. The command stands there as a digest, since it may hold
-//! a secret.
+//! The first three are comments, so that other readers pass over them. The command stands there as
+//! a digest, since it may hold a secret.
 
 use sha2::{Digest as _, Sha256};
 
@@ -21,7 +22,8 @@ const VERSION: &str = "3";
 /// What the digest of the command stands behind.
 const COMMAND: &str = "# Command: sha256 ";
 /// How much of a file has to be read to know its command, in bytes.
-pub const COMMAND_WITHIN_BYTES: usize = GENERATED.len() + FORMAT.len() + COMMAND.len() + 2 * 32 + 64;
+pub const COMMAND_WITHIN_BYTES: usize =
+    GENERATED.len() + FORMAT.len() + COMMAND.len() + 2 * 32 + 64;
 
 /// A command by its digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,24 +45,40 @@ impl CommandMark {
 
 /// Whether a file is one of ours. Fails when it is of a format that is not read here.
 pub(super) fn is_ours(bytes: &[u8]) -> Result<bool, Problem> {
-    let problem = |line, message| Problem { fault: Fault::Form, ..Problem::new(line, message) };
+    let problem = |line, message| Problem {
+        fault: Fault::Form,
+        ..Problem::new(line, message)
+    };
     match comment(bytes, FORMAT) {
         _ if !bytes.starts_with(OURS.as_bytes()) => Ok(false),
         Some((_, VERSION)) => Ok(true),
-        None => Err(problem(1, "an earlier version wrote it, in a format that is read no more".to_owned())),
-        Some((line, other)) => Err(problem(line, format!("expected format {VERSION}, got `{}`", other.escape_debug()))),
+        None => Err(problem(
+            1,
+            "an earlier version wrote it, in a format that is read no more".to_owned(),
+        )),
+        Some((line, other)) => Err(problem(
+            line,
+            format!("expected format {VERSION}, got `{}`", other.escape_debug()),
+        )),
     }
 }
 
-/// The number of the first line behind ours that begins so, and the rest of it, among the comments that a file begins with.
+/// The number of the first line behind ours that begins so, and the rest of it, among the comments
+/// that a file begins with.
 fn comment<'a>(bytes: &'a [u8], begin: &str) -> Option<(u64, &'a str)> {
-    let mut lines =
-        bytes.starts_with(OURS.as_bytes()).then(|| bytes.split_inclusive(|byte| *byte == b'\n').zip(1..))?;
+    let mut lines = bytes
+        .starts_with(OURS.as_bytes())
+        .then(|| bytes.split_inclusive(|byte| *byte == b'\n').zip(1..))?;
     let (line, number) = lines
         .by_ref()
         .take_while(|(line, _)| line.starts_with(b"#"))
         .find(|(line, _)| line.starts_with(begin.as_bytes()))?;
-    Some((number, std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?.get(begin.len()..)?))
+    Some((
+        number,
+        std::str::from_utf8(line.strip_suffix(b"\n")?)
+            .ok()?
+            .get(begin.len()..)?,
+    ))
 }
 
 /// What holds for all calls of a file.
@@ -77,17 +95,30 @@ pub struct Head {
 impl Head {
     /// Whether a document is one: it has none of the keys of a call.
     pub(super) fn is(root: &Node) -> bool {
-        let is_call = ["version", "kind", "name", "spec"].iter().any(|key| root.member(key).is_some());
+        let is_call = ["version", "kind", "name", "spec"]
+            .iter()
+            .any(|key| root.member(key).is_some());
         !is_call && root.members().is_ok()
     }
 
     pub(super) fn read(root: &Node) -> Result<Self, Problem> {
-        if let Some((key, value)) = root.members()?.iter().find(|(key, _)| key != "redact" && key != "noise") {
-            let message = format!("expected `redact`, `noise`, or a recorded call, got `{}`", key.escape_debug());
+        if let Some((key, value)) = root
+            .members()?
+            .iter()
+            .find(|(key, _)| key != "redact" && key != "noise")
+        {
+            let message = format!(
+                "expected `redact`, `noise`, or a recorded call, got `{}`",
+                key.escape_debug()
+            );
             return Err(Problem::new(value.line, message));
         }
         let noise = root.get("noise", DeclaredNoise::read)?;
-        Ok(Self { command: None, redact: root.get("redact", Node::texts)?, noise })
+        Ok(Self {
+            command: None,
+            redact: root.get("redact", Node::texts)?,
+            noise,
+        })
     }
 
     /// The text that a file begins with, and whether a document is in it.
@@ -117,13 +148,32 @@ mod tests {
     #[test]
     fn a_file_says_of_which_command_it_is() {
         let mark = CommandMark::of(" npm test\n");
-        assert_eq!((mark == CommandMark::of("npm test"), mark == CommandMark::of("npm  test")), (true, false));
-        let head = Head { command: Some(mark.clone()), ..Head::default() };
+        assert_eq!(
+            (
+                mark == CommandMark::of("npm test"),
+                mark == CommandMark::of("npm  test")
+            ),
+            (true, false)
+        );
+        let head = Head {
+            command: Some(mark.clone()),
+            ..Head::default()
+        };
         let written = write("f", &head, &[], &mut BodyFiles::default()).unwrap();
         assert!(written.len() <= COMMAND_WITHIN_BYTES);
         assert_eq!(CommandMark::read(&written), Some(mark));
-        assert_eq!(read("f", &written, &|_| Err(String::new())).unwrap().recordings, []);
-        for other in [&b""[..], b"# Generated by Keploy (1)\n", GENERATED.as_bytes(), &written[..written.len() - 1]] {
+        assert_eq!(
+            read("f", &written, &|_| Err(String::new()))
+                .unwrap()
+                .recordings,
+            []
+        );
+        for other in [
+            &b""[..],
+            b"# Generated by Keploy (1)\n",
+            GENERATED.as_bytes(),
+            &written[..written.len() - 1],
+        ] {
             assert_eq!(CommandMark::read(other), None, "{}", other.escape_ascii());
         }
     }

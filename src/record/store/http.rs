@@ -13,11 +13,20 @@ use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Ht
 pub(super) type Headers = Vec<(String, Vec<u8>)>;
 
 pub(super) fn kind(http: &Http) -> &'static str {
-    if http.request.version == HttpVersion::Http2 { "Http2" } else { "Http" }
+    if http.request.version == HttpVersion::Http2 {
+        "Http2"
+    } else {
+        "Http"
+    }
 }
 
 /// What `spec` holds of a call beside its metadata and times.
-pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, apart: &mut BodyFiles) -> Members {
+pub(super) fn write(
+    http: &Http,
+    exchange: &Exchange,
+    metadata: &mut Metadata,
+    apart: &mut BodyFiles,
+) -> Members {
     let (request, answer) = (&http.request, http.response.as_ref());
     let is_http2 = kind(http) == "Http2";
     if !is_http2 {
@@ -39,19 +48,32 @@ pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, a
         req.put("authority", &request.authority);
         req.put("scheme", &request.scheme);
     }
-    req.put(headers, to_map(&request.headers, key::REQUEST_HEADERS, metadata));
+    req.put(
+        headers,
+        to_map(&request.headers, key::REQUEST_HEADERS, metadata),
+    );
     put_body(&mut req, &request.body, apart);
     req.put("timestamp", exchange.sent_at);
 
     let mut resp = Members::default();
     resp.put("status_code", answer.map_or(0, |it| u64::from(it.status)));
     let nothing = Headers::new();
-    resp.put(headers, to_map(answer.map_or(&nothing, |it| &it.headers), key::RESPONSE_HEADERS, metadata));
+    resp.put(
+        headers,
+        to_map(
+            answer.map_or(&nothing, |it| &it.headers),
+            key::RESPONSE_HEADERS,
+            metadata,
+        ),
+    );
     put_body(&mut resp, answer.map_or(&[], |it| &it.body), apart);
     let trailers = answer.map_or(&nothing, |it| &it.trailers);
     if is_http2 {
         if !trailers.is_empty() {
-            resp.put("trailers", to_map(trailers, key::RESPONSE_TRAILERS, metadata));
+            resp.put(
+                "trailers",
+                to_map(trailers, key::RESPONSE_TRAILERS, metadata),
+            );
         }
     } else {
         if !trailers.is_empty() {
@@ -72,11 +94,17 @@ pub(super) fn write(http: &Http, exchange: &Exchange, metadata: &mut Metadata, a
 
 /// When it was, in seconds since 1970.
 pub(super) fn created(exchange: &Exchange) -> u64 {
-    exchange.sent_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    exchange
+        .sent_at
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
-    let (metadata, headers) = (part.metadata, if kind == "Http2" { "headers" } else { "header" });
+    let (metadata, headers) = (
+        part.metadata,
+        if kind == "Http2" { "headers" } else { "header" },
+    );
     let request = part.node.need("req", |req| {
         let fields = from_map(req, headers, key::REQUEST_HEADERS, metadata)?;
         let url = req.need("url", Node::text)?;
@@ -85,17 +113,26 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
             Some((scheme @ ("http" | "https"), rest)) => {
                 let at = rest.find(['/', '?']).unwrap_or(rest.len());
                 let separator = if rest[at..].starts_with('/') { "" } else { "/" };
-                (Some(scheme.to_owned()), Some(rest[..at].to_owned()), format!("{separator}{}", &rest[at..]))
+                (
+                    Some(scheme.to_owned()),
+                    Some(rest[..at].to_owned()),
+                    format!("{separator}{}", &rest[at..]),
+                )
             }
             _ => (None, None, url),
         };
-        let scheme = metadata.get(key::SCHEME).map(str::to_owned).or(scheme).or(req.find("scheme", Node::text)?);
+        let scheme = metadata
+            .get(key::SCHEME)
+            .map(str::to_owned)
+            .or(scheme)
+            .or(req.find("scheme", Node::text)?);
         let authority = authority.or(metadata.get(key::AUTHORITY).map(str::to_owned));
         let authority = authority.or(req.find("authority", Node::text)?);
         Ok(HttpRequest {
             version: version(req, kind)?,
             method: req.need("method", Node::text)?,
-            scheme: scheme.unwrap_or_else(|| self::scheme(metadata.get(key::TLS) == Some("true")).to_owned()),
+            scheme: scheme
+                .unwrap_or_else(|| self::scheme(metadata.get(key::TLS) == Some("true")).to_owned()),
             authority: authority.unwrap_or_else(|| host(&fields)),
             path,
             headers: fields,
@@ -103,13 +140,24 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
         })
     })?;
     let response = part.node.need("resp", |resp| {
-        let status = resp.need("status_code", |code| status(code, metadata.is_ours() && is_nothing(resp)))?;
+        let status = resp.need("status_code", |code| {
+            status(code, metadata.is_ours() && is_nothing(resp))
+        })?;
         if status == 0 {
             return Ok(None);
         }
         resp.find("body_skipped", |word| {
-            let problem = || Problem::of(Fault::Body, "the body was too large and was not recorded".to_owned());
-            if word.text()? == "true" { Err(problem()) } else { Ok(()) }
+            let problem = || {
+                Problem::of(
+                    Fault::Body,
+                    "the body was too large and was not recorded".to_owned(),
+                )
+            };
+            if word.text()? == "true" {
+                Err(problem())
+            } else {
+                Ok(())
+            }
         })?;
         Ok(Some(HttpResponse {
             version: version(resp, kind)?,
@@ -133,7 +181,9 @@ pub(super) fn status(code: &Node, may_be_none: bool) -> Result<u16, Problem> {
 }
 
 fn is_nothing(resp: &Node) -> bool {
-    ["header", "headers", "body", "body_ref"].iter().all(|key| resp.member(key).is_none_or(Node::is_empty))
+    ["header", "headers", "body", "body_ref"]
+        .iter()
+        .all(|key| resp.member(key).is_none_or(Node::is_empty))
 }
 
 fn scheme(is_tls: bool) -> &'static str {
@@ -141,8 +191,12 @@ fn scheme(is_tls: bool) -> &'static str {
 }
 
 fn host(headers: &[(String, Vec<u8>)]) -> String {
-    let value = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
-    value.map(|(_, value)| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
+    let value = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    value
+        .map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+        .unwrap_or_default()
 }
 
 fn put_body(side: &mut Members, body: &[u8], apart: &mut BodyFiles) {
@@ -176,7 +230,10 @@ fn put_version(side: &mut Members, version: HttpVersion) {
 }
 
 fn version(side: &Node, kind: &str) -> Result<HttpVersion, Problem> {
-    let numbers: (u8, u8) = (side.get("proto_major", Node::number)?, side.get("proto_minor", Node::number)?);
+    let numbers: (u8, u8) = (
+        side.get("proto_major", Node::number)?,
+        side.get("proto_minor", Node::number)?,
+    );
     Ok(match numbers {
         _ if kind == "Http2" => HttpVersion::Http2,
         (2, _) => HttpVersion::Http2,
@@ -185,8 +242,8 @@ fn version(side: &Node, kind: &str) -> Result<HttpVersion, Problem> {
     })
 }
 
-/// Fields as a mapping. Those that came more than once are joined by commas as Keploy does, which a cookie does not
-/// survive, so the true ones then stand in the metadata.
+/// Fields as a mapping. Those that came more than once are joined by commas as Keploy does, which a
+/// cookie does not survive, so the true ones then stand in the metadata.
 pub(super) fn to_map(fields: &Headers, name: &str, metadata: &mut Metadata) -> Members {
     let mut map = Headers::new();
     for (field, value) in fields {
@@ -200,21 +257,31 @@ pub(super) fn to_map(fields: &Headers, name: &str, metadata: &mut Metadata) -> M
     if map.len() < fields.len() {
         metadata.add(name, to_json(fields));
     }
-    map.iter().map(|(field, value)| (field, value.as_slice())).collect()
+    map.iter()
+        .map(|(field, value)| (field, value.as_slice()))
+        .collect()
 }
 
 /// The fields under a key of one side, or those in the metadata.
-pub(super) fn from_map(side: &Node, key: &str, name: &str, metadata: &Metadata) -> Result<Headers, Problem> {
+pub(super) fn from_map(
+    side: &Node,
+    key: &str,
+    name: &str,
+    metadata: &Metadata,
+) -> Result<Headers, Problem> {
     match metadata.get(name) {
         Some(json) => from_json(json).ok_or_else(|| {
             let message = "expected pairs of name and value as JSON".to_owned();
-            Problem::new(0, message).inside(name, 0).inside("metadata", 0)
+            Problem::new(0, message)
+                .inside(name, 0)
+                .inside("metadata", 0)
         }),
         None => side.get(key, |fields| fields.pairs(Node::bytes)),
     }
 }
 
-/// Pairs; a byte of a value is the character of that number (field values are bytes, RFC 9110, 5.5).
+/// Pairs; a byte of a value is the character of that number (field values are bytes, RFC 9110,
+/// 5.5).
 fn to_json(fields: &Headers) -> String {
     let pairs = fields.iter().map(|(field, value)| {
         let value: String = value.iter().copied().map(char::from).collect();
@@ -225,6 +292,14 @@ fn to_json(fields: &Headers) -> String {
 
 fn from_json(json: &str) -> Option<Headers> {
     let pairs: Vec<(String, String)> = serde_json::from_str(json).ok()?;
-    let bytes = |value: String| value.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect::<Option<Vec<u8>>>();
-    pairs.into_iter().map(|(field, value)| Some((field, bytes(value)?))).collect()
+    let bytes = |value: String| {
+        value
+            .chars()
+            .map(|c| u8::try_from(u32::from(c)).ok())
+            .collect::<Option<Vec<u8>>>()
+    };
+    pairs
+        .into_iter()
+        .map(|(field, value)| Some((field, bytes(value)?)))
+        .collect()
 }

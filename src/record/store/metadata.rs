@@ -21,10 +21,11 @@ pub(super) mod key {
     pub const RESPONSE_TRAILERS: &str = "respTrailers";
     /// Version of HTTP, where the kind does not say it.
     pub const VERSION: &str = "proto";
-    /// What the call is to those who read it: `config` for one that answers as often as it is asked.
+    /// What the call is to those who read it: `config` for one that answers as often as it is
+    /// asked.
     pub const TYPE: &str = "type";
-    /// How it ended, where that was not by its answer: `abandoned`, `silent`, `closed`, or `refused ECONNREFUSED 1`, with the
-    /// number of the connection to its target.
+    /// How it ended, where that was not by its answer: `abandoned`, `silent`, `closed`, or `refused
+    /// ECONNREFUSED 1`, with the number of the connection to its target.
     pub const END: &str = "end";
     pub const CONNECTION: &str = "connID";
 }
@@ -35,7 +36,10 @@ pub(super) struct Metadata(pub(super) Vec<(String, String)>);
 
 impl Metadata {
     pub(super) fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(known, _)| known == key)
+            .map(|(_, value)| value.as_str())
     }
 
     pub(super) fn add(&mut self, key: &str, value: impl Into<String>) {
@@ -48,7 +52,8 @@ impl Metadata {
 
     /// Whether the call answers as often as it is asked.
     pub(super) fn is_session(&self) -> bool {
-        self.get(key::TYPE).is_some_and(|word| word == "config" || word == "connection")
+        self.get(key::TYPE)
+            .is_some_and(|word| word == "config" || word == "connection")
     }
 
     pub(super) fn is_true(&self, key: &str) -> bool {
@@ -56,8 +61,13 @@ impl Metadata {
     }
 
     pub(super) fn of(spec: &Node) -> Result<Self, Problem> {
-        let metadata = spec.get("metadata", |metadata| metadata.pairs(Node::text)).map(Self)?;
-        let port = |node: &Node| node.number::<u16>().map_err(|_| node.expected("a port from 0 to 65535"));
+        let metadata = spec
+            .get("metadata", |metadata| metadata.pairs(Node::text))
+            .map(Self)?;
+        let port = |node: &Node| {
+            node.number::<u16>()
+                .map_err(|_| node.expected("a port from 0 to 65535"))
+        };
         spec.find("metadata", |metadata| metadata.find(key::PORT, port))?;
         Ok(metadata)
     }
@@ -72,9 +82,16 @@ pub(super) struct Spec<'a> {
 
 impl Spec<'_> {
     /// A time of the call, under one of these keys or in the part of one of those.
-    pub(super) fn time(&self, keys: &[&str], parts: &[&str]) -> Result<Option<SystemTime>, Problem> {
+    pub(super) fn time(
+        &self,
+        keys: &[&str],
+        parts: &[&str],
+    ) -> Result<Option<SystemTime>, Problem> {
         let here = keys.iter().map(|key| self.node.find(key, Node::time));
-        let within = parts.iter().map(|part| self.node.get(part, |part| part.find("timestamp", Node::time)));
+        let within = parts.iter().map(|part| {
+            self.node
+                .get(part, |part| part.find("timestamp", Node::time))
+        });
         here.chain(within).find_map(Result::transpose).transpose()
     }
 }

@@ -1,7 +1,8 @@
 //! Files of recorded calls: `mocks.yaml` in Keploy's layout `v1beta1`, as bytes in and bytes out.
 //!
-//! A file is a sequence of documents, one a call. It is cut at the lines that separate them (a line that begins with `---`
-//! can be nothing else in YAML), so one broken document is known by its lines and hides no other one.
+//! A file is a sequence of documents, one a call. It is cut at the lines that separate them (a line
+//! that begins with `---` can be nothing else in YAML), so one broken document is known by its
+//! lines and hides no other one.
 
 mod bodies;
 mod databases;
@@ -35,7 +36,8 @@ pub enum Fault {
     Text,
     /// It is whole, and lacks a body that is elsewhere or was not kept.
     Body,
-    /// It is whole, and of a form out of which a call cannot be answered: only another recording mends that.
+    /// It is whole, and of a form out of which a call cannot be answered: only another recording
+    /// mends that.
     Form,
 }
 
@@ -53,11 +55,19 @@ pub struct Problem {
 
 impl Problem {
     pub(crate) fn new(line: u64, message: String) -> Self {
-        Self { line, message, ..Self::default() }
+        Self {
+            line,
+            message,
+            ..Self::default()
+        }
     }
 
     fn of(fault: Fault, message: String) -> Self {
-        Self { message, fault, ..Self::default() }
+        Self {
+            message,
+            fault,
+            ..Self::default()
+        }
     }
 
     /// The same problem seen from the mapping or the list around it.
@@ -65,7 +75,11 @@ impl Problem {
         if self.line == 0 {
             self.line = line;
         }
-        let separator = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        let separator = if self.path.is_empty() || self.path.starts_with('[') {
+            ""
+        } else {
+            "."
+        };
         self.path = format!("{key}{separator}{}", self.path);
         self
     }
@@ -112,8 +126,15 @@ impl FileError {
     pub fn hint(&self) -> String {
         match self {
             Self::TooLarge { .. } => "record fewer calls into one set".to_owned(),
-            Self::Broken { problem: Problem { fault: Fault::Form, .. }, .. } => RECORD_AGAIN.to_owned(),
-            Self::Broken { whole: 0, .. } => "is it a file of recorded calls? record the set again".to_owned(),
+            Self::Broken {
+                problem: Problem {
+                    fault: Fault::Form, ..
+                },
+                ..
+            } => RECORD_AGAIN.to_owned(),
+            Self::Broken { whole: 0, .. } => {
+                "is it a file of recorded calls? record the set again".to_owned()
+            }
             Self::Broken { whole, .. } => {
                 format!("correct that document or remove it; the {whole} before it are whole")
             }
@@ -128,23 +149,32 @@ pub struct Calls {
     pub recordings: Vec<Recording>,
     /// The lines on which they begin.
     pub lines: Vec<u64>,
-    /// What is wrong with the last document if it was left out: a recorder that appends and is killed leaves half of one.
+    /// What is wrong with the last document if it was left out: a recorder that appends and is
+    /// killed leaves half of one.
     pub torn: Option<Problem>,
 }
 
 /// Reads a file of calls; `file` is its name in messages.
 ///
-/// Fails when it is too large, or when a document is broken that another one follows, or that is the only one. If the last
-/// one of several is broken, the others are returned, and `torn` says so. A last document that ends without a line break
-/// counts as broken (every writer ends with one), as does one of ours without its last key.
+/// Fails when it is too large, or when a document is broken that another one follows, or that is
+/// the only one. If the last one of several is broken, the others are returned, and `torn` says so.
+/// A last document that ends without a line break counts as broken (every writer ends with one), as
+/// does one of ours without its last key.
 pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileError> {
     if bytes.len() as u64 > MAX_CALLS_FILE_BYTES {
-        return Err(FileError::TooLarge { file: file.to_owned(), bytes: bytes.len() as u64 });
+        return Err(FileError::TooLarge {
+            file: file.to_owned(),
+            bytes: bytes.len() as u64,
+        });
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut calls = Calls::default();
     calls.head.command = CommandMark::read(bytes);
-    let broken = |problem, whole| FileError::Broken { file: file.to_owned(), problem, whole };
+    let broken = |problem, whole| FileError::Broken {
+        file: file.to_owned(),
+        problem,
+        whole,
+    };
     let is_ours = head::is_ours(bytes).map_err(|problem| broken(problem, 0))?;
     let pieces = pieces(bytes);
     for (index, (line, piece)) in pieces.iter().enumerate() {
@@ -152,7 +182,10 @@ pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileE
         match document(piece, *line, (is_ours, is_last), bodies) {
             Ok(Document::Nothing) => {}
             Ok(Document::Head(head)) if calls.recordings.is_empty() => {
-                calls.head = Head { command: calls.head.command.take(), ..head };
+                calls.head = Head {
+                    command: calls.head.command.take(),
+                    ..head
+                };
             }
             Ok(Document::Head(_)) => {
                 let message = "what holds for all calls stands before the first of them".to_owned();
@@ -162,7 +195,9 @@ pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileE
                 calls.recordings.push(*recording);
                 calls.lines.push(line);
             }
-            Err(problem) if is_last && !calls.recordings.is_empty() && problem.fault == Fault::Text => {
+            Err(problem)
+                if is_last && !calls.recordings.is_empty() && problem.fault == Fault::Text =>
+            {
                 calls.torn = Some(problem);
             }
             Err(problem) => return Err(broken(problem, calls.recordings.len())),
@@ -171,9 +206,14 @@ pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileE
     Ok(calls)
 }
 
-/// Writes a file of calls; `file` is its name in messages, and large bodies go to those `apart`. Fails when it would be too
-/// large to be read again.
-pub fn write(file: &str, head: &Head, recordings: &[Recording], apart: &mut BodyFiles) -> Result<Vec<u8>, FileError> {
+/// Writes a file of calls; `file` is its name in messages, and large bodies go to those `apart`.
+/// Fails when it would be too large to be read again.
+pub fn write(
+    file: &str,
+    head: &Head,
+    recordings: &[Recording],
+    apart: &mut BodyFiles,
+) -> Result<Vec<u8>, FileError> {
     let (mut out, mut is_behind) = head.write();
     for recording in recordings {
         if is_behind {
@@ -182,23 +222,37 @@ pub fn write(file: &str, head: &Head, recordings: &[Recording], apart: &mut Body
         is_behind = true;
         document::write(recording, apart, &mut out);
         if out.len() as u64 > MAX_CALLS_FILE_BYTES {
-            return Err(FileError::TooLarge { file: file.to_owned(), bytes: out.len() as u64 });
+            return Err(FileError::TooLarge {
+                file: file.to_owned(),
+                bytes: out.len() as u64,
+            });
         }
     }
     Ok(out.into_bytes())
 }
 
-/// A file with other noise at some of its calls, by their places in it; all else stays as it is, to the byte.
-pub fn with_noise(file: &str, bytes: &[u8], noise: &[Option<DeclaredNoise>]) -> Result<Vec<u8>, FileError> {
+/// A file with other noise at some of its calls, by their places in it; all else stays as it is, to
+/// the byte.
+pub fn with_noise(
+    file: &str,
+    bytes: &[u8],
+    noise: &[Option<DeclaredNoise>],
+) -> Result<Vec<u8>, FileError> {
     let mut noise = noise.iter();
     let mut out = Vec::with_capacity(bytes.len());
     for (line, piece) in pieces(bytes) {
         let text = std::str::from_utf8(piece).ok();
-        let is_call = text.and_then(|text| node::parse(text, line).ok().flatten()).is_some_and(|root| !Head::is(&root));
+        let is_call = text
+            .and_then(|text| node::parse(text, line).ok().flatten())
+            .is_some_and(|root| !Head::is(&root));
         match (text, is_call.then(|| noise.next()).flatten()) {
             (Some(text), Some(Some(noise))) => {
                 let put = noise::put(text, line, noise);
-                let broken = |problem| FileError::Broken { file: file.to_owned(), problem, whole: 0 };
+                let broken = |problem| FileError::Broken {
+                    file: file.to_owned(),
+                    problem,
+                    whole: 0,
+                };
                 out.extend_from_slice(put.map_err(broken)?.as_bytes());
             }
             _ => out.extend_from_slice(piece),
@@ -207,7 +261,8 @@ pub fn with_noise(file: &str, bytes: &[u8], noise: &[Option<DeclaredNoise>]) -> 
     Ok(out)
 }
 
-/// The documents with the number of their first line. The separating line belongs to what follows it.
+/// The documents with the number of their first line. The separating line belongs to what follows
+/// it.
 fn pieces(bytes: &[u8]) -> Vec<(u64, &[u8])> {
     let mut pieces = Vec::new();
     let (mut start, mut first_line, mut line) = (0, 1, 1);
@@ -243,19 +298,33 @@ fn document(
     let text = std::str::from_utf8(piece).map_err(|error| {
         let before = &piece[..error.valid_up_to()];
         let line = line + memchr::memchr_iter(b'\n', before).count() as u64;
-        Problem::new(line, "bytes that are not UTF-8, which YAML is written in".to_owned())
+        Problem::new(
+            line,
+            "bytes that are not UTF-8, which YAML is written in".to_owned(),
+        )
     })?;
-    let Some(root) = node::parse(text, line)? else { return Ok(Document::Nothing) };
+    let Some(root) = node::parse(text, line)? else {
+        return Ok(Document::Nothing);
+    };
     if Head::is(&root) {
         return Head::read(&root).map(Document::Head);
     }
     let (is_cut, reason) = if is_ours {
-        (root.member("connectionId").is_none(), "the last document lacks its last key, `connectionId`")
+        (
+            root.member("connectionId").is_none(),
+            "the last document lacks its last key, `connectionId`",
+        )
     } else {
-        (!piece.ends_with(b"\n"), "the last document does not end with a line break")
+        (
+            !piece.ends_with(b"\n"),
+            "the last document does not end with a line break",
+        )
     };
     if is_last && is_cut {
-        return Err(Problem::new(root.line, format!("{reason}, so it may have been cut short")));
+        return Err(Problem::new(
+            root.line,
+            format!("{reason}, so it may have been cut short"),
+        ));
     }
     let recording = document::read(&root, bodies)?;
     Ok(Document::Call(Box::new(recording), root.line))

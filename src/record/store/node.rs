@@ -1,6 +1,8 @@
-//! A document of YAML as a tree: read with its lines, taken apart by whoever knows what a field is, and built to be written.
+//! A document of YAML as a tree: read with its lines, taken apart by whoever knows what a field is,
+//! and built to be written.
 //!
-//! The field that takes a value says what it is, as in Go: `data: 123` is a text where a text is expected.
+//! The field that takes a value says what it is, as in Go: `data: 123` is a text where a text is
+//! expected.
 
 use std::collections::HashSet;
 use std::str::FromStr;
@@ -44,7 +46,8 @@ impl Default for Kind {
 pub struct Scalar {
     /// Its text after escapes.
     pub text: String,
-    /// Whether it may be anything but a text: it has no quotes, is no block, and no tag says otherwise.
+    /// Whether it may be anything but a text: it has no quotes, is no block, and no tag says
+    /// otherwise.
     pub plain: bool,
     pub binary: bool,
 }
@@ -59,8 +62,14 @@ impl Scalar {
 impl Node {
     /// The value of a key, unless it is missing or null; nothing of what is no mapping.
     pub fn member(&self, key: &str) -> Option<&Self> {
-        let Kind::Map(members) = &self.kind else { return None };
-        members.iter().find(|(name, _)| name == key).map(|(_, node)| node).filter(|node| !node.is_null())
+        let Kind::Map(members) = &self.kind else {
+            return None;
+        };
+        members
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, node)| node)
+            .filter(|node| !node.is_null())
     }
 
     /// The value of a key, if it is there.
@@ -70,7 +79,9 @@ impl Node {
         take: impl FnOnce(&'a Self) -> Result<T, Problem>,
     ) -> Result<Option<T>, Problem> {
         self.members()?;
-        self.member(key).map(|node| take(node).map_err(|problem| problem.inside(key, node.line))).transpose()
+        self.member(key)
+            .map(|node| take(node).map_err(|problem| problem.inside(key, node.line)))
+            .transpose()
     }
 
     /// The value of a key, or what stands for nothing.
@@ -83,8 +94,13 @@ impl Node {
     }
 
     /// The value of a key that must be there.
-    pub fn need<'a, T>(&'a self, key: &str, take: impl FnOnce(&'a Self) -> Result<T, Problem>) -> Result<T, Problem> {
-        self.find(key, take)?.ok_or_else(|| Problem::new(self.line, format!("missing field `{key}`")))
+    pub fn need<'a, T>(
+        &'a self,
+        key: &str,
+        take: impl FnOnce(&'a Self) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        self.find(key, take)?
+            .ok_or_else(|| Problem::new(self.line, format!("missing field `{key}`")))
     }
 
     pub fn members(&self) -> Result<&[(String, Self)], Problem> {
@@ -96,9 +112,14 @@ impl Node {
     }
 
     /// The entries of a mapping, each read in the same way.
-    pub fn pairs<T>(&self, take: impl Fn(&Self) -> Result<T, Problem>) -> Result<Vec<(String, T)>, Problem> {
+    pub fn pairs<T>(
+        &self,
+        take: impl Fn(&Self) -> Result<T, Problem>,
+    ) -> Result<Vec<(String, T)>, Problem> {
         let pair = |(key, node): &(String, Self)| {
-            take(node).map(|value| (key.clone(), value)).map_err(|problem| problem.inside(key, node.line))
+            take(node)
+                .map(|value| (key.clone(), value))
+                .map_err(|problem| problem.inside(key, node.line))
         };
         self.members()?.iter().map(pair).collect()
     }
@@ -145,8 +166,11 @@ impl Node {
         let text = self.text()?;
         let time = OffsetDateTime::parse(&text, &Rfc3339).ok();
         // Only what can be written again: in UTC the year may be another one.
-        let time = time.and_then(|time| time.checked_to_offset(UtcOffset::UTC)).filter(|time| time.year() >= 0);
-        time.map(SystemTime::from).ok_or_else(|| self.expected("a time such as 2026-01-31T12:00:00.5Z"))
+        let time = time
+            .and_then(|time| time.checked_to_offset(UtcOffset::UTC))
+            .filter(|time| time.year() >= 0);
+        time.map(SystemTime::from)
+            .ok_or_else(|| self.expected("a time such as 2026-01-31T12:00:00.5Z"))
     }
 
     pub fn expected(&self, what: &str) -> Problem {
@@ -180,7 +204,10 @@ impl Node {
     pub fn base64(bytes: &[u8]) -> Self {
         // 70 on a line, as Go's `yaml.v3` has it.
         let lines = STANDARD.encode(bytes);
-        let lines: Vec<&str> = (0..lines.len()).step_by(70).map(|at| &lines[at..lines.len().min(at + 70)]).collect();
+        let lines: Vec<&str> = (0..lines.len())
+            .step_by(70)
+            .map(|at| &lines[at..lines.len().min(at + 70)])
+            .collect();
         let end = if lines.len() > 1 { "\n" } else { "" };
         scalar(lines.join("\n") + end, false, true)
     }
@@ -188,8 +215,13 @@ impl Node {
 
 /// The bytes of base64, with white space in it.
 pub fn unpacked(text: &str) -> Result<Vec<u8>, Problem> {
-    let packed: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    STANDARD.decode(packed).map_err(|error| Problem::new(0, format!("no base64: {error}")))
+    let packed: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    STANDARD
+        .decode(packed)
+        .map_err(|error| Problem::new(0, format!("no base64: {error}")))
 }
 
 #[derive(Debug, Default)]
@@ -197,7 +229,12 @@ pub struct Members(pub Vec<(String, Node)>);
 
 impl<K: ToString, V: Into<Node>> FromIterator<(K, V)> for Members {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        Self(entries.into_iter().map(|(key, value)| (key.to_string(), value.into())).collect())
+        Self(
+            entries
+                .into_iter()
+                .map(|(key, value)| (key.to_string(), value.into()))
+                .collect(),
+        )
     }
 }
 
@@ -209,18 +246,31 @@ impl Members {
 }
 
 fn scalar(text: String, plain: bool, binary: bool) -> Node {
-    Node { kind: Kind::Scalar(Scalar { text, plain, binary }), ..Node::default() }
+    Node {
+        kind: Kind::Scalar(Scalar {
+            text,
+            plain,
+            binary,
+        }),
+        ..Node::default()
+    }
 }
 
 impl From<Members> for Node {
     fn from(members: Members) -> Self {
-        Self { kind: Kind::Map(members.0), ..Self::default() }
+        Self {
+            kind: Kind::Map(members.0),
+            ..Self::default()
+        }
     }
 }
 
 impl<T: Into<Self>> From<Vec<T>> for Node {
     fn from(items: Vec<T>) -> Self {
-        Self { kind: Kind::List(items.into_iter().map(Into::into).collect()), ..Self::default() }
+        Self {
+            kind: Kind::List(items.into_iter().map(Into::into).collect()),
+            ..Self::default()
+        }
     }
 }
 
@@ -251,14 +301,23 @@ impl From<bool> for Node {
 impl From<SystemTime> for Node {
     fn from(time: SystemTime) -> Self {
         // Every time that was read, and every one that a clock says, has this form.
-        scalar(OffsetDateTime::from(time).format(&Rfc3339).unwrap_or_default(), true, false)
+        scalar(
+            OffsetDateTime::from(time)
+                .format(&Rfc3339)
+                .unwrap_or_default(),
+            true,
+            false,
+        )
     }
 }
 
-/// The one place that decides how bytes stand in a file: as text where a person can read them, else as base64.
+/// The one place that decides how bytes stand in a file: as text where a person can read them, else
+/// as base64.
 impl From<&[u8]> for Node {
     fn from(bytes: &[u8]) -> Self {
-        let is_readable = |text: &&str| !text.contains(|c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r'));
+        let is_readable = |text: &&str| {
+            !text.contains(|c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
+        };
         match std::str::from_utf8(bytes).ok().filter(is_readable) {
             Some(text) => Self::from(text),
             None => Self::base64(bytes),
@@ -266,17 +325,26 @@ impl From<&[u8]> for Node {
     }
 }
 
-/// Reads one document whose first line has this number. `None` when nothing is in it. Fails with the line when it is no
-/// YAML, has a key twice or one that is no scalar, uses aliases (nobody writes them, and they can stand for anything
-/// however large), or is too deep or too large.
+/// Reads one document whose first line has this number. `None` when nothing is in it. Fails with
+/// the line when it is no YAML, has a key twice or one that is no scalar, uses aliases (nobody
+/// writes them, and they can stand for anything however large), or is too deep or too large.
 pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
-    let mut reader = Reader { events: Parser::new_from_str(text), first_line, nodes: 0 };
+    let mut reader = Reader {
+        events: Parser::new_from_str(text),
+        first_line,
+        nodes: 0,
+    };
     let root = reader.value(0)?;
     loop {
         match reader.event()? {
             (Event::DocumentEnd, _) => {}
             (Event::StreamEnd, _) => return Ok(root.filter(|root| !root.is_null())),
-            (_, line) => return Err(Problem::new(line, "another document without `---` before it".to_owned())),
+            (_, line) => {
+                return Err(Problem::new(
+                    line,
+                    "another document without `---` before it".to_owned(),
+                ));
+            }
         }
     }
 }
@@ -292,7 +360,10 @@ impl<'a> Reader<'a> {
         let line = |line: usize| self.first_line + (line as u64).saturating_sub(1);
         match self.events.next_event() {
             Some(Ok((event, span))) => Ok((event, line(span.start.line()))),
-            Some(Err(error)) => Err(Problem::new(line(error.marker().line()), format!("no YAML: {}", error.info()))),
+            Some(Err(error)) => Err(Problem::new(
+                line(error.marker().line()),
+                format!("no YAML: {}", error.info()),
+            )),
             None => Ok((Event::StreamEnd, 0)),
         }
     }
@@ -304,14 +375,23 @@ impl<'a> Reader<'a> {
             (event, line) = self.event()?;
         }
         if depth > MAX_CALLS_DEPTH {
-            return Err(Problem::new(line, format!("nested deeper than {MAX_CALLS_DEPTH} levels")));
+            return Err(Problem::new(
+                line,
+                format!("nested deeper than {MAX_CALLS_DEPTH} levels"),
+            ));
         }
         let kind = match event {
             Event::Scalar(text, style, _, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
-                let name = tag.as_ref().and_then(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:"));
+                let name = tag
+                    .as_ref()
+                    .and_then(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:"));
                 let binary = name.is_some_and(|name| name == "binary");
-                Kind::Scalar(Scalar { text: text.into_owned(), plain, binary })
+                Kind::Scalar(Scalar {
+                    text: text.into_owned(),
+                    plain,
+                    binary,
+                })
             }
             Event::SequenceStart(..) => {
                 let mut items = Vec::new();
@@ -335,15 +415,25 @@ impl<'a> Reader<'a> {
                 Kind::Map(members)
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
-                return Err(Problem::new(line, "an alias (`*...`), which files of calls do not use".to_owned()));
+                return Err(Problem::new(
+                    line,
+                    "an alias (`*...`), which files of calls do not use".to_owned(),
+                ));
             }
             _ => return Ok(None),
         };
         self.nodes += 1;
         if self.nodes > MAX_CALLS_NODES {
-            return Err(Problem::new(line, format!("more than {MAX_CALLS_NODES} values in one document")));
+            return Err(Problem::new(
+                line,
+                format!("more than {MAX_CALLS_NODES} values in one document"),
+            ));
         }
-        Ok(Some(Node { line, kind, note: String::new() }))
+        Ok(Some(Node {
+            line,
+            kind,
+            note: String::new(),
+        }))
     }
 }
 
@@ -359,12 +449,27 @@ mod tests {
 
     #[test]
     fn the_field_decides_what_a_scalar_is() {
-        let node = parse("a: 007\nb: \"007\"\nc: !!binary aGk=\nd: |\n  x\n  y\ne: ~\nf: 1.0.0\n", 1).unwrap().unwrap();
+        let node = parse(
+            "a: 007\nb: \"007\"\nc: !!binary aGk=\nd: |\n  x\n  y\ne: ~\nf: 1.0.0\n",
+            1,
+        )
+        .unwrap()
+        .unwrap();
         let text = |key: &str| node.find(key, Node::text).unwrap();
         let texts = ["a", "b", "c", "d", "e", "f"].map(text);
-        let expected = [Some("007"), Some("007"), Some("hi"), Some("x\ny\n"), None, Some("1.0.0")];
+        let expected = [
+            Some("007"),
+            Some("007"),
+            Some("hi"),
+            Some("x\ny\n"),
+            None,
+            Some("1.0.0"),
+        ];
         assert_eq!(texts.each_ref().map(Option::as_deref), expected);
-        assert_eq!((node.need("a", Node::number), node.get("e", Node::number)), (Ok(7_u8), Ok(0_u8)));
+        assert_eq!(
+            (node.need("a", Node::number), node.get("e", Node::number)),
+            (Ok(7_u8), Ok(0_u8))
+        );
         assert_eq!(parse("# nothing\n", 1).unwrap(), None);
     }
 
@@ -372,13 +477,29 @@ mod tests {
     fn what_a_field_is_not_is_said_with_line_and_key() {
         let read = |text: &str| {
             let node = parse(text, 1).unwrap().unwrap();
-            let item = |item: &Node| Ok((item.need("count", Node::number::<u16>)?, item.get("text", Node::text)?));
-            node.need("items", |items| items.items(item)).unwrap_err().to_string()
+            let item = |item: &Node| {
+                Ok((
+                    item.need("count", Node::number::<u16>)?,
+                    item.get("text", Node::text)?,
+                ))
+            };
+            node.need("items", |items| items.items(item))
+                .unwrap_err()
+                .to_string()
         };
         let cases = [
-            ("items:\n  - count: 3\n  - count: x\n", "3: `items[1].count`: expected a number, got `x`"),
-            ("items:\n  - count: 3\n    text: [1]\n", "3: `items[0].text`: expected a text, got a list"),
-            ("items:\n  - text: a\n", "2: `items[0]`: missing field `count`"),
+            (
+                "items:\n  - count: 3\n  - count: x\n",
+                "3: `items[1].count`: expected a number, got `x`",
+            ),
+            (
+                "items:\n  - count: 3\n    text: [1]\n",
+                "3: `items[0].text`: expected a text, got a list",
+            ),
+            (
+                "items:\n  - text: a\n",
+                "2: `items[0]`: missing field `count`",
+            ),
             ("items: 7\n", "1: `items`: expected a list, got `7`"),
             ("items: [a]\n", "1: `items[0]`: expected a mapping, got `a`"),
         ];
@@ -390,8 +511,14 @@ mod tests {
     #[test]
     fn times_of_every_zone_are_read() {
         let cases = [
-            ("2024-02-29T23:59:59.123456789+05:30", Some("2024-02-29T18:29:59.123456789Z")),
-            ("2023-12-31T20:00:00.5-08:00", Some("2024-01-01T04:00:00.5Z")),
+            (
+                "2024-02-29T23:59:59.123456789+05:30",
+                Some("2024-02-29T18:29:59.123456789Z"),
+            ),
+            (
+                "2023-12-31T20:00:00.5-08:00",
+                Some("2024-01-01T04:00:00.5Z"),
+            ),
             ("0001-01-01T00:00:00Z", Some("0001-01-01T00:00:00Z")),
             ("1969-12-31T23:59:59.25Z", Some("1969-12-31T23:59:59.25Z")),
             ("0000-01-01T00:00:00+01:00", None),
@@ -401,7 +528,10 @@ mod tests {
             ("2024-01-01T00:00:00", None),
         ];
         for (text, expected) in cases {
-            let time = Node::from(text).time().ok().map(|time| Node::from(time).text().unwrap());
+            let time = Node::from(text)
+                .time()
+                .ok()
+                .map(|time| Node::from(time).text().unwrap());
             assert_eq!(time.as_deref(), expected, "{text}");
         }
     }
@@ -409,17 +539,29 @@ mod tests {
     #[test]
     fn bytes_stand_as_text_where_a_person_can_read_them() {
         let is_base64 = |bytes: &[u8]| Node::from(bytes).is_base64();
-        let cases: [&[u8]; 5] = [b"*1\r\n$4\r\nPING\r\n", b"a\tb\n", "\u{e9}".as_bytes(), b"Q\0", b"\xff"];
+        let cases: [&[u8]; 5] = [
+            b"*1\r\n$4\r\nPING\r\n",
+            b"a\tb\n",
+            "\u{e9}".as_bytes(),
+            b"Q\0",
+            b"\xff",
+        ];
         assert_eq!(cases.map(is_base64), [false, false, false, true, true]);
         assert_eq!(cases.map(|bytes| Node::from(bytes).bytes().unwrap()), cases);
     }
 
     #[test]
     fn what_cannot_be_read_says_its_line() {
-        assert_eq!(reason("a: 1\nb: 2\na: 3\n"), (12, "the key `a` a second time".to_owned()));
+        assert_eq!(
+            reason("a: 1\nb: 2\na: 3\n"),
+            (12, "the key `a` a second time".to_owned())
+        );
         assert_eq!(reason("a: &x 1\nb: *x\n").0, 11);
         assert_eq!(reason("a: 1\nb: [1, 2\nc: }\n").0, 12);
-        assert_eq!(reason("? [a]\n: 1\n"), (10, "a key that is no text".to_owned()));
+        assert_eq!(
+            reason("? [a]\n: 1\n"),
+            (10, "a key that is no text".to_owned())
+        );
         assert!(parse(&"[".repeat(100_000), 1).is_err());
         assert!(parse(&"- ".repeat(100_000), 1).is_err());
     }

@@ -8,13 +8,23 @@ impl DeclaredNoise {
     /// A mapping in newer files, a list of regular expressions in older ones.
     pub(super) fn read(node: &Node) -> Result<Self, Problem> {
         if matches!(node.kind, Kind::List(_)) {
-            return Ok(Self { values: node.texts()?, ..Self::default() });
+            return Ok(Self {
+                values: node.texts()?,
+                ..Self::default()
+            });
         }
-        if let Some((key, value)) = node.members()?.iter().find(|(key, _)| key != "req" && key != "value") {
+        if let Some((key, value)) = node
+            .members()?
+            .iter()
+            .find(|(key, _)| key != "req" && key != "value")
+        {
             let message = format!("expected `req` or `value`, got `{}`", key.escape_debug());
             return Err(Problem::new(value.line, message));
         }
-        Ok(Self { fields: node.get("req", Node::texts)?, values: node.get("value", Node::texts)? })
+        Ok(Self {
+            fields: node.get("req", Node::texts)?,
+            values: node.get("value", Node::texts)?,
+        })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -24,22 +34,28 @@ impl DeclaredNoise {
 
 impl From<&DeclaredNoise> for Node {
     fn from(noise: &DeclaredNoise) -> Self {
-        let lists =
-            [("req", &noise.fields), ("value", &noise.values)].into_iter().filter(|(_, texts)| !texts.is_empty());
-        lists.map(|(key, texts)| (key, texts.iter().collect::<Vec<_>>())).collect::<Members>().into()
+        let lists = [("req", &noise.fields), ("value", &noise.values)]
+            .into_iter()
+            .filter(|(_, texts)| !texts.is_empty());
+        lists
+            .map(|(key, texts)| (key, texts.iter().collect::<Vec<_>>()))
+            .collect::<Members>()
+            .into()
     }
 }
 
-/// The text of a document with this noise in place of its own; all else stays as it is. Fails where its keys do not begin
-/// lines, as in a mapping in braces.
+/// The text of a document with this noise in place of its own; all else stays as it is. Fails where
+/// its keys do not begin lines, as in a mapping in braces.
 pub(super) fn put(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String, Problem> {
     let mut block = String::new();
     emit::mapping(&mut block, &Members::from_iter([("noise", noise)]).0, 0);
     let mut out = String::with_capacity(text.len() + block.len());
     let mut is_old = false;
     for line in text.split_inclusive('\n') {
-        // What is further in belongs to it, and so do items of a list, which may begin where the key does.
-        is_old = line.starts_with("noise:") || is_old && (line.trim().is_empty() || line.starts_with([' ', '-']));
+        // What is further in belongs to it, and so do items of a list, which may begin where the
+        // key does.
+        is_old = line.starts_with("noise:")
+            || is_old && (line.trim().is_empty() || line.starts_with([' ', '-']));
         // Before the last key of ours, which says that a document is whole.
         if is_old || line.starts_with("connectionId:") {
             out.push_str(&std::mem::take(&mut block));
@@ -52,9 +68,15 @@ pub(super) fn put(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String
         out.push('\n');
     }
     out.push_str(&block);
-    let put = parse(&out, line)?.map(|root| root.find("noise", DeclaredNoise::read)).transpose()?.flatten();
+    let put = parse(&out, line)?
+        .map(|root| root.find("noise", DeclaredNoise::read))
+        .transpose()?
+        .flatten();
     if put.as_ref() == Some(noise) {
         return Ok(out);
     }
-    Err(Problem::new(line, "expected a document whose keys begin lines, so that noise can be put into it".to_owned()))
+    Err(Problem::new(
+        line,
+        "expected a document whose keys begin lines, so that noise can be put into it".to_owned(),
+    ))
 }

@@ -1,5 +1,6 @@
-//! The language in which gRPC messages stand in files (<https://github.com/protocolbuffers/protoscope/blob/main/language.txt>),
-//! as far as a message without its schema needs it: numbers, `3:` tags, texts, `{...}` with a length, `!{...}` groups,
+//! The language in which gRPC messages stand in files
+//! (<https://github.com/protocolbuffers/protoscope/blob/main/language.txt>), as far as a message
+//! without its schema needs it: numbers, `3:` tags, texts, `{...}` with a length, `!{...}` groups,
 //! `i32` and `i64` numbers, numbers with a point, hexadecimal in backticks.
 
 use std::fmt::Write as _;
@@ -49,9 +50,16 @@ fn fields(mut bytes: &[u8], depth: usize) -> Option<String> {
 
 /// A value with a length: a text, a message, or bytes.
 fn length_prefixed(inner: &[u8], depth: usize) -> String {
-    let is_readable = |text: &&str| text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t');
+    let is_readable = |text: &&str| {
+        text.chars()
+            .all(|c| !c.is_control() || c == '\n' || c == '\t')
+    };
     if let Some(text) = std::str::from_utf8(inner).ok().filter(is_readable) {
-        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+        let escaped = text
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+            .replace('\t', "\\t");
         return format!("{{\"{escaped}\"}}");
     }
     match fields(inner, depth + 1) {
@@ -90,8 +98,14 @@ fn put_varint(mut value: u64, out: &mut Vec<u8>) {
 pub fn read(text: &str) -> Result<Vec<u8>, String> {
     let mut rest = text;
     run(&mut rest, 0).ok_or_else(|| {
-        let (at, shown) = (text.len() - rest.len(), rest.chars().take(20).collect::<String>());
-        format!("nothing that is read at byte {at} of the protoscope text: `{}`", shown.escape_debug())
+        let (at, shown) = (
+            text.len() - rest.len(),
+            rest.chars().take(20).collect::<String>(),
+        );
+        format!(
+            "nothing that is read at byte {at} of the protoscope text: `{}`",
+            shown.escape_debug()
+        )
     })
 }
 
@@ -102,7 +116,9 @@ fn run(rest: &mut &str, depth: usize) -> Option<Vec<u8>> {
     let mut field = None;
     loop {
         *rest = rest.trim_start();
-        let Some(first) = rest.chars().next() else { return (depth == 0 && field.is_none()).then_some(out) };
+        let Some(first) = rest.chars().next() else {
+            return (depth == 0 && field.is_none()).then_some(out);
+        };
         if matches!(first, '}' | '!' | '"' | '`') {
             *rest = &rest[1..];
         }
@@ -157,13 +173,19 @@ fn braced(rest: &mut &str, depth: usize) -> Option<Vec<u8>> {
 /// A number with its kind, which its ending says; with a point it is a double.
 fn number(word: &str) -> Option<(u64, Vec<u8>)> {
     if let Some(digits) = word.strip_suffix("i32") {
-        let whole = integer(digits).and_then(|value| i32::try_from(value).ok()).map(i32::to_le_bytes);
+        let whole = integer(digits)
+            .and_then(|value| i32::try_from(value).ok())
+            .map(i32::to_le_bytes);
         let value = whole.or_else(|| digits.parse().ok().map(f32::to_le_bytes))?;
         return Some((I32, value.to_vec()));
     }
     let digits = word.strip_suffix("i64").unwrap_or(word);
-    let Some(value) = integer(digits) else { return Some((I64, digits.parse::<f64>().ok()?.to_le_bytes().to_vec())) };
-    let value = u64::try_from(value).or_else(|_| i64::try_from(value).map(i64::cast_unsigned)).ok()?;
+    let Some(value) = integer(digits) else {
+        return Some((I64, digits.parse::<f64>().ok()?.to_le_bytes().to_vec()));
+    };
+    let value = u64::try_from(value)
+        .or_else(|_| i64::try_from(value).map(i64::cast_unsigned))
+        .ok()?;
     if digits.len() < word.len() {
         return Some((I64, value.to_le_bytes().to_vec()));
     }
@@ -196,9 +218,14 @@ fn quoted(rest: &mut &str, out: &mut Vec<u8>) -> Option<()> {
 }
 
 fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u32> =
-        digits.chars().filter(|c| !c.is_ascii_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
-    let pairs = digits.chunks(2).map(|pair| Some((pair[0] << 4 | *pair.get(1)?) as u8));
+    let digits: Vec<u32> = digits
+        .chars()
+        .filter(|c| !c.is_ascii_whitespace())
+        .map(|c| c.to_digit(16))
+        .collect::<Option<_>>()?;
+    let pairs = digits
+        .chunks(2)
+        .map(|pair| Some((pair[0] << 4 | *pair.get(1)?) as u8));
     pairs.collect()
 }
 
@@ -232,7 +259,10 @@ mod tests {
     #[test]
     fn what_others_write_is_read() {
         let cases: [(&str, &[u8]); 7] = [
-            ("1: 1 # yes\n2: -1", b"\x08\x01\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+            (
+                "1: 1 # yes\n2: -1",
+                b"\x08\x01\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+            ),
             ("1: 0x7fi64", b"\x09\x7f\0\0\0\0\0\0\0"),
             ("1: 1.5", b"\x09\x00\x00\x00\x00\x00\x00\xf8\x3f"),
             ("1: 1.5i32", b"\x0d\x00\x00\xc0\x3f"),
@@ -243,7 +273,9 @@ mod tests {
         for (text, bytes) in cases {
             assert_eq!(read(text).unwrap(), bytes, "{text}");
         }
-        for text in ["1:", "{", "}", "\"", "`0`", "1: a", "1: 2: 3", "!{}", "\u{e9}"] {
+        for text in [
+            "1:", "{", "}", "\"", "`0`", "1: a", "1: 2: 3", "!{}", "\u{e9}",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }

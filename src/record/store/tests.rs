@@ -6,17 +6,24 @@ use super::document::VERSION;
 use super::*;
 use crate::limits::MIN_BODY_APART_BYTES;
 use crate::record::call::{
-    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol, Side, Target, Wire,
+    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol,
+    Side, Target, Wire,
 };
 use crate::record::matching::Recording;
 
 const GOLDEN: [(&str, &str); 8] = [
     ("http", include_str!("../../../testdata/calls/http.yaml")),
-    ("http_body_elsewhere", include_str!("../../../testdata/calls/http_body_elsewhere.yaml")),
+    (
+        "http_body_elsewhere",
+        include_str!("../../../testdata/calls/http_body_elsewhere.yaml"),
+    ),
     ("http2", include_str!("../../../testdata/calls/http2.yaml")),
     ("grpc", include_str!("../../../testdata/calls/grpc.yaml")),
     ("dns", include_str!("../../../testdata/calls/dns.yaml")),
-    ("generic", include_str!("../../../testdata/calls/generic.yaml")),
+    (
+        "generic",
+        include_str!("../../../testdata/calls/generic.yaml"),
+    ),
     ("redis", include_str!("../../../testdata/calls/redis.yaml")),
     ("kafka", include_str!("../../../testdata/calls/kafka.yaml")),
 ];
@@ -26,56 +33,104 @@ fn nowhere(_: &BodyRef) -> Result<Vec<u8>, String> {
 }
 
 fn found(reference: &BodyRef) -> Result<Vec<u8>, String> {
-    if reference.path == "bodies/mock-0.bin" { Ok(b"body".to_vec()) } else { nowhere(reference) }
+    if reference.path == "bodies/mock-0.bin" {
+        Ok(b"body".to_vec())
+    } else {
+        nowhere(reference)
+    }
 }
 
 /// The text of a file, up to the document of this number.
 fn golden(name: &str, count: usize) -> String {
     let (_, text) = GOLDEN.iter().find(|(known, _)| *known == name).unwrap();
-    text.split("---\n").take(count).collect::<Vec<_>>().join("---\n")
+    text.split("---\n")
+        .take(count)
+        .collect::<Vec<_>>()
+        .join("---\n")
 }
 
 /// A call of a file, with whatever body is elsewhere.
 fn call(name: &str, index: usize) -> Recording {
-    read(name, golden(name, index + 1).as_bytes(), &found).unwrap().recordings.remove(index)
+    read(name, golden(name, index + 1).as_bytes(), &found)
+        .unwrap()
+        .recordings
+        .remove(index)
 }
 
 /// Why text is no file of calls.
 fn refused(text: &str) -> String {
-    read("f", text.as_bytes(), &nowhere).unwrap_err().to_string()
+    read("f", text.as_bytes(), &nowhere)
+        .unwrap_err()
+        .to_string()
 }
 
 fn messages(exchange: &Exchange) -> Vec<(Side, String)> {
-    let Content::Wire(_, wire) = &exchange.content else { panic!("{exchange:?}") };
-    wire.messages.iter().map(|message| (message.from, message.bytes.escape_ascii().to_string())).collect()
+    let Content::Wire(_, wire) = &exchange.content else {
+        panic!("{exchange:?}")
+    };
+    wire.messages
+        .iter()
+        .map(|message| (message.from, message.bytes.escape_ascii().to_string()))
+        .collect()
 }
 
 fn said(client: &[&str], server: &[&str]) -> Vec<(Side, String)> {
     let client = client.iter().map(|text| (Side::Client, (*text).to_owned()));
-    client.chain(server.iter().map(|text| (Side::Server, (*text).to_owned()))).collect()
+    client
+        .chain(server.iter().map(|text| (Side::Server, (*text).to_owned())))
+        .collect()
 }
 
 fn fields(list: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
-    list.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect()
+    list.iter()
+        .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+        .collect()
 }
 
 #[test]
 fn what_others_recorded_is_read_and_written_as_ours_without_loss() {
-    for (name, _) in GOLDEN.iter().filter(|(name, _)| *name != "http_body_elsewhere") {
+    for (name, _) in GOLDEN
+        .iter()
+        .filter(|(name, _)| *name != "http_body_elsewhere")
+    {
         let calls = read(name, golden(name, 9).as_bytes(), &nowhere).unwrap();
-        assert_eq!((calls.torn, calls.head, calls.recordings.is_empty()), (None, Head::default(), false), "{name}");
-        let written = write(name, &Head::default(), &calls.recordings, &mut BodyFiles::default()).unwrap();
+        assert_eq!(
+            (calls.torn, calls.head, calls.recordings.is_empty()),
+            (None, Head::default(), false),
+            "{name}"
+        );
+        let written = write(
+            name,
+            &Head::default(),
+            &calls.recordings,
+            &mut BodyFiles::default(),
+        )
+        .unwrap();
         let again = read(name, &written, &nowhere).unwrap();
-        assert_eq!(again.recordings, calls.recordings, "{name}:\n{}", String::from_utf8_lossy(&written));
+        assert_eq!(
+            again.recordings,
+            calls.recordings,
+            "{name}:\n{}",
+            String::from_utf8_lossy(&written)
+        );
     }
 }
 
 #[test]
 fn http_of_others() {
-    let Recording { name, exchange, reusable, noise, named } = call("http", 0);
+    let Recording {
+        name,
+        exchange,
+        reusable,
+        noise,
+        named,
+    } = call("http", 0);
     assert_eq!((name.as_str(), reusable, named), ("mock-0", false, true));
     let noise = noise.unwrap();
-    assert_eq!((noise.fields, noise.values), (vec!["body.amount".to_owned()], vec!["^ch_".to_owned()]));
+    assert_eq!(
+        (noise.fields, noise.values),
+        (vec!["body.amount".to_owned()], vec!["^ch_".to_owned()])
+    );
     let sent_at = UNIX_EPOCH + Duration::new(1_729_676_045, 123_456_789);
     let request_headers = [
         ("Accept", "application/json"),
@@ -83,10 +138,16 @@ fn http_of_others() {
         ("Content-Type", "application/json"),
         ("Host", "api.stripe.com"),
     ];
-    let response_headers =
-        [("Content-Encoding", "gzip"), ("Content-Type", "application/json; charset=utf-8"), ("Set-Cookie", "a=1,b=2")];
+    let response_headers = [
+        ("Content-Encoding", "gzip"),
+        ("Content-Type", "application/json; charset=utf-8"),
+        ("Set-Cookie", "a=1,b=2"),
+    ];
     let expected = Exchange {
-        target: Target { host: "api.stripe.com".to_owned(), port: 0 },
+        target: Target {
+            host: "api.stripe.com".to_owned(),
+            port: 0,
+        },
         tls: false,
         connection: 3,
         sent_at,
@@ -115,22 +176,46 @@ fn http_of_others() {
     assert_eq!(exchange, expected);
 
     let older = call("http", 1);
-    let Content::Http(http) = &older.exchange.content else { panic!() };
-    assert_eq!((http.request.path.as_str(), http.request.version), ("/logo.png", HttpVersion::Http10));
-    assert_eq!(older.exchange.target, Target { host: "localhost".to_owned(), port: 8081 });
-    assert_eq!((older.reusable, older.noise.unwrap().values), (true, vec![r"^\d+$".to_owned()]));
+    let Content::Http(http) = &older.exchange.content else {
+        panic!()
+    };
+    assert_eq!(
+        (http.request.path.as_str(), http.request.version),
+        ("/logo.png", HttpVersion::Http10)
+    );
+    assert_eq!(
+        older.exchange.target,
+        Target {
+            host: "localhost".to_owned(),
+            port: 8081
+        }
+    );
+    assert_eq!(
+        (older.reusable, older.noise.unwrap().values),
+        (true, vec![r"^\d+$".to_owned()])
+    );
     assert_eq!(http.response.as_ref().unwrap().body, b"\x89PNG\r\n\x1a\n");
 }
 
 #[test]
 fn bodies_elsewhere() {
     let one = golden("http_body_elsewhere", 1);
-    let Content::Http(http) = call("http_body_elsewhere", 0).exchange.content else { panic!() };
+    let Content::Http(http) = call("http_body_elsewhere", 0).exchange.content else {
+        panic!()
+    };
     assert_eq!(http.request.body, b"body");
-    let told = |text: &str, bodies: Bodies<'_>| read("f", text.as_bytes(), bodies).unwrap_err().to_string();
+    let told = |text: &str, bodies: Bodies<'_>| {
+        read("f", text.as_bytes(), bodies).unwrap_err().to_string()
+    };
     let place = "f:12: `spec.req.body_ref`: the body in `bodies/mock-0.bin`";
-    assert_eq!(told(&one, &nowhere), format!("{place} cannot be read: it is lost"));
-    assert_eq!(told(&one, &|_| Ok(b"bod".to_vec())), format!("{place} has 3 bytes, and had 4"));
+    assert_eq!(
+        told(&one, &nowhere),
+        format!("{place} cannot be read: it is lost")
+    );
+    assert_eq!(
+        told(&one, &|_| Ok(b"bod".to_vec())),
+        format!("{place} has 3 bytes, and had 4")
+    );
     assert_eq!(
         told(&one.replace("path: bodies/mock-0.bin", "path: ''"), &found),
         "f:12: `spec.req.body_ref.path`: expected the path of a body of 4 bytes, got ``"
@@ -145,72 +230,133 @@ fn bodies_elsewhere() {
 #[test]
 fn http2_grpc_and_names_of_others() {
     let http2 = call("http2", 0).exchange;
-    assert_eq!((http2.target.to_string(), http2.tls), ("users.example.com:8443".to_owned(), true));
-    let Content::Http(http) = &http2.content else { panic!() };
-    assert_eq!(http.response.as_ref().unwrap().trailers, fields(&[("x-checksum", "abc")]));
+    assert_eq!(
+        (http2.target.to_string(), http2.tls),
+        ("users.example.com:8443".to_owned(), true)
+    );
+    let Content::Http(http) = &http2.content else {
+        panic!()
+    };
+    assert_eq!(
+        http.response.as_ref().unwrap().trailers,
+        fields(&[("x-checksum", "abc")])
+    );
 
     let grpc = call("grpc", 0).exchange;
     assert_eq!(grpc.target.to_string(), "localhost:50051");
-    let Content::Grpc(http) = &grpc.content else { panic!() };
+    let Content::Grpc(http) = &grpc.content else {
+        panic!()
+    };
     assert_eq!(http.request.body, b"\0\0\0\0\x07\x0a\x05world");
     let response = http.response.as_ref().unwrap();
     assert_eq!(response.body, b"\0\0\0\0\x0d\x0a\x0bHello world");
-    assert_eq!(response.trailers, fields(&[("grpc-message", ""), ("grpc-status", "0")]));
+    assert_eq!(
+        response.trailers,
+        fields(&[("grpc-message", ""), ("grpc-status", "0")])
+    );
 
-    let names: Vec<_> = (0..2).map(|index| call("dns", index).exchange.content).collect();
+    let names: Vec<_> = (0..2)
+        .map(|index| call("dns", index).exchange.content)
+        .collect();
     let dns = |name: &str, kind: &str, code, answers: &[&str]| {
         let answers = answers.iter().map(|it| (*it).to_owned()).collect();
-        Content::Dns(Dns { name: name.to_owned(), kind: kind.to_owned(), code, answers })
+        Content::Dns(Dns {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            code,
+            answers,
+        })
     };
     assert_eq!(
         names,
-        [dns("google.com", "A", 0, &["google.com.\t3600\tIN\tA\t1.2.3.4"]), dns("no.such", "AAAA", 3, &[])]
+        [
+            dns("google.com", "A", 0, &["google.com.\t3600\tIN\tA\t1.2.3.4"]),
+            dns("no.such", "AAAA", 3, &[])
+        ]
     );
 }
 
 #[test]
 fn wires_of_others() {
     let generic = call("generic", 0);
-    assert_eq!(messages(&generic.exchange), said(&["PING\\r\\n"], &["PONG\\r\\n\\x00\\xff"]));
+    assert_eq!(
+        messages(&generic.exchange),
+        said(&["PING\\r\\n"], &["PONG\\r\\n\\x00\\xff"])
+    );
     assert!(generic.reusable);
     let redis = call("redis", 0).exchange;
-    assert_eq!(messages(&redis), said(&["*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\na\\r\\n"], &["$2\\r\\n\\xff\\x00\\r\\n"]));
-    assert_eq!(messages(&call("kafka", 0).exchange), said(&["\\x00\\x00\\x00\\x01"], &["\\x00\\x00\\x00\\x02"]));
+    assert_eq!(
+        messages(&redis),
+        said(
+            &["*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\na\\r\\n"],
+            &["$2\\r\\n\\xff\\x00\\r\\n"]
+        )
+    );
+    assert_eq!(
+        messages(&call("kafka", 0).exchange),
+        said(&["\\x00\\x00\\x00\\x01"], &["\\x00\\x00\\x00\\x02"])
+    );
 }
 
 #[test]
 fn databases_of_others_are_refused_with_what_to_do() {
     for kind in ["Postgres", "PostgresV2", "PostgresV3", "MySQL", "Mongo"] {
-        let text = format!("version: {VERSION}\nkind: {kind}\nname: mock-0\nspec:\n    metadata: {{type: mocks}}\n");
+        let text = format!(
+            "version: {VERSION}\nkind: {kind}\nname: mock-0\nspec:\n    metadata: {{type: mocks}}\n"
+        );
         let error = read("f", text.as_bytes(), &nowhere).unwrap_err();
         let told = format!(
             "f:5: `spec`: a call of kind `{kind}` as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can"
         );
         assert_eq!(error.to_string(), told);
-        assert_eq!(error.hint(), "record it again with `replay calls record -- COMMAND`");
+        assert_eq!(
+            error.hint(),
+            "record it again with `replay calls record -- COMMAND`"
+        );
         // Nor is it left out as a document that was cut short.
-        assert_eq!(refused(&format!("{}---\n{text}", golden("redis", 1))), told.replace("f:5", "f:24"));
+        assert_eq!(
+            refused(&format!("{}---\n{text}", golden("redis", 1))),
+            told.replace("f:5", "f:24")
+        );
     }
 }
 
 #[test]
 fn files_of_other_formats_are_refused_with_what_to_do() {
-    let ours = String::from_utf8(write("f", &Head::default(), &ours(), &mut BodyFiles::default()).unwrap()).unwrap();
+    let ours = String::from_utf8(
+        write("f", &Head::default(), &ours(), &mut BodyFiles::default()).unwrap(),
+    )
+    .unwrap();
     for (format, told) in [
-        ("", "f:1: an earlier version wrote it, in a format that is read no more"),
+        (
+            "",
+            "f:1: an earlier version wrote it, in a format that is read no more",
+        ),
         ("# replay: 2\n", "f:2: expected format 3, got `2`"),
     ] {
-        let error = read("f", ours.replacen("# replay: 3\n", format, 1).as_bytes(), &nowhere).unwrap_err();
+        let error = read(
+            "f",
+            ours.replacen("# replay: 3\n", format, 1).as_bytes(),
+            &nowhere,
+        )
+        .unwrap_err();
         let hint = "record it again with `replay calls record -- COMMAND`";
-        assert_eq!((error.to_string().as_str(), error.hint().as_str()), (told, hint));
+        assert_eq!(
+            (error.to_string().as_str(), error.hint().as_str()),
+            (told, hint)
+        );
     }
 }
 
 /// One call of each kind that is recorded, with whatever the kinds' own fields cannot hold.
 fn ours() -> Vec<Recording> {
-    let at = |millis: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(1_704_067_200_000 + millis);
+    let at =
+        |millis: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(1_704_067_200_000 + millis);
     let exchange = |content| Exchange {
-        target: Target { host: "db.internal".to_owned(), port: 5432 },
+        target: Target {
+            host: "db.internal".to_owned(),
+            port: 5432,
+        },
         tls: true,
         connection: 12,
         sent_at: at(1),
@@ -236,14 +382,27 @@ fn ours() -> Vec<Recording> {
         response: Some(HttpResponse {
             version,
             status: 200,
-            reason: if version == HttpVersion::Http11 { "OK: fine".to_owned() } else { String::new() },
-            headers: fields(&[("Set-Cookie", "a=1; Expires=Thu, 01 Jan 1970"), ("Set-Cookie", "b=2")]),
+            reason: if version == HttpVersion::Http11 {
+                "OK: fine".to_owned()
+            } else {
+                String::new()
+            },
+            headers: fields(&[
+                ("Set-Cookie", "a=1; Expires=Thu, 01 Jan 1970"),
+                ("Set-Cookie", "b=2"),
+            ]),
             body: vec![0xff; 200],
             trailers: fields(trailers),
         }),
     };
     let wire = |protocol, parts: &[(Side, &[u8])], session| {
-        let messages = parts.iter().map(|(from, bytes)| Message { from: *from, bytes: bytes.to_vec() }).collect();
+        let messages = parts
+            .iter()
+            .map(|(from, bytes)| Message {
+                from: *from,
+                bytes: bytes.to_vec(),
+            })
+            .collect();
         Content::Wire(protocol, Wire { messages, session })
     };
     let (client, server) = (Side::Client, Side::Server);
@@ -262,24 +421,44 @@ fn ours() -> Vec<Recording> {
     };
     let contents = vec![
         Content::Http(Box::new(http(HttpVersion::Http11, &[("X-T", "1")]))),
-        Content::Http(Box::new(http(HttpVersion::Http2, &[("X-T", "1"), ("X-T", "2")]))),
+        Content::Http(Box::new(http(
+            HttpVersion::Http2,
+            &[("X-T", "1"), ("X-T", "2")],
+        ))),
         Content::Http(Box::new(unanswered)),
         Content::Grpc(Box::new(grpc)),
         Content::Dns(dns),
         wire(
             Protocol::Generic,
-            &[(server, b"hello\r\n"), (client, b"\xff\0"), (server, b""), (client, b"x: y\n")],
+            &[
+                (server, b"hello\r\n"),
+                (client, b"\xff\0"),
+                (server, b""),
+                (client, b"x: y\n"),
+            ],
             false,
         ),
-        wire(Protocol::Redis, &[(client, b"*1\r\n$4\r\nPING\r\n"), (server, b"+PONG\r\n")], true),
+        wire(
+            Protocol::Redis,
+            &[(client, b"*1\r\n$4\r\nPING\r\n"), (server, b"+PONG\r\n")],
+            true,
+        ),
         wire(
             Protocol::Postgres,
-            &[(client, b"Q\0\0\0\x0dSELECT 1\0"), (server, b"C\0\0\0\x05\0"), (server, b"Z\0\0\0\x05I")],
+            &[
+                (client, b"Q\0\0\0\x0dSELECT 1\0"),
+                (server, b"C\0\0\0\x05\0"),
+                (server, b"Z\0\0\0\x05I"),
+            ],
             false,
         ),
         wire(
             Protocol::Postgres,
-            &[(client, b"\0\0\0\x08\x04\xd2\x16\x2f"), (server, b"N"), (client, b"p\0\0\0\x05\0")],
+            &[
+                (client, b"\0\0\0\x08\x04\xd2\x16\x2f"),
+                (server, b"N"),
+                (client, b"p\0\0\0\x05\0"),
+            ],
             true,
         ),
         wire(
@@ -291,23 +470,44 @@ fn ours() -> Vec<Recording> {
             ],
             true,
         ),
-        wire(Protocol::Mongo, &[(client, b"\x10\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0"), (server, b"junk")], false),
+        wire(
+            Protocol::Mongo,
+            &[
+                (client, b"\x10\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0"),
+                (server, b"junk"),
+            ],
+            false,
+        ),
     ];
     let mut recordings = Recording::number(contents.into_iter().map(exchange).collect());
     // Names are reusable whoever asks.
     recordings[4].reusable = true;
-    recordings[0].noise = Some(DeclaredNoise { fields: vec!["body.a".to_owned()], ..DeclaredNoise::default() });
-    for (recording, name) in
-        recordings.iter_mut().filter(|it| matches!(it.exchange.content, Content::Wire(..))).zip(1..)
+    recordings[0].noise = Some(DeclaredNoise {
+        fields: vec!["body.a".to_owned()],
+        ..DeclaredNoise::default()
+    });
+    for (recording, name) in recordings
+        .iter_mut()
+        .filter(|it| matches!(it.exchange.content, Content::Wire(..)))
+        .zip(1..)
     {
         let fields = vec![format!("arg.{name}"), "body.filter.at".to_owned()];
-        recording.noise = Some(DeclaredNoise { fields, values: vec!["^[0-9a-f]{8}-".to_owned()] });
+        recording.noise = Some(DeclaredNoise {
+            fields,
+            values: vec!["^[0-9a-f]{8}-".to_owned()],
+        });
     }
     recordings
 }
 
 fn our_file() -> Vec<u8> {
-    write("mocks.yaml", &Head::default(), &ours(), &mut BodyFiles::default()).unwrap()
+    write(
+        "mocks.yaml",
+        &Head::default(),
+        &ours(),
+        &mut BodyFiles::default(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -331,7 +531,13 @@ fn what_is_large_is_kept_apart_and_comes_back_exactly() {
             Content::Dns(_) => {}
             Content::Wire(protocol, wire) => {
                 let from = Side::Server;
-                wire.messages.insert(1, Message { from, bytes: large(*protocol as u8) });
+                wire.messages.insert(
+                    1,
+                    Message {
+                        from,
+                        bytes: large(*protocol as u8),
+                    },
+                );
             }
         }
     }
@@ -339,12 +545,20 @@ fn what_is_large_is_kept_apart_and_comes_back_exactly() {
     let file = write("mocks.yaml", &Head::default(), &recordings, &mut apart).unwrap();
     assert!(file.len() < 32 * 1024, "{} bytes", file.len());
     // Two bodies that all of HTTP share, and the messages of each of the others.
-    let files: std::collections::BTreeMap<String, Vec<u8>> =
-        apart.files().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect();
+    let files: std::collections::BTreeMap<String, Vec<u8>> = apart
+        .files()
+        .map(|(path, bytes)| (path.to_owned(), bytes.to_vec()))
+        .collect();
     assert_eq!(files.len(), 2 + 6);
-    assert_eq!(apart.bytes(), files.values().map(|bytes| bytes.len() as u64).sum::<u64>());
+    assert_eq!(
+        apart.bytes(),
+        files.values().map(|bytes| bytes.len() as u64).sum::<u64>()
+    );
     let there = |reference: &BodyRef| Ok(files[&reference.path].clone());
-    assert_eq!(read("mocks.yaml", &file, &there).unwrap().recordings, recordings);
+    assert_eq!(
+        read("mocks.yaml", &file, &there).unwrap().recordings,
+        recordings
+    );
 
     let changed = |reference: &BodyRef| {
         let mut bytes = files[&reference.path].clone();
@@ -352,15 +566,34 @@ fn what_is_large_is_kept_apart_and_comes_back_exactly() {
         Ok(bytes)
     };
     let told = |index: usize| {
-        let one = write("f", &Head::default(), &recordings[index..=index], &mut BodyFiles::default()).unwrap();
-        let FileError::Broken { problem, .. } = read("f", &one, &changed).unwrap_err() else { panic!("{index}") };
+        let one = write(
+            "f",
+            &Head::default(),
+            &recordings[index..=index],
+            &mut BodyFiles::default(),
+        )
+        .unwrap();
+        let FileError::Broken { problem, .. } = read("f", &one, &changed).unwrap_err() else {
+            panic!("{index}")
+        };
         problem
     };
     let places = [0, 1, 3, 5].map(told);
-    let expected = ["spec.req.body_ref", "spec.req.body_ref", "spec.grpcReq.body_ref", "spec.messages_ref"];
-    assert_eq!(places.each_ref().map(|problem| problem.path.as_str()), expected);
+    let expected = [
+        "spec.req.body_ref",
+        "spec.req.body_ref",
+        "spec.grpcReq.body_ref",
+        "spec.messages_ref",
+    ];
+    assert_eq!(
+        places.each_ref().map(|problem| problem.path.as_str()),
+        expected
+    );
     let hash = &files.iter().find(|(_, bytes)| bytes[0] == b'q').unwrap().0;
-    assert_eq!(places[0].message, format!("the body in `{hash}` was changed: its SHA-256 is not its name"));
+    assert_eq!(
+        places[0].message,
+        format!("the body in `{hash}` was changed: its SHA-256 is not its name")
+    );
     // Nothing smaller is kept apart.
     let mut apart = BodyFiles::default();
     write("f", &Head::default(), &ours(), &mut apart).unwrap();
@@ -398,7 +631,9 @@ fn a_file_that_ends_anywhere_is_known_to() {
                     "cut at {end}"
                 );
             }
-            Err(FileError::Broken { problem, whole: 0, .. }) => assert!(problem.line > 0, "cut at {end}"),
+            Err(FileError::Broken {
+                problem, whole: 0, ..
+            }) => assert!(problem.line > 0, "cut at {end}"),
             Err(other) => panic!("cut at {end}: {other}"),
         }
     }
@@ -408,9 +643,18 @@ fn a_file_that_ends_anywhere_is_known_to() {
 fn what_is_wrong_is_told_with_file_line_and_field() {
     let good = "version: api.keploy.io/v1beta1\nkind: DNS\nname: mock-1\nspec:\n    request:\n        name: a.\n    response: {}\n";
     let cases = [
-        (good.replace("v1beta1", "v2"), "f:1: `version`: expected `api.keploy.io/v1beta1`, got `api.keploy.io/v2`"),
-        (good.replace("kind: DNS\n", ""), "f:1: the document has no `kind`"),
-        (good.replace("        name: a.\n", "        nam: a.\n"), "f:6: `spec.request`: missing field `name`"),
+        (
+            good.replace("v1beta1", "v2"),
+            "f:1: `version`: expected `api.keploy.io/v1beta1`, got `api.keploy.io/v2`",
+        ),
+        (
+            good.replace("kind: DNS\n", ""),
+            "f:1: the document has no `kind`",
+        ),
+        (
+            good.replace("        name: a.\n", "        nam: a.\n"),
+            "f:6: `spec.request`: missing field `name`",
+        ),
         (
             good.replace("response: {}", "response: {answers: 3}"),
             "f:7: `spec.response.answers`: expected a list, got `3`",
@@ -419,8 +663,14 @@ fn what_is_wrong_is_told_with_file_line_and_field() {
             good.replace("response: {}", "response: {}\n    resTimestampMock: x"),
             "f:8: `spec.resTimestampMock`: expected a time such as 2026-01-31T12:00:00.5Z, got `x`",
         ),
-        ("hello\n".to_owned(), "f:1: a recorded call is a mapping with `version`, `kind` and `spec`"),
-        ("- 1\n".to_owned(), "f:1: a recorded call is a mapping with `version`, `kind` and `spec`"),
+        (
+            "hello\n".to_owned(),
+            "f:1: a recorded call is a mapping with `version`, `kind` and `spec`",
+        ),
+        (
+            "- 1\n".to_owned(),
+            "f:1: a recorded call is a mapping with `version`, `kind` and `spec`",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(refused(&text), expected);
@@ -434,12 +684,27 @@ fn what_is_wrong_is_told_with_file_line_and_field() {
     let broken = good.replace("DNS", "[");
     let middle = format!("{good}---\n{broken}---\n{good}");
     let error = read("f", middle.as_bytes(), &nowhere).unwrap_err();
-    let FileError::Broken { problem, whole, .. } = &error else { panic!("{error}") };
+    let FileError::Broken { problem, whole, .. } = &error else {
+        panic!("{error}")
+    };
     assert!(problem.line > 8 && problem.line < 17, "{error}");
-    assert_eq!((*whole, error.hint().as_str()), (1, "correct that document or remove it; the 1 before it are whole"));
+    assert_eq!(
+        (*whole, error.hint().as_str()),
+        (
+            1,
+            "correct that document or remove it; the 1 before it are whole"
+        )
+    );
 
     let last = read("f", format!("{good}---\n{broken}").as_bytes(), &nowhere).unwrap();
-    assert_eq!((last.recordings.len(), last.lines.as_slice(), last.torn.is_some()), (1, &[1][..], true));
+    assert_eq!(
+        (
+            last.recordings.len(),
+            last.lines.as_slice(),
+            last.torn.is_some()
+        ),
+        (1, &[1][..], true)
+    );
     let empty = write("f", &Head::default(), &[], &mut BodyFiles::default()).unwrap();
     for nothing in [&b""[..], b"# Generated by Keploy (1)\n", &empty] {
         assert_eq!(read("f", nothing, &nowhere).unwrap(), Calls::default());
@@ -448,44 +713,88 @@ fn what_is_wrong_is_told_with_file_line_and_field() {
 
 #[test]
 fn what_holds_for_all_calls_stands_at_the_head() {
-    let text = "redact:\n    - ACME-4711\n    - '/ref-[0-9]+/'\nnoise:\n    value:\n        - '^x'\n---\n";
+    let text =
+        "redact:\n    - ACME-4711\n    - '/ref-[0-9]+/'\nnoise:\n    value:\n        - '^x'\n---\n";
     let file = format!("# Generated by another\n{text}{}", golden("redis", 1));
     let calls = read("f", file.as_bytes(), &nowhere).unwrap();
     let texts = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let head = Head {
         command: Some(CommandMark::of("true")),
         redact: texts(&["ACME-4711", "/ref-[0-9]+/"]),
-        noise: DeclaredNoise { values: texts(&["^x"]), ..DeclaredNoise::default() },
+        noise: DeclaredNoise {
+            values: texts(&["^x"]),
+            ..DeclaredNoise::default()
+        },
     };
-    assert_eq!(calls.head, Head { command: None, ..head.clone() });
+    assert_eq!(
+        calls.head,
+        Head {
+            command: None,
+            ..head.clone()
+        }
+    );
     let written = write("f", &head, &calls.recordings, &mut BodyFiles::default()).unwrap();
-    assert!(String::from_utf8_lossy(&written).contains(text), "{}", written.escape_ascii());
+    assert!(
+        String::from_utf8_lossy(&written).contains(text),
+        "{}",
+        written.escape_ascii()
+    );
     let again = read("f", &written, &nowhere).unwrap();
     assert_eq!((again.head, again.recordings), (head, calls.recordings));
 
     let unknown = text.replace("redact:", "redacted:");
-    assert_eq!(refused(&unknown), "f:2: expected `redact`, `noise`, or a recorded call, got `redacted`");
-    assert_eq!(refused("noise:\n    request: [a]\n"), "f:2: `noise`: expected `req` or `value`, got `request`");
-    assert_eq!(refused("redact: a\n"), "f:1: `redact`: expected a list, got `a`");
+    assert_eq!(
+        refused(&unknown),
+        "f:2: expected `redact`, `noise`, or a recorded call, got `redacted`"
+    );
+    assert_eq!(
+        refused("noise:\n    request: [a]\n"),
+        "f:2: `noise`: expected `req` or `value`, got `request`"
+    );
+    assert_eq!(
+        refused("redact: a\n"),
+        "f:1: `redact`: expected a list, got `a`"
+    );
     let behind = format!("{}---\n{text}", golden("redis", 1));
-    assert_eq!(refused(&format!("{behind}{behind}")), "f:19: what holds for all calls stands before the first of them");
+    assert_eq!(
+        refused(&format!("{behind}{behind}")),
+        "f:19: what holds for all calls stands before the first of them"
+    );
 }
 
 #[test]
 fn noise_is_put_into_a_file_that_else_stays_as_it_is() {
-    let noise = |field: &str| DeclaredNoise { fields: vec![field.to_owned()], ..DeclaredNoise::default() };
+    let noise = |field: &str| DeclaredNoise {
+        fields: vec![field.to_owned()],
+        ..DeclaredNoise::default()
+    };
     let with = |text: &str, noise: &[Option<DeclaredNoise>]| {
         with_noise("f", text.as_bytes(), noise).map(|bytes| String::from_utf8(bytes).unwrap())
     };
     let theirs = golden("http", 9);
-    let list = theirs.replace("noise:\n    - ^\\d+$\n", "noise:\n    req:\n        - query.t\n");
-    assert_eq!(with(&theirs, &[None, Some(noise("query.t"))]).unwrap(), list);
+    let list = theirs.replace(
+        "noise:\n    - ^\\d+$\n",
+        "noise:\n    req:\n        - query.t\n",
+    );
+    assert_eq!(
+        with(&theirs, &[None, Some(noise("query.t"))]).unwrap(),
+        list
+    );
     let map = "noise:\n    req:\n        - body.amount\n    value:\n        - ^ch_\n";
     let put = "noise:\n    req:\n        - query.t\n";
-    assert_eq!(with(&theirs, &[Some(noise("query.t"))]).unwrap(), theirs.replace(map, put));
+    assert_eq!(
+        with(&theirs, &[Some(noise("query.t"))]).unwrap(),
+        theirs.replace(map, put)
+    );
     // The head is no call, a comment stays, and the last key stays the last one.
-    let ours = format!("redact: [a]\n---\n# By hand\n{}connectionId: '1'\n", golden("redis", 1));
-    let expected = ours.replace("connectionId", "noise:\n    req:\n        - arg.2\nconnectionId");
+    let ours = format!(
+        "redact: [a]\n---\n# By hand\n{}connectionId: '1'\n",
+        golden("redis", 1)
+    );
+    let expected = ours.replace(
+        "connectionId",
+        "noise:\n    req:\n        - arg.2\nconnectionId",
+    );
     assert_eq!(with(&ours, &[Some(noise("arg.2"))]).unwrap(), expected);
     let braces = "{version: api.keploy.io/v1beta1, kind: DNS, name: a, spec: {}}\n";
     assert_eq!(with(braces, &[None]).unwrap(), braces);
@@ -496,5 +805,8 @@ fn noise_is_put_into_a_file_that_else_stays_as_it_is() {
 fn large_files_are_refused() {
     let bytes = vec![b'\n'; usize::try_from(MAX_CALLS_FILE_BYTES).unwrap() + 1];
     let error = read("f", &bytes, &nowhere).unwrap_err();
-    assert_eq!(error.to_string(), "f: 268435457 bytes; a file of calls may have at most 268435456");
+    assert_eq!(
+        error.to_string(),
+        "f: 268435457 bytes; a file of calls may have at most 268435456"
+    );
 }

@@ -26,6 +26,10 @@ pub struct Control {
     pub run: fn(&Stage) -> io::Result<()>,
 }
 
-pub(super) const fn attempt(name: &'static str, tries: &'static str, run: fn(&Stage) -> Try) -> Attempt {
+pub(super) const fn attempt(
+    name: &'static str,
+    tries: &'static str,
+    run: fn(&Stage) -> Try,
+) -> Attempt {
     Attempt { name, tries, run }
 }

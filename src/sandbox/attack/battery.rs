@@ -2,8 +2,8 @@
 
 use super::attempt::{Attempt, Control};
 use super::{
-    controls, escalation, files, ipc, kernel, metadata, namespaces, network, process_settings, processes, readonly,
-    repositories, signals, terminal,
+    controls, escalation, files, ipc, kernel, metadata, namespaces, network, process_settings,
+    processes, readonly, repositories, signals, terminal,
 };
 
 /// Every attempt, by what it is after. The last group ends with what would end the battery itself.

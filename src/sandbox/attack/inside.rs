@@ -34,12 +34,16 @@ pub(super) enum Line {
     Done,
 }
 
-/// Runs the inner half on a [`Stage`] as JSON. Lines of JSON on stdout; fails if the stage cannot be read.
+/// Runs the inner half on a [`Stage`] as JSON. Lines of JSON on stdout; fails if the stage cannot
+/// be read.
 pub fn inside(stage: &str) -> ExitCode {
     match run(stage, &mut io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "replay: the stage of the attack battery: {error}");
+            let _ = writeln!(
+                io::stderr(),
+                "replay: the stage of the attack battery: {error}"
+            );
             ExitCode::from(2)
         }
     }

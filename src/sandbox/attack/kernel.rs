@@ -61,83 +61,159 @@ const DEVICES: [&str; 26] = [
 ];
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    attempt("switches of the kernel", "open(2) of files in /proc/sys and the like for writing", |_| {
-        open_each(&SWITCHES)
-    }),
-    attempt("switches in sysfs", "open(2) of files in /sys for writing", |_| {
-        open_each(&[
-            "/sys/kernel/mm/ksm/run",
-            "/sys/kernel/mm/transparent_hugepage/enabled",
-            "/sys/kernel/uevent_helper",
-            "/sys/power/state",
-            "/sys/kernel/profiling",
-            "/sys/module/printk/parameters/time",
-            "/sys/devices/system/cpu/cpu1/online",
-            "/sys/class/net/lo/flags",
-        ])
-    }),
-    attempt("control groups", "cgroup.procs and release_agent for writing, and a group of its own", |_| {
-        let mut found = Vec::new();
-        let list = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let own = list.lines().find_map(|line| line.strip_prefix("0::")).map(|own| format!("/sys/fs/cgroup{own}"));
-        let above = own.iter().flat_map(|own| Path::new(own).ancestors().take(3)).map(|dir| dir.display().to_string());
-        let dirs: Vec<String> = above.chain(subdirectories("/sys/fs/cgroup")).collect();
-        for dir in dirs.into_iter().filter(|dir| dir.starts_with("/sys/fs/cgroup")) {
-            for name in
-                ["memory.max", "cgroup.procs", "release_agent", "notify_on_release", "cgroup.subtree_control", "tasks"]
+    attempt(
+        "switches of the kernel",
+        "open(2) of files in /proc/sys and the like for writing",
+        |_| open_each(&SWITCHES),
+    ),
+    attempt(
+        "switches in sysfs",
+        "open(2) of files in /sys for writing",
+        |_| {
+            open_each(&[
+                "/sys/kernel/mm/ksm/run",
+                "/sys/kernel/mm/transparent_hugepage/enabled",
+                "/sys/kernel/uevent_helper",
+                "/sys/power/state",
+                "/sys/kernel/profiling",
+                "/sys/module/printk/parameters/time",
+                "/sys/devices/system/cpu/cpu1/online",
+                "/sys/class/net/lo/flags",
+            ])
+        },
+    ),
+    attempt(
+        "control groups",
+        "cgroup.procs and release_agent for writing, and a group of its own",
+        |_| {
+            let mut found = Vec::new();
+            let list = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+            let own = list
+                .lines()
+                .find_map(|line| line.strip_prefix("0::"))
+                .map(|own| format!("/sys/fs/cgroup{own}"));
+            let above = own
+                .iter()
+                .flat_map(|own| Path::new(own).ancestors().take(3))
+                .map(|dir| dir.display().to_string());
+            let dirs: Vec<String> = above.chain(subdirectories("/sys/fs/cgroup")).collect();
+            for dir in dirs
+                .into_iter()
+                .filter(|dir| dir.starts_with("/sys/fs/cgroup"))
             {
-                if OpenOptions::new().write(true).open(Path::new(&dir).join(name)).is_ok() {
-                    found.push(format!("{dir}/{name}"));
+                for name in [
+                    "memory.max",
+                    "cgroup.procs",
+                    "release_agent",
+                    "notify_on_release",
+                    "cgroup.subtree_control",
+                    "tasks",
+                ] {
+                    if OpenOptions::new()
+                        .write(true)
+                        .open(Path::new(&dir).join(name))
+                        .is_ok()
+                    {
+                        found.push(format!("{dir}/{name}"));
+                    }
+                }
+                let own = Path::new(&dir).join("replay-probe");
+                if fs::create_dir(&own).is_ok() {
+                    let _ = fs::remove_dir(&own);
+                    found.push(format!("a group in {dir}"));
                 }
             }
-            let own = Path::new(&dir).join("replay-probe");
-            if fs::create_dir(&own).is_ok() {
-                let _ = fs::remove_dir(&own);
-                found.push(format!("a group in {dir}"));
+            if found.is_empty() {
+                held("nothing there, or not for writing")
+            } else {
+                through(found.join(", "))
             }
-        }
-        if found.is_empty() { held("nothing there, or not for writing") } else { through(found.join(", ")) }
-    }),
-    attempt("kernel tracing and debugging", "reading /sys/kernel/debug, tracing and /sys/firmware", |_| {
-        let dirs = ["/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/firmware/efi/efivars"];
-        any(dirs.map(|dir| (dir.to_owned(), dir)), |dir| {
-            let count = fs::read_dir(dir)?.count();
-            if count == 0 { held("empty") } else { through(format!("{count} entries")) }
-        })
-    }),
-    attempt("memory of the machine", "reading /proc/kcore, /proc/kmsg, /proc/kpagecount and the like", |_| {
-        any(
-            ["/proc/kcore", "/proc/kmsg", "/proc/kpagecount", "/proc/slabinfo", "/proc/vmallocinfo"]
+        },
+    ),
+    attempt(
+        "kernel tracing and debugging",
+        "reading /sys/kernel/debug, tracing and /sys/firmware",
+        |_| {
+            let dirs = [
+                "/sys/kernel/debug",
+                "/sys/kernel/tracing",
+                "/sys/kernel/security",
+                "/sys/firmware/efi/efivars",
+            ];
+            any(dirs.map(|dir| (dir.to_owned(), dir)), |dir| {
+                let count = fs::read_dir(dir)?.count();
+                if count == 0 {
+                    held("empty")
+                } else {
+                    through(format!("{count} entries"))
+                }
+            })
+        },
+    ),
+    attempt(
+        "memory of the machine",
+        "reading /proc/kcore, /proc/kmsg, /proc/kpagecount and the like",
+        |_| {
+            any(
+                [
+                    "/proc/kcore",
+                    "/proc/kmsg",
+                    "/proc/kpagecount",
+                    "/proc/slabinfo",
+                    "/proc/vmallocinfo",
+                ]
                 .map(|p| (p.to_owned(), p)),
-            |path| {
-                let mut options = OpenOptions::new();
-                let length = options.read(true).custom_flags(libc::O_NONBLOCK).open(path)?.read(&mut [0; 16])?;
-                if length == 0 { held("empty") } else { through(format!("{length} bytes")) }
-            },
-        )
-    }),
-    attempt("addresses of the kernel", "/proc/kallsyms with anything but zeros", |_| {
-        for line in BufReader::new(File::open("/proc/kallsyms")?).lines().take(100) {
-            let line = line?;
-            if !line.starts_with("0000000000000000") {
-                return through(line);
+                |path| {
+                    let mut options = OpenOptions::new();
+                    let length = options
+                        .read(true)
+                        .custom_flags(libc::O_NONBLOCK)
+                        .open(path)?
+                        .read(&mut [0; 16])?;
+                    if length == 0 {
+                        held("empty")
+                    } else {
+                        through(format!("{length} bytes"))
+                    }
+                },
+            )
+        },
+    ),
+    attempt(
+        "addresses of the kernel",
+        "/proc/kallsyms with anything but zeros",
+        |_| {
+            for line in BufReader::new(File::open("/proc/kallsyms")?)
+                .lines()
+                .take(100)
+            {
+                let line = line?;
+                if !line.starts_with("0000000000000000") {
+                    return through(line);
+                }
             }
-        }
-        held("zeros")
-    }),
+            held("zeros")
+        },
+    ),
     #[cfg(target_arch = "x86_64")]
     attempt("every file system", "ustat(2) and sysfs(2)", |s| {
         let free = sys::free_blocks(s.root.0);
         any(
-            [("free blocks", free.map(i64::from)), ("kinds", sys::sysfs(3))]
-                .map(|(name, told)| (name.to_owned(), told)),
+            [
+                ("free blocks", free.map(i64::from)),
+                ("kinds", sys::sysfs(3)),
+            ]
+            .map(|(name, told)| (name.to_owned(), told)),
             |told| through(told?.to_string()),
         )
     }),
     attempt("devices", "open(2) of devices of the machine", |_| {
         any(DEVICES.map(|name| (name.to_owned(), name)), |name| {
             let mut options = OpenOptions::new();
-            options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(Path::new("/dev").join(name))?;
+            options
+                .read(true)
+                .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+                .open(Path::new("/dev").join(name))?;
             through("")
         })
     }),
@@ -145,14 +221,22 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         kernel::kernel_messages()?;
         through("")
     }),
-    attempt("io_uring", "io_uring_setup(2), whose requests no filter sees", |_| {
-        kernel::io_uring()?;
-        through("")
-    }),
-    attempt("io_uring of others", "io_uring_enter(2) and io_uring_register(2) without a ring", |_| {
-        // EBADF from a kernel that would have looked for the ring.
-        asked(sys::io_uring_enter(-1, 0, 0, 0), libc::EBADF)
-    }),
+    attempt(
+        "io_uring",
+        "io_uring_setup(2), whose requests no filter sees",
+        |_| {
+            kernel::io_uring()?;
+            through("")
+        },
+    ),
+    attempt(
+        "io_uring of others",
+        "io_uring_enter(2) and io_uring_register(2) without a ring",
+        |_| {
+            // EBADF from a kernel that would have looked for the ring.
+            asked(sys::io_uring_enter(-1, 0, 0, 0), libc::EBADF)
+        },
+    ),
     attempt("bpf", "bpf(2): a map, a program for sockets", |_| {
         kernel::bpf_map().or_else(|_| kernel::bpf_program())?;
         through("")
@@ -166,7 +250,9 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         sys::userfaultfd(UFFD_USER_MODE_ONLY)?;
         through("")
     }),
-    attempt("reboot", "reboot(2) with bad magic", |_| asked(kernel::reboot_without_magic(), libc::EINVAL)),
+    attempt("reboot", "reboot(2) with bad magic", |_| {
+        asked(kernel::reboot_without_magic(), libc::EINVAL)
+    }),
     attempt("another kernel", "kexec_load(2) with bad flags", |_| {
         asked(kernel::load_kernel_with_bad_flags(), libc::EINVAL)
     }),
@@ -177,35 +263,55 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         })?;
         through("")
     }),
-    attempt("remove a module", "delete_module(2) of none", |_| asked(kernel::remove_no_module(), libc::ENOENT)),
-    attempt("swap", "swapon(2) of nothing", |_| asked(kernel::swap_on_nothing(), libc::ENOENT)),
-    attempt("accounting", "acct(2) to nothing", |_| asked(kernel::account_to_nothing(), libc::ENOENT)),
+    attempt("remove a module", "delete_module(2) of none", |_| {
+        asked(kernel::remove_no_module(), libc::ENOENT)
+    }),
+    attempt("swap", "swapon(2) of nothing", |_| {
+        asked(kernel::swap_on_nothing(), libc::ENOENT)
+    }),
+    attempt("accounting", "acct(2) to nothing", |_| {
+        asked(kernel::account_to_nothing(), libc::ENOENT)
+    }),
     attempt("set the clock", "settimeofday(2) to no time", |_| {
         kernel::set_no_time()?;
         through("")
     }),
-    attempt("name the machine", "sethostname(2) to the same name", |_| {
-        kernel::set_same_name()?;
-        through("")
-    }),
+    attempt(
+        "name the machine",
+        "sethostname(2) to the same name",
+        |_| {
+            kernel::set_same_name()?;
+            through("")
+        },
+    ),
     #[cfg(target_arch = "x86_64")]
     attempt("processor ports", "iopl(2)", |_| {
         sys::ports()?;
         through("")
     }),
     #[cfg(target_arch = "x86_64")]
-    attempt("32-bit calls", "getpid(2) and unshare(2) by int 0x80", |_| {
-        foreign(sys::Foreign::I386(20), [0; 3]).or_else(|_| foreign(sys::Foreign::I386(310), [0; 3]))
-    }),
+    attempt(
+        "32-bit calls",
+        "getpid(2) and unshare(2) by int 0x80",
+        |_| {
+            foreign(sys::Foreign::I386(20), [0; 3])
+                .or_else(|_| foreign(sys::Foreign::I386(310), [0; 3]))
+        },
+    ),
     #[cfg(target_arch = "x86_64")]
-    attempt("x32 calls", "getpid(2) by its x32 number", |_| foreign(sys::Foreign::X32(39), [0; 3])),
+    attempt("x32 calls", "getpid(2) by its x32 number", |_| {
+        foreign(sys::Foreign::X32(39), [0; 3])
+    }),
 ];
 
 fn open_each(paths: &[&'static str]) -> Try {
-    any(paths.iter().map(|path| ((*path).to_owned(), *path)), |path| {
-        OpenOptions::new().write(true).open(path)?;
-        through("")
-    })
+    any(
+        paths.iter().map(|path| ((*path).to_owned(), *path)),
+        |path| {
+            OpenOptions::new().write(true).open(path)?;
+            through("")
+        },
+    )
 }
 
 /// Through if it worked or failed with an error that the kernel gives only to those who may.

@@ -1,13 +1,17 @@
 //! The attack battery: what a command might try to get out, tried.
 //!
-//! It runs in two halves. [`Victims`] are laid out beyond the walls; then this program is started inside them with
-//! [`ATTACK_ARGUMENT`] and a [`Stage`](stage::Stage) that says where everything is, makes every attempt of [`GROUPS`] in a copy of
-//! itself and prints a line for each. Afterwards the victims are looked at: an attempt that got through without
-//! noticing shows there. [`probe`] puts both together.
+//! It runs in two halves. [`Victims`] are laid out beyond the walls; then this program is started
+//! inside them with [`ATTACK_ARGUMENT`] and a [`Stage`](stage::Stage) that says where everything
+//! is, makes every attempt of [`GROUPS`] in a copy of itself and prints a line for each. Afterwards
+//! the victims are looked at: an attempt that got through without noticing shows there. [`probe`]
+//! puts both together.
 //!
-//! Every attempt is harmless when it gets through: what it opens it does not write, and what would change the machine
-//! is spoilt on purpose.
-#![expect(clippy::disallowed_methods, reason = "an attempt goes round the doors of this program on purpose")]
+//! Every attempt is harmless when it gets through: what it opens it does not write, and what would
+//! change the machine is spoilt on purpose.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an attempt goes round the doors of this program on purpose"
+)]
 
 mod attempt;
 mod battery;

@@ -59,11 +59,17 @@ impl From<Errno> for Stopped {
 
 /// `EACCES` and the like; the text of an error that did not come from the kernel.
 pub(super) fn error_name(error: &io::Error) -> String {
-    error.raw_os_error().map_or_else(|| error.to_string(), |number| format!("{:?}", Errno::from_raw(number)))
+    error.raw_os_error().map_or_else(
+        || error.to_string(),
+        |number| format!("{:?}", Errno::from_raw(number)),
+    )
 }
 
 /// The end of an attempt whose call alone is the effect.
-#[expect(clippy::unnecessary_wraps, reason = "the end of an attempt, as the two below are")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the end of an attempt, as the two below are"
+)]
 pub(super) fn through(effect: impl Into<String>) -> Try {
     Ok(effect.into())
 }
@@ -78,8 +84,8 @@ pub(super) fn not_possible(why: impl Into<String>) -> Try {
     Err(Stopped::NotPossible(why.into()))
 }
 
-/// Through if any of some tries of the same kind gets through, and with which; otherwise what held the first. A try
-/// that was not possible counts only if all were.
+/// Through if any of some tries of the same kind gets through, and with which; otherwise what held
+/// the first. A try that was not possible counts only if all were.
 pub(super) fn any<T>(things: impl IntoIterator<Item = (String, T)>, run: impl Fn(T) -> Try) -> Try {
     let (mut through, mut held, mut not_possible) = (Vec::new(), None, None);
     for (name, thing) in things {

@@ -72,10 +72,16 @@ impl Promise {
         match self.tier {
             Tier::Off => true,
             Tier::Landlock | Tier::Namespaces if GAPS.contains(&attempt) => true,
-            Tier::Namespaces if !self.landlock && self.root && ROOT_GAPS_WITHOUT_LANDLOCK.contains(&attempt) => true,
+            Tier::Namespaces
+                if !self.landlock && self.root && ROOT_GAPS_WITHOUT_LANDLOCK.contains(&attempt) =>
+            {
+                true
+            }
             Tier::Landlock if LANDLOCK_GAPS.contains(&attempt) => true,
             Tier::Landlock if self.root && LANDLOCK_ROOT_GAPS.contains(&attempt) => true,
-            Tier::Landlock | Tier::Namespaces => self.network == Network::Host && HOST_NETWORK.contains(&attempt),
+            Tier::Landlock | Tier::Namespaces => {
+                self.network == Network::Host && HOST_NETWORK.contains(&attempt)
+            }
         }
     }
 }
@@ -93,8 +99,9 @@ pub struct Report {
     pub broke_at: Option<String>,
 }
 
-/// Lays the inner half in front of `run`, which starts an argument list inside the walls and returns what it wrote to
-/// its standard output; then looks at the victims. `program` is this program, as it is called inside.
+/// Lays the inner half in front of `run`, which starts an argument list inside the walls and
+/// returns what it wrote to its standard output; then looks at the victims. `program` is this
+/// program, as it is called inside.
 pub fn probe(
     victims: &mut Victims,
     stage: &Stage,
@@ -112,7 +119,10 @@ pub fn probe(
 impl Report {
     /// From what the inner half wrote.
     pub fn read(output: &[u8]) -> Self {
-        let mut report = Self { broke_at: Some("its start".to_owned()), ..Self::default() };
+        let mut report = Self {
+            broke_at: Some("its start".to_owned()),
+            ..Self::default()
+        };
         for line in output.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
                 Ok(Line::Begins(name)) => report.broke_at = Some(name),
@@ -127,14 +137,19 @@ impl Report {
 
     /// The names of the attempts that got through, in the order of [`GROUPS`].
     pub fn through(&self) -> Vec<&'static str> {
-        let all = GROUPS.iter().flat_map(|(_, attempts)| *attempts).map(|attempt| attempt.name);
-        all.filter(|name| matches!(self.attempts.get(*name), Some(Outcome::Through(_)))).collect()
+        let all = GROUPS
+            .iter()
+            .flat_map(|(_, attempts)| *attempts)
+            .map(|attempt| attempt.name);
+        all.filter(|name| matches!(self.attempts.get(*name), Some(Outcome::Through(_))))
+            .collect()
     }
 
     /// The names of the controls that do not work.
     pub fn broken(&self) -> Vec<&'static str> {
         let all = CONTROLS.iter().map(|control| control.name);
-        all.filter(|name| !matches!(self.controls.get(*name), Some(Outcome::Through(_)))).collect()
+        all.filter(|name| !matches!(self.controls.get(*name), Some(Outcome::Through(_))))
+            .collect()
     }
 
     /// Whether everything that is promised held.
@@ -148,39 +163,74 @@ impl Report {
         if let Some(name) = &self.broke_at {
             faults.push(format!("the battery stopped at: {name}"));
         }
-        for name in self.through().into_iter().filter(|name| !promise.leaves(name)) {
+        for name in self
+            .through()
+            .into_iter()
+            .filter(|name| !promise.leaves(name))
+        {
             faults.push(format!("got through: {name}"));
         }
         if promise.tier != Tier::Off {
-            faults.extend(self.damage.iter().map(|damage| format!("afterwards: {damage}")));
+            faults.extend(
+                self.damage
+                    .iter()
+                    .map(|damage| format!("afterwards: {damage}")),
+            );
         }
         faults
     }
 
-    /// For a person: a line for each group, what got through, what does not work, what held nothing.
+    /// For a person: a line for each group, what got through, what does not work, what held
+    /// nothing.
     pub fn text(&self, promise: Promise) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{:<26} {:>5} {:>8} {:>13}", "", "held", "through", "not possible");
+        let _ = writeln!(
+            text,
+            "{:<26} {:>5} {:>8} {:>13}",
+            "", "held", "through", "not possible"
+        );
         for (group, attempts) in GROUPS {
             let count = |wanted: fn(&Outcome) -> bool| {
-                attempts.iter().filter(|attempt| self.attempts.get(attempt.name).is_some_and(wanted)).count()
+                attempts
+                    .iter()
+                    .filter(|attempt| self.attempts.get(attempt.name).is_some_and(wanted))
+                    .count()
             };
             let held = count(|outcome| matches!(outcome, Outcome::Held(_)));
             let through = count(|outcome| matches!(outcome, Outcome::Through(_)));
             let not_possible = count(|outcome| matches!(outcome, Outcome::NotPossible(_)));
-            let _ = writeln!(text, "{group:<26} {held:>5} {through:>8} {not_possible:>13}");
+            let _ = writeln!(
+                text,
+                "{group:<26} {held:>5} {through:>8} {not_possible:>13}"
+            );
         }
         for attempt in GROUPS.iter().flat_map(|(_, attempts)| *attempts) {
             if let Some(Outcome::Through(effect)) = self.attempts.get(attempt.name) {
-                let known = if promise.leaves(attempt.name) { " (known)" } else { "" };
-                let effect = if effect.is_empty() { String::new() } else { format!(": {effect}") };
-                let _ = writeln!(text, "through{known}: {}, {}{effect}", attempt.name, attempt.tries);
+                let known = if promise.leaves(attempt.name) {
+                    " (known)"
+                } else {
+                    ""
+                };
+                let effect = if effect.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {effect}")
+                };
+                let _ = writeln!(
+                    text,
+                    "through{known}: {}, {}{effect}",
+                    attempt.name, attempt.tries
+                );
             }
         }
         for attempt in GROUPS.iter().flat_map(|(_, attempts)| *attempts) {
             if let Some(Outcome::NotPossible(why)) = self.attempts.get(attempt.name) {
-                let _ = writeln!(text, "not possible: {}, {}: {why}", attempt.name, attempt.tries);
+                let _ = writeln!(
+                    text,
+                    "not possible: {}, {}: {why}",
+                    attempt.name, attempt.tries
+                );
             }
         }
         for control in CONTROLS {

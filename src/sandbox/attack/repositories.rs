@@ -12,37 +12,68 @@ use super::outcome::{Try, each, held, through};
 use super::stage::Stage;
 
 pub(super) const ATTEMPTS: &[Attempt] = &[
-    attempt("link below .git", "symlink(2), by path, from a descriptor, and through a link to the directory", |s| {
-        let git = directory(s)?;
-        let to = s.beyond("written");
-        let open = fs::File::open(&git)?;
-        each([
-            ("symlink", &|| Ok(symlink(&to, git.join("COMMIT_EDITMSG"))?)),
-            ("symlinkat", &|| Ok(rustix::fs::symlinkat(&to, &open, "MERGE_MSG")?)),
-            ("/proc/self/fd", &|| Ok(symlink(&to, format!("/proc/self/fd/{}/SQUASH_MSG", open.as_raw_fd()))?)),
-            ("through a link", &|| {
-                let way = s.rw.join("link-to-git");
-                symlink(".git", &way)?;
-                Ok(symlink(&to, way.join("logs/HEAD"))?)
-            }),
-        ])
-    }),
-    attempt("move a link below .git", "rename(2), renameat2(2) with RENAME_EXCHANGE, and link(2) of a symlink", |s| {
-        let git = directory(s)?;
-        let link = |name: &str| -> std::io::Result<PathBuf> {
-            let link = s.rw.join(name);
-            symlink(s.beyond("written"), &link).map(|()| link)
-        };
-        each([
-            ("rename", &|| Ok(fs::rename(link("to-rename")?, git.join("ORIG_HEAD"))?)),
-            ("exchange", &|| {
-                fs::write(git.join("index"), "")?;
-                let from = link("to-exchange-git")?;
-                Ok(rustix::fs::renameat_with(CWD, from, CWD, git.join("index"), RenameFlags::EXCHANGE)?)
-            }),
-            ("link", &|| Ok(rustix::fs::linkat(CWD, link("to-link")?, CWD, git.join("FETCH_HEAD"), AtFlags::empty())?)),
-        ])
-    }),
+    attempt(
+        "link below .git",
+        "symlink(2), by path, from a descriptor, and through a link to the directory",
+        |s| {
+            let git = directory(s)?;
+            let to = s.beyond("written");
+            let open = fs::File::open(&git)?;
+            each([
+                ("symlink", &|| Ok(symlink(&to, git.join("COMMIT_EDITMSG"))?)),
+                ("symlinkat", &|| {
+                    Ok(rustix::fs::symlinkat(&to, &open, "MERGE_MSG")?)
+                }),
+                ("/proc/self/fd", &|| {
+                    Ok(symlink(
+                        &to,
+                        format!("/proc/self/fd/{}/SQUASH_MSG", open.as_raw_fd()),
+                    )?)
+                }),
+                ("through a link", &|| {
+                    let way = s.rw.join("link-to-git");
+                    symlink(".git", &way)?;
+                    Ok(symlink(&to, way.join("logs/HEAD"))?)
+                }),
+            ])
+        },
+    ),
+    attempt(
+        "move a link below .git",
+        "rename(2), renameat2(2) with RENAME_EXCHANGE, and link(2) of a symlink",
+        |s| {
+            let git = directory(s)?;
+            let link = |name: &str| -> std::io::Result<PathBuf> {
+                let link = s.rw.join(name);
+                symlink(s.beyond("written"), &link).map(|()| link)
+            };
+            each([
+                ("rename", &|| {
+                    Ok(fs::rename(link("to-rename")?, git.join("ORIG_HEAD"))?)
+                }),
+                ("exchange", &|| {
+                    fs::write(git.join("index"), "")?;
+                    let from = link("to-exchange-git")?;
+                    Ok(rustix::fs::renameat_with(
+                        CWD,
+                        from,
+                        CWD,
+                        git.join("index"),
+                        RenameFlags::EXCHANGE,
+                    )?)
+                }),
+                ("link", &|| {
+                    Ok(rustix::fs::linkat(
+                        CWD,
+                        link("to-link")?,
+                        CWD,
+                        git.join("FETCH_HEAD"),
+                        AtFlags::empty(),
+                    )?)
+                }),
+            ])
+        },
+    ),
     attempt(
         "move a directory with a link onto .git",
         "rename(2) of one that holds a symlink, onto and below .git",
@@ -55,11 +86,27 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             };
             fs::create_dir_all(s.rw.join("moved-git"))?;
             each([
-                ("below", &|| Ok(fs::rename(with_link("holds-link-1")?, git.join("rebase-merge"))?)),
-                ("onto", &|| Ok(fs::rename(with_link("holds-link-2")?, s.rw.join("moved-git/.git"))?)),
+                ("below", &|| {
+                    Ok(fs::rename(
+                        with_link("holds-link-1")?,
+                        git.join("rebase-merge"),
+                    )?)
+                }),
+                ("onto", &|| {
+                    Ok(fs::rename(
+                        with_link("holds-link-2")?,
+                        s.rw.join("moved-git/.git"),
+                    )?)
+                }),
                 ("exchange", &|| {
                     let from = with_link("holds-link-3")?;
-                    Ok(rustix::fs::renameat_with(CWD, from, CWD, &git, RenameFlags::EXCHANGE)?)
+                    Ok(rustix::fs::renameat_with(
+                        CWD,
+                        from,
+                        CWD,
+                        &git,
+                        RenameFlags::EXCHANGE,
+                    )?)
                 }),
             ])
         },
@@ -100,5 +147,9 @@ fn race(base: &Path, to: &Path) -> Try {
         is_done.store(true, std::sync::atomic::Ordering::Relaxed);
         found
     });
-    if found { through("a symlink in .git") } else { held("none came there") }
+    if found {
+        through("a symlink in .git")
+    } else {
+        held("none came there")
+    }
 }

@@ -30,8 +30,8 @@ pub struct Stage {
     pub server: i32,
     /// Its launcher, if the outer half knows it.
     pub launcher: Option<i32>,
-    /// A process of the same user with the canary in its arguments and environment, and in the file that is its
-    /// descriptor 9.
+    /// A process of the same user with the canary in its arguments and environment, and in the file
+    /// that is its descriptor 9.
     pub victim: i32,
     /// Another of the same kind.
     pub target: i32,
@@ -86,12 +86,19 @@ impl Stage {
 
     /// Processes that are none of the command's business, with their names.
     pub(super) fn strangers(&self) -> Vec<(String, i32)> {
-        let named =
-            [("the victim", Some(self.victim)), ("the server", Some(self.server)), ("the launcher", self.launcher)];
+        let named = [
+            ("the victim", Some(self.victim)),
+            ("the server", Some(self.server)),
+            ("the launcher", self.launcher),
+        ];
         let own = self.own_processes();
-        // In a pid namespace of its own such a number is nobody's, or by chance that of one of the command's.
-        let chance =
-            |pid: i32| own && (pid == 1 || pid == self.supervisor || Path::new(&format!("/proc/{pid}")).exists());
+        // In a pid namespace of its own such a number is nobody's, or by chance that of one of the
+        // command's.
+        let chance = |pid: i32| {
+            own && (pid == 1
+                || pid == self.supervisor
+                || Path::new(&format!("/proc/{pid}")).exists())
+        };
         named
             .into_iter()
             .filter_map(|(name, pid)| Some((name.to_owned(), pid?)))
@@ -137,7 +144,8 @@ fn is_other_namespace(kind: &str, outer: &str) -> bool {
 
 /// A path as the raw calls take it.
 pub(super) fn text(path: &Path) -> Result<CString, Stopped> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| Stopped::NotPossible("a path with a NUL".to_owned()))
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Stopped::NotPossible("a path with a NUL".to_owned()))
 }
 
 pub(super) fn identity(path: &Path) -> io::Result<(u64, u64)> {

@@ -40,7 +40,8 @@ const SERVICES: [&str; 14] = [
     "/run/user/1000/bus",
 ];
 
-/// Files, sockets, messages and processes that no command may touch. Dropping it removes all of them but the files.
+/// Files, sockets, messages and processes that no command may touch. Dropping it removes all of
+/// them but the files.
 #[derive(Debug)]
 pub struct Victims {
     stage: Stage,
@@ -59,8 +60,8 @@ pub struct Victims {
 type Facts = BTreeMap<&'static str, String>;
 
 impl Victims {
-    /// Lays everything out in an empty directory, as `user` and `group` if this is root and the commands will not be.
-    /// The paths of it must be text.
+    /// Lays everything out in an empty directory, as `user` and `group` if this is root and the
+    /// commands will not be. The paths of it must be text.
     pub fn lay_out(base: &Path, owner: Option<(u32, u32)>) -> io::Result<Self> {
         let nonce = format!("{:x}-{}", identity(base)?.1, std::process::id());
         let canary = format!("canary-{nonce}");
@@ -75,7 +76,11 @@ impl Victims {
             network: namespace("net"),
             processes: namespace("pid"),
             disks: disks(),
-            services: SERVICES.iter().map(PathBuf::from).filter(|path| is_socket(path)).collect(),
+            services: SERVICES
+                .iter()
+                .map(PathBuf::from)
+                .filter(|path| is_socket(path))
+                .collect(),
             memory: Path::new("/dev/shm").join(format!("replay-probe-{nonce}")),
             abstract_stream: format!("replay-probe-{nonce}"),
             abstract_datagrams: format!("replay-probe-{nonce}-datagrams"),
@@ -101,12 +106,16 @@ impl Victims {
             stage.tcp6 = Some(listener.local_addr()?.port());
             tcp.push(listener);
         }
-        let pipe = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(stage.beyond("pipe"))?;
+        let pipe = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(stage.beyond("pipe"))?;
         fs::write(&stage.memory, &canary)?;
         stage.segment = ipc::make_segment(canary.as_bytes(), 0o600)?;
         let flags = i64::from(libc::IPC_CREAT | 0o600);
         stage.messages = super::super::sys::attack::msgget(libc::IPC_PRIVATE.into(), flags)? as i32;
-        stage.semaphores = super::super::sys::attack::semget(libc::IPC_PRIVATE.into(), 1, flags)? as i32;
+        stage.semaphores =
+            super::super::sys::attack::semget(libc::IPC_PRIVATE.into(), 1, flags)? as i32;
         let name = format!("/replay-probe-{}", stage.nonce);
         let queue = ipc::open_queue(&text(&name), true).ok();
         stage.queue = queue.is_some().then_some(name);
@@ -133,10 +142,14 @@ impl Victims {
         Ok(victims)
     }
 
-    /// What the inner half is told. `server` is the process that asks for the command, `launcher` the one that starts
-    /// it, if that is known.
+    /// What the inner half is told. `server` is the process that asks for the command, `launcher`
+    /// the one that starts it, if that is known.
     pub fn stage(&self, server: u32, launcher: Option<u32>) -> Stage {
-        Stage { server: server.cast_signed(), launcher: launcher.map(u32::cast_signed), ..self.stage.clone() }
+        Stage {
+            server: server.cast_signed(),
+            launcher: launcher.map(u32::cast_signed),
+            ..self.stage.clone()
+        }
     }
 
     fn give_to(&self, base: &Path, owner: (u32, u32)) -> io::Result<()> {
@@ -151,16 +164,30 @@ impl Victims {
         if let Some(queue) = &self.queue {
             std::os::unix::fs::fchown(queue, user, group)?;
         }
-        ipc::give(self.stage.segment, self.stage.messages, self.stage.semaphores, owner)
+        ipc::give(
+            self.stage.segment,
+            self.stage.messages,
+            self.stage.semaphores,
+            owner,
+        )
     }
 
     fn start(&mut self, owner: Option<(u32, u32)>) -> io::Result<()> {
         for _ in 0..2 {
             let mut command = Command::new("/bin/sh");
             let script = format!("exec {HELD_DESCRIPTOR}<\"$1\"; echo; read x");
-            command.args(["-c", &script, "sh"]).arg(self.stage.beyond("secret")).arg(&self.stage.canary);
-            command.env_clear().env("REPLAY_PROBE", &self.stage.canary).current_dir(&self.stage.outside);
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+            command
+                .args(["-c", &script, "sh"])
+                .arg(self.stage.beyond("secret"))
+                .arg(&self.stage.canary);
+            command
+                .env_clear()
+                .env("REPLAY_PROBE", &self.stage.canary)
+                .current_dir(&self.stage.outside);
+            command
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null());
             if let Some((user, group)) = owner {
                 command.uid(user).gid(group);
             }
@@ -173,16 +200,23 @@ impl Victims {
         }
         self.stage.victim = self.processes[0].id().cast_signed();
         self.stage.target = self.processes[1].id().cast_signed();
-        let maps = fs::read_to_string(format!("/proc/{}/maps", self.stage.victim)).unwrap_or_default();
+        let maps =
+            fs::read_to_string(format!("/proc/{}/maps", self.stage.victim)).unwrap_or_default();
         let start = maps.split('-').next().unwrap_or_default();
         self.stage.address = u64::from_str_radix(start, 16).unwrap_or(0);
         Ok(())
     }
 
     fn unblock(&self) -> io::Result<()> {
-        self.streams.iter().try_for_each(|socket| socket.set_nonblocking(true))?;
-        self.datagrams.iter().try_for_each(|socket| socket.set_nonblocking(true))?;
-        self.tcp.iter().try_for_each(|socket| socket.set_nonblocking(true))?;
+        self.streams
+            .iter()
+            .try_for_each(|socket| socket.set_nonblocking(true))?;
+        self.datagrams
+            .iter()
+            .try_for_each(|socket| socket.set_nonblocking(true))?;
+        self.tcp
+            .iter()
+            .try_for_each(|socket| socket.set_nonblocking(true))?;
         self.udp.set_nonblocking(true)
     }
 
@@ -199,8 +233,8 @@ impl Victims {
         Ok(found)
     }
 
-    /// What happened to the victims, one line each; empty if nothing did. With `network` they may have been reached
-    /// over TCP and UDP.
+    /// What happened to the victims, one line each; empty if nothing did. With `network` they may
+    /// have been reached over TCP and UDP.
     pub fn damage(&mut self, network: bool) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
         let now = self.look()?;
@@ -212,12 +246,17 @@ impl Victims {
             for (what, value) in before {
                 if now.get(what) != Some(value) {
                     let now = now.get(what).map_or("nothing", String::as_str);
-                    found.push(format!("{}: {what} was {value} and is {now}", path.display()));
+                    found.push(format!(
+                        "{}: {what} was {value} and is {now}",
+                        path.display()
+                    ));
                 }
             }
         }
         found.extend(
-            now.keys().filter(|path| !self.before.contains_key(*path)).map(|p| format!("{} is new", p.display())),
+            now.keys()
+                .filter(|path| !self.before.contains_key(*path))
+                .map(|p| format!("{} is new", p.display())),
         );
         for (number, child) in self.processes.iter_mut().enumerate() {
             if let Some(status) = child.try_wait()? {
@@ -249,7 +288,12 @@ impl Victims {
         if !network {
             let tcp = self.tcp.iter().any(|socket| socket.accept().is_ok());
             found.extend(tcp.then(|| "a TCP connection came".to_owned()));
-            found.extend(self.udp.recv(&mut bytes).is_ok().then(|| "a UDP datagram came".to_owned()));
+            found.extend(
+                self.udp
+                    .recv(&mut bytes)
+                    .is_ok()
+                    .then(|| "a UDP datagram came".to_owned()),
+            );
         }
         if self.pipe.read(&mut bytes).is_ok_and(|length| length > 0) {
             found.push("bytes came through the pipe".to_owned());
@@ -257,15 +301,22 @@ impl Victims {
         if ipc::waiting_messages(self.stage.messages).is_ok_and(|count| count > 0) {
             found.push("a System V message came".to_owned());
         }
-        if self.queue.as_ref().is_some_and(|queue| ipc::waiting_in_queue(queue.as_fd()).is_ok_and(|count| count > 0)) {
+        if self
+            .queue
+            .as_ref()
+            .is_some_and(|queue| ipc::waiting_in_queue(queue.as_fd()).is_ok_and(|count| count > 0))
+        {
             found.push("a POSIX message came".to_owned());
         }
         let terminal = self.terminal.as_ref();
-        if terminal.is_some_and(|master| rustix::io::read(master, &mut bytes[..]).is_ok_and(|length| length > 0)) {
+        if terminal.is_some_and(|master| {
+            rustix::io::read(master, &mut bytes[..]).is_ok_and(|length| length > 0)
+        }) {
             found.push("something was written to the terminal".to_owned());
         }
-        if ipc::read_segment(self.stage.segment).map_or(true, |bytes| !bytes.starts_with(self.stage.canary.as_bytes()))
-        {
+        if ipc::read_segment(self.stage.segment).map_or(true, |bytes| {
+            !bytes.starts_with(self.stage.canary.as_bytes())
+        }) {
             found.push("the System V memory was changed".to_owned());
         }
         found
@@ -278,7 +329,11 @@ impl Drop for Victims {
             let _ = child.kill();
             let _ = child.wait();
         }
-        ipc::remove(self.stage.segment, self.stage.messages, self.stage.semaphores);
+        ipc::remove(
+            self.stage.segment,
+            self.stage.messages,
+            self.stage.semaphores,
+        );
         if let Some(name) = &self.stage.queue {
             ipc::remove_queue(&text(name));
         }
@@ -287,19 +342,46 @@ impl Drop for Victims {
 }
 
 fn files(stage: &Stage) -> io::Result<()> {
-    for dir in [&stage.rw, &stage.rw2, &stage.ro, &stage.beyond("keys"), &stage.beyond("empty")] {
+    for dir in [
+        &stage.rw,
+        &stage.rw2,
+        &stage.ro,
+        &stage.beyond("keys"),
+        &stage.beyond("empty"),
+    ] {
         fs::create_dir_all(dir)?;
     }
-    for name in ["secret", "keys/id", "written", "truncated", "removed", "linked", "moved", "exchanged", "attributed"] {
+    for name in [
+        "secret",
+        "keys/id",
+        "written",
+        "truncated",
+        "removed",
+        "linked",
+        "moved",
+        "exchanged",
+        "attributed",
+    ] {
         fs::write(stage.beyond(name), &stage.canary)?;
     }
     fs::set_permissions(stage.beyond("keys/id"), fs::Permissions::from_mode(0o600))?;
     fs::write(stage.ro.join("file"), "read-only")?;
     symlink("/etc/hostname", stage.beyond("link-victim"))?;
-    rustix::fs::mknodat(CWD, stage.beyond("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0)?;
+    rustix::fs::mknodat(
+        CWD,
+        stage.beyond("pipe"),
+        FileType::Fifo,
+        Mode::from_raw_mode(0o600),
+        0,
+    )?;
     for path in [stage.beyond("attributed"), stage.ro.join("file")] {
         // Not every filesystem has attributes; the attempts say so then.
-        let _ = rustix::fs::setxattr(path, "user.victim", stage.canary.as_bytes(), XattrFlags::empty());
+        let _ = rustix::fs::setxattr(
+            path,
+            "user.victim",
+            stage.canary.as_bytes(),
+            XattrFlags::empty(),
+        );
     }
     Ok(())
 }
@@ -315,21 +397,35 @@ fn terminal(stage: &mut Stage) -> io::Result<OwnedFd> {
     Ok(master)
 }
 
-/// Programs that would give rights to who starts them; only root can make them, and what fails is left out.
+/// Programs that would give rights to who starts them; only root can make them, and what fails is
+/// left out.
 fn set_uid_programs(stage: &mut Stage) {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let (id, cat) = (stage.ro.join("set-user-id"), stage.ro.join("with-capabilities"));
-    if fs::copy("/usr/bin/id", &id).and_then(|_| fs::set_permissions(&id, fs::Permissions::from_mode(0o4755))).is_ok() {
+    let (id, cat) = (
+        stage.ro.join("set-user-id"),
+        stage.ro.join("with-capabilities"),
+    );
+    if fs::copy("/usr/bin/id", &id)
+        .and_then(|_| fs::set_permissions(&id, fs::Permissions::from_mode(0o4755)))
+        .is_ok()
+    {
         stage.set_uid = Some(id);
     }
-    // struct vfs_cap_data of revision 2 with the effective bit, capabilities(7): CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH.
+    // struct vfs_cap_data of revision 2 with the effective bit, capabilities(7): CAP_SYS_ADMIN and
+    // CAP_DAC_READ_SEARCH.
     let mut capability = [0; 20];
     capability[..4].copy_from_slice(&0x0200_0001u32.to_le_bytes());
     capability[4..8].copy_from_slice(&(1u32 << 21 | 1 << 2).to_le_bytes());
     let named = fs::copy("/bin/cat", &cat).is_ok()
-        && rustix::fs::setxattr(&cat, "security.capability", &capability, XattrFlags::empty()).is_ok();
+        && rustix::fs::setxattr(
+            &cat,
+            "security.capability",
+            &capability,
+            XattrFlags::empty(),
+        )
+        .is_ok();
     stage.capable = named.then_some(cat);
 }
 
@@ -351,7 +447,9 @@ fn walk(root: &Path) -> io::Result<Vec<PathBuf>> {
 fn facts(path: &Path) -> io::Result<Facts> {
     let metadata = fs::symlink_metadata(path)?;
     let contents = match metadata.file_type() {
-        kind if kind.is_file() && metadata.len() <= 1 << 16 => fs::read(path)?.escape_ascii().to_string(),
+        kind if kind.is_file() && metadata.len() <= 1 << 16 => {
+            fs::read(path)?.escape_ascii().to_string()
+        }
         kind if kind.is_symlink() => fs::read_link(path)?.display().to_string(),
         _ => String::new(),
     };
@@ -363,9 +461,15 @@ fn facts(path: &Path) -> io::Result<Facts> {
         ("size", metadata.size().to_string()),
         ("links", metadata.nlink().to_string()),
         ("inode", metadata.ino().to_string()),
-        ("time of change", format!("{}.{:09}", metadata.mtime(), metadata.mtime_nsec())),
+        (
+            "time of change",
+            format!("{}.{:09}", metadata.mtime(), metadata.mtime_nsec()),
+        ),
         // Changes with every change of the others, also one that was undone.
-        ("time of status change", format!("{}.{:09}", metadata.ctime(), metadata.ctime_nsec())),
+        (
+            "time of status change",
+            format!("{}.{:09}", metadata.ctime(), metadata.ctime_nsec()),
+        ),
         ("contents", contents),
         ("attributes", names[..length].escape_ascii().to_string()),
     ]))
@@ -377,9 +481,16 @@ fn namespace(kind: &str) -> String {
 }
 
 fn disks() -> Vec<PathBuf> {
-    let names = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
+    let names = fs::read_dir("/sys/class/block")
+        .into_iter()
+        .flatten()
+        .flatten();
     let paths = names.map(|entry| Path::new("/dev").join(entry.file_name()));
-    paths.filter(|path| fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())).collect()
+    paths
+        .filter(|path| {
+            fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+        })
+        .collect()
 }
 
 fn is_socket(path: &Path) -> bool {

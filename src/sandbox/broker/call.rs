@@ -2,7 +2,9 @@
 
 use libc::{AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW, EINVAL, c_long};
 
-use crate::sandbox::seccomp::{SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT};
+use crate::sandbox::seccomp::{
+    SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
+};
 
 /// A call that the filter leaves to the broker. Addresses are of the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,8 @@ pub enum Change {
     },
 }
 
-/// What of the extended attributes shall be read, and where it goes; 0 bytes: only its length is asked for.
+/// What of the extended attributes shall be read, and where it goes; 0 bytes: only its length is
+/// asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// getxattr(2).
@@ -138,13 +141,26 @@ pub enum Times {
     Nanos(u64),
 }
 
-/// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of those that the filter leaves to the broker.
-#[expect(clippy::many_single_char_names, reason = "each call means something else by them")]
+/// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of
+/// those that the filter leaves to the broker.
+#[expect(
+    clippy::many_single_char_names,
+    reason = "each call means something else by them"
+)]
 pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
     let [a, b, c, d, e, f] = *args;
     let owner = |uid: u64, gid: u64| Change::Owner(uid as u32, gid as u32);
-    let set = |name, value, size, flags| Change::Set { name, value, size, flags };
-    let get = Read::Value { name: b, value: c, size: d };
+    let set = |name, value, size, flags| Change::Set {
+        name,
+        value,
+        size,
+        flags,
+    };
+    let get = Read::Value {
+        name: b,
+        value: c,
+        size: d,
+    };
     let list = Read::Names { list: b, size: c };
     Some(match c_long::from(nr) {
         libc::SYS_socket => Call::Socket,
@@ -157,7 +173,16 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
         libc::SYS_setxattr => path(a, true, set(b, c, d, e)),
         libc::SYS_lsetxattr => path(a, false, set(b, c, d, e)),
         libc::SYS_fsetxattr => descriptor(a, set(b, c, d, e)),
-        SYS_SETXATTRAT => attribute_at(a, b, c, Change::SetAt { name: d, structure: e, size: f }),
+        SYS_SETXATTRAT => attribute_at(
+            a,
+            b,
+            c,
+            Change::SetAt {
+                name: d,
+                structure: e,
+                size: f,
+            },
+        ),
         libc::SYS_removexattr => path(a, true, Change::Remove { name: b }),
         libc::SYS_lremovexattr => path(a, false, Change::Remove { name: b }),
         libc::SYS_fremovexattr => descriptor(a, Change::Remove { name: b }),
@@ -165,7 +190,16 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Call> {
         libc::SYS_getxattr => path(a, true, get),
         libc::SYS_lgetxattr => path(a, false, get),
         libc::SYS_fgetxattr => descriptor(a, get),
-        SYS_GETXATTRAT => attribute_at(a, b, c, Read::ValueAt { name: d, structure: e, size: f }),
+        SYS_GETXATTRAT => attribute_at(
+            a,
+            b,
+            c,
+            Read::ValueAt {
+                name: d,
+                structure: e,
+                size: f,
+            },
+        ),
         libc::SYS_listxattr => path(a, true, list),
         libc::SYS_llistxattr => path(a, false, list),
         libc::SYS_flistxattr => descriptor(a, list),
@@ -191,7 +225,12 @@ fn descriptor(fd: u64, deed: impl Into<Deed>) -> Call {
 }
 
 fn path(address: u64, follow: bool, deed: impl Into<Deed>) -> Call {
-    deed.into().on(Object::Path { dir: AT_FDCWD, address, follow, empty: false })
+    deed.into().on(Object::Path {
+        dir: AT_FDCWD,
+        address,
+        follow,
+        empty: false,
+    })
 }
 
 fn at(dir: u64, address: u64, flags: u64, deed: impl Into<Deed>) -> Call {
@@ -200,7 +239,12 @@ fn at(dir: u64, address: u64, flags: u64, deed: impl Into<Deed>) -> Call {
         return Call::Invalid(EINVAL);
     }
     let (follow, empty) = (flags & AT_SYMLINK_NOFOLLOW == 0, flags & AT_EMPTY_PATH != 0);
-    deed.into().on(Object::Path { dir: dir as i32, address, follow, empty })
+    deed.into().on(Object::Path {
+        dir: dir as i32,
+        address,
+        follow,
+        empty,
+    })
 }
 
 /// Without a path these mean the descriptor itself (utimensat(2), "C library/kernel differences").
@@ -216,5 +260,9 @@ fn times(dir: u64, address: u64, flags: u64, times: Times) -> Call {
 
 /// With `AT_EMPTY_PATH` these take no path as an empty one.
 fn attribute_at(dir: u64, address: u64, flags: u64, deed: impl Into<Deed>) -> Call {
-    if address == 0 && flags as i32 == AT_EMPTY_PATH { descriptor(dir, deed) } else { at(dir, address, flags, deed) }
+    if address == 0 && flags as i32 == AT_EMPTY_PATH {
+        descriptor(dir, deed)
+    } else {
+        at(dir, address, flags, deed)
+    }
 }

@@ -44,18 +44,34 @@ fn confined<T: Send>(
                 journaled: false,
                 opened: false,
             };
-            send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
+            send.send(install_with_listener(&filter(rules)).unwrap())
+                .unwrap();
             act()
         });
-        let broker = Broker::new(receive.recv().unwrap(), owned(writable), owned(read_only), owned(readable));
+        let broker = Broker::new(
+            receive.recv().unwrap(),
+            owned(writable),
+            owned(read_only),
+            owned(readable),
+        );
         let mut broker = broker.naming(Places::default());
         loop {
             let mut waiting = [PollFd::new(&broker.listener, PollFlags::IN)];
-            let limit = Timespec { tv_sec: 30, tv_nsec: 0 };
-            assert_eq!(poll(&mut waiting, Some(&limit)), Ok(1), "a call or the end, within the limit");
+            let limit = Timespec {
+                tv_sec: 30,
+                tv_nsec: 0,
+            };
+            assert_eq!(
+                poll(&mut waiting, Some(&limit)),
+                Ok(1),
+                "a call or the end, within the limit"
+            );
             let state = waiting[0].revents();
             broker
-                .serve([state, PollFlags::empty()], &mut None::<crate::sandbox::journaling::CommandJournal<'_>>)
+                .serve(
+                    [state, PollFlags::empty()],
+                    &mut None::<crate::sandbox::journaling::CommandJournal<'_>>,
+                )
                 .unwrap();
             if broker.is_over() {
                 break;
@@ -65,7 +81,8 @@ fn confined<T: Send>(
     })
 }
 
-/// A tree with `in` (writable), `in/kept` (read-only) and `out`, each with a file `f` (mode 0640) in it.
+/// A tree with `in` (writable), `in/kept` (read-only) and `out`, each with a file `f` (mode 0640)
+/// in it.
 pub(super) struct Tree {
     _dir: TempDir,
     root: PathBuf,
@@ -78,7 +95,8 @@ impl Tree {
         for place in ["in", "in/kept", "out"] {
             fs::create_dir(root.join(place)).unwrap();
             fs::write(root.join(place).join("f"), place).unwrap();
-            fs::set_permissions(root.join(place).join("f"), PermissionsExt::from_mode(0o640)).unwrap();
+            fs::set_permissions(root.join(place).join("f"), PermissionsExt::from_mode(0o640))
+                .unwrap();
         }
         Self { _dir: dir, root }
     }
@@ -134,7 +152,10 @@ pub(super) const NO_FOLLOW: usize = libc::AT_SYMLINK_NOFOLLOW as usize;
 pub(super) const EMPTY: usize = libc::AT_EMPTY_PATH as usize;
 
 fn me() -> [usize; 2] {
-    [rustix::process::getuid().as_raw() as usize, rustix::process::getgid().as_raw() as usize]
+    [
+        rustix::process::getuid().as_raw() as usize,
+        rustix::process::getgid().as_raw() as usize,
+    ]
 }
 
 pub(super) fn fd(file: &File) -> usize {
@@ -156,61 +177,184 @@ fn attribute(given: &Given) -> usize {
 /// Each call in each of its forms.
 const CASES: &[Case] = &[
     #[cfg(target_arch = "x86_64")]
-    ("chmod", libc::SYS_chmod, |given| [path(given), 0o604, 0, 0, 0, 0]),
-    ("fchmod", libc::SYS_fchmod, |given| [fd(&given.open), 0o604, 0, 0, 0, 0]),
-    ("fchmodat", libc::SYS_fchmodat, |given| [fd(&given.dir), name(given), 0o604, 0, 0, 0]),
-    ("fchmodat, whole path", libc::SYS_fchmodat, |given| [AT_CWD, path(given), 0o604, 0, 0, 0]),
-    ("fchmodat, bad descriptor and whole path", libc::SYS_fchmodat, |given| [987, path(given), 0o604, 0, 0, 0]),
-    ("fchmodat2", 452, |given| [fd(&given.dir), name(given), 0o604, NO_FOLLOW, 0, 0]),
-    ("fchmodat2, empty", 452, |given| [fd(&given.open), c"".as_ptr() as usize, 0o604, EMPTY, 0, 0]),
+    ("chmod", libc::SYS_chmod, |given| {
+        [path(given), 0o604, 0, 0, 0, 0]
+    }),
+    ("fchmod", libc::SYS_fchmod, |given| {
+        [fd(&given.open), 0o604, 0, 0, 0, 0]
+    }),
+    ("fchmodat", libc::SYS_fchmodat, |given| {
+        [fd(&given.dir), name(given), 0o604, 0, 0, 0]
+    }),
+    ("fchmodat, whole path", libc::SYS_fchmodat, |given| {
+        [AT_CWD, path(given), 0o604, 0, 0, 0]
+    }),
+    (
+        "fchmodat, bad descriptor and whole path",
+        libc::SYS_fchmodat,
+        |given| [987, path(given), 0o604, 0, 0, 0],
+    ),
+    ("fchmodat2", 452, |given| {
+        [fd(&given.dir), name(given), 0o604, NO_FOLLOW, 0, 0]
+    }),
+    ("fchmodat2, empty", 452, |given| {
+        [fd(&given.open), c"".as_ptr() as usize, 0o604, EMPTY, 0, 0]
+    }),
     #[cfg(target_arch = "x86_64")]
-    ("chown", libc::SYS_chown, |given| [path(given), me()[0], me()[1], 0, 0, 0]),
+    ("chown", libc::SYS_chown, |given| {
+        [path(given), me()[0], me()[1], 0, 0, 0]
+    }),
     #[cfg(target_arch = "x86_64")]
-    ("lchown", libc::SYS_lchown, |given| [path(given), me()[0], usize::MAX, 0, 0, 0]),
-    ("fchown", libc::SYS_fchown, |given| [fd(&given.open), usize::MAX, me()[1], 0, 0, 0]),
-    ("fchownat", libc::SYS_fchownat, |given| [fd(&given.dir), name(given), me()[0], me()[1], 0, 0]),
+    ("lchown", libc::SYS_lchown, |given| {
+        [path(given), me()[0], usize::MAX, 0, 0, 0]
+    }),
+    ("fchown", libc::SYS_fchown, |given| {
+        [fd(&given.open), usize::MAX, me()[1], 0, 0, 0]
+    }),
+    ("fchownat", libc::SYS_fchownat, |given| {
+        [fd(&given.dir), name(given), me()[0], me()[1], 0, 0]
+    }),
     ("fchownat, neither", libc::SYS_fchownat, |given| {
-        [fd(&given.dir), name(given), usize::MAX, usize::MAX, NO_FOLLOW, 0]
+        [
+            fd(&given.dir),
+            name(given),
+            usize::MAX,
+            usize::MAX,
+            NO_FOLLOW,
+            0,
+        ]
     }),
     ("fchownat, empty", libc::SYS_fchownat, |given| {
-        [fd(&given.open), c"".as_ptr() as usize, me()[0], me()[1], EMPTY, 0]
+        [
+            fd(&given.open),
+            c"".as_ptr() as usize,
+            me()[0],
+            me()[1],
+            EMPTY,
+            0,
+        ]
     }),
     #[cfg(target_arch = "x86_64")]
-    ("utime", libc::SYS_utime, |given| [path(given), given.seconds.as_ptr() as usize, 0, 0, 0, 0]),
+    ("utime", libc::SYS_utime, |given| {
+        [path(given), given.seconds.as_ptr() as usize, 0, 0, 0, 0]
+    }),
     #[cfg(target_arch = "x86_64")]
-    ("utimes", libc::SYS_utimes, |given| [path(given), given.times.as_ptr() as usize, 0, 0, 0, 0]),
+    ("utimes", libc::SYS_utimes, |given| {
+        [path(given), given.times.as_ptr() as usize, 0, 0, 0, 0]
+    }),
     #[cfg(target_arch = "x86_64")]
-    ("futimesat", libc::SYS_futimesat, |given| [fd(&given.dir), name(given), given.times.as_ptr() as usize, 0, 0, 0]),
+    ("futimesat", libc::SYS_futimesat, |given| {
+        [
+            fd(&given.dir),
+            name(given),
+            given.times.as_ptr() as usize,
+            0,
+            0,
+            0,
+        ]
+    }),
     #[cfg(target_arch = "x86_64")]
-    ("futimesat, no path", libc::SYS_futimesat, |given| [fd(&given.open), 0, given.times.as_ptr() as usize, 0, 0, 0]),
+    ("futimesat, no path", libc::SYS_futimesat, |given| {
+        [fd(&given.open), 0, given.times.as_ptr() as usize, 0, 0, 0]
+    }),
     ("utimensat", libc::SYS_utimensat, |given| {
-        [fd(&given.dir), name(given), given.times.as_ptr() as usize, NO_FOLLOW, 0, 0]
+        [
+            fd(&given.dir),
+            name(given),
+            given.times.as_ptr() as usize,
+            NO_FOLLOW,
+            0,
+            0,
+        ]
     }),
-    ("utimensat, no path", libc::SYS_utimensat, |given| [fd(&given.open), 0, given.times.as_ptr() as usize, 0, 0, 0]),
+    ("utimensat, no path", libc::SYS_utimensat, |given| {
+        [fd(&given.open), 0, given.times.as_ptr() as usize, 0, 0, 0]
+    }),
     ("utimensat, empty", libc::SYS_utimensat, |given| {
-        [fd(&given.open), c"".as_ptr() as usize, given.times.as_ptr() as usize, EMPTY, 0, 0]
+        [
+            fd(&given.open),
+            c"".as_ptr() as usize,
+            given.times.as_ptr() as usize,
+            EMPTY,
+            0,
+            0,
+        ]
     }),
-    ("setxattr", libc::SYS_setxattr, |given| [path(given), attribute(given), given.value.as_ptr() as usize, 3, 0, 0]),
+    ("setxattr", libc::SYS_setxattr, |given| {
+        [
+            path(given),
+            attribute(given),
+            given.value.as_ptr() as usize,
+            3,
+            0,
+            0,
+        ]
+    }),
     ("setxattr again", libc::SYS_setxattr, |given| {
-        [path(given), attribute(given), given.value.as_ptr() as usize, 3, libc::XATTR_CREATE as usize, 0]
+        [
+            path(given),
+            attribute(given),
+            given.value.as_ptr() as usize,
+            3,
+            libc::XATTR_CREATE as usize,
+            0,
+        ]
     }),
     ("lsetxattr", libc::SYS_lsetxattr, |given| {
-        [path(given), attribute(given), given.value.as_ptr() as usize, 2, libc::XATTR_REPLACE as usize, 0]
+        [
+            path(given),
+            attribute(given),
+            given.value.as_ptr() as usize,
+            2,
+            libc::XATTR_REPLACE as usize,
+            0,
+        ]
     }),
     ("fsetxattr", libc::SYS_fsetxattr, |given| {
-        [fd(&given.open), attribute(given), given.value.as_ptr() as usize, 1, 0, 0]
+        [
+            fd(&given.open),
+            attribute(given),
+            given.value.as_ptr() as usize,
+            1,
+            0,
+            0,
+        ]
     }),
-    ("removexattr", libc::SYS_removexattr, |given| [path(given), attribute(given), 0, 0, 0, 0]),
-    ("removexattr again", libc::SYS_removexattr, |given| [path(given), attribute(given), 0, 0, 0, 0]),
+    ("removexattr", libc::SYS_removexattr, |given| {
+        [path(given), attribute(given), 0, 0, 0, 0]
+    }),
+    ("removexattr again", libc::SYS_removexattr, |given| {
+        [path(given), attribute(given), 0, 0, 0, 0]
+    }),
     ("setxattrat", 463, |given| {
-        [fd(&given.dir), name(given), 0, attribute(given), given.structure.as_ptr() as usize, 16]
+        [
+            fd(&given.dir),
+            name(given),
+            0,
+            attribute(given),
+            given.structure.as_ptr() as usize,
+            16,
+        ]
     }),
-    ("lremovexattr", libc::SYS_lremovexattr, |given| [path(given), attribute(given), 0, 0, 0, 0]),
+    ("lremovexattr", libc::SYS_lremovexattr, |given| {
+        [path(given), attribute(given), 0, 0, 0, 0]
+    }),
     ("setxattrat, no path", 463, |given| {
-        [fd(&given.open), 0, EMPTY, attribute(given), given.structure.as_ptr() as usize, 16]
+        [
+            fd(&given.open),
+            0,
+            EMPTY,
+            attribute(given),
+            given.structure.as_ptr() as usize,
+            16,
+        ]
     }),
-    ("fremovexattr", libc::SYS_fremovexattr, |given| [fd(&given.open), attribute(given), 0, 0, 0, 0]),
-    ("removexattrat", 466, |given| [fd(&given.dir), name(given), 0, attribute(given), 0, 0]),
+    ("fremovexattr", libc::SYS_fremovexattr, |given| {
+        [fd(&given.open), attribute(given), 0, 0, 0, 0]
+    }),
+    ("removexattrat", 466, |given| {
+        [fd(&given.dir), name(given), 0, attribute(given), 0, 0]
+    }),
 ];
 
 /// Mode, owner, group, times in nanoseconds, and the attribute.
@@ -218,11 +362,24 @@ fn state(path: &Path) -> (u32, u32, u32, i64, i64, Option<Vec<u8>>) {
     let status = fs::symlink_metadata(path).unwrap();
     let nanos = |seconds: i64, part: i64| seconds * 1_000_000_000 + part;
     let mut value = vec![0; 64];
-    let value = rustix::fs::lgetxattr(path, "user.colour", &mut value).ok().map(|size| value[..size].to_vec());
-    let times =
-        |status: &Metadata| (nanos(status.atime(), status.atime_nsec()), nanos(status.mtime(), status.mtime_nsec()));
+    let value = rustix::fs::lgetxattr(path, "user.colour", &mut value)
+        .ok()
+        .map(|size| value[..size].to_vec());
+    let times = |status: &Metadata| {
+        (
+            nanos(status.atime(), status.atime_nsec()),
+            nanos(status.mtime(), status.mtime_nsec()),
+        )
+    };
     let (read, written) = times(&status);
-    (status.mode(), status.uid(), status.gid(), read, written, value)
+    (
+        status.mode(),
+        status.uid(),
+        status.gid(),
+        read,
+        written,
+        value,
+    )
 }
 
 /// Files of the same state.
@@ -230,7 +387,8 @@ fn same(tree: &Tree, names: [&str; 4]) {
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(500);
     for name in names {
         let file = File::options().write(true).open(tree.at(name)).unwrap();
-        file.set_times(fs::FileTimes::new().set_accessed(time).set_modified(time)).unwrap();
+        file.set_times(fs::FileTimes::new().set_accessed(time).set_modified(time))
+            .unwrap();
     }
 }
 
@@ -240,8 +398,13 @@ fn every_call_does_inside_what_the_kernel_does_and_nothing_elsewhere() {
     let twin = Tree::new();
     same(&tree, ["in/f", "in/kept/f", "out/f", "in/f"]);
     same(&twin, ["in/f", "in/kept/f", "out/f", "in/f"]);
-    let [kernel, inside, kept, outside] =
-        [twin.at("in/f"), tree.at("in/f"), tree.at("in/kept/f"), tree.at("out/f")].map(|path| Given::new(&path));
+    let [kernel, inside, kept, outside] = [
+        twin.at("in/f"),
+        tree.at("in/f"),
+        tree.at("in/kept/f"),
+        tree.at("out/f"),
+    ]
+    .map(|path| Given::new(&path));
     let before = [state(&tree.at("in/kept/f")), state(&tree.at("out/f"))];
     let mut done = 0;
     for (what, number, args) in CASES {
@@ -250,10 +413,19 @@ fn every_call_does_inside_what_the_kernel_does_and_nothing_elsewhere() {
             // The kernel is older than the call; the broker is not.
             continue;
         }
-        let (answers, denied) = tree.confined(|| [&inside, &kept, &outside].map(|given| change(*number, args(given))));
+        let (answers, denied) =
+            tree.confined(|| [&inside, &kept, &outside].map(|given| change(*number, args(given))));
         assert_eq!(answers, [expected, EACCES, EACCES], "{what}");
-        assert_eq!(state(&tree.at("in/f")), state(&twin.at("in/f")), "after {what}");
-        assert_eq!([state(&tree.at("in/kept/f")), state(&tree.at("out/f"))], before, "after {what}");
+        assert_eq!(
+            state(&tree.at("in/f")),
+            state(&twin.at("in/f")),
+            "after {what}"
+        );
+        assert_eq!(
+            [state(&tree.at("in/kept/f")), state(&tree.at("out/f"))],
+            before,
+            "after {what}"
+        );
         assert!(!denied.is_empty(), "{what}");
         done += usize::from(expected.is_ok());
     }
@@ -269,7 +441,13 @@ fn wrong_calls_get_the_errors_of_the_kernel() {
     let (missing, through, round) = (here("in/missing"), here("in/f/g"), here("in/loop"));
     let long = CString::new("x".repeat(5000)).unwrap();
     let long_part = CString::new(format!("/{}", "x".repeat(300))).unwrap();
-    let only_path: File = open(tree.at("in/f"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap().into();
+    let only_path: File = open(
+        tree.at("in/f"),
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .unwrap()
+    .into();
     let omit = [0, libc::UTIME_OMIT, 0, libc::UTIME_OMIT];
     let bad_nanos = [0, 2_000_000_000_i64, 0, 0];
     let empty = c"".as_ptr() as usize;
@@ -278,7 +456,12 @@ fn wrong_calls_get_the_errors_of_the_kernel() {
     let grown = [given.structure[0], 3, 0, 1];
     let name = attribute(&given);
     let long_name = CString::new(format!("user.{}", "x".repeat(251))).unwrap();
-    let mode = |path: &CString| (libc::SYS_fchmodat, [AT_CWD, path.as_ptr() as usize, 0o600, 0, 0, 0]);
+    let mode = |path: &CString| {
+        (
+            libc::SYS_fchmodat,
+            [AT_CWD, path.as_ptr() as usize, 0o600, 0, 0, 0],
+        )
+    };
     let cases: Vec<(c_long, [usize; 6])> = vec![
         mode(&missing),
         mode(&through),
@@ -288,47 +471,131 @@ fn wrong_calls_get_the_errors_of_the_kernel() {
         (libc::SYS_fchmodat, [AT_CWD, empty, 0o600, 0, 0, 0]),
         (libc::SYS_fchmodat, [AT_CWD, 0, 0o600, 0, 0, 0]),
         (libc::SYS_fchmodat, [AT_CWD, 4096, 0o600, 0, 0, 0]),
-        (libc::SYS_fchmodat, [987, super::tests::name(&given), 0o600, 0, 0, 0]),
-        (libc::SYS_fchmodat, [fd(&given.open), super::tests::name(&given), 0o600, 0, 0, 0]),
+        (
+            libc::SYS_fchmodat,
+            [987, super::tests::name(&given), 0o600, 0, 0, 0],
+        ),
+        (
+            libc::SYS_fchmodat,
+            [fd(&given.open), super::tests::name(&given), 0o600, 0, 0, 0],
+        ),
         (libc::SYS_fchmod, [987, 0o600, 0, 0, 0, 0]),
         (libc::SYS_fchmod, [usize::MAX, 0o600, 0, 0, 0, 0]),
         (libc::SYS_fchmod, [fd(&only_path), 0o600, 0, 0, 0, 0]),
-        (libc::SYS_fchown, [fd(&only_path), usize::MAX, usize::MAX, 0, 0, 0]),
-        (libc::SYS_fchownat, [fd(&only_path), empty, usize::MAX, usize::MAX, EMPTY, 0]),
-        (libc::SYS_fchownat, [AT_CWD, path(&given), usize::MAX, usize::MAX, 0x4000, 0]),
+        (
+            libc::SYS_fchown,
+            [fd(&only_path), usize::MAX, usize::MAX, 0, 0, 0],
+        ),
+        (
+            libc::SYS_fchownat,
+            [fd(&only_path), empty, usize::MAX, usize::MAX, EMPTY, 0],
+        ),
+        (
+            libc::SYS_fchownat,
+            [AT_CWD, path(&given), usize::MAX, usize::MAX, 0x4000, 0],
+        ),
         (452, [AT_CWD, path(&given), 0o600, 1, 0, 0]),
-        (452, [AT_CWD, round.as_ptr() as usize, 0o600, NO_FOLLOW, 0, 0]),
+        (
+            452,
+            [AT_CWD, round.as_ptr() as usize, 0o600, NO_FOLLOW, 0, 0],
+        ),
         (libc::SYS_utimensat, [AT_CWD, 0, times, 0, 0, 0]),
-        (libc::SYS_utimensat, [fd(&given.open), 0, times, NO_FOLLOW, 0, 0]),
+        (
+            libc::SYS_utimensat,
+            [fd(&given.open), 0, times, NO_FOLLOW, 0, 0],
+        ),
         (libc::SYS_utimensat, [AT_CWD, path(&given), 4096, 0, 0, 0]),
-        (libc::SYS_utimensat, [AT_CWD, path(&given), bad_nanos.as_ptr() as usize, 0, 0, 0]),
-        (libc::SYS_utimensat, [AT_CWD, missing.as_ptr() as usize, omit.as_ptr() as usize, 0, 0, 0]),
+        (
+            libc::SYS_utimensat,
+            [AT_CWD, path(&given), bad_nanos.as_ptr() as usize, 0, 0, 0],
+        ),
+        (
+            libc::SYS_utimensat,
+            [
+                AT_CWD,
+                missing.as_ptr() as usize,
+                omit.as_ptr() as usize,
+                0,
+                0,
+                0,
+            ],
+        ),
         (libc::SYS_utimensat, [fd(&only_path), 0, times, 0, 0, 0]),
         #[cfg(target_arch = "x86_64")]
-        (libc::SYS_utimes, [path(&given), bad_nanos.as_ptr() as usize, 0, 0, 0, 0]),
+        (
+            libc::SYS_utimes,
+            [path(&given), bad_nanos.as_ptr() as usize, 0, 0, 0, 0],
+        ),
         #[cfg(target_arch = "x86_64")]
-        (libc::SYS_utimes, [path(&given), omit.as_ptr() as usize, 0, 0, 0, 0]),
+        (
+            libc::SYS_utimes,
+            [path(&given), omit.as_ptr() as usize, 0, 0, 0, 0],
+        ),
         (libc::SYS_setxattr, [path(&given), name, value, 3, 4, 0]),
         (libc::SYS_setxattr, [path(&given), empty, value, 3, 0, 0]),
-        (libc::SYS_setxattr, [path(&given), long_name.as_ptr() as usize, value, 3, 0, 0]),
+        (
+            libc::SYS_setxattr,
+            [path(&given), long_name.as_ptr() as usize, value, 3, 0, 0],
+        ),
         (libc::SYS_setxattr, [path(&given), 4096, value, 3, 0, 0]),
-        (libc::SYS_setxattr, [path(&given), name, value, 65_537, 0, 0]),
+        (
+            libc::SYS_setxattr,
+            [path(&given), name, value, 65_537, 0, 0],
+        ),
         (libc::SYS_setxattr, [path(&given), name, 4096, 3, 0, 0]),
         (libc::SYS_setxattr, [path(&given), name, value, 3, 2, 0]),
-        (libc::SYS_setxattr, [path(&given), c"strange.name".as_ptr() as usize, value, 3, 0, 0]),
-        (libc::SYS_lsetxattr, [round.as_ptr() as usize, name, value, 3, 0, 0]),
-        (libc::SYS_removexattr, [missing.as_ptr() as usize, name, 0, 0, 0, 0]),
-        (463, [AT_CWD, path(&given), 0, name, grown.as_ptr() as usize, 15]),
-        (463, [AT_CWD, path(&given), 0, name, grown.as_ptr() as usize, 32]),
-        (463, [AT_CWD, path(&given), 0, name, grown.as_ptr() as usize, 8192]),
-        (463, [AT_CWD, path(&given), 1, name, grown.as_ptr() as usize, 16]),
+        (
+            libc::SYS_setxattr,
+            [
+                path(&given),
+                c"strange.name".as_ptr() as usize,
+                value,
+                3,
+                0,
+                0,
+            ],
+        ),
+        (
+            libc::SYS_lsetxattr,
+            [round.as_ptr() as usize, name, value, 3, 0, 0],
+        ),
+        (
+            libc::SYS_removexattr,
+            [missing.as_ptr() as usize, name, 0, 0, 0, 0],
+        ),
+        (
+            463,
+            [AT_CWD, path(&given), 0, name, grown.as_ptr() as usize, 15],
+        ),
+        (
+            463,
+            [AT_CWD, path(&given), 0, name, grown.as_ptr() as usize, 32],
+        ),
+        (
+            463,
+            [AT_CWD, path(&given), 0, name, grown.as_ptr() as usize, 8192],
+        ),
+        (
+            463,
+            [AT_CWD, path(&given), 1, name, grown.as_ptr() as usize, 16],
+        ),
         (466, [fd(&only_path), 0, EMPTY, name, 0, 0]),
     ];
-    let expected: Vec<_> = cases.iter().map(|(number, args)| change(*number, *args)).collect();
-    let (answers, denied) =
-        tree.confined(|| cases.iter().map(|(number, args)| change(*number, *args)).collect::<Vec<_>>());
+    let expected: Vec<_> = cases
+        .iter()
+        .map(|(number, args)| change(*number, *args))
+        .collect();
+    let (answers, denied) = tree.confined(|| {
+        cases
+            .iter()
+            .map(|(number, args)| change(*number, *args))
+            .collect::<Vec<_>>()
+    });
     for ((case, answer), expected) in cases.iter().zip(answers).zip(expected) {
-        assert!(answer == expected || expected == Err(libc::ENOSYS), "{case:?}: {answer:?} instead of {expected:?}");
+        assert!(
+            answer == expected || expected == Err(libc::ENOSYS),
+            "{case:?}: {answer:?} instead of {expected:?}"
+        );
     }
     assert_eq!(denied, []);
 }
@@ -340,20 +607,47 @@ fn links_decide_nothing() {
     symlink("../out", tree.at("in/leaves_dir")).unwrap();
     symlink(tree.at("in/f"), tree.at("out/returns")).unwrap();
     let path = |path: &str| CString::new(tree.at(path).as_os_str().as_bytes()).unwrap();
-    let places =
-        ["in/leaves", "in/leaves_dir/f", "in/../out/f", "in/kept/../f", "out/returns", "in/leaves_dir/../in/f"];
+    let places = [
+        "in/leaves",
+        "in/leaves_dir/f",
+        "in/../out/f",
+        "in/kept/../f",
+        "out/returns",
+        "in/leaves_dir/../in/f",
+    ];
     let paths = places.map(path);
     let (leaves, returns) = (path("in/leaves"), path("out/returns"));
-    let own = |path: &CString| (libc::SYS_fchownat, [AT_CWD, path.as_ptr() as usize, me()[0], me()[1], NO_FOLLOW, 0]);
+    let own = |path: &CString| {
+        (
+            libc::SYS_fchownat,
+            [
+                AT_CWD,
+                path.as_ptr() as usize,
+                me()[0],
+                me()[1],
+                NO_FOLLOW,
+                0,
+            ],
+        )
+    };
     let ((answers, themselves), denied) = tree.confined(|| {
-        let mode = |path: &CString| change(libc::SYS_fchmodat, [AT_CWD, path.as_ptr() as usize, 0o600, 0, 0, 0]);
+        let mode = |path: &CString| {
+            change(
+                libc::SYS_fchmodat,
+                [AT_CWD, path.as_ptr() as usize, 0o600, 0, 0, 0],
+            )
+        };
         let themselves = [own(&leaves), own(&returns)].map(|(number, args)| change(number, args));
         (paths.each_ref().map(mode), themselves)
     });
     assert_eq!(answers, [EACCES, EACCES, EACCES, Ok(()), Ok(()), Ok(())]);
     assert_eq!(themselves, [Ok(()), EACCES]);
     let shown: Vec<_> = [&returns, &paths[0], &paths[1], &paths[2]]
-        .map(|path| Denied::Metadata(crate::sandbox::raw_string::RawString::from(OsStr::from_bytes(path.as_bytes()))))
+        .map(|path| {
+            Denied::Metadata(crate::sandbox::raw_string::RawString::from(
+                OsStr::from_bytes(path.as_bytes()),
+            ))
+        })
         .into();
     assert_eq!(denied, shown, "as the command called them");
 }
@@ -363,16 +657,37 @@ fn relative_paths_begin_where_the_caller_stands() {
     let tree = Tree::new();
     let here = std::env::current_dir().unwrap();
     let up = "../".repeat(here.components().count() - 1);
-    let path =
-        |path: &str| CString::new(format!("{up}{}", tree.at(path).display().to_string().trim_start_matches('/')));
+    let path = |path: &str| {
+        CString::new(format!(
+            "{up}{}",
+            tree.at(path).display().to_string().trim_start_matches('/')
+        ))
+    };
     let (inside, outside) = (path("in/f").unwrap(), path("out/f").unwrap());
     let dir = File::open(tree.at("in")).unwrap();
     let (answers, _) = tree.confined(|| {
-        [(AT_CWD, &*inside), (AT_CWD, &*outside), (fd(&dir), c"f"), (fd(&dir), c"../out/f"), (fd(&dir), c"kept/f")]
-            .map(|(dir, path)| change(libc::SYS_fchmodat, [dir, path.as_ptr() as usize, 0o611, 0, 0, 0]))
+        [
+            (AT_CWD, &*inside),
+            (AT_CWD, &*outside),
+            (fd(&dir), c"f"),
+            (fd(&dir), c"../out/f"),
+            (fd(&dir), c"kept/f"),
+        ]
+        .map(|(dir, path)| {
+            change(
+                libc::SYS_fchmodat,
+                [dir, path.as_ptr() as usize, 0o611, 0, 0, 0],
+            )
+        })
     });
     assert_eq!(answers, [Ok(()), EACCES, Ok(()), EACCES, EACCES]);
-    assert_eq!([state(&tree.at("in/f")).0 & 0o777, state(&tree.at("out/f")).0 & 0o777], [0o611, 0o640]);
+    assert_eq!(
+        [
+            state(&tree.at("in/f")).0 & 0o777,
+            state(&tree.at("out/f")).0 & 0o777
+        ],
+        [0o611, 0o640]
+    );
 }
 
 #[test]
@@ -381,7 +696,10 @@ fn procfs_does_not_turn_the_broker_on_itself() {
     let file = File::open(tree.at("in/f")).unwrap();
     let secret = File::open(tree.at("out/f")).unwrap();
     let number = file.as_raw_fd();
-    let (dir, root) = (File::open(tree.at("in")).unwrap(), File::open(&tree.root).unwrap());
+    let (dir, root) = (
+        File::open(tree.at("in")).unwrap(),
+        File::open(&tree.root).unwrap(),
+    );
     let same = [
         format!("/proc/self/fd/{number}"),
         format!("/proc/thread-self/fd/{number}"),
@@ -391,26 +709,52 @@ fn procfs_does_not_turn_the_broker_on_itself() {
         format!("/dev/fd/{}/", dir.as_raw_fd()),
     ];
     let refused = [
-        (format!("/proc/self/fd/{}", secret.as_raw_fd()), libc::EACCES),
-        (format!("/proc/self/fd/{}/../out/f", dir.as_raw_fd()), libc::EACCES),
+        (
+            format!("/proc/self/fd/{}", secret.as_raw_fd()),
+            libc::EACCES,
+        ),
+        (
+            format!("/proc/self/fd/{}/../out/f", dir.as_raw_fd()),
+            libc::EACCES,
+        ),
         (format!("/dev/fd/{}/out/f", root.as_raw_fd()), libc::EACCES),
         (format!("/proc/self/fd/{number}/f"), libc::ENOTDIR),
         ("/proc/self/fd/987/f".to_owned(), libc::ENOENT),
-        (format!("/proc/self/cwd{}", tree.at("in/f").display()), libc::ELOOP),
-        (format!("/proc/self/root{}", tree.at("in/f").display()), libc::ELOOP),
+        (
+            format!("/proc/self/cwd{}", tree.at("in/f").display()),
+            libc::ELOOP,
+        ),
+        (
+            format!("/proc/self/root{}", tree.at("in/f").display()),
+            libc::ELOOP,
+        ),
         (format!("/proc/self/fd/+{number}"), libc::ENOENT),
         ("/proc/self/fd/987".to_owned(), libc::ENOENT),
         ("/proc/self/comm".to_owned(), libc::EACCES),
     ];
-    symlink(format!("/proc/self/fd/{}", secret.as_raw_fd()), tree.at("in/magic")).unwrap();
+    symlink(
+        format!("/proc/self/fd/{}", secret.as_raw_fd()),
+        tree.at("in/magic"),
+    )
+    .unwrap();
     let magic = CString::new(tree.at("in/magic").as_os_str().as_bytes()).unwrap();
     let mode = |path: &str| {
         let path = CString::new(path).unwrap();
-        change(libc::SYS_fchmodat, [AT_CWD, path.as_ptr() as usize, 0o600, 0, 0, 0])
+        change(
+            libc::SYS_fchmodat,
+            [AT_CWD, path.as_ptr() as usize, 0o600, 0, 0, 0],
+        )
     };
     let ((allowed, others, link), _) = tree.confined(|| {
-        let link = change(libc::SYS_fchmodat, [AT_CWD, magic.as_ptr() as usize, 0o600, 0, 0, 0]);
-        (same.each_ref().map(|path| mode(path)), refused.each_ref().map(|(path, _)| mode(path)), link)
+        let link = change(
+            libc::SYS_fchmodat,
+            [AT_CWD, magic.as_ptr() as usize, 0o600, 0, 0, 0],
+        );
+        (
+            same.each_ref().map(|path| mode(path)),
+            refused.each_ref().map(|(path, _)| mode(path)),
+            link,
+        )
     });
     assert_eq!(allowed, [Ok(()); 6]);
     assert_eq!(others, refused.map(|(_, errno)| Err(errno)));
@@ -429,14 +773,26 @@ fn what_has_no_name_is_the_commands() {
     let memory: File = memfd_create("x", MemfdFlags::CLOEXEC).unwrap().into();
     let pipe: File = rustix::pipe::pipe().unwrap().0.into();
     let free = [make("in/gone"), memory, pipe];
-    let held = [make("out/gone"), make("in/kept/gone"), File::open("/dev/null").unwrap()];
+    let held = [
+        make("out/gone"),
+        make("in/kept/gone"),
+        File::open("/dev/null").unwrap(),
+    ];
     let ((free, held), denied) = tree.confined(|| {
         let mode = |file: &File| change(libc::SYS_fchmod, [fd(file), 0o600, 0, 0, 0, 0]);
         (free.each_ref().map(mode), held.each_ref().map(mode))
     });
     assert_eq!((free, held), ([Ok(()); 3], [EACCES; 3]));
-    let name = |path: &str| Denied::Metadata(format!("{} (deleted)", tree.at(path).display()).into());
-    assert_eq!(denied, [name("out/gone"), name("in/kept/gone"), Denied::Metadata("/dev/null".into())]);
+    let name =
+        |path: &str| Denied::Metadata(format!("{} (deleted)", tree.at(path).display()).into());
+    assert_eq!(
+        denied,
+        [
+            name("out/gone"),
+            name("in/kept/gone"),
+            Denied::Metadata("/dev/null".into())
+        ]
+    );
 }
 
 #[test]
@@ -444,7 +800,12 @@ fn places_are_compared_by_components() {
     let (ours, theirs) = rustix::pipe::pipe().unwrap();
     drop(theirs);
     let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
-    let broker = Broker::new(ours, paths(&["/a", "/a/b/c", "/same"]), paths(&["/a/b", "/a/f", "/same"]), Vec::new());
+    let broker = Broker::new(
+        ours,
+        paths(&["/a", "/a/b/c", "/same"]),
+        paths(&["/a/b", "/a/f", "/same"]),
+        Vec::new(),
+    );
     for (place, without_names, kind, expected) in [
         ("/a", false, FileType::Directory, true),
         ("/a/x", false, FileType::RegularFile, true),
@@ -470,7 +831,11 @@ fn places_are_compared_by_components() {
         ("mnt:[4026531832]", false, FileType::RegularFile, false),
         ("", false, FileType::RegularFile, false),
     ] {
-        assert_eq!(broker.may_change(place.as_bytes(), without_names, kind), expected, "{place}, {kind:?}");
+        assert_eq!(
+            broker.may_change(place.as_bytes(), without_names, kind),
+            expected,
+            "{place}, {kind:?}"
+        );
     }
 }
 
@@ -479,7 +844,16 @@ fn ways_out_through_others_are_refused() {
     let tree = Tree::new();
     let given = Given::new(&tree.at("in/f"));
     let dir = File::open(tree.at("in")).unwrap();
-    let set = |name: &std::ffi::CStr| [path(&given), name.as_ptr() as usize, given.value.as_ptr() as usize, 3, 0, 0];
+    let set = |name: &std::ffi::CStr| {
+        [
+            path(&given),
+            name.as_ptr() as usize,
+            given.value.as_ptr() as usize,
+            3,
+            0,
+            0,
+        ]
+    };
     let (answers, _) = tree.confined(|| {
         [
             change(libc::SYS_fchmod, [fd(&given.open), 0o4755, 0, 0, 0, 0]),
@@ -492,7 +866,10 @@ fn ways_out_through_others_are_refused() {
             change(libc::SYS_removexattr, set(c"security.capability")),
         ]
     });
-    assert_eq!(answers, [EPERM, EPERM, EPERM, Ok(()), Ok(()), EPERM, EPERM, EPERM]);
+    assert_eq!(
+        answers,
+        [EPERM, EPERM, EPERM, Ok(()), Ok(()), EPERM, EPERM, EPERM]
+    );
     assert_eq!(state(&tree.at("in")).0 & 0o7777, 0o2755);
 }
 
@@ -503,8 +880,16 @@ fn without_times_it_is_now() {
     let given = Given::new(&tree.at("in/f"));
     let before = state(&tree.at("in/f"));
     let now_and_omit = [0, libc::UTIME_NOW, 0, libc::UTIME_OMIT];
-    let times = |address: usize| change(libc::SYS_utimensat, [AT_CWD, path(&given), address, 0, 0, 0]);
-    assert_eq!(tree.confined(|| times(now_and_omit.as_ptr() as usize)).0, Ok(()));
+    let times = |address: usize| {
+        change(
+            libc::SYS_utimensat,
+            [AT_CWD, path(&given), address, 0, 0, 0],
+        )
+    };
+    assert_eq!(
+        tree.confined(|| times(now_and_omit.as_ptr() as usize)).0,
+        Ok(())
+    );
     let between = state(&tree.at("in/f"));
     assert_eq!((between.3 > before.3, between.4), (true, before.4));
     assert_eq!(tree.confined(|| times(0)).0, Ok(()));
@@ -516,29 +901,56 @@ fn a_network_is_refused_and_told_of_once() {
     let tree = Tree::new();
     let (answers, denied) = tree.confined(|| {
         use rustix::net::{AddressFamily as Family, SocketType, socket};
-        [Family::INET, Family::INET6, Family::UNIX, Family::NETLINK, Family::INET]
-            .map(|family| socket(family, SocketType::DGRAM, None).err())
+        [
+            Family::INET,
+            Family::INET6,
+            Family::UNIX,
+            Family::NETLINK,
+            Family::INET,
+        ]
+        .map(|family| socket(family, SocketType::DGRAM, None).err())
     });
-    assert_eq!((answers, denied), ([Some(Errno::ACCESS); 5], vec![Denied::Network]));
+    assert_eq!(
+        (answers, denied),
+        ([Some(Errno::ACCESS); 5], vec![Denied::Network])
+    );
 }
 
 #[test]
 fn what_is_told_is_bounded() {
     let tree = Tree::new();
-    let deep = tree.at("out").join("d".repeat(250)).join("e".repeat(250)).join("f".repeat(250));
+    let deep = tree
+        .at("out")
+        .join("d".repeat(250))
+        .join("e".repeat(250))
+        .join("f".repeat(250));
     fs::create_dir_all(&deep).unwrap();
     let paths: Vec<_> = (0..40)
         .map(|index| {
-            let path = if index == 0 { deep.clone() } else { tree.at(&format!("out/{}f", "./".repeat(index % 20))) };
+            let path = if index == 0 {
+                deep.clone()
+            } else {
+                tree.at(&format!("out/{}f", "./".repeat(index % 20)))
+            };
             CString::new(path.as_os_str().as_bytes()).unwrap()
         })
         .collect();
     let (answers, denied) = tree.confined(|| {
-        let mode = |path: &CString| change(libc::SYS_fchmodat, [AT_CWD, path.as_ptr() as usize, 0o600, 0, 0, 0]);
+        let mode = |path: &CString| {
+            change(
+                libc::SYS_fchmodat,
+                [AT_CWD, path.as_ptr() as usize, 0o600, 0, 0, 0],
+            )
+        };
         paths.iter().map(mode).collect::<Vec<_>>()
     });
     assert_eq!(answers, vec![EACCES; 40]);
     assert_eq!(denied.len(), MAX_DENIED);
-    let Denied::Metadata(first) = &denied[0] else { panic!("{:?}", denied[0]) };
-    assert_eq!(first.as_bytes(), &paths[0].as_bytes()[..MAX_DENIED_PATH_BYTES]);
+    let Denied::Metadata(first) = &denied[0] else {
+        panic!("{:?}", denied[0])
+    };
+    assert_eq!(
+        first.as_bytes(),
+        &paths[0].as_bytes()[..MAX_DENIED_PATH_BYTES]
+    );
 }

@@ -1,13 +1,15 @@
 //! Reads extended attributes for the caller and puts them where it wants them.
 //!
-//! Of a place that it may not read the caller gets an error. Nothing is recorded: ls(1) and its like look for attributes of
-//! whatever they list, and nobody asked for what they did not get.
+//! Of a place that it may not read the caller gets an error. Nothing is recorded: ls(1) and its
+//! like look for attributes of whatever they list, and nobody asked for what they did not get.
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{CWD, FileType, fstat, getxattr, getxattr_query, listxattr, listxattr_query, readlinkat};
+use rustix::fs::{
+    CWD, FileType, fstat, getxattr, getxattr_query, listxattr, listxattr_query, readlinkat,
+};
 use rustix::io::Errno;
 
 use super::call::{Object, Read};
@@ -45,22 +47,39 @@ pub(super) enum Told {
 
 impl Broker {
     /// Does the kernel's work, in the kernel's order; the length of what was asked for.
-    pub(super) fn read(&self, asked: &Notification, object: Object, read: Read) -> Result<i64, Errno> {
+    pub(super) fn read(
+        &self,
+        asked: &Notification,
+        object: Object,
+        read: Read,
+    ) -> Result<i64, Errno> {
         let caller = Caller::new(asked.pid);
         let (wanted, address, size) = prepare(&caller, read)?;
         let (opened, _) = caller.open(object)?;
         let link = link(&opened);
         let place = readlinkat(CWD, &link, Vec::new())?;
         let status = fstat(&opened)?;
-        match (self.may_read(place.to_bytes(), status.st_nlink == 0, FileType::from_raw_mode(status.st_mode)), &wanted)
-        {
+        match (
+            self.may_read(
+                place.to_bytes(),
+                status.st_nlink == 0,
+                FileType::from_raw_mode(status.st_mode),
+            ),
+            &wanted,
+        ) {
             (Told::All, _) => {}
             (Told::Nothing, Wanted::Value(_)) => return Err(Errno::NODATA),
             (Told::Nothing, Wanted::Names) => return Ok(0),
             (Told::Refused, _) => return Err(Errno::ACCESS),
         }
-        // Without room only the length is asked for; more room than anything can need is as good as what is needed at most.
-        let mut bytes = vec![0; usize::try_from(size).unwrap_or(usize::MAX).min(wanted.most())];
+        // Without room only the length is asked for; more room than anything can need is as good as
+        // what is needed at most.
+        let mut bytes = vec![
+            0;
+            usize::try_from(size)
+                .unwrap_or(usize::MAX)
+                .min(wanted.most())
+        ];
         let length = match (&wanted, size) {
             (Wanted::Value(name), 0) => getxattr_query(link, name)?,
             (Wanted::Value(name), _) => getxattr(link, name, &mut bytes)?,
@@ -68,7 +87,8 @@ impl Broker {
             (Wanted::Names, _) => listxattr(link, &mut bytes)?,
         };
         bytes.truncate(length);
-        // Everything above was read by the number of a thread. Only if the caller still waits, it is the caller's.
+        // Everything above was read by the number of a thread. Only if the caller still waits, it
+        // is the caller's.
         if !still_valid(&self.listener, asked.id) {
             return Err(Errno::SRCH);
         }
@@ -78,10 +98,12 @@ impl Broker {
 
     /// What the command is told of attributes of what the kernel calls `place`.
     ///
-    /// Of the directories above those that it may read it is told that they have none: `ls -la` looks for them on `..`, and
-    /// would complain of it in every allowed directory.
+    /// Of the directories above those that it may read it is told that they have none: `ls -la`
+    /// looks for them on `..`, and would complain of it in every allowed directory.
     pub(super) fn may_read(&self, place: &[u8], without_names: bool, kind: FileType) -> Told {
-        if holds(place, without_names, kind, |place| self.readable.iter().any(|root| place.starts_with(root))) {
+        if holds(place, without_names, kind, |place| {
+            self.readable.iter().any(|root| place.starts_with(root))
+        }) {
             return Told::All;
         }
         let place = Path::new(OsStr::from_bytes(place));
@@ -92,11 +114,16 @@ impl Broker {
     }
 }
 
-/// Reads what the arguments point to: what is wanted, where it goes, and how many bytes have room there.
+/// Reads what the arguments point to: what is wanted, where it goes, and how many bytes have room
+/// there.
 fn prepare(caller: &Caller, read: Read) -> Result<(Wanted, u64, u64), Errno> {
     Ok(match read {
         Read::Value { name, value, size } => (Wanted::Value(read_name(caller, name)?), value, size),
-        Read::ValueAt { name, structure, size } => {
+        Read::ValueAt {
+            name,
+            structure,
+            size,
+        } => {
             let (value, size, flags) = read_structure(caller, structure, size)?;
             if flags != 0 {
                 return Err(Errno::INVAL);

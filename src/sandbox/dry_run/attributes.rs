@@ -21,10 +21,13 @@ pub fn attributes(of: &OwnedFd) -> Result<BTreeMap<OsString, Vec<u8>>, Errno> {
         Err(Errno::OPNOTSUPP) => 0,
         length => length?,
     };
-    let names: Vec<Vec<u8>> = buffer[..length].split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
-    let wanted = names
-        .into_iter()
-        .filter(|name| ATTRIBUTES.iter().any(|kind| name.starts_with(kind)) && !name.starts_with(OF_OVERLAYS));
+    let names: Vec<Vec<u8>> = buffer[..length]
+        .split(|byte| *byte == 0)
+        .map(<[u8]>::to_vec)
+        .collect();
+    let wanted = names.into_iter().filter(|name| {
+        ATTRIBUTES.iter().any(|kind| name.starts_with(kind)) && !name.starts_with(OF_OVERLAYS)
+    });
     let mut value = |name: Vec<u8>| {
         let length = fgetxattr(of, name.as_slice(), &mut buffer)?;
         Ok((OsString::from_vec(name), buffer[..length].to_vec()))

@@ -1,9 +1,13 @@
 //! What lies in overlays, compared with what lies below them.
 //!
-//! Upper directories only say where to look: what is in none of them is as it was, but for what is hidden by a directory that says so.
-//! What is there now is asked of the overlay itself, so the kernel alone has to understand how it notes what is gone or replaced.
-//! Everything is opened by handle, and no link, pipe or device is opened for reading.
-#![expect(clippy::disallowed_methods, reason = "everything starts at a handle of an overlay")]
+//! Upper directories only say where to look: what is in none of them is as it was, but for what is
+//! hidden by a directory that says so. What is there now is asked of the overlay itself, so the
+//! kernel alone has to understand how it notes what is gone or replaced. Everything is opened by
+//! handle, and no link, pipe or device is opened for reading.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything starts at a handle of an overlay"
+)]
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -14,7 +18,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    Dir, FileType, Mode, OFlags, SeekFrom, Stat, chmod, fgetxattr, fstat, fstatvfs, open, openat, readlinkat, seek,
+    Dir, FileType, Mode, OFlags, SeekFrom, Stat, chmod, fgetxattr, fstat, fstatvfs, open, openat,
+    readlinkat, seek,
 };
 use rustix::io::{Errno, pread};
 
@@ -23,31 +28,42 @@ use super::overlay::Overlay;
 use super::report::{Content, DryRunReport, Told};
 use crate::journal::Change;
 use crate::limits::{
-    DRY_RUN_LOOK_MS, DRY_RUN_READ_BYTES, MAX_DRY_RUN_CONTENT_BYTES, MAX_DRY_RUN_LEVELS, MAX_DRY_RUN_NAMES,
-    MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES,
+    DRY_RUN_LOOK_MS, DRY_RUN_READ_BYTES, MAX_DRY_RUN_CONTENT_BYTES, MAX_DRY_RUN_LEVELS,
+    MAX_DRY_RUN_NAMES, MAX_NAMED_CHANGES, MAX_SHOWN_FILE_BYTES,
 };
 
-/// Has an upper directory that was made in the place of a removed one ("opaque" in overlayfs.rst); not those that were made in it.
+/// Has an upper directory that was made in the place of a removed one ("opaque" in overlayfs.rst);
+/// not those that were made in it.
 const HIDES_LOWER: &str = "user.overlay.opaque";
 
 /// Something found in a directory.
 struct Found {
     fd: OwnedFd,
     stat: Stat,
-    /// In an overlay: what the command left, and nobody needs any more. Else it is what the user has.
+    /// In an overlay: what the command left, and nobody needs any more. Else it is what the user
+    /// has.
     is_left: bool,
 }
 
 impl Found {
     fn in_dir(dir: &OwnedFd, name: &OsStr, is_left: bool) -> Result<Option<Self>, Errno> {
-        match openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+        match openat(
+            dir,
+            name,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        ) {
             Err(Errno::NOENT) => Ok(None),
             found => Self::new(found?, is_left).map(Some),
         }
     }
 
     fn new(fd: OwnedFd, is_left: bool) -> Result<Self, Errno> {
-        Ok(Self { stat: fstat(&fd)?, fd, is_left })
+        Ok(Self {
+            stat: fstat(&fd)?,
+            fd,
+            is_left,
+        })
     }
 
     fn kind(&self) -> FileType {
@@ -61,7 +77,13 @@ impl Found {
     /// To be read. A command may have taken the right to from itself.
     fn opened(&self) -> Result<OwnedFd, Errno> {
         let path = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
-        let open = || open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty());
+        let open = || {
+            open(
+                &path,
+                OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC,
+                Mode::empty(),
+            )
+        };
         match open() {
             Err(Errno::ACCESS) if self.is_left => chmod(&path, Mode::RWXU).and_then(|()| open()),
             opened => opened,
@@ -69,11 +91,13 @@ impl Found {
     }
 
     fn target(&self) -> Result<OsString, Errno> {
-        Ok(OsString::from_vec(readlinkat(&self.fd, "", Vec::new())?.into_bytes()))
+        Ok(OsString::from_vec(
+            readlinkat(&self.fd, "", Vec::new())?.into_bytes(),
+        ))
     }
 
-    /// Whether mode, owner, time of the last change and attributes are the same. A directory has another time whenever something in
-    /// it has changed.
+    /// Whether mode, owner, time of the last change and attributes are the same. A directory has
+    /// another time whenever something in it has changed.
     fn is_like(&self, other: &Self) -> Result<bool, Errno> {
         let plain = |Self { stat, .. }: &Self| {
             let time = (!self.is_directory()).then_some((stat.st_mtime, stat.st_mtime_nsec));
@@ -120,7 +144,12 @@ impl Comparison {
     }
 
     pub fn add(&mut self, overlay: Overlay) {
-        let Overlay { place, lower, upper, merged } = overlay;
+        let Overlay {
+            place,
+            lower,
+            upper,
+            merged,
+        } = overlay;
         self.is_full |= fstatvfs(&upper).is_ok_and(|room| room.f_bfree == 0 || room.f_ffree == 0);
         let compared = Found::new(upper, true).and_then(|upper| {
             let (merged, lower) = (Found::new(merged, true)?, Found::new(lower, false)?);
@@ -133,13 +162,25 @@ impl Comparison {
         let full = "the room for what a dry run writes was used up";
         let cut = "there is more than can be looked at";
         let unread = format!("{} could not be looked at", self.unread);
-        let gaps = [(self.is_full, full.to_owned()), (self.is_cut, cut.to_owned()), (self.unread > 0, unread)];
-        self.report.gaps = gaps.into_iter().filter_map(|(is_so, gap)| is_so.then_some(gap)).collect();
+        let gaps = [
+            (self.is_full, full.to_owned()),
+            (self.is_cut, cut.to_owned()),
+            (self.unread > 0, unread),
+        ];
+        self.report.gaps = gaps
+            .into_iter()
+            .filter_map(|(is_so, gap)| is_so.then_some(gap))
+            .collect();
         self.report
     }
 
     /// A directory of which there is an upper one.
-    fn directory(&mut self, place: &Path, [lower, merged, upper]: [&Found; 3], mut at: Below) -> Result<(), Errno> {
+    fn directory(
+        &mut self,
+        place: &Path,
+        [lower, merged, upper]: [&Found; 3],
+        mut at: Below,
+    ) -> Result<(), Errno> {
         if at.levels >= MAX_DRY_RUN_LEVELS {
             self.is_cut = true;
             return Ok(());
@@ -168,7 +209,10 @@ impl Comparison {
         [lower, merged, upper]: [&OwnedFd; 3],
         at: Below,
     ) -> Result<(), Errno> {
-        match (Found::in_dir(lower, name, false)?, Found::in_dir(merged, name, true)?) {
+        match (
+            Found::in_dir(lower, name, false)?,
+            Found::in_dir(merged, name, true)?,
+        ) {
             (None, None) => Ok(()),
             (None, Some(merged)) => {
                 self.tell(place, Change::Created, None, Some(&merged));
@@ -182,7 +226,13 @@ impl Comparison {
                 self.tell(place, Change::Edited, Some(&lower), Some(&merged));
                 self.deleted_below(place, &lower, at.levels)
             }
-            (Some(lower), Some(merged)) => self.both(place, &lower, &merged, Found::in_dir(upper, name, true)?, at),
+            (Some(lower), Some(merged)) => self.both(
+                place,
+                &lower,
+                &merged,
+                Found::in_dir(upper, name, true)?,
+                at,
+            ),
         }
     }
 
@@ -268,7 +318,9 @@ impl Comparison {
         loop {
             at = next_data(&lower, at)?.min(next_data(&merged, at)?);
             let got = read(&lower, &mut one, at)?;
-            if read(&merged, &mut other, at)? != got || one[..got].cmp(&other[..got]) != Ordering::Equal {
+            if read(&merged, &mut other, at)? != got
+                || one[..got].cmp(&other[..got]) != Ordering::Equal
+            {
                 return Ok(false);
             }
             at += got as u64;
@@ -279,7 +331,13 @@ impl Comparison {
         }
     }
 
-    fn tell(&mut self, place: &Path, change: Change, lower: Option<&Found>, merged: Option<&Found>) {
+    fn tell(
+        &mut self,
+        place: &Path,
+        change: Change,
+        lower: Option<&Found>,
+        merged: Option<&Found>,
+    ) {
         let report = &mut self.report;
         match report.counts.iter_mut().find(|(known, _)| *known == change) {
             Some((_, count)) => *count += 1,
@@ -288,15 +346,24 @@ impl Comparison {
         if report.told.len() < MAX_NAMED_CHANGES {
             let is_shown = change != Change::Metadata;
             let [before, after] = [lower, merged].map(|found| self.content(found, is_shown));
-            self.report.told.push(Told { path: place.into(), change, before, after });
+            self.report.told.push(Told {
+                path: place.into(),
+                change,
+                before,
+                after,
+            });
         }
     }
 
     fn content(&mut self, found: Option<&Found>, is_shown: bool) -> Content {
-        let Some(found) = found else { return Content::Nothing };
+        let Some(found) = found else {
+            return Content::Nothing;
+        };
         match found.kind() {
             FileType::Directory => Content::Directory,
-            FileType::Symlink => found.target().map_or(Content::Special, |target| Content::Link(target.into())),
+            FileType::Symlink => found
+                .target()
+                .map_or(Content::Special, |target| Content::Link(target.into())),
             FileType::RegularFile => {
                 let size = u64::try_from(found.stat.st_size).unwrap_or(0);
                 let has_room = is_shown

@@ -1,6 +1,7 @@
-//! A command that changes nothing: overlays lie over the read-write directories that it sees (`overlay`), and when it is over, what
-//! it wrote to them is compared with what lies below (`compare`) and told (`report`). The kernel takes the overlays away with
-//! the mount namespace of the command, however that ends.
+//! A command that changes nothing: overlays lie over the read-write directories that it sees
+//! (`overlay`), and when it is over, what it wrote to them is compared with what lies below
+//! (`compare`) and told (`report`). The kernel takes the overlays away with the mount namespace of
+//! the command, however that ends.
 
 mod attributes;
 mod compare;
@@ -26,9 +27,13 @@ pub struct DryRun {
 }
 
 impl DryRun {
-    /// Lays the overlays, in the mount namespace of this process. The working directory is from then on the one in them; it is
-    /// compared with the one that policy checked before.
-    pub fn begin(writable: &[&Path], memory_bytes: Option<u64>, dir: &mut Place) -> Result<Self, Fault> {
+    /// Lays the overlays, in the mount namespace of this process. The working directory is from
+    /// then on the one in them; it is compared with the one that policy checked before.
+    pub fn begin(
+        writable: &[&Path],
+        memory_bytes: Option<u64>,
+        dir: &mut Place,
+    ) -> Result<Self, Fault> {
         program::working_directory(dir)?;
         let bytes = memory_bytes.unwrap_or(u64::MAX).clamp(1, DRY_RUN_BYTES);
         let overlays = overlay::lay(writable, bytes)?;
@@ -42,6 +47,9 @@ impl DryRun {
         for overlay in self.overlays {
             comparison.add(overlay);
         }
-        comparison.end().pack().step("tell what a dry run would have changed")
+        comparison
+            .end()
+            .pack()
+            .step("tell what a dry run would have changed")
     }
 }

@@ -15,7 +15,8 @@ use crate::sandbox::raw_string::RawString;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
     Nothing,
-    /// A regular file, in bytes, and where in [`DryRunReport::contents`] it begins; `None` if it is not there.
+    /// A regular file, in bytes, and where in [`DryRunReport::contents`] it begins; `None` if it is
+    /// not there.
     File {
         size: u64,
         at: Option<usize>,
@@ -62,8 +63,13 @@ impl DryRunReport {
     /// What was packed.
     pub fn unpack(file: OwnedFd) -> io::Result<Self> {
         let mut bytes = Vec::new();
-        File::from(file).take(MAX_DRY_RUN_REPORT_BYTES).read_to_end(&mut bytes)?;
-        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
+        File::from(file)
+            .take(MAX_DRY_RUN_REPORT_BYTES)
+            .read_to_end(&mut bytes)?;
+        let end = bytes
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .ok_or(io::ErrorKind::InvalidData)?;
         let mut report: Self = serde_json::from_slice(&bytes[..end])?;
         report.contents = bytes.split_off(end + 1);
         Ok(report)
@@ -71,7 +77,10 @@ impl DryRunReport {
 
     /// What of the contents belongs to a file; `None` if it is not there.
     pub fn bytes(&self, content: &Content) -> Option<&[u8]> {
-        let Content::File { size, at: Some(at) } = content else { return None };
-        self.contents.get(*at..at.checked_add(usize::try_from(*size).ok()?)?)
+        let Content::File { size, at: Some(at) } = content else {
+            return None;
+        };
+        self.contents
+            .get(*at..at.checked_add(usize::try_from(*size).ok()?)?)
     }
 }

@@ -30,15 +30,27 @@ pub fn read(bytes: &[u8]) -> Result<Given, Errno> {
     match family {
         libc::AF_UNSPEC => Ok(Given::Nobody),
         libc::AF_INET if bytes.len() >= VERSION_4_BYTES => {
-            let (port, ip) = (port(rest).ok_or(Errno::INVAL)?, rest[2..].first_chunk::<4>().ok_or(Errno::INVAL)?);
-            Ok(Given::Address(SocketAddrV4::new(Ipv4Addr::from(*ip), port).into()))
+            let (port, ip) = (
+                port(rest).ok_or(Errno::INVAL)?,
+                rest[2..].first_chunk::<4>().ok_or(Errno::INVAL)?,
+            );
+            Ok(Given::Address(
+                SocketAddrV4::new(Ipv4Addr::from(*ip), port).into(),
+            ))
         }
         libc::AF_INET6 if bytes.len() >= LEAST_VERSION_6_BYTES => {
-            let word = |at: usize| rest.get(at..).and_then(<[u8]>::first_chunk::<4>).copied().unwrap_or_default();
+            let word = |at: usize| {
+                rest.get(at..)
+                    .and_then(<[u8]>::first_chunk::<4>)
+                    .copied()
+                    .unwrap_or_default()
+            };
             let ip = rest[6..].first_chunk::<16>().ok_or(Errno::INVAL)?;
             let (flow, scope) = (u32::from_be_bytes(word(2)), u32::from_ne_bytes(word(22)));
             let port = port(rest).ok_or(Errno::INVAL)?;
-            Ok(Given::Address(SocketAddrV6::new(Ipv6Addr::from(*ip), port, flow, scope).into()))
+            Ok(Given::Address(
+                SocketAddrV6::new(Ipv6Addr::from(*ip), port, flow, scope).into(),
+            ))
         }
         libc::AF_INET | libc::AF_INET6 => Err(Errno::INVAL),
         _ => Err(Errno::AFNOSUPPORT),
@@ -74,13 +86,15 @@ pub fn plain(address: SocketAddr) -> SocketAddr {
 /// The same for a socket of IPv6.
 pub fn mapped(address: SocketAddr) -> SocketAddr {
     match address {
-        SocketAddr::V4(address) => SocketAddrV6::new(address.ip().to_ipv6_mapped(), address.port(), 0, 0).into(),
+        SocketAddr::V4(address) => {
+            SocketAddrV6::new(address.ip().to_ipv6_mapped(), address.port(), 0, 0).into()
+        }
         SocketAddr::V6(_) => address,
     }
 }
 
-/// Where the kernel goes when it is given the address of nobody: to the loopback one of its family. It would choose the one that
-/// the socket is bound to, if there is any.
+/// Where the kernel goes when it is given the address of nobody: to the loopback one of its family.
+/// It would choose the one that the socket is bound to, if there is any.
 pub fn somebody(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.to_canonical().is_unspecified() => {}
@@ -91,7 +105,8 @@ pub fn somebody(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Whether it means this machine itself, whatever its interfaces: the kernel takes the address of nobody for its own.
+/// Whether it means this machine itself, whatever its interfaces: the kernel takes the address of
+/// nobody for its own.
 pub fn is_here(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified()
 }
@@ -107,7 +122,10 @@ pub(super) fn read_from(memory: CallerMemory, span: Span) -> Result<Given, Errno
 /// Writes an address where the caller wants it, as getsockname(2) does.
 pub(super) fn write_to(memory: CallerMemory, room: Room, address: SocketAddr) -> Result<(), Errno> {
     let bytes = write(address);
-    let most = memory.bytes(room.length, 4)?.first_chunk().map_or(0, |most| i32::from_ne_bytes(*most));
+    let most = memory
+        .bytes(room.length, 4)?
+        .first_chunk()
+        .map_or(0, |most| i32::from_ne_bytes(*most));
     let most = usize::try_from(most).map_err(|_| Errno::INVAL)?;
     memory.put(room.address, &bytes[..bytes.len().min(most)])?;
     memory.put(room.length, &(bytes.len() as u32).to_ne_bytes())

@@ -15,8 +15,8 @@ use crate::sandbox::sys::seccomp::Notification;
 /// What is left to be done for a call.
 #[derive(Debug)]
 pub(super) enum Deed {
-    /// To connect there, once the server has decided about the connection that this stands for. The kernel would not have
-    /// a caller wait that `does_not_wait`.
+    /// To connect there, once the server has decided about the connection that this stands for. The
+    /// kernel would not have a caller wait that `does_not_wait`.
     Ask {
         via: SocketAddr,
         mark: Mark,

@@ -15,7 +15,8 @@ pub struct Span {
 pub struct Room {
     /// Where the address goes.
     pub address: u64,
-    /// Where its length stands, which says how much room there is, and then how long the address was.
+    /// Where its length stands, which says how much room there is, and then how long the address
+    /// was.
     pub length: u64,
 }
 
@@ -137,39 +138,84 @@ impl Network {
     }
 }
 
-/// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of those that the filter
-/// leaves to the supervisor.
+/// Reads a call; the manual page of each names its arguments in this order. `None` if it is none of
+/// those that the filter leaves to the supervisor.
 pub fn decode(nr: i32, args: &[u64; 6]) -> Option<Network> {
     let [first, second, third, fourth, fifth, sixth] = *args;
     let socket = first as i32;
     // Lengths of addresses are `int` to the kernel.
-    let address = |address, length: u64| Span { address, length: u64::from(length as u32) };
+    let address = |address, length: u64| Span {
+        address,
+        length: u64::from(length as u32),
+    };
     Some(match c_long::from(nr) {
-        libc::SYS_socket => Network::Socket { family: socket, kind: second as i32, protocol: third as i32 },
-        libc::SYS_connect => Network::Connect { socket, to: address(second, third) },
-        libc::SYS_bind => Network::Bind { socket, to: address(second, third) },
-        libc::SYS_listen => Network::Listen { socket, backlog: second as i32 },
-        libc::SYS_getpeername => Network::PeerName { socket, room: Room { address: second, length: third } },
+        libc::SYS_socket => Network::Socket {
+            family: socket,
+            kind: second as i32,
+            protocol: third as i32,
+        },
+        libc::SYS_connect => Network::Connect {
+            socket,
+            to: address(second, third),
+        },
+        libc::SYS_bind => Network::Bind {
+            socket,
+            to: address(second, third),
+        },
+        libc::SYS_listen => Network::Listen {
+            socket,
+            backlog: second as i32,
+        },
+        libc::SYS_getpeername => Network::PeerName {
+            socket,
+            room: Room {
+                address: second,
+                length: third,
+            },
+        },
         libc::SYS_sendto => Network::SendTo {
             socket,
-            data: Span { address: second, length: third },
+            data: Span {
+                address: second,
+                length: third,
+            },
             flags: fourth as u32,
             to: address(fifth, sixth),
         },
-        libc::SYS_sendmsg => Network::SendMessage { socket, header: second, flags: third as u32 },
-        libc::SYS_sendmmsg => {
-            Network::SendMessages { socket, headers: second, count: third as u32, flags: fourth as u32 }
-        }
+        libc::SYS_sendmsg => Network::SendMessage {
+            socket,
+            header: second,
+            flags: third as u32,
+        },
+        libc::SYS_sendmmsg => Network::SendMessages {
+            socket,
+            headers: second,
+            count: third as u32,
+            flags: fourth as u32,
+        },
         libc::SYS_recvfrom => Network::ReceiveFrom {
             socket,
-            into: Span { address: second, length: third },
+            into: Span {
+                address: second,
+                length: third,
+            },
             flags: fourth as u32,
-            from: Room { address: fifth, length: sixth },
+            from: Room {
+                address: fifth,
+                length: sixth,
+            },
         },
-        libc::SYS_recvmsg => Network::ReceiveMessage { socket, header: second, flags: third as u32 },
-        libc::SYS_recvmmsg => {
-            Network::ReceiveMessages { socket, headers: second, count: third as u32, flags: fourth as u32 }
-        }
+        libc::SYS_recvmsg => Network::ReceiveMessage {
+            socket,
+            header: second,
+            flags: third as u32,
+        },
+        libc::SYS_recvmmsg => Network::ReceiveMessages {
+            socket,
+            headers: second,
+            count: third as u32,
+            flags: fourth as u32,
+        },
         _ => return None,
     })
 }

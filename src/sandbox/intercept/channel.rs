@@ -33,16 +33,26 @@ impl Channel {
     pub(super) fn new(socket: OwnedFd, epoll: &OwnedFd) -> io::Result<Self> {
         ioctl_fionbio(&socket, true)?;
         epoll::add(epoll, &socket, EventData::new_u64(TOKEN), EventFlags::IN)?;
-        Ok(Self { socket, queue: VecDeque::new(), counted: Counts::default(), is_gone: false })
+        Ok(Self {
+            socket,
+            queue: VecDeque::new(),
+            counted: Counts::default(),
+            is_gone: false,
+        })
     }
 
     pub(super) fn send(&self, told: &Told, sockets: &[BorrowedFd<'_>]) -> io::Result<()> {
         send_packet(&self.socket, told, sockets)
     }
 
-    /// Sends this, now or when there is room again. Fails when the server is gone, or has not listened
-    /// for very long.
-    pub(super) fn say(&mut self, epoll: &OwnedFd, told: Told, socket: Option<OwnedFd>) -> io::Result<()> {
+    /// Sends this, now or when there is room again. Fails when the server is gone, or has not
+    /// listened for very long.
+    pub(super) fn say(
+        &mut self,
+        epoll: &OwnedFd,
+        told: Told,
+        socket: Option<OwnedFd>,
+    ) -> io::Result<()> {
         if self.is_gone {
             return Err(io::ErrorKind::NotConnected.into());
         }
@@ -107,7 +117,10 @@ impl Channel {
 
     /// Tells the server these numbers, if there is room now.
     pub(super) fn count(&mut self, counts: Counts) {
-        if self.owes(&counts) && self.queue.is_empty() && self.send(&Told::Counts(counts), &[]).is_ok() {
+        if self.owes(&counts)
+            && self.queue.is_empty()
+            && self.send(&Told::Counts(counts), &[]).is_ok()
+        {
             self.counted = counts;
         }
     }

@@ -41,8 +41,9 @@ impl Interceptor {
             Kind::Datagram { six } => (six, false),
         };
         let Given::Address(to) = to? else {
-            // The kernel would forget its device, too. So it keeps its peer, which the next connect(2) replaces, but is told
-            // that it has none: what is sent to nobody meanwhile goes to that peer.
+            // The kernel would forget its device, too. So it keeps its peer, which the next
+            // connect(2) replaces, but is told that it has none: what is sent to nobody meanwhile
+            // goes to that peer.
             if self.datagram_network.is_some() || is_stream {
                 connect_unspec(&socket)?;
             }
@@ -66,26 +67,44 @@ impl Interceptor {
             return Ok(self.connect_to(socket, to)?);
         }
         let (mark, via) = self.way(&socket, six)?;
-        let flow = Told::Flow(Flow { mark, to: real, by: self.last_name.of(holder.pid) });
+        let flow = Told::Flow(Flow {
+            mark,
+            to: real,
+            by: self.last_name.of(holder.pid),
+        });
         let dialed = self.dialed_ahead(real);
         let is_dialed = dialed.is_some();
-        self.channel.say(&self.epoll, flow, dialed).map_err(|_| Errno::NETUNREACH)?;
+        self.channel
+            .say(&self.epoll, flow, dialed)
+            .map_err(|_| Errno::NETUNREACH)?;
         self.counts.flows += 1;
-        self.destinations.note(&socket, Destination::Led { to, via });
+        self.destinations
+            .note(&socket, Destination::Led { to, via });
         if is_dialed {
             return Ok(self.connect_to(socket, via)?);
         }
         let does_not_wait = fcntl_getfl(&socket)?.contains(OFlags::NONBLOCK);
-        Ok(Answer::Later(socket, Deed::Ask { via, mark, does_not_wait }))
+        Ok(Answer::Later(
+            socket,
+            Deed::Ask {
+                via,
+                mark,
+                does_not_wait,
+            },
+        ))
     }
 
-    /// A connection to a server of this machine, made before anybody asks: that takes no time here, and to ask and be told takes
-    /// four turns of other processes. `None` if there is none, or it is not made at once.
+    /// A connection to a server of this machine, made before anybody asks: that takes no time here,
+    /// and to ask and be told takes four turns of other processes. `None` if there is none, or it
+    /// is not made at once.
     fn dialed_ahead(&self, to: SocketAddr) -> Option<OwnedFd> {
         if self.rules.dial != Dial::Ahead || !is_here(to.ip()) || to.port() == NAMES_PORT {
             return None;
         }
-        self.listeners.dial(to).ok().filter(|socket| getpeername(socket).is_ok())
+        self.listeners
+            .dial(to)
+            .ok()
+            .filter(|socket| getpeername(socket).is_ok())
     }
 
     /// Where a TCP socket is connected to, and how the server knows the connection.
@@ -100,22 +119,36 @@ impl Interceptor {
         }
         let local = SocketAddr::try_from(getsockname(socket)?)?;
         let port = self.listeners.tcp_6.ok_or(Errno::NETUNREACH)?;
-        let local = if local.port() == 0 { bind_now(socket, local)? } else { local };
-        Ok((Mark::Port(local.port()), SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port)))
+        let local = if local.port() == 0 {
+            bind_now(socket, local)?
+        } else {
+            local
+        };
+        Ok((
+            Mark::Port(local.port()),
+            SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port),
+        ))
     }
 
-    /// Connects to where nobody listens, so that the kernel refuses in the way in which it does for this socket: at once, or
-    /// when it is asked how the connection went.
-    pub(super) fn connect_to_nobody(&mut self, socket: OwnedFd, via: SocketAddr) -> Result<Answer, Errno> {
+    /// Connects to where nobody listens, so that the kernel refuses in the way in which it does for
+    /// this socket: at once, or when it is asked how the connection went.
+    pub(super) fn connect_to_nobody(
+        &mut self,
+        socket: OwnedFd,
+        via: SocketAddr,
+    ) -> Result<Answer, Errno> {
         let nobody = match via.ip().to_canonical() {
             IpAddr::V4(_) => self.listeners.nobody_4.port(),
-            IpAddr::V6(_) => {
-                self.listeners.nobody_6.as_ref().map_or(Err(Errno::CONNREFUSED), |nobody| Ok(nobody.port()))?
-            }
+            IpAddr::V6(_) => self
+                .listeners
+                .nobody_6
+                .as_ref()
+                .map_or(Err(Errno::CONNREFUSED), |nobody| Ok(nobody.port()))?,
         };
         let via = SocketAddr::new(via.ip(), nobody);
         if let Some(Destination::Led { to, .. }) = self.destinations.get(&socket) {
-            self.destinations.note(&socket, Destination::Led { to, via });
+            self.destinations
+                .note(&socket, Destination::Led { to, via });
         }
         self.connect_to(socket, via)
     }
@@ -162,7 +195,13 @@ impl Interceptor {
     }
 
     /// Where a datagram goes.
-    pub(super) fn lead(&mut self, socket: &OwnedFd, pid: u32, six: bool, to: SocketAddr) -> Result<SocketAddr, Halt> {
+    pub(super) fn lead(
+        &mut self,
+        socket: &OwnedFd,
+        pid: u32,
+        six: bool,
+        to: SocketAddr,
+    ) -> Result<SocketAddr, Halt> {
         let real = plain(to);
         if real.port() == NAMES_PORT {
             self.destinations.note(socket, Destination::Asks(to));
@@ -173,7 +212,11 @@ impl Interceptor {
                 Some(datagram_network) => datagram_network.is_taken(real),
                 None => self.own.holds(Protocol::Udp, real),
             };
-        if is_own { Ok(to) } else { self.relay(socket, pid, six, real) }
+        if is_own {
+            Ok(to)
+        } else {
+            self.relay(socket, pid, six, real)
+        }
     }
 
     /// Where this socket reaches the server's answers about names.
@@ -181,12 +224,16 @@ impl Interceptor {
         if !six {
             return self.listeners.names_4;
         }
-        let bound_to_four =
-            getsockname(socket).and_then(SocketAddr::try_from).is_ok_and(|local| local.ip().to_canonical().is_ipv4());
-        self.listeners.names_6.filter(|_| !bound_to_four).unwrap_or_else(|| {
-            let _ = set_ipv6_v6only(socket, false);
-            mapped(self.listeners.names_4)
-        })
+        let bound_to_four = getsockname(socket)
+            .and_then(SocketAddr::try_from)
+            .is_ok_and(|local| local.ip().to_canonical().is_ipv4());
+        self.listeners
+            .names_6
+            .filter(|_| !bound_to_four)
+            .unwrap_or_else(|| {
+                let _ = set_ipv6_v6only(socket, false);
+                mapped(self.listeners.names_4)
+            })
     }
 
     /// Whether an address is one of the server's sockets for names.
@@ -195,12 +242,23 @@ impl Interceptor {
         address == self.listeners.names_4 || Some(address) == self.listeners.names_6
     }
 
-    pub(super) fn bind(&mut self, socket: &OwnedFd, holder: Holder, to: Result<Given, Errno>) -> Result<Answer, Errno> {
+    pub(super) fn bind(
+        &mut self,
+        socket: &OwnedFd,
+        holder: Holder,
+        to: Result<Given, Errno>,
+    ) -> Result<Answer, Errno> {
         let kind = Kind::of(socket)?;
         if kind == Kind::Other {
-            return if self.rules.strict { Err(Errno::ACCESS) } else { Ok(Answer::GoOn) };
+            return if self.rules.strict {
+                Err(Errno::ACCESS)
+            } else {
+                Ok(Answer::GoOn)
+            };
         }
-        let Given::Address(to) = to? else { return Err(Errno::AFNOSUPPORT) };
+        let Given::Address(to) = to? else {
+            return Err(Errno::AFNOSUPPORT);
+        };
         match (bind(socket, &to), &mut self.table) {
             (Err(Errno::ADDRINUSE), Some(table)) => {
                 // Perhaps by one that the command has closed.
@@ -215,14 +273,20 @@ impl Interceptor {
         Ok(Answer::Value(0))
     }
 
-    /// Remembers a datagram socket that has a port now, if not all of its network are the command's.
+    /// Remembers a datagram socket that has a port now, if not all of its network are the
+    /// command's.
     pub(super) fn note_datagrams(&mut self, socket: &OwnedFd, holder: Holder) {
         if self.datagram_network.is_none() {
             self.own.note(Protocol::Udp, socket, holder);
         }
     }
 
-    pub(super) fn listen(&mut self, socket: &OwnedFd, holder: Holder, backlog: i32) -> Result<Answer, Errno> {
+    pub(super) fn listen(
+        &mut self,
+        socket: &OwnedFd,
+        holder: Holder,
+        backlog: i32,
+    ) -> Result<Answer, Errno> {
         if !matches!(Kind::of(socket)?, Kind::Stream { .. }) {
             return Ok(Answer::GoOn);
         }
@@ -235,11 +299,20 @@ impl Interceptor {
         Ok(Answer::Value(0))
     }
 
-    pub(super) fn peer_name(&self, socket: &OwnedFd, memory: CallerMemory, room: Room) -> Result<Answer, Errno> {
-        let Ok(peer) = getpeername(socket) else { return Ok(Answer::GoOn) };
+    pub(super) fn peer_name(
+        &self,
+        socket: &OwnedFd,
+        memory: CallerMemory,
+        room: Room,
+    ) -> Result<Answer, Errno> {
+        let Ok(peer) = getpeername(socket) else {
+            return Ok(Answer::GoOn);
+        };
         let place = peer.and_then(|peer| self.relays.place(SocketAddr::try_from(peer).ok()?));
         let to = match (place, self.destinations.get(socket)) {
-            (Some(place), _) if matches!(Kind::of(socket)?, Kind::Datagram { six: true }) => mapped(place),
+            (Some(place), _) if matches!(Kind::of(socket)?, Kind::Datagram { six: true }) => {
+                mapped(place)
+            }
             (Some(place), _) => place,
             (None, Some(Destination::Led { to, .. } | Destination::Asks(to))) => to,
             (None, None) => return Ok(Answer::GoOn),
@@ -249,8 +322,16 @@ impl Interceptor {
     }
 
     /// Leaves a connection on its way.
-    pub(super) fn leave_on_its_way(&mut self, socket: OwnedFd, via: SocketAddr, mark: Mark) -> Result<Answer, Errno> {
-        let Some((at, refused)) = self.half_open.as_mut().and_then(|half_open| half_open.hold(mark, via.ip()).ok())
+    pub(super) fn leave_on_its_way(
+        &mut self,
+        socket: OwnedFd,
+        via: SocketAddr,
+        mark: Mark,
+    ) -> Result<Answer, Errno> {
+        let Some((at, refused)) = self
+            .half_open
+            .as_mut()
+            .and_then(|half_open| half_open.hold(mark, via.ip()).ok())
         else {
             return self.connect_to(socket, via);
         };
@@ -259,11 +340,15 @@ impl Interceptor {
         }
         let at = if via.is_ipv6() { mapped(at) } else { at };
         if let Some(Destination::Led { to, .. }) = self.destinations.get(&socket) {
-            self.destinations.note(&socket, Destination::Led { to, via: at });
+            self.destinations
+                .note(&socket, Destination::Led { to, via: at });
         }
         let same = rustix::io::fcntl_dupfd_cloexec(&socket, 0)?;
         let answer = self.connect_to(socket, at);
-        let from = getsockname(&same).and_then(SocketAddr::try_from).map(plain).ok();
+        let from = getsockname(&same)
+            .and_then(SocketAddr::try_from)
+            .map(plain)
+            .ok();
         if let Some(half_open) = &mut self.half_open {
             half_open.comes_from(mark, from);
         }
@@ -278,7 +363,9 @@ impl Interceptor {
 
     /// The server has decided about a connection that is on its way, if it is.
     pub(super) fn arrive(&mut self, mark: Mark, errno: Option<Errno>) {
-        let Some(half_open) = &mut self.half_open else { return };
+        let Some(half_open) = &mut self.half_open else {
+            return;
+        };
         match errno {
             None => {
                 if let Some(Ok(socket)) = half_open.complete(mark) {
@@ -295,12 +382,19 @@ impl Interceptor {
         while let Some(wanted) = self.channel.hear(&self.epoll) {
             match wanted {
                 Wanted::Dial { token, to } => {
-                    let dialed =
-                        if self.rules.dial == Dial::Never { Err(Errno::ACCESS) } else { self.listeners.dial(to) };
+                    let dialed = if self.rules.dial == Dial::Never {
+                        Err(Errno::ACCESS)
+                    } else {
+                        self.listeners.dial(to)
+                    };
                     let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
-                    let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
+                    let _ =
+                        self.channel
+                            .say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
                 }
-                Wanted::DecideDatagrams { token, may_send } => self.decide_relay(listener, token, may_send)?,
+                Wanted::DecideDatagrams { token, may_send } => {
+                    self.decide_relay(listener, token, may_send)?
+                }
                 Wanted::Decide { mark, errno } => self.decide(listener, mark, errno)?,
             }
         }
@@ -326,14 +420,15 @@ fn bind_now(socket: &OwnedFd, local: SocketAddr) -> Result<SocketAddr, Errno> {
     SocketAddr::try_from(getsockname(socket)?)
 }
 
-/// Connects as the caller's own call would, but does not wait. Whether it is done; a socket that does not block fails with
-/// `EINPROGRESS` instead, which is what its owner has to hear.
+/// Connects as the caller's own call would, but does not wait. Whether it is done; a socket that
+/// does not block fails with `EINPROGRESS` instead, which is what its owner has to hear.
 fn connect_without_waiting(socket: &OwnedFd, via: SocketAddr) -> Result<bool, Errno> {
     let flags = fcntl_getfl(socket)?;
     if flags.contains(OFlags::NONBLOCK) {
         return connect(socket, &via).map(|()| true);
     }
-    // The flag is the open file's, so the caller's too, for a moment in which it waits for this call.
+    // The flag is the open file's, so the caller's too, for a moment in which it waits for this
+    // call.
     fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
     let mut done = connect(socket, &via);
     if matches!(done, Err(Errno::INPROGRESS | Errno::ALREADY)) {

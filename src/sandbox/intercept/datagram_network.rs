@@ -1,8 +1,9 @@
 //! A network for the datagrams of one command, in which there is only a loopback device.
 //!
-//! A socket stays in the network namespace in which it was made, whoever uses it. So a small process goes to one of its own and
-//! makes the datagram sockets of the command there, and those of the server that questions of names come to: whatever the
-//! command puts in whose place, no datagram of it leaves. The process ends with the supervisor.
+//! A socket stays in the network namespace in which it was made, whoever uses it. So a small
+//! process goes to one of its own and makes the datagram sockets of the command there, and those of
+//! the server that questions of names come to: whatever the command puts in whose place, no
+//! datagram of it leaves. The process ends with the supervisor.
 
 use std::io;
 use std::net::SocketAddr;
@@ -56,8 +57,13 @@ impl DatagramNetwork {
     /// Starts the process. Where it may have no network of its own it ends at once.
     pub fn start(alone: &SingleThread) -> Result<(Self, Pid), Fault> {
         let step = "start who makes datagram sockets";
-        let (here, there) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).step(step)?;
+        let (here, there) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .step(step)?;
         match sys::fork(alone).step(step)? {
             Some(maker) => Ok((Self(here), maker)),
             None => serve(&there),
@@ -78,7 +84,8 @@ impl DatagramNetwork {
         self.ask(Wish::Bound(at))?.ok_or(Errno::MFILE)
     }
 
-    /// Whether somebody receives what is sent to this address in there, who can only be the command or the server.
+    /// Whether somebody receives what is sent to this address in there, who can only be the command
+    /// or the server.
     pub(super) fn is_taken(&self, at: SocketAddr) -> bool {
         matches!(self.ask(Wish::Try(at)), Err(Errno::ADDRINUSE))
     }
@@ -124,7 +131,11 @@ impl Wish {
             Self::Socket { six } => (six, None),
             Self::Bound(at) | Self::Try(at) => (at.is_ipv6(), Some(at)),
         };
-        let family = if six { AddressFamily::INET6 } else { AddressFamily::INET };
+        let family = if six {
+            AddressFamily::INET6
+        } else {
+            AddressFamily::INET
+        };
         let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
         at.map_or(Ok(()), |at| bind(&socket, &at))?;
         // What was only tried is free again before the answer is there.

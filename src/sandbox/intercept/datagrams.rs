@@ -46,9 +46,15 @@ impl Interceptor {
                     return Err(Errno::MSGSIZE.into());
                 }
                 let data = memory.bytes(data.address, length)?;
-                let Given::Address(to) = read_from(memory, to)? else { return Err(Errno::AFNOSUPPORT.into()) };
+                let Given::Address(to) = read_from(memory, to)? else {
+                    return Err(Errno::AFNOSUPPORT.into());
+                };
                 let via = self.route(socket, pid, six, to)?;
-                Ok(Outgoing { data, to: Some(Box::new(via.into())), ..Outgoing::default() })
+                Ok(Outgoing {
+                    data,
+                    to: Some(Box::new(via.into())),
+                    ..Outgoing::default()
+                })
             }
             // The kernel overlooks the address of one that is connected.
             Kind::Stream { .. } => Ok(Outgoing {
@@ -57,7 +63,14 @@ impl Interceptor {
             }),
             Kind::Other => {
                 let data = memory.bytes(data.address, length.min(MAX_INTERCEPTED_BYTES))?;
-                Ok(other(socket, memory, pid, data, length <= MAX_INTERCEPTED_BYTES, to)?)
+                Ok(other(
+                    socket,
+                    memory,
+                    pid,
+                    data,
+                    length <= MAX_INTERCEPTED_BYTES,
+                    to,
+                )?)
             }
         }
     }
@@ -86,17 +99,33 @@ impl Interceptor {
                     };
                     Some(Box::new(self.route(socket, pid, six, to)?.into()))
                 };
-                Ok(Outgoing { data, to, ..Outgoing::default() })
+                Ok(Outgoing {
+                    data,
+                    to,
+                    ..Outgoing::default()
+                })
             }
-            Kind::Stream { .. } => Ok(Outgoing { data, ..Outgoing::default() }),
+            Kind::Stream { .. } => Ok(Outgoing {
+                data,
+                ..Outgoing::default()
+            }),
             Kind::Other => {
                 let passed = header.passed(memory, pid)?;
-                Ok(Outgoing { passed, ..other(socket, memory, pid, data, whole, header.name)? })
+                Ok(Outgoing {
+                    passed,
+                    ..other(socket, memory, pid, data, whole, header.name)?
+                })
             }
         }
     }
 
-    fn route(&mut self, socket: &OwnedFd, pid: u32, six: bool, to: SocketAddr) -> Result<SocketAddr, Halt> {
+    fn route(
+        &mut self,
+        socket: &OwnedFd,
+        pid: u32,
+        six: bool,
+        to: SocketAddr,
+    ) -> Result<SocketAddr, Halt> {
         if to.is_ipv6() != six {
             return Err(Errno::AFNOSUPPORT.into());
         }
@@ -114,7 +143,11 @@ impl Interceptor {
         self.send_now(socket, outgoing)
     }
 
-    pub(super) fn send_now(&mut self, socket: OwnedFd, mut outgoing: Outgoing) -> Result<Answer, Errno> {
+    pub(super) fn send_now(
+        &mut self,
+        socket: OwnedFd,
+        mut outgoing: Outgoing,
+    ) -> Result<Answer, Errno> {
         match outgoing.send(&socket)? {
             Some(length) => {
                 // Its own servers answer to where it was sent from.
@@ -147,12 +180,17 @@ impl Interceptor {
         let mut sent = 0;
         while sent < count.min(MOST) {
             let header = headers.wrapping_add(u64::from(sent) * MANY_HEADER_BYTES);
-            let one = self.outgoing_of(socket, memory, asked.pid, header).and_then(|mut outgoing| {
-                mine()?;
-                outgoing.flags = flags | libc::MSG_DONTWAIT.cast_unsigned();
-                let length = outgoing.send(socket)?.unwrap_or(0);
-                Ok(memory.put(header.wrapping_add(MANY_HEADER_BYTES - 8), &(length as u32).to_ne_bytes())?)
-            });
+            let one = self
+                .outgoing_of(socket, memory, asked.pid, header)
+                .and_then(|mut outgoing| {
+                    mine()?;
+                    outgoing.flags = flags | libc::MSG_DONTWAIT.cast_unsigned();
+                    let length = outgoing.send(socket)?.unwrap_or(0);
+                    Ok(memory.put(
+                        header.wrapping_add(MANY_HEADER_BYTES - 8),
+                        &(length as u32).to_ne_bytes(),
+                    )?)
+                });
             match one {
                 Ok(()) => sent += 1,
                 Err(halt) if sent == 0 => return Err(halt),
@@ -162,7 +200,8 @@ impl Interceptor {
         Ok(Answer::Value(i64::from(sent)))
     }
 
-    /// Receives in the caller's place on a socket that was led elsewhere; the kernel goes on with others, which hurts nobody.
+    /// Receives in the caller's place on a socket that was led elsewhere; the kernel goes on with
+    /// others, which hurts nobody.
     pub(super) fn receive(
         &mut self,
         socket: Result<OwnedFd, Errno>,
@@ -170,19 +209,36 @@ impl Interceptor {
         flags: u32,
         buffer: ReceiveBuffer,
     ) -> Result<Answer, Errno> {
-        let Ok(socket) = socket else { return Ok(Answer::GoOn) };
+        let Ok(socket) = socket else {
+            return Ok(Answer::GoOn);
+        };
         let asked = match self.destinations.get(&socket) {
             Some(Destination::Asks(asked)) => Some(asked),
             _ => None,
         };
-        let Ok(Kind::Datagram { six }) = Kind::of(&socket) else { return Ok(Answer::GoOn) };
+        let Ok(Kind::Datagram { six }) = Kind::of(&socket) else {
+            return Ok(Answer::GoOn);
+        };
         if flags & !PLAIN_FLAGS != 0 || asked.is_none() && self.relays.is_empty() {
             return Ok(Answer::GoOn);
         }
-        self.receive_now(socket, Incoming { memory, flags, buffer, asked, six })
+        self.receive_now(
+            socket,
+            Incoming {
+                memory,
+                flags,
+                buffer,
+                asked,
+                six,
+            },
+        )
     }
 
-    pub(super) fn receive_now(&mut self, socket: OwnedFd, incoming: Incoming) -> Result<Answer, Errno> {
+    pub(super) fn receive_now(
+        &mut self,
+        socket: OwnedFd,
+        incoming: Incoming,
+    ) -> Result<Answer, Errno> {
         let mut data = Vec::with_capacity(usize::from(u16::MAX));
         let peek = incoming.flags & libc::MSG_PEEK.cast_unsigned();
         let flags = RecvFlags::from_bits_retain(peek) | RecvFlags::DONTWAIT;
@@ -194,16 +250,26 @@ impl Interceptor {
         };
         let sender = sender.and_then(|sender| SocketAddr::try_from(sender).ok());
         let sender = sender.ok_or(Errno::INVAL)?;
-        let real = if self.is_names(sender) { incoming.asked } else { self.relays.place(sender) };
+        let real = if self.is_names(sender) {
+            incoming.asked
+        } else {
+            self.relays.place(sender)
+        };
         let from = real.unwrap_or(sender);
         let from = if incoming.six { mapped(from) } else { from };
         let room = incoming.buffer.put(incoming.memory, &data, from)?;
         if let ReceiveBuffer::First(headers) = incoming.buffer {
             let length = (length.min(room) as u32).to_ne_bytes();
-            incoming.memory.put(headers.wrapping_add(MANY_HEADER_BYTES - 8), &length)?;
+            incoming
+                .memory
+                .put(headers.wrapping_add(MANY_HEADER_BYTES - 8), &length)?;
             return Ok(Answer::Value(1));
         }
         let all = incoming.flags & libc::MSG_TRUNC.cast_unsigned() != 0;
-        Ok(Answer::Value(value(if all { length } else { length.min(room) })))
+        Ok(Answer::Value(value(if all {
+            length
+        } else {
+            length.min(room)
+        })))
     }
 }

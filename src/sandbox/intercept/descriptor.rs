@@ -8,7 +8,8 @@ use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-/// What a thread has open under this number. The caller's only if the caller still waits afterwards.
+/// What a thread has open under this number. The caller's only if the caller still waits
+/// afterwards.
 pub(in crate::sandbox) fn fetch(pid: u32, number: i32) -> Result<OwnedFd, Errno> {
     LastCaller::default().fetch(pid, number)
 }
@@ -30,7 +31,8 @@ impl LastCaller {
                 fetched => return fetched,
             }
         }
-        // `PIDFD_THREAD` of `linux/pidfd.h`: threads can have descriptors of their own. Since Linux 6.9.
+        // `PIDFD_THREAD` of `linux/pidfd.h`: threads can have descriptors of their own. Since Linux
+        // 6.9.
         let thread = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
         let thread = match pidfd_open(number_of(pid)?, thread) {
             // That of the process may outlive the thread, so it is not kept.
@@ -46,12 +48,13 @@ impl LastCaller {
     }
 }
 
-/// Whether that can be. This process may do to itself whatever it may do to others, so a refusal is no question of rights.
+/// Whether that can be. This process may do to itself whatever it may do to others, so a refusal is
+/// no question of rights.
 pub fn can_fetch() -> bool {
     // Nobody has that many, and it is looked for only after the call was let through.
     const NOBODYS: i32 = i32::MAX;
-    let fetched =
-        pidfd_open(getpid(), PidfdFlags::empty()).and_then(|own| pidfd_getfd(own, NOBODYS, PidfdGetfdFlags::empty()));
+    let fetched = pidfd_open(getpid(), PidfdFlags::empty())
+        .and_then(|own| pidfd_getfd(own, NOBODYS, PidfdGetfdFlags::empty()));
     matches!(fetched, Err(Errno::BADF))
 }
 
@@ -64,7 +67,8 @@ pub(super) fn leader(pid: u32) -> Result<u32, Errno> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).map_err(|_| Errno::SRCH)?;
     let line = text.lines().find_map(|line| line.strip_prefix("Tgid:"));
-    line.and_then(|number| number.trim().parse().ok()).ok_or(Errno::SRCH)
+    line.and_then(|number| number.trim().parse().ok())
+        .ok_or(Errno::SRCH)
 }
 
 /// What a descriptor is to the interception.

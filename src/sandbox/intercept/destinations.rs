@@ -33,13 +33,20 @@ impl Destinations {
     pub(super) fn new() -> Result<Self, Errno> {
         let mut random = [0; 8];
         getrandom(&mut random, GetRandomFlags::empty())?;
-        let [next, step] =
-            [&random[..4], &random[4..]].map(|half| half.first_chunk().map_or(1, |bytes| u32::from_ne_bytes(*bytes)));
-        Ok(Self { sockets: HashMap::new(), order: VecDeque::new(), next, step: step | 1 })
+        let [next, step] = [&random[..4], &random[4..]].map(|half| {
+            half.first_chunk()
+                .map_or(1, |bytes| u32::from_ne_bytes(*bytes))
+        });
+        Ok(Self {
+            sockets: HashMap::new(),
+            order: VecDeque::new(),
+            next,
+            step: step | 1,
+        })
     }
 
-    /// A number for a connection. None comes twice before all have come, and who knows some cannot easily tell the next:
-    /// on a loopback device that is shared, somebody else could come first.
+    /// A number for a connection. None comes twice before all have come, and who knows some cannot
+    /// easily tell the next: on a loopback device that is shared, somebody else could come first.
     pub(super) fn number(&mut self) -> u32 {
         self.next = self.next.wrapping_add(self.step);
         self.next % Mark::ADDRESSES
@@ -50,7 +57,9 @@ impl Destinations {
     }
 
     pub(super) fn note(&mut self, socket: &OwnedFd, was: Destination) {
-        let Ok(cookie) = socket_cookie(socket) else { return };
+        let Ok(cookie) = socket_cookie(socket) else {
+            return;
+        };
         if self.sockets.insert(cookie, was).is_none() {
             self.order.push_back(cookie);
         }

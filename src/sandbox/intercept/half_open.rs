@@ -1,11 +1,13 @@
-//! Connections of sockets that do not wait, to servers that have not answered in the moment for which they are held: they stay
-//! on their way, as with any server that takes its time, until the server of the interception has decided.
+//! Connections of sockets that do not wait, to servers that have not answered in the moment for
+//! which they are held: they stay on their way, as with any server that takes its time, until the
+//! server of the interception has decided.
 //!
-//! The socket is connected to a listener of our own whose queue is full, which the kernel answers with nothing (`listen(2)`,
-//! "backlog"), so that of the command goes on trying.
-//! When the real server has answered, a second socket with the address of that listener connects to the command's: where both
-//! open, both are open (RFC 9293, 3.5, "simultaneous open"). When it has refused, the listener is closed, and the kernel refuses
-//! the next try. When it has not answered in time, the command's kernel is left to its own patience.
+//! The socket is connected to a listener of our own whose queue is full, which the kernel answers
+//! with nothing (`listen(2)`, "backlog"), so that of the command goes on trying. When the real
+//! server has answered, a second socket with the address of that listener connects to the
+//! command's: where both open, both are open (RFC 9293, 3.5, "simultaneous open"). When it has
+//! refused, the listener is closed, and the kernel refuses the next try. When it has not answered
+//! in time, the command's kernel is left to its own patience.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,7 +16,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseport;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with,
+};
 
 use super::answer::errno_of;
 use super::messages::Mark;
@@ -23,7 +27,8 @@ use crate::sandbox::sys::sockets::bind_to_loopback;
 
 #[derive(Debug)]
 pub(super) struct HalfOpen {
-    /// Holds the port on all of 127.0.0.0/8, so that nobody else comes to listen there, and has no listener.
+    /// Holds the port on all of 127.0.0.0/8, so that nobody else comes to listen there, and has no
+    /// listener.
     _port: OwnedFd,
     port: u16,
     held: HashMap<Mark, Held>,
@@ -43,12 +48,21 @@ impl HalfOpen {
     pub(super) fn new() -> Result<Self, Errno> {
         let socket = bound(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0))?;
         let port = SocketAddr::try_from(getsockname(&socket)?)?.port();
-        Ok(Self { _port: socket, port, held: HashMap::new(), order: VecDeque::new() })
+        Ok(Self {
+            _port: socket,
+            port,
+            held: HashMap::new(),
+            order: VecDeque::new(),
+        })
     }
 
-    /// Nobody answers at the address of this connection from now on, and nobody refuses. Only IPv4 has one for each.
-    /// With the first one if there is no room for both, which is refused.
-    pub(super) fn hold(&mut self, mark: Mark, ip: IpAddr) -> Result<(SocketAddr, Option<Mark>), Errno> {
+    /// Nobody answers at the address of this connection from now on, and nobody refuses. Only IPv4
+    /// has one for each. With the first one if there is no room for both, which is refused.
+    pub(super) fn hold(
+        &mut self,
+        mark: Mark,
+        ip: IpAddr,
+    ) -> Result<(SocketAddr, Option<Mark>), Errno> {
         let ip = ip.to_canonical();
         if !ip.is_ipv4() {
             return Err(Errno::AFNOSUPPORT);
@@ -63,15 +77,37 @@ impl HalfOpen {
             Err(errno) => return Err(errno),
         }
         // A busy kernel delivers it later, and the command's connection must not be there first.
-        let patience = Timespec { tv_sec: 0, tv_nsec: QUEUE_FILLS_MS * 1_000_000 };
-        if poll(&mut [PollFd::new(&listener, PollFlags::IN)], Some(&patience))? == 0 {
+        let patience = Timespec {
+            tv_sec: 0,
+            tv_nsec: QUEUE_FILLS_MS * 1_000_000,
+        };
+        if poll(
+            &mut [PollFd::new(&listener, PollFlags::IN)],
+            Some(&patience),
+        )? == 0
+        {
             return Err(Errno::TIMEDOUT);
         }
-        if self.held.insert(mark, Held { _full: [listener, filler], at, from: None }).is_none() {
+        if self
+            .held
+            .insert(
+                mark,
+                Held {
+                    _full: [listener, filler],
+                    at,
+                    from: None,
+                },
+            )
+            .is_none()
+        {
             self.order.push_back(mark);
         }
         let is_full = self.order.len() > MAX_CONNECTIONS_ON_THEIR_WAY;
-        let first = if is_full { self.order.pop_front() } else { None };
+        let first = if is_full {
+            self.order.pop_front()
+        } else {
+            None
+        };
         Ok((at, first.filter(|first| self.held.remove(first).is_some())))
     }
 

@@ -1,10 +1,13 @@
-//! The sockets that everything is led to, made where the command is: the server, elsewhere, only accepts.
+//! The sockets that everything is led to, made where the command is: the server, elsewhere, only
+//! accepts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::{Errno, ioctl_fionbio};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with};
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with,
+};
 
 use super::address::{is_here, plain};
 use super::datagram_network::DatagramNetwork;
@@ -32,7 +35,11 @@ impl Listeners {
         if is_here(real.ip()) && (real.port() == self.tcp_4 || Some(real.port()) == self.tcp_6) {
             return Err(Errno::CONNREFUSED);
         }
-        let family = if real.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let family = if real.is_ipv4() {
+            AddressFamily::INET
+        } else {
+            AddressFamily::INET6
+        };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
         // The scope of an IPv6 address is lost in its plain form.
@@ -53,7 +60,10 @@ pub(super) struct Nobody {
 impl Nobody {
     fn at(address: IpAddr) -> Result<Self, Errno> {
         let (socket, at) = bound(SocketType::STREAM, SocketAddr::new(address, 0))?;
-        Ok(Self { _socket: socket, port: at.port() })
+        Ok(Self {
+            _socket: socket,
+            port: at.port(),
+        })
     }
 
     pub(super) fn port(&self) -> u16 {
@@ -61,7 +71,8 @@ impl Nobody {
     }
 }
 
-/// Makes them; those for IPv6 only where there is any. With the wildcard every loopback address leads to that for TCP.
+/// Makes them; those for IPv6 only where there is any. With the wildcard every loopback address
+/// leads to that for TCP.
 pub(super) fn open(
     address: Ipv4Addr,
     datagram_network: Option<&DatagramNetwork>,
@@ -73,11 +84,22 @@ pub(super) fn open(
         made => made.step(step)?,
     };
     let (udp_4, names_4) = datagrams(datagram_network, Ipv4Addr::LOCALHOST.into()).step(step)?;
-    let six = listening((Ipv6Addr::LOCALHOST, 0).into())
-        .and_then(|tcp| Ok((tcp, datagrams(datagram_network, Ipv6Addr::LOCALHOST.into())?)));
+    let six = listening((Ipv6Addr::LOCALHOST, 0).into()).and_then(|tcp| {
+        Ok((
+            tcp,
+            datagrams(datagram_network, Ipv6Addr::LOCALHOST.into())?,
+        ))
+    });
     let nobody_4 = Nobody::at(address.into()).step(step)?;
     let nobody_6 = Nobody::at(Ipv6Addr::LOCALHOST.into()).ok();
-    let mut listeners = Listeners { tcp_4: at.port(), tcp_6: None, names_4, names_6: None, nobody_4, nobody_6 };
+    let mut listeners = Listeners {
+        tcp_4: at.port(),
+        tcp_6: None,
+        names_4,
+        names_6: None,
+        nobody_4,
+        nobody_6,
+    };
     match six {
         Ok(((tcp_6, at), (udp_6, names_6))) => {
             (listeners.tcp_6, listeners.names_6) = (Some(at.port()), Some(names_6));
@@ -93,7 +115,9 @@ pub(super) fn datagrams(
     address: IpAddr,
 ) -> Result<(OwnedFd, SocketAddr), Errno> {
     let at = SocketAddr::new(address, 0);
-    let Some(datagram_network) = datagram_network else { return bound(SocketType::DGRAM, at) };
+    let Some(datagram_network) = datagram_network else {
+        return bound(SocketType::DGRAM, at);
+    };
     let socket = datagram_network.bound(at)?;
     ioctl_fionbio(&socket, true)?;
     let at = SocketAddr::try_from(getsockname(&socket)?)?;
@@ -107,11 +131,22 @@ fn listening(at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
 }
 
 fn bound(kind: SocketType, at: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
-    let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-    // Of other devices it shall know nothing. One of a loopback address does not, where that is refused.
+    let family = if at.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let socket = socket_with(
+        family,
+        kind,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )?;
+    // Of other devices it shall know nothing. One of a loopback address does not, where that is
+    // refused.
     let kept = bind_to_loopback(socket.as_fd());
-    match kept.map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO))) {
+    match kept.map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO)))
+    {
         Err(Errno::PERM) if at.ip().is_loopback() => {}
         kept => kept?,
     }

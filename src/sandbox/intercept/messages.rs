@@ -1,6 +1,7 @@
 //! What a supervisor and the server tell each other about the calls of a command over the network.
 //!
-//! They share a socket (`SOCK_SEQPACKET`) beside the command's own: each packet is one of these as JSON.
+//! They share a socket (`SOCK_SEQPACKET`) beside the command's own: each packet is one of these as
+//! JSON.
 
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -13,34 +14,39 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
-    /// The first word. With it come the listening sockets of TCP for IPv4 and, if `version_6`, for IPv6, and then the
-    /// sockets that questions of names come to, for IPv4 and IPv6 likewise. None of them blocks.
+    /// The first word. With it come the listening sockets of TCP for IPv4 and, if `version_6`, for
+    /// IPv6, and then the sockets that questions of names come to, for IPv4 and IPv6 likewise. None
+    /// of them blocks.
     Ready {
         /// Whether there is IPv6.
         version_6: bool,
     },
-    /// Datagrams are to go to a place, once the server has decided about it ([`Wanted::DecideDatagrams`]). With it comes the
-    /// socket that they arrive at and are answered from, which blocks or not.
+    /// Datagrams are to go to a place, once the server has decided about it
+    /// ([`Wanted::DecideDatagrams`]). With it comes the socket that they arrive at and are answered
+    /// from, which blocks or not.
     Datagrams {
         /// Comes back with the decision.
         token: u64,
         to: SocketAddr,
         by: ProgramName,
     },
-    /// A connection is about to come: at once if with it comes one to where it wanted to go ([`Dial::Ahead`](crate::sandbox::Dial)), else
-    /// once the server has decided ([`Wanted::Decide`]).
+    /// A connection is about to come: at once if with it comes one to where it wanted to go
+    /// ([`Dial::Ahead`](crate::sandbox::Dial)), else once the server has decided
+    /// ([`Wanted::Decide`]).
     Flow(Flow),
-    /// A connection of which the server has heard does not come: its caller is gone, or waits no longer.
+    /// A connection of which the server has heard does not come: its caller is gone, or waits no
+    /// longer.
     GivenUp { mark: Mark },
-    /// What came of [`Wanted::Dial`]; with a socket if there is no error. It does not block, and may still be connecting.
+    /// What came of [`Wanted::Dial`]; with a socket if there is no error. It does not block, and
+    /// may still be connecting.
     Dialed {
         /// As it was asked for.
         token: u64,
         /// What the kernel said, a number of errno(3).
         errno: Option<i32>,
     },
-    /// A connection came that was on its way when the server decided about it. With it comes its other end, which the server
-    /// would have accepted otherwise.
+    /// A connection came that was on its way when the server decided about it. With it comes its
+    /// other end, which the server would have accepted otherwise.
     Arrived,
     /// How much there has been until now.
     Counts(Counts),
@@ -49,7 +55,8 @@ pub enum Told {
 /// One connection of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
-    /// How it is known: by the loopback address that it comes to, or by the port that it comes from.
+    /// How it is known: by the loopback address that it comes to, or by the port that it comes
+    /// from.
     pub mark: Mark,
     /// Where the command wanted to go.
     pub to: SocketAddr,
@@ -64,11 +71,13 @@ pub struct Datagrams {
     pub to: SocketAddr,
     /// Who sends the first one.
     pub by: ProgramName,
-    /// Where they arrive, each from the socket of the command that it goes back to; what is sent back by it comes from that place.
+    /// Where they arrive, each from the socket of the command that it goes back to; what is sent
+    /// back by it comes from that place.
     pub socket: OwnedFd,
 }
 
-/// What a process calls itself (`/proc/PID/comm`, proc(5)), padded with zeros: its word, and good for people only.
+/// What a process calls itself (`/proc/PID/comm`, proc(5)), padded with zeros: its word, and good
+/// for people only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProgramName([u8; 16]);
 
@@ -82,7 +91,11 @@ impl LastName {
         let mut name = [0; 16];
         let mut read = |file: &File| file.read_at(&mut name, 0).ok();
         // Of one that has ended nothing can be read, and another one may have its number.
-        let again = self.0.as_ref().filter(|(known, _)| *known == pid).and_then(|(_, file)| read(file));
+        let again = self
+            .0
+            .as_ref()
+            .filter(|(known, _)| *known == pid)
+            .and_then(|(_, file)| read(file));
         let got = again.or_else(|| {
             #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
             let file = File::open(format!("/proc/{pid}/comm")).ok()?;
@@ -125,10 +138,11 @@ pub struct Counts {
     pub own: u64,
     /// TCP sockets of the command that began to listen.
     pub listening: u64,
-    /// Datagrams that were refused: UDP to anything but port 53, the command's own sockets, and what the server allowed.
+    /// Datagrams that were refused: UDP to anything but port 53, the command's own sockets, and
+    /// what the server allowed.
     pub datagrams_refused: u64,
-    /// Datagram sockets that were not connected. C libraries try that for every address of a name, so it need not mean
-    /// that anything was to be sent.
+    /// Datagram sockets that were not connected. C libraries try that for every address of a name,
+    /// so it need not mean that anything was to be sent.
     pub datagram_connects_refused: u64,
 }
 
@@ -169,7 +183,11 @@ impl Mark {
 
     /// What [`Self::key`] made, again.
     pub fn of_key(key: u64) -> Self {
-        if key & PORT_KEYS == 0 { Self::Address(key as u32) } else { Self::Port(key as u16) }
+        if key & PORT_KEYS == 0 {
+            Self::Address(key as u32)
+        } else {
+            Self::Port(key as u16)
+        }
     }
 
     /// How many addresses there are.

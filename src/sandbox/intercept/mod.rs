@@ -1,35 +1,42 @@
 //! Interception of the calls that a command makes over the network.
 //!
-//! The filter hands whatever names an address to the command's supervisor, which makes the call itself, with its own copy of
-//! the address and on its own descriptor of the same socket: TCP connections go to the server's listening socket, whichever
-//! address was wanted, and questions of names to its socket for those. The destination travels in the loopback address that
-//! is connected to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to servers of its own
-//! are let through. Other datagrams go to a socket that the server has for their place (`relays.rs`), if it says so, or are refused as
-//! if there were no route, so that programs fall back to TCP.
+//! The filter hands whatever names an address to the command's supervisor, which makes the call
+//! itself, with its own copy of the address and on its own descriptor of the same socket: TCP
+//! connections go to the server's listening socket, whichever address was wanted, and questions of
+//! names to its socket for those. The destination travels in the loopback address that is connected
+//! to (`127.64.0.0/10`), of which the server has heard before. Connections of the command to
+//! servers of its own are let through. Other datagrams go to a socket that the server has for their
+//! place (`relays.rs`), if it says so, or are refused as if there were no route, so that programs
+//! fall back to TCP.
 //!
-//! A connection waits until the server has decided about it, which calls the real server meanwhile; where all are let pass, one to a
-//! server of this machine is made beside it and waits for nobody ([`Dial::Ahead`]). One that is refused is led to where nobody
-//! listens, so that the kernel refuses it in its own way. A socket that does not block is held for a moment only, and is on its way
-//! if nothing is decided by then (`half_open.rs`).
+//! A connection waits until the server has decided about it, which calls the real server meanwhile;
+//! where all are let pass, one to a server of this machine is made beside it and waits for nobody
+//! ([`Dial::Ahead`]). One that is refused is led to where nobody listens, so that the kernel
+//! refuses it in its own way. A socket that does not block is held for a moment only, and is on its
+//! way if nothing is decided by then (`half_open.rs`).
 //!
 //! What holds a command that does not play along:
-//! - Its datagram sockets, and those that answer about names, belong to a network namespace that has only a loopback device
-//!   (`datagram_network.rs`), where one can be made.
-//! - Where its network leads elsewhere, or descriptors cannot be fetched, its IP sockets are made by the supervisor and bound to the
-//!   loopback device before the command has them, but those of TCP where its servers are to be reached (`Rules::open`).
-//! - The filter refuses to bind a socket to a device, and all options by which the kernel sends elsewhere than to an address that was
-//!   looked at: source routes, routing headers, memberships.
-//! - The supervisor sends in the command's place, whatever the family of the socket: control data can name a device, and go
-//!   before the one that a socket is bound to. It reads the command's memory once.
-//! - The kernel goes on with calls that connect or bind sockets of other families. A race of another thread can put an IP
-//!   socket in the place of such a one: of TCP Landlock refuses it, one of UDP reaches nobody but in its own namespace. Without
-//!   one such a race can send datagrams from the machine; where the command has no network nothing is gone on with instead
+//! - Its datagram sockets, and those that answer about names, belong to a network namespace that
+//!   has only a loopback device (`datagram_network.rs`), where one can be made.
+//! - Where its network leads elsewhere, or descriptors cannot be fetched, its IP sockets are made
+//!   by the supervisor and bound to the loopback device before the command has them, but those of
+//!   TCP where its servers are to be reached (`Rules::open`).
+//! - The filter refuses to bind a socket to a device, and all options by which the kernel sends
+//!   elsewhere than to an address that was looked at: source routes, routing headers, memberships.
+//! - The supervisor sends in the command's place, whatever the family of the socket: control data
+//!   can name a device, and go before the one that a socket is bound to. It reads the command's
+//!   memory once.
+//! - The kernel goes on with calls that connect or bind sockets of other families. A race of
+//!   another thread can put an IP socket in the place of such a one: of TCP Landlock refuses it,
+//!   one of UDP reaches nobody but in its own namespace. Without one such a race can send datagrams
+//!   from the machine; where the command has no network nothing is gone on with instead
 //!   (`Rules::strict`).
 //! - When the supervisor ends, every call that it was asked for fails.
 //!
-//! Descriptors of the command are fetched (`pidfd_getfd(2)`) or, where that is refused, found among those that were kept when
-//! the sockets were made (`socket_table.rs`). Then there is none of a socket that the command accepted, or of another family: the
-//! kernel goes on with messages over those, which the race above can be about, or they are refused (`Rules::strict`).
+//! Descriptors of the command are fetched (`pidfd_getfd(2)`) or, where that is refused, found among
+//! those that were kept when the sockets were made (`socket_table.rs`). Then there is none of a
+//! socket that the command accepted, or of another family: the kernel goes on with messages over
+//! those, which the race above can be about, or they are refused (`Rules::strict`).
 
 mod address;
 mod answer;
@@ -93,12 +100,13 @@ const PATIENCE: u64 = 2;
 /// What an interception depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The kernel goes on with no call that could connect or send: the loopback device is shared with other programs, and the
-    /// command has no network.
+    /// The kernel goes on with no call that could connect or send: the loopback device is shared
+    /// with other programs, and the command has no network.
     pub strict: bool,
     /// Sockets of other families are connected elsewhere ([`super::unix_sockets`]).
     pub ip_only: bool,
-    /// Sockets of TCP are not bound to the loopback device, so that others reach the command's servers.
+    /// Sockets of TCP are not bound to the loopback device, so that others reach the command's
+    /// servers.
     pub open: bool,
     pub dial: Dial,
 }
@@ -134,19 +142,40 @@ pub struct Interceptor {
 }
 
 impl Interceptor {
-    /// Makes the sockets that everything is led to and hands them to the server at the other end of `channel`. They belong
-    /// to the network of this process, which has to be the command's.
-    pub fn begin(channel: OwnedFd, rules: Rules, datagram_network: Option<DatagramNetwork>) -> Result<Self, Fault> {
+    /// Makes the sockets that everything is led to and hands them to the server at the other end of
+    /// `channel`. They belong to the network of this process, which has to be the command's.
+    pub fn begin(
+        channel: OwnedFd,
+        rules: Rules,
+        datagram_network: Option<DatagramNetwork>,
+    ) -> Result<Self, Fault> {
         let step = "intercept calls";
         let datagram_network = datagram_network.filter(DatagramNetwork::stands);
-        let (listeners, sockets) = listeners::open(Ipv4Addr::UNSPECIFIED, datagram_network.as_ref())?;
+        let (listeners, sockets) =
+            listeners::open(Ipv4Addr::UNSPECIFIED, datagram_network.as_ref())?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
         let channel = Channel::new(channel, &epoll).step(step)?;
-        let patience =
-            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC).step(step)?;
-        epoll::add(&epoll, &patience, epoll::EventData::new_u64(PATIENCE), epoll::EventFlags::IN).step(step)?;
+        let patience = timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+        )
+        .step(step)?;
+        epoll::add(
+            &epoll,
+            &patience,
+            epoll::EventData::new_u64(PATIENCE),
+            epoll::EventFlags::IN,
+        )
+        .step(step)?;
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
-        channel.send(&Told::Ready { version_6: listeners.tcp_6.is_some() }, &sockets).step(step)?;
+        channel
+            .send(
+                &Told::Ready {
+                    version_6: listeners.tcp_6.is_some(),
+                },
+                &sockets,
+            )
+            .step(step)?;
         Ok(Self {
             epoll,
             channel,
@@ -172,7 +201,11 @@ impl Interceptor {
     /// Does what is due but to take up new calls. Does not block.
     pub(super) fn serve(&mut self, listener: &OwnedFd) -> io::Result<()> {
         let mut events = Vec::with_capacity(64);
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), Some(&Timespec::default())) {
+        match epoll::wait(
+            &self.epoll,
+            rustix::buffer::spare_capacity(&mut events),
+            Some(&Timespec::default()),
+        ) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -206,17 +239,26 @@ impl Interceptor {
         keeps || !self.waiting.is_empty() || self.channel.owes(&self.counts)
     }
 
-    /// Gives up calls whose time is over or whose callers are gone, and tells the server how much there has been.
+    /// Gives up calls whose time is over or whose callers are gone, and tells the server how much
+    /// there has been.
     pub(super) fn look(&mut self, listener: &OwnedFd) {
         let now = Instant::now();
         let over = self.waiting.iter().filter(|(_, waiting)| {
-            waiting.until.is_some_and(|until| until <= now) || !still_valid(listener, waiting.asked.id)
+            waiting.until.is_some_and(|until| until <= now)
+                || !still_valid(listener, waiting.asked.id)
         });
         for token in over.map(|(token, _)| *token).collect::<Vec<_>>() {
-            let Some(waiting) = self.forget(token) else { continue };
+            let Some(waiting) = self.forget(token) else {
+                continue;
+            };
             let errno = match waiting.deed {
-                // Its event loop has waited long enough; what comes of the connection it learns later.
-                Deed::Ask { via, does_not_wait: true, mark } if still_valid(listener, waiting.asked.id) => {
+                // Its event loop has waited long enough; what comes of the connection it learns
+                // later.
+                Deed::Ask {
+                    via,
+                    does_not_wait: true,
+                    mark,
+                } if still_valid(listener, waiting.asked.id) => {
                     let answer = self.leave_on_its_way(waiting.socket, via, mark);
                     let _ = self.give(listener, waiting.asked, answer);
                     continue;
@@ -227,7 +269,10 @@ impl Interceptor {
                     Errno::TIMEDOUT
                 }
                 // Who does not wait for a route tries again later.
-                Deed::Begin { call: Network::Connect { .. }, .. } => Errno::NETUNREACH,
+                Deed::Begin {
+                    call: Network::Connect { .. },
+                    ..
+                } => Errno::NETUNREACH,
                 _ => Errno::AGAIN,
             };
             let _ = respond(listener, waiting.asked.id, Err(errno.raw_os_error()));
@@ -244,26 +289,51 @@ impl Interceptor {
     }
 
     /// Answers one call, or keeps it until there is an answer.
-    pub(super) fn take(&mut self, listener: &OwnedFd, asked: Notification, call: Network) -> io::Result<()> {
+    pub(super) fn take(
+        &mut self,
+        listener: &OwnedFd,
+        asked: Notification,
+        call: Network,
+    ) -> io::Result<()> {
         let answer = match self.judge(listener, &asked, call) {
-            Err(Halt::Undecided(socket, relay)) => Ok(Answer::Later(socket, Deed::Begin { call, relay })),
+            Err(Halt::Undecided(socket, relay)) => {
+                Ok(Answer::Later(socket, Deed::Begin { call, relay }))
+            }
             Err(Halt::Errno(errno)) => Err(errno),
             Ok(answer) => Ok(answer),
         };
         self.give(listener, asked, answer)
     }
 
-    fn judge(&mut self, listener: &OwnedFd, asked: &Notification, call: Network) -> Result<Answer, Halt> {
+    fn judge(
+        &mut self,
+        listener: &OwnedFd,
+        asked: &Notification,
+        call: Network,
+    ) -> Result<Answer, Halt> {
         // What was read by the number of a thread is the caller's only if the caller still waits.
-        let mine = || if still_valid(listener, asked.id) { Ok(()) } else { Err(Errno::SRCH) };
+        let mine = || {
+            if still_valid(listener, asked.id) {
+                Ok(())
+            } else {
+                Err(Errno::SRCH)
+            }
+        };
         let memory = CallerMemory::of(asked.pid);
         let Some(number) = call.socket() else {
             return match call {
-                Network::Socket { family, kind, protocol } => Ok(self.socket(family, kind, protocol)?),
+                Network::Socket {
+                    family,
+                    kind,
+                    protocol,
+                } => Ok(self.socket(family, kind, protocol)?),
                 _ => Err(Errno::NOSYS.into()),
             };
         };
-        let holder = Holder { pid: asked.pid, number };
+        let holder = Holder {
+            pid: asked.pid,
+            number,
+        };
         let socket = match &mut self.table {
             Some(table) => match table.find(holder) {
                 Ok(Lookup::Elsewhere(inode)) => return Ok(table.judge(inode, memory, call, mine)?),
@@ -292,7 +362,9 @@ impl Interceptor {
                 mine()?;
                 Ok(self.peer_name(&socket?, memory, room)?)
             }
-            Network::SendTo { data, flags, to, .. } => {
+            Network::SendTo {
+                data, flags, to, ..
+            } => {
                 let socket = socket?;
                 let outgoing = self.outgoing_to(&socket, memory, asked.pid, data, to);
                 mine()?;
@@ -304,11 +376,18 @@ impl Interceptor {
                 mine()?;
                 Ok(self.send(socket, holder, outgoing?, flags)?)
             }
-            Network::SendMessages { headers, count, flags, .. } => {
+            Network::SendMessages {
+                headers,
+                count,
+                flags,
+                ..
+            } => {
                 mine()?;
                 self.send_all(&socket?, asked, headers, count, flags, mine)
             }
-            Network::ReceiveFrom { into, flags, from, .. } => {
+            Network::ReceiveFrom {
+                into, flags, from, ..
+            } => {
                 mine()?;
                 Ok(self.receive(socket, memory, flags, ReceiveBuffer::Plain(into, from))?)
             }
@@ -316,7 +395,12 @@ impl Interceptor {
                 mine()?;
                 Ok(self.receive(socket, memory, flags, ReceiveBuffer::Message(header))?)
             }
-            Network::ReceiveMessages { headers, count, flags, .. } => {
+            Network::ReceiveMessages {
+                headers,
+                count,
+                flags,
+                ..
+            } => {
                 mine()?;
                 // As many as there are now is one, and the caller asks again.
                 if count == 0 {
@@ -345,7 +429,9 @@ impl Interceptor {
         }
         self.table.as_mut().map_or(Ok(()), SocketTable::make_room)?;
         let socket = match &self.datagram_network {
-            Some(datagram_network) if kind == SocketType::DGRAM && protocol != Some(rustix::net::ipproto::TCP) => {
+            Some(datagram_network)
+                if kind == SocketType::DGRAM && protocol != Some(rustix::net::ipproto::TCP) =>
+            {
                 let socket = datagram_network.socket(family == AddressFamily::INET6)?;
                 ioctl_fionbio(&socket, flags.contains(SocketFlags::NONBLOCK))?;
                 socket
@@ -359,23 +445,36 @@ impl Interceptor {
         Ok(Answer::Socket(socket, flags.contains(SocketFlags::CLOEXEC)))
     }
 
-    fn give(&mut self, listener: &OwnedFd, asked: Notification, answer: Result<Answer, Errno>) -> io::Result<()> {
+    fn give(
+        &mut self,
+        listener: &OwnedFd,
+        asked: Notification,
+        answer: Result<Answer, Errno>,
+    ) -> io::Result<()> {
         let given = match answer {
             Ok(Answer::Value(value)) => respond(listener, asked.id, Ok(value)),
             Ok(Answer::GoOn) => let_go_on(listener, asked.id),
-            Ok(Answer::Socket(socket, close)) => match answer_with(listener, asked.id, socket.as_fd(), close) {
-                // The caller has no room for one more.
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    respond(listener, asked.id, Err(errno_of(&error).raw_os_error()))
-                }
-                Ok(number) => {
-                    if let Some(table) = &mut self.table {
-                        table.hold(socket, Holder { pid: asked.pid, number });
+            Ok(Answer::Socket(socket, close)) => {
+                match answer_with(listener, asked.id, socket.as_fd(), close) {
+                    // The caller has no room for one more.
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        respond(listener, asked.id, Err(errno_of(&error).raw_os_error()))
                     }
-                    Ok(())
+                    Ok(number) => {
+                        if let Some(table) = &mut self.table {
+                            table.hold(
+                                socket,
+                                Holder {
+                                    pid: asked.pid,
+                                    number,
+                                },
+                            );
+                        }
+                        Ok(())
+                    }
+                    Err(gone) => Err(gone),
                 }
-                Err(gone) => Err(gone),
-            },
+            }
             Ok(Answer::Later(socket, deed)) => match self.wait(asked, socket, deed) {
                 Ok(()) => return Ok(()),
                 Err(errno) => respond(listener, asked.id, Err(errno.raw_os_error())),

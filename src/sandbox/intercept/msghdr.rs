@@ -9,7 +9,8 @@ use super::descriptor::fetch;
 use crate::limits::MAX_INTERCEPTED_BYTES;
 use crate::sandbox::caller_memory::CallerMemory;
 
-/// Bytes of `struct msghdr`; both architectures that are supported are of 64 bits and little endian.
+/// Bytes of `struct msghdr`; both architectures that are supported are of 64 bits and little
+/// endian.
 const HEADER_BYTES: usize = 56;
 /// Bytes of `struct mmsghdr`.
 pub(super) const MANY_HEADER_BYTES: u64 = 64;
@@ -34,20 +35,52 @@ pub(super) struct Header {
 impl Header {
     pub(super) fn read(memory: CallerMemory, at: u64) -> Result<Self, Errno> {
         let bytes = memory.bytes(at, HEADER_BYTES)?;
-        let word = |index: usize| bytes.as_chunks().0.get(index).map_or(0, |word| u64::from_ne_bytes(*word));
+        let word = |index: usize| {
+            bytes
+                .as_chunks()
+                .0
+                .get(index)
+                .map_or(0, |word| u64::from_ne_bytes(*word))
+        };
         let header = Self {
             at,
-            name: Span { address: word(0), length: word(1) & u64::from(u32::MAX) },
-            pieces: Span { address: word(2), length: word(3) },
-            control: Span { address: word(4), length: word(5) },
+            name: Span {
+                address: word(0),
+                length: word(1) & u64::from(u32::MAX),
+            },
+            pieces: Span {
+                address: word(2),
+                length: word(3),
+            },
+            control: Span {
+                address: word(4),
+                length: word(5),
+            },
         };
-        if header.pieces.length > MAX_PIECES { Err(Errno::MSGSIZE) } else { Ok(header) }
+        if header.pieces.length > MAX_PIECES {
+            Err(Errno::MSGSIZE)
+        } else {
+            Ok(header)
+        }
     }
 
     fn pieces(&self, memory: CallerMemory) -> Result<Vec<Span>, Errno> {
         let bytes = memory.bytes(self.pieces.address, self.pieces.length as usize * 16)?;
-        let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-        Ok(words.as_chunks().0.iter().map(|[address, length]| Span { address: *address, length: *length }).collect())
+        let words: Vec<u64> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|word| u64::from_ne_bytes(*word))
+            .collect();
+        Ok(words
+            .as_chunks()
+            .0
+            .iter()
+            .map(|[address, length]| Span {
+                address: *address,
+                length: *length,
+            })
+            .collect())
     }
 
     /// What is to be sent, as much as is taken at once; and whether that is all.
@@ -55,7 +88,10 @@ impl Header {
         let mut data = Vec::new();
         for piece in self.pieces(memory)? {
             let room = MAX_INTERCEPTED_BYTES - data.len();
-            data.extend(memory.bytes(piece.address, room.min(usize::try_from(piece.length).unwrap_or(room)))?);
+            data.extend(memory.bytes(
+                piece.address,
+                room.min(usize::try_from(piece.length).unwrap_or(room)),
+            )?);
             if piece.length > room as u64 {
                 return Ok((data, false));
             }
@@ -65,23 +101,43 @@ impl Header {
 
     /// How much there is room for.
     pub(super) fn room(&self, memory: CallerMemory) -> Result<u64, Errno> {
-        Ok(self.pieces(memory)?.iter().fold(0, |sum, piece| sum.saturating_add(piece.length)))
+        Ok(self
+            .pieces(memory)?
+            .iter()
+            .fold(0, |sum, piece| sum.saturating_add(piece.length)))
     }
 
-    /// Puts what was received, and from whom, where the caller wants it; `all` is how long the message was.
-    pub(super) fn scatter(&self, memory: CallerMemory, data: &[u8], name: &[u8], all: usize) -> Result<(), Errno> {
+    /// Puts what was received, and from whom, where the caller wants it; `all` is how long the
+    /// message was.
+    pub(super) fn scatter(
+        &self,
+        memory: CallerMemory,
+        data: &[u8],
+        name: &[u8],
+        all: usize,
+    ) -> Result<(), Errno> {
         let mut rest = data;
         for piece in self.pieces(memory)? {
-            let (now, later) = rest.split_at(rest.len().min(usize::try_from(piece.length).unwrap_or(usize::MAX)));
+            let (now, later) = rest.split_at(
+                rest.len()
+                    .min(usize::try_from(piece.length).unwrap_or(usize::MAX)),
+            );
             memory.put(piece.address, now)?;
             rest = later;
         }
         if self.name.address != 0 {
-            memory.put(self.name.address, &name[..name.len().min(self.name.length as usize)])?;
+            memory.put(
+                self.name.address,
+                &name[..name.len().min(self.name.length as usize)],
+            )?;
             memory.put(self.at + 8, &(name.len() as u32).to_ne_bytes())?;
         }
         memory.put(self.at + 40, &0_u64.to_ne_bytes())?;
-        let flags = if all > data.len() - rest.len() { libc::MSG_TRUNC } else { 0 };
+        let flags = if all > data.len() - rest.len() {
+            libc::MSG_TRUNC
+        } else {
+            0
+        };
         memory.put(self.at + 48, &flags.to_ne_bytes())
     }
 
@@ -103,9 +159,17 @@ fn rights(control: &[u8]) -> Result<Vec<i32>, Errno> {
     let mut numbers = Vec::new();
     let mut rest = control;
     while let Some((head, _)) = rest.split_first_chunk::<CONTROL_HEADER_BYTES>() {
-        let word = |at: usize| head[at..].first_chunk().map_or(0, |word| i32::from_ne_bytes(*word));
-        let length = head.first_chunk().map_or(0, |length| u64::from_ne_bytes(*length));
-        let length = usize::try_from(length).ok().filter(|length| (CONTROL_HEADER_BYTES..=rest.len()).contains(length));
+        let word = |at: usize| {
+            head[at..]
+                .first_chunk()
+                .map_or(0, |word| i32::from_ne_bytes(*word))
+        };
+        let length = head
+            .first_chunk()
+            .map_or(0, |length| u64::from_ne_bytes(*length));
+        let length = usize::try_from(length)
+            .ok()
+            .filter(|length| (CONTROL_HEADER_BYTES..=rest.len()).contains(length));
         let length = length.ok_or(Errno::INVAL)?;
         if (word(8), word(12)) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
             let (words, _) = rest[CONTROL_HEADER_BYTES..length].as_chunks();
@@ -127,13 +191,19 @@ mod tests {
     #[test]
     fn descriptors_are_found_in_control_data() {
         let entry = |level: i32, kind: i32, data: &[u8]| {
-            let mut bytes = ((CONTROL_HEADER_BYTES + data.len()) as u64).to_ne_bytes().to_vec();
+            let mut bytes = ((CONTROL_HEADER_BYTES + data.len()) as u64)
+                .to_ne_bytes()
+                .to_vec();
             bytes.extend([level.to_ne_bytes(), kind.to_ne_bytes()].concat());
             bytes.extend(data);
             bytes.resize(bytes.len().next_multiple_of(8), 0);
             bytes
         };
-        let passed = entry(libc::SOL_SOCKET, libc::SCM_RIGHTS, &[3_i32, 4, 5].map(i32::to_ne_bytes).concat());
+        let passed = entry(
+            libc::SOL_SOCKET,
+            libc::SCM_RIGHTS,
+            &[3_i32, 4, 5].map(i32::to_ne_bytes).concat(),
+        );
         let other = entry(libc::SOL_SOCKET, libc::SCM_CREDENTIALS, &[0; 12]);
         let all = [other.clone(), passed.clone(), other].concat();
         assert_eq!(rights(&all), Ok(vec![3, 4, 5]));
@@ -142,6 +212,9 @@ mod tests {
         short[0] = 15;
         assert_eq!(rights(&short), Err(Errno::INVAL));
         assert_eq!(rights(&passed[..20]), Err(Errno::INVAL));
-        assert_eq!(rights(&entry(1, libc::SCM_RIGHTS, &[0; 1100])), Err(Errno::INVAL));
+        assert_eq!(
+            rights(&entry(1, libc::SCM_RIGHTS, &[0; 1100])),
+            Err(Errno::INVAL)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Calls that have no answer yet: until the server has decided about them, or their socket is ready.
+//! Calls that have no answer yet: until the server has decided about them, or their socket is
+//! ready.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,17 +19,29 @@ use crate::sandbox::sys::seccomp::{Notification, still_valid};
 
 impl Interceptor {
     /// Keeps a call until its socket is ready, or the server has decided about it.
-    pub(super) fn wait(&mut self, asked: Notification, socket: OwnedFd, deed: Deed) -> Result<(), Errno> {
+    pub(super) fn wait(
+        &mut self,
+        asked: Notification,
+        socket: OwnedFd,
+        deed: Deed,
+    ) -> Result<(), Errno> {
         self.last_token += 1;
         let token = self.last_token;
         let once_ready = |flags, timeout| {
-            epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), flags)?;
+            epoll::add(
+                &self.epoll,
+                &socket,
+                epoll::EventData::new_u64(token),
+                flags,
+            )?;
             socket_timeout(&socket, timeout)
         };
         let until = match &deed {
-            Deed::Ask { mark, does_not_wait, .. } => {
-                Some(self.server_decides(&socket, *mark, *does_not_wait, token)?)
-            }
+            Deed::Ask {
+                mark,
+                does_not_wait,
+                ..
+            } => Some(self.server_decides(&socket, *mark, *does_not_wait, token)?),
             // EAGAIN is what it is told then.
             Deed::Begin { call, .. } => Some(if is_impatient(&socket, call.flags())? {
                 Duration::from_millis(CONNECT_HELD_MS)
@@ -39,7 +52,15 @@ impl Interceptor {
             Deed::Connect(_) | Deed::Send(_) => once_ready(epoll::EventFlags::OUT, Timeout::Send)?,
         };
         let until = until.and_then(|until| Instant::now().checked_add(until));
-        self.waiting.insert(token, Pending { asked, socket, deed, until });
+        self.waiting.insert(
+            token,
+            Pending {
+                asked,
+                socket,
+                deed,
+                until,
+            },
+        );
         Ok(())
     }
 
@@ -67,33 +88,68 @@ impl Interceptor {
 
     /// Sets the timer for the next call that is held only for a while, if there is one.
     pub(super) fn set_patience(&mut self) -> Result<(), Errno> {
-        let held = self.undecided.values().filter_map(|token| self.waiting.get(token));
-        let next = held.filter(|waiting| matches!(waiting.deed, Deed::Ask { does_not_wait: true, .. }));
+        let held = self
+            .undecided
+            .values()
+            .filter_map(|token| self.waiting.get(token));
+        let next = held.filter(|waiting| {
+            matches!(
+                waiting.deed,
+                Deed::Ask {
+                    does_not_wait: true,
+                    ..
+                }
+            )
+        });
         let next = next.filter_map(|waiting| waiting.until).min();
         self.is_timed = false;
         // It has rung, and would go on.
         let _ = rustix::io::read(&self.patience, &mut [0; 8]);
-        next.map_or(Ok(()), |next| self.wake_after(next.saturating_duration_since(Instant::now())))
+        next.map_or(Ok(()), |next| {
+            self.wake_after(next.saturating_duration_since(Instant::now()))
+        })
     }
 
     fn wake_after(&mut self, pause: Duration) -> Result<(), Errno> {
         // Zero would be never (timerfd_settime(2)).
-        let it_value = Timespec::try_from(pause.max(Duration::from_nanos(1))).map_err(|_| Errno::INVAL)?;
-        let once = Itimerspec { it_interval: Timespec::default(), it_value };
+        let it_value =
+            Timespec::try_from(pause.max(Duration::from_nanos(1))).map_err(|_| Errno::INVAL)?;
+        let once = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value,
+        };
         timerfd_settime(&self.patience, TimerfdTimerFlags::empty(), &once)?;
         self.is_timed = true;
         Ok(())
     }
 
     /// The server has decided about a connection.
-    pub(super) fn decide(&mut self, listener: &OwnedFd, mark: Mark, errno: Option<i32>) -> io::Result<()> {
+    pub(super) fn decide(
+        &mut self,
+        listener: &OwnedFd,
+        mark: Mark,
+        errno: Option<i32>,
+    ) -> io::Result<()> {
         let errno = errno.map(Errno::from_raw_os_error);
         let Some(token) = self.undecided.get(&mark).copied() else {
             self.arrive(mark, errno);
             return Ok(());
         };
-        let Some(Pending { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
-        let Deed::Ask { via, does_not_wait, .. } = deed else { return Ok(()) };
+        let Some(Pending {
+            asked,
+            socket,
+            deed,
+            ..
+        }) = self.forget(token)
+        else {
+            return Ok(());
+        };
+        let Deed::Ask {
+            via, does_not_wait, ..
+        } = deed
+        else {
+            return Ok(());
+        };
         if !still_valid(listener, asked.id) {
             self.destinations.forget(&socket);
             return Ok(());
@@ -111,7 +167,8 @@ impl Interceptor {
         self.give(listener, asked, answer)
     }
 
-    /// Takes a call out of those that wait. The kernel would wait on for a socket that the caller has open as well.
+    /// Takes a call out of those that wait. The kernel would wait on for a socket that the caller
+    /// has open as well.
     pub(super) fn forget(&mut self, token: u64) -> Option<Pending> {
         let waiting = self.waiting.remove(&token)?;
         match waiting.deed {
@@ -127,7 +184,15 @@ impl Interceptor {
 
     /// Goes on with a call that waited.
     pub(super) fn go_on(&mut self, listener: &OwnedFd, token: u64) -> io::Result<()> {
-        let Some(Pending { asked, socket, deed, .. }) = self.forget(token) else { return Ok(()) };
+        let Some(Pending {
+            asked,
+            socket,
+            deed,
+            ..
+        }) = self.forget(token)
+        else {
+            return Ok(());
+        };
         if !still_valid(listener, asked.id) {
             return Ok(());
         }

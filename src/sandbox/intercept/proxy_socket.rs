@@ -21,16 +21,28 @@ pub struct ProxySocket {
 }
 
 impl ProxySocket {
-    /// Makes the sockets and hands them to the server at the other end of `channel`. They belong to the network of this
-    /// process, which has to be the command's.
+    /// Makes the sockets and hands them to the server at the other end of `channel`. They belong to
+    /// the network of this process, which has to be the command's.
     pub fn begin(channel: OwnedFd, dial: Dial) -> Result<Self, Fault> {
         let step = "listen as a proxy";
         let (listeners, sockets) = listeners::open(Ipv4Addr::LOCALHOST, None)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).step(step)?;
         let channel = Channel::new(channel, &epoll).step(step)?;
         let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(AsFd::as_fd).collect();
-        channel.send(&Told::Ready { version_6: listeners.tcp_6.is_some() }, &sockets).step(step)?;
-        Ok(Self { epoll, channel, listeners, dial })
+        channel
+            .send(
+                &Told::Ready {
+                    version_6: listeners.tcp_6.is_some(),
+                },
+                &sockets,
+            )
+            .step(step)?;
+        Ok(Self {
+            epoll,
+            channel,
+            listeners,
+            dial,
+        })
     }
 
     /// The port of the proxy on 127.0.0.1.
@@ -43,15 +55,23 @@ impl ProxySocket {
         self.channel.flush(&self.epoll);
         while let Some(wanted) = self.channel.hear(&self.epoll) {
             // No connection waits here for what the server decides.
-            let Wanted::Dial { token, to } = wanted else { continue };
+            let Wanted::Dial { token, to } = wanted else {
+                continue;
+            };
             let dialed = self.dial(to);
             let errno = dialed.as_ref().err().map(|errno| errno.raw_os_error());
-            let _ = self.channel.say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
+            let _ = self
+                .channel
+                .say(&self.epoll, Told::Dialed { token, errno }, dialed.ok());
         }
     }
 
     fn dial(&self, to: SocketAddr) -> Result<OwnedFd, rustix::io::Errno> {
-        if self.dial == Dial::Never { Err(rustix::io::Errno::ACCESS) } else { self.listeners.dial(to) }
+        if self.dial == Dial::Never {
+            Err(rustix::io::Errno::ACCESS)
+        } else {
+            self.listeners.dial(to)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! Where datagrams go that leave: for each place that the command sends to there is a socket here, of which the server has the other
-//! descriptor. It passes on what comes to it, and answers from it.
+//! Where datagrams go that leave: for each place that the command sends to there is a socket here,
+//! of which the server has the other descriptor. It passes on what comes to it, and answers from
+//! it.
 
 use std::collections::HashMap;
 use std::io;
@@ -47,12 +48,21 @@ impl Relays {
 
     /// Those that the server has not decided about.
     pub(super) fn undecided(&self) -> Vec<u64> {
-        self.by_place.values().filter(|relay| !relay.is_open).map(|relay| relay.token).collect()
+        self.by_place
+            .values()
+            .filter(|relay| !relay.is_open)
+            .map(|relay| relay.token)
+            .collect()
     }
 
     fn decide(&mut self, token: u64, may_send: bool) {
-        let found = self.by_place.iter_mut().find(|(_, relay)| relay.token == token);
-        let Some((&(place, is_four), relay)) = found else { return };
+        let found = self
+            .by_place
+            .iter_mut()
+            .find(|(_, relay)| relay.token == token);
+        let Some((&(place, is_four), relay)) = found else {
+            return;
+        };
         if may_send {
             relay.is_open = true;
             self.places.insert(relay.at, place);
@@ -63,7 +73,8 @@ impl Relays {
 }
 
 impl Interceptor {
-    /// Where what this socket sends to a place has to go. Without an answer of the server yet, the call waits for that.
+    /// Where what this socket sends to a place has to go. Without an answer of the server yet, the
+    /// call waits for that.
     pub(super) fn relay(
         &mut self,
         socket: &OwnedFd,
@@ -72,39 +83,86 @@ impl Interceptor {
         place: SocketAddr,
     ) -> Result<SocketAddr, Halt> {
         let is_four = takes_four(socket, six)?;
-        let known = self.relays.by_place.get(&(place, is_four)).map(|relay| (relay.token, relay.at, relay.is_open));
+        let known = self
+            .relays
+            .by_place
+            .get(&(place, is_four))
+            .map(|relay| (relay.token, relay.at, relay.is_open));
         let (token, at, is_open) = match known {
             Some(known) => known,
             None => self.ask_for_relay(pid, place, is_four)?,
         };
         if !is_open {
-            return Err(Halt::Undecided(rustix::io::fcntl_dupfd_cloexec(socket, 0)?, token));
+            return Err(Halt::Undecided(
+                rustix::io::fcntl_dupfd_cloexec(socket, 0)?,
+                token,
+            ));
         }
         Ok(if six { mapped(at) } else { at })
     }
 
-    fn ask_for_relay(&mut self, pid: u32, place: SocketAddr, is_four: bool) -> Result<(u64, SocketAddr, bool), Errno> {
+    fn ask_for_relay(
+        &mut self,
+        pid: u32,
+        place: SocketAddr,
+        is_four: bool,
+    ) -> Result<(u64, SocketAddr, bool), Errno> {
         if self.relays.by_place.len() >= MAX_DATAGRAM_PLACES {
             return Err(Errno::NOBUFS);
         }
-        let here: IpAddr = if is_four { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+        let here: IpAddr = if is_four {
+            Ipv4Addr::LOCALHOST.into()
+        } else {
+            Ipv6Addr::LOCALHOST.into()
+        };
         let (there, at) = listeners::datagrams(self.datagram_network.as_ref(), here)?;
         self.relays.last_token += 1;
         let token = self.relays.last_token;
-        let told = Told::Datagrams { token, to: place, by: self.last_name.of(pid) };
-        self.channel.say(&self.epoll, told, Some(there)).map_err(|_| Errno::NETUNREACH)?;
-        self.relays.by_place.insert((place, is_four), Relay { token, at, is_open: false });
+        let told = Told::Datagrams {
+            token,
+            to: place,
+            by: self.last_name.of(pid),
+        };
+        self.channel
+            .say(&self.epoll, told, Some(there))
+            .map_err(|_| Errno::NETUNREACH)?;
+        self.relays.by_place.insert(
+            (place, is_four),
+            Relay {
+                token,
+                at,
+                is_open: false,
+            },
+        );
         Ok((token, at, false))
     }
 
-    /// The server has decided whether a relay may be used: the calls that wait for it are begun anew, or have no route.
-    pub(super) fn decide_relay(&mut self, listener: &OwnedFd, token: u64, may_send: bool) -> io::Result<()> {
+    /// The server has decided whether a relay may be used: the calls that wait for it are begun
+    /// anew, or have no route.
+    pub(super) fn decide_relay(
+        &mut self,
+        listener: &OwnedFd,
+        token: u64,
+        may_send: bool,
+    ) -> io::Result<()> {
         self.relays.decide(token, may_send);
-        let waits = |waiting: &Pending| matches!(waiting.deed, Deed::Begin { relay, .. } if relay == token);
-        let tokens: Vec<u64> =
-            self.waiting.iter().filter(|(_, waiting)| waits(waiting)).map(|(token, _)| *token).collect();
+        let waits =
+            |waiting: &Pending| matches!(waiting.deed, Deed::Begin { relay, .. } if relay == token);
+        let tokens: Vec<u64> = self
+            .waiting
+            .iter()
+            .filter(|(_, waiting)| waits(waiting))
+            .map(|(token, _)| *token)
+            .collect();
         for token in tokens {
-            let Some(Pending { asked, deed: Deed::Begin { call, .. }, .. }) = self.forget(token) else { continue };
+            let Some(Pending {
+                asked,
+                deed: Deed::Begin { call, .. },
+                ..
+            }) = self.forget(token)
+            else {
+                continue;
+            };
             if !still_valid(listener, asked.id) {
                 continue;
             }

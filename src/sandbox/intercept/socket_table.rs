@@ -1,9 +1,10 @@
 //! The command's sockets, where its descriptors cannot be fetched.
 //!
-//! The default filter of container runtimes refuses `pidfd_getfd(2)` to who may not trace others. Every socket of the command
-//! is made here, so a descriptor of it can stay, and be found again by the inode number that `/proc/PID/fd/NUMBER` leads to
-//! (proc(5)). As long as it stays the kernel does not end a connection that the command has closed. So it goes as soon as
-//! the command needs no more help with it, or nobody in the command has the socket open any more.
+//! The default filter of container runtimes refuses `pidfd_getfd(2)` to who may not trace others.
+//! Every socket of the command is made here, so a descriptor of it can stay, and be found again by
+//! the inode number that `/proc/PID/fd/NUMBER` leads to (proc(5)). As long as it stays the kernel
+//! does not end a connection that the command has closed. So it goes as soon as the command needs
+//! no more help with it, or nobody in the command has the socket open any more.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
@@ -56,20 +57,27 @@ struct Connected {
 pub(super) enum Lookup {
     /// A socket, as this process's own descriptor.
     Open(OwnedFd),
-    /// A socket of which none is here, by its inode number: of another family, accepted, or let go of.
+    /// A socket of which none is here, by its inode number: of another family, accepted, or let go
+    /// of.
     Elsewhere(u64),
 }
 
 impl SocketTable {
     /// Something to keep descriptors in, if they cannot be fetched.
     pub(super) fn if_needed(is_strict: bool) -> Option<Self> {
-        (!can_fetch()).then(|| Self { is_strict, ..Self::default() })
+        (!can_fetch()).then(|| Self {
+            is_strict,
+            ..Self::default()
+        })
     }
 
     /// Keeps a socket that was given to the command.
     pub(super) fn hold(&mut self, socket: OwnedFd, holder: Holder) {
         // A thread may end before its process.
-        let holder = Holder { pid: leader(holder.pid).unwrap_or(holder.pid), ..holder };
+        let holder = Holder {
+            pid: leader(holder.pid).unwrap_or(holder.pid),
+            ..holder
+        };
         if let Some(inode) = inode_of(&socket) {
             self.connected.remove(&inode);
             self.held.insert(inode, Held { socket, holder });
@@ -82,7 +90,11 @@ impl SocketTable {
         if self.held.len() >= most {
             self.sweep();
         }
-        if self.held.len() < most { Ok(()) } else { Err(Errno::NFILE) }
+        if self.held.len() < most {
+            Ok(())
+        } else {
+            Err(Errno::NFILE)
+        }
     }
 
     pub(super) fn find(&self, holder: Holder) -> Result<Lookup, Errno> {
@@ -128,8 +140,13 @@ impl SocketTable {
         for process in descendants() {
             let pid = process.as_raw().cast_unsigned();
             #[expect(clippy::disallowed_methods, reason = "a directory of the kernel")]
-            let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { continue };
-            for number in open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+            let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+                continue;
+            };
+            for number in open
+                .flatten()
+                .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            {
                 let holder = Holder { pid, number };
                 if let Ok(inode) = inode_at(holder)
                     && lost.remove(&inode)
@@ -144,7 +161,8 @@ impl SocketTable {
 
     /// A TCP socket is connected; whether the caller knows.
     pub(super) fn settled(&mut self, destinations: &Destinations, socket: &OwnedFd, is_told: bool) {
-        // Where the kernel goes on with nothing, all that is sent with an address needs the descriptor.
+        // Where the kernel goes on with nothing, all that is sent with an address needs the
+        // descriptor.
         if self.is_strict || getpeername(socket).is_err() {
             return;
         }
@@ -178,8 +196,9 @@ impl SocketTable {
         }
     }
 
-    /// Judges a call on a socket of which no descriptor is here. Of an IP socket that is one that was connected, accepted
-    /// or listens: it names no address any more, and whoever is told one can be told it by the kernel.
+    /// Judges a call on a socket of which no descriptor is here. Of an IP socket that is one that
+    /// was connected, accepted or listens: it names no address any more, and whoever is told one
+    /// can be told it by the kernel.
     pub(super) fn judge(
         &mut self,
         inode: u64,
@@ -208,15 +227,23 @@ impl SocketTable {
                 let to = read_from(memory, to);
                 mine()?;
                 // Bound already.
-                if matches!(to, Ok(Given::Address(_))) { Err(Errno::INVAL) } else { Ok(Answer::GoOn) }
+                if matches!(to, Ok(Given::Address(_))) {
+                    Err(Errno::INVAL)
+                } else {
+                    Ok(Answer::GoOn)
+                }
             }
             Network::PeerName { room, .. } => {
-                let Some(to) = connected.and_then(|connected| connected.to) else { return Ok(Answer::GoOn) };
+                let Some(to) = connected.and_then(|connected| connected.to) else {
+                    return Ok(Answer::GoOn);
+                };
                 mine()?;
                 write_to(memory, room, to)?;
                 Ok(Answer::Value(0))
             }
-            Network::SendTo { .. } | Network::SendMessage { .. } | Network::SendMessages { .. } if self.is_strict => {
+            Network::SendTo { .. } | Network::SendMessage { .. } | Network::SendMessages { .. }
+                if self.is_strict =>
+            {
                 Err(Errno::ACCESS)
             }
             _ => Ok(Answer::GoOn),
@@ -231,13 +258,20 @@ fn inode_of(socket: &OwnedFd) -> Option<u64> {
 /// `EBADF` if nothing is open under this number, and `ENOTSOCK` if no socket is.
 fn inode_at(holder: Holder) -> Result<u64, Errno> {
     let Holder { pid, number } = holder;
-    let link = std::fs::read_link(format!("/proc/{pid}/fd/{number}")).map_err(|error| match error.raw_os_error() {
-        Some(libc::ENOENT | libc::ESRCH) | None => Errno::BADF,
-        Some(number) => Errno::from_raw_os_error(number),
-    })?;
+    let link =
+        std::fs::read_link(format!("/proc/{pid}/fd/{number}")).map_err(|error| {
+            match error.raw_os_error() {
+                Some(libc::ENOENT | libc::ESRCH) | None => Errno::BADF,
+                Some(number) => Errno::from_raw_os_error(number),
+            }
+        })?;
     let name = link.as_os_str().as_bytes();
-    let number = name.strip_prefix(b"socket:[").and_then(|rest| rest.strip_suffix(b"]"));
-    number.and_then(|number| std::str::from_utf8(number).ok()?.parse().ok()).ok_or(Errno::NOTSOCK)
+    let number = name
+        .strip_prefix(b"socket:[")
+        .and_then(|rest| rest.strip_suffix(b"]"));
+    number
+        .and_then(|number| std::str::from_utf8(number).ok()?.parse().ok())
+        .ok_or(Errno::NOTSOCK)
 }
 
 #[cfg(test)]
@@ -252,14 +286,25 @@ mod tests {
         let mut table = SocketTable::default();
         let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
         let here = OwnedFd::from(theirs.try_clone().unwrap());
-        let holder = Holder { pid: std::process::id(), number: theirs.as_raw_fd() };
+        let holder = Holder {
+            pid: std::process::id(),
+            number: theirs.as_raw_fd(),
+        };
         let inode = inode_of(&here).unwrap();
         assert_eq!(inode_at(holder), Ok(inode));
         table.hold(here, holder);
         table.sweep();
-        let Ok(Lookup::Open(found)) = table.find(holder) else { panic!("it was not found") };
+        let Ok(Lookup::Open(found)) = table.find(holder) else {
+            panic!("it was not found")
+        };
         assert_eq!(inode_of(&found), Some(inode));
-        table.release(inode, Some(Connected { to: None, is_told: true }));
+        table.release(
+            inode,
+            Some(Connected {
+                to: None,
+                is_told: true,
+            }),
+        );
         assert!(matches!(table.find(holder), Ok(Lookup::Elsewhere(other)) if other == inode));
         // What is closed is not only let go of, but not open.
         table.hold(found, holder);
@@ -272,8 +317,17 @@ mod tests {
     #[test]
     fn what_is_no_socket_is_said() {
         let (file, _other) = rustix::pipe::pipe().unwrap();
-        let holder = Holder { pid: std::process::id(), number: file.as_raw_fd() };
+        let holder = Holder {
+            pid: std::process::id(),
+            number: file.as_raw_fd(),
+        };
         assert_eq!(inode_at(holder), Err(Errno::NOTSOCK));
-        assert_eq!(inode_at(Holder { number: -1, ..holder }), Err(Errno::BADF));
+        assert_eq!(
+            inode_at(Holder {
+                number: -1,
+                ..holder
+            }),
+            Err(Errno::BADF)
+        );
     }
 }

@@ -9,7 +9,8 @@ use rustix::fs::{Mode, OFlags, fcntl_getfl, open};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_type;
 use rustix::net::{
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrAny, SocketType, sendmsg, sendmsg_addr,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrAny, SocketType, sendmsg,
+    sendmsg_addr,
 };
 
 use super::address::{MAX_ADDRESS_BYTES, write, write_to};
@@ -58,7 +59,12 @@ pub(super) enum ReceiveBuffer {
 
 impl ReceiveBuffer {
     /// Puts a datagram and its sender there. How much room there was.
-    pub(super) fn put(self, memory: CallerMemory, data: &[u8], from: SocketAddr) -> Result<usize, Errno> {
+    pub(super) fn put(
+        self,
+        memory: CallerMemory,
+        data: &[u8],
+        from: SocketAddr,
+    ) -> Result<usize, Errno> {
         match self {
             Self::Plain(into, room) => {
                 let length = usize::try_from(into.length).unwrap_or(usize::MAX);
@@ -69,7 +75,12 @@ impl ReceiveBuffer {
             Self::Message(header) | Self::First(header) => {
                 let header = Header::read(memory, header)?;
                 let room = usize::try_from(header.room(memory)?).unwrap_or(usize::MAX);
-                header.scatter(memory, &data[..data.len().min(room)], &write(from), data.len())?;
+                header.scatter(
+                    memory,
+                    &data[..data.len().min(room)],
+                    &write(from),
+                    data.len(),
+                )?;
                 Ok(room)
             }
         }
@@ -77,12 +88,17 @@ impl ReceiveBuffer {
 }
 
 impl Outgoing {
-    /// Sends what is left. How long all of it was; `None` if there is no room now and the caller waits for it.
+    /// Sends what is left. How long all of it was; `None` if there is no room now and the caller
+    /// waits for it.
     pub(super) fn send(&mut self, socket: &OwnedFd) -> Result<Option<usize>, Errno> {
-        let flags = SendFlags::from_bits_retain(self.flags & PASSED) | SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let flags = SendFlags::from_bits_retain(self.flags & PASSED)
+            | SendFlags::NOSIGNAL
+            | SendFlags::DONTWAIT;
         loop {
             let rest = &self.data[self.sent..];
-            match in_dir(self.dir.as_ref(), || pass(socket, rest, self.to.as_deref(), &self.passed, flags))? {
+            match in_dir(self.dir.as_ref(), || {
+                pass(socket, rest, self.to.as_deref(), &self.passed, flags)
+            })? {
                 Ok(length) => {
                     self.sent += length;
                     self.passed.clear();
@@ -113,27 +129,48 @@ pub(super) fn other(
         return Err(Errno::MSGSIZE);
     }
     if name.address == 0 || name.length == 0 {
-        return Ok(Outgoing { data, ..Outgoing::default() });
+        return Ok(Outgoing {
+            data,
+            ..Outgoing::default()
+        });
     }
-    let name = memory.bytes(name.address, usize::try_from(name.length.min(MAX_ADDRESS_BYTES)).unwrap_or(0))?;
+    let name = memory.bytes(
+        name.address,
+        usize::try_from(name.length.min(MAX_ADDRESS_BYTES)).unwrap_or(0),
+    )?;
     let dir = match name.split_first_chunk() {
-        Some((family, path)) if i32::from(u16::from_ne_bytes(*family)) == libc::AF_UNIX => match path.first() {
-            // Landlock keeps the command, but not this process, from names outside.
-            Some(0) => return Err(Errno::PERM),
-            Some(b'/') | None => None,
-            Some(_) => Some(directory(format!("/proc/{pid}/cwd").as_str())?),
-        },
+        Some((family, path)) if i32::from(u16::from_ne_bytes(*family)) == libc::AF_UNIX => {
+            match path.first() {
+                // Landlock keeps the command, but not this process, from names outside.
+                Some(0) => return Err(Errno::PERM),
+                Some(b'/') | None => None,
+                Some(_) => Some(directory(format!("/proc/{pid}/cwd").as_str())?),
+            }
+        }
         _ => None,
     };
-    Ok(Outgoing { data, to: Some(Box::new(sockets::address(&name).ok_or(Errno::INVAL)?)), dir, ..Outgoing::default() })
+    Ok(Outgoing {
+        data,
+        to: Some(Box::new(sockets::address(&name).ok_or(Errno::INVAL)?)),
+        dir,
+        ..Outgoing::default()
+    })
 }
 
-#[expect(clippy::disallowed_methods, reason = "the caller's own working directory, and this process's")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the caller's own working directory, and this process's"
+)]
 fn directory(path: &str) -> Result<OwnedFd, Errno> {
-    open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    open(
+        path,
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
 }
 
-/// Does something in another working directory: a path in an address has no other place to begin at.
+/// Does something in another working directory: a path in an address has no other place to begin
+/// at.
 fn in_dir<T>(dir: Option<&OwnedFd>, act: impl FnOnce() -> T) -> Result<T, Errno> {
     let Some(dir) = dir else { return Ok(act()) };
     let own = directory(".")?;
@@ -170,5 +207,6 @@ pub(super) fn value(length: usize) -> i64 {
 
 /// Whether the caller does not want to wait.
 pub(super) fn is_impatient(socket: &OwnedFd, flags: u32) -> Result<bool, Errno> {
-    Ok(flags & libc::MSG_DONTWAIT.cast_unsigned() != 0 || fcntl_getfl(socket)?.contains(OFlags::NONBLOCK))
+    Ok(flags & libc::MSG_DONTWAIT.cast_unsigned() != 0
+        || fcntl_getfl(socket)?.contains(OFlags::NONBLOCK))
 }

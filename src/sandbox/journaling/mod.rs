@@ -1,8 +1,9 @@
 //! The journal of what commands change, as their supervisor writes it.
 //!
-//! The filter has the kernel ask before each call that can change what a name stands for, or open what exists for writing
-//! (`seccomp/table.rs`). What would be lost is noted, then the kernel carries the call out as it would have. Between the two another
-//! thread of the command can change what the call means: that spoils the undo of its own call, and nothing else.
+//! The filter has the kernel ask before each call that can change what a name stands for, or open
+//! what exists for writing (`seccomp/table.rs`). What would be lost is noted, then the kernel
+//! carries the call out as it would have. Between the two another thread of the command can change
+//! what the call means: that spoils the undo of its own call, and nothing else.
 
 mod mutation;
 mod place;
@@ -23,7 +24,9 @@ use super::kill_scope::each_descendant;
 use super::plan::{Place, PlannedJournal};
 use super::sys::seccomp::Notification;
 use super::wire::Changed;
-use crate::journal::{Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing};
+use crate::journal::{
+    Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing,
+};
 use crate::limits::MAX_READ_ONLY_TOLD;
 use mutation::{Mutation, Named, decode};
 use place::{Places, Spot, Target, Unplaced, stat_of};
@@ -44,8 +47,17 @@ pub struct Journal {
 
 impl Journal {
     /// To be opened before the launcher has mounts of its own.
-    pub fn open(planned: &PlannedJournal, skips_of: SkipsOf, most_bytes: Option<u64>) -> Result<Self, Fault> {
-        let step = || format!("open the journal of changes, `{}`", planned.store.path.as_path().display());
+    pub fn open(
+        planned: &PlannedJournal,
+        skips_of: SkipsOf,
+        most_bytes: Option<u64>,
+    ) -> Result<Self, Fault> {
+        let step = || {
+            format!(
+                "open the journal of changes, `{}`",
+                planned.store.path.as_path().display()
+            )
+        };
         let path = planned.store.path.as_path();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Errno::INVAL).step_with(step);
@@ -53,17 +65,27 @@ impl Journal {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         #[expect(clippy::disallowed_methods, reason = "a directory of the server's own")]
         let parent = open(parent, flags, Mode::empty()).step_with(step)?;
-        let roots = planned.roots.iter().map(root).collect::<Result<Arc<[Root]>, _>>()?;
+        let roots = planned
+            .roots
+            .iter()
+            .map(root)
+            .collect::<Result<Arc<[Root]>, _>>()?;
         let store = Store::open(parent.as_fd(), name, path, Arc::clone(&roots));
         let mut store = store.map_err(|error| Fault::because(step(), &error.to_string()))?;
         if planned.drops {
             store.keeping.when_full = WhenFull::Drop;
         }
         if !planned.skip.is_empty() {
-            let skips = skips_of(&planned.skip).map_err(|reason| Fault::because("--undo-skip", &reason))?;
+            let skips =
+                skips_of(&planned.skip).map_err(|reason| Fault::because("--undo-skip", &reason))?;
             store.keeping.skips = Some(skips);
         }
-        Ok(Self { store, roots, drops: planned.drops, most_bytes })
+        Ok(Self {
+            store,
+            roots,
+            drops: planned.drops,
+            most_bytes,
+        })
     }
 
     /// The directory of the store.
@@ -95,7 +117,10 @@ impl Journal {
 fn root(place: &Place) -> Result<Root, Fault> {
     let handle = super::mount::open_path(place.path.as_path())?;
     super::mount::same(&handle, place)?;
-    Ok(Root { handle, shown: place.path.as_path().into() })
+    Ok(Root {
+        handle,
+        shown: place.path.as_path().into(),
+    })
 }
 
 /// What one command changes.
@@ -115,7 +140,8 @@ pub struct CommandJournal<'a> {
     gaining: HashMap<u32, (Spot, SystemTime)>,
     /// `true` if it has an entry for each of its calls, as a session has.
     is_session: bool,
-    /// In a session, the files that were opened for writing: a descriptor that lies in a socket may still change them.
+    /// In a session, the files that were opened for writing: a descriptor that lies in a socket may
+    /// still change them.
     opened: HashMap<Id, Spot>,
     /// Why something could not be noted.
     fault: Option<String>,
@@ -140,8 +166,8 @@ impl Witness for CommandJournal<'_> {
     }
 }
 
-/// What is in a root and elsewhere, as in a /tmp on the same filesystem, would be changed there unseen. In namespaces the kernel says the
-/// same, of mounts.
+/// What is in a root and elsewhere, as in a /tmp on the same filesystem, would be changed there
+/// unseen. In namespaces the kernel says the same, of mounts.
 const OTHER_FILESYSTEM: Unplaced = Unplaced::Refused(Errno::XDEV);
 
 /// Longest time from the question about a call to the birth of what it makes.
@@ -149,10 +175,10 @@ const MAKING: Duration = Duration::from_secs(1);
 
 /// Most files of a session that are remembered as opened for writing.
 const MAX_OPENED: usize = 10_000;
-const TOO_MANY_OPENED: &str =
-    "more files were opened than are watched, and a descriptor that lies in a socket may still change them";
+const TOO_MANY_OPENED: &str = "more files were opened than are watched, and a descriptor that lies in a socket may still change them";
 const REFUSED: &str = "a change was refused, since it cannot be kept: ";
-const MOVED_AWAY: &str = "a file was moved or deleted, and a descriptor that lies in a socket may still change it";
+const MOVED_AWAY: &str =
+    "a file was moved or deleted, and a descriptor that lies in a socket may still change it";
 
 /// Why something was not noted.
 enum Unnoted {
@@ -182,14 +208,19 @@ enum Note {
 impl Note {
     /// Whether the journal has all that it would be told.
     fn is_known_to(&self, recorder: &Recorder) -> bool {
-        let made = |spot: &Spot| recorder.made_both(spot.dir_id(), spot.found().map(|found| found.id));
+        let made =
+            |spot: &Spot| recorder.made_both(spot.dir_id(), spot.found().map(|found| found.id));
         match self {
             Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
             Self::Loses(spot) => made(spot),
             Self::Renames(from, to, _) | Self::Links(from, to) => made(from) && made(to),
-            Self::Metadata(spot) => spot.found().is_none_or(|found| recorder.knows_metadata(found.id)),
+            Self::Metadata(spot) => spot
+                .found()
+                .is_none_or(|found| recorder.knows_metadata(found.id)),
             Self::MetadataOf(_) | Self::ContentOf(_) => false,
-            Self::Content(spot, writing) => spot.found().is_none_or(|found| recorder.knows_content(found.id, *writing)),
+            Self::Content(spot, writing) => spot
+                .found()
+                .is_none_or(|found| recorder.knows_content(found.id, *writing)),
         }
     }
 }
@@ -199,30 +230,39 @@ impl Note {
     fn spots(&self) -> [Option<&Spot>; 2] {
         match self {
             Self::Renames(from, to, _) | Self::Links(from, to) => [Some(from), Some(to)],
-            Self::Gains(spot) | Self::Loses(spot) | Self::Metadata(spot) | Self::Content(spot, _) => [Some(spot), None],
+            Self::Gains(spot)
+            | Self::Loses(spot)
+            | Self::Metadata(spot)
+            | Self::Content(spot, _) => [Some(spot), None],
             Self::MetadataOf(_) | Self::ContentOf(_) => [None; 2],
         }
     }
 
     /// Looks at all that it names.
     fn look(&self) -> Result<(), Errno> {
-        self.spots().into_iter().flatten().try_for_each(|spot| spot.look().map(drop))
+        self.spots()
+            .into_iter()
+            .flatten()
+            .try_for_each(|spot| spot.look().map(drop))
     }
 
-    /// What of it the kernel looks for a right to write to: not what a link leads to, and nothing where the name is taken, or there
-    /// is nothing.
+    /// What of it the kernel looks for a right to write to: not what a link leads to, and nothing
+    /// where the name is taken, or there is nothing.
     fn written(&self) -> impl Iterator<Item = &Spot> {
-        self.spots().into_iter().enumerate().filter_map(move |(at, spot)| {
-            let spot = spot?;
-            let is_there = spot.found().is_some();
-            let is_written = match self {
-                Self::Gains(_) => !is_there,
-                Self::Links(..) => at == 1 && !is_there,
-                Self::Renames(..) => at == 1 || is_there,
-                _ => is_there,
-            };
-            is_written.then_some(spot)
-        })
+        self.spots()
+            .into_iter()
+            .enumerate()
+            .filter_map(move |(at, spot)| {
+                let spot = spot?;
+                let is_there = spot.found().is_some();
+                let is_written = match self {
+                    Self::Gains(_) => !is_there,
+                    Self::Links(..) => at == 1 && !is_there,
+                    Self::Renames(..) => at == 1 || is_there,
+                    _ => is_there,
+                };
+                is_written.then_some(spot)
+            })
     }
 }
 
@@ -232,7 +272,8 @@ impl CommandJournal<'_> {
         std::mem::take(&mut self.read_only)
     }
 
-    /// Ends the entry; the next one is called `next`, and there is none if that is empty. `None` if nothing of the tree is other than it was, and all was noted.
+    /// Ends the entry; the next one is called `next`, and there is none if that is empty. `None` if
+    /// nothing of the tree is other than it was, and all was noted.
     pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
         next.clone_into(&mut self.title);
         self.settle_gains(0);
@@ -256,12 +297,18 @@ impl CommandJournal<'_> {
         if !next.is_empty() && next != self.outside_calls {
             self.note_held();
         }
-        (has_ended || fault.is_some()).then_some(Changed { call, fault, ..Changed::default() })
+        (has_ended || fault.is_some()).then_some(Changed {
+            call,
+            fault,
+            ..Changed::default()
+        })
     }
 
     /// Takes down what calls have made since they asked; that of this thread is over.
     fn settle_gains(&mut self, asking: u32) {
-        let Some(recorder) = &mut self.recorder else { return };
+        let Some(recorder) = &mut self.recorder else {
+            return;
+        };
         let (opened, is_session, fault) = (&mut self.opened, self.is_session, &mut self.fault);
         self.gaining.retain(|thread, (spot, asked)| {
             let found = match spot.look_again() {
@@ -296,11 +343,17 @@ impl CommandJournal<'_> {
             caller.written().into_iter().chain(mapped)
         });
         let held: Vec<(OwnedFd, bool)> = held.collect();
-        if each_descendant().any(|pid| Caller::new(pid.as_raw().cast_unsigned()).has_queued_descriptors()) {
+        if each_descendant()
+            .any(|pid| Caller::new(pid.as_raw().cast_unsigned()).has_queued_descriptors())
+        {
             self.note_opened();
         }
         for (file, appends) in held {
-            let writing = if appends { Writing::Appends } else { Writing::Anywhere };
+            let writing = if appends {
+                Writing::Appends
+            } else {
+                Writing::Anywhere
+            };
             let noted = match self.places.of_object(file) {
                 Ok(target) => match self.unknown(self.content(target, writing)) {
                     Ok(Some(note)) => self.record(&note),
@@ -320,7 +373,11 @@ impl CommandJournal<'_> {
         if self.opened.len() == MAX_OPENED {
             self.fault.get_or_insert_with(|| TOO_MANY_OPENED.to_owned());
         }
-        let opened: Vec<(Id, Spot)> = self.opened.iter().map(|(id, spot)| (*id, spot.again())).collect();
+        let opened: Vec<(Id, Spot)> = self
+            .opened
+            .iter()
+            .map(|(id, spot)| (*id, spot.again()))
+            .collect();
         for (id, spot) in opened {
             match spot.found() {
                 Some(found) if found.id == id => {
@@ -352,14 +409,24 @@ impl CommandJournal<'_> {
             Err(Unnoted::Moved(error) | Unnoted::Failed(error)) => error,
         };
         let refused = if self.journal.drops { "" } else { REFUSED };
-        self.fault.get_or_insert_with(|| format!("{refused}{error}"));
-        let full = [libc::ENOSPC, libc::EDQUOT].into_iter().find(|full| error.errno() == Some(*full));
+        self.fault
+            .get_or_insert_with(|| format!("{refused}{error}"));
+        let full = [libc::ENOSPC, libc::EDQUOT]
+            .into_iter()
+            .find(|full| error.errno() == Some(*full));
         let errno = Errno::from_raw_os_error(full.unwrap_or(libc::EIO));
-        Some(if self.journal.drops { Ok(()) } else { Err(errno) })
+        Some(if self.journal.drops {
+            Ok(())
+        } else {
+            Err(errno)
+        })
     }
 
     fn try_to_note(&mut self, caller: &Caller, mutation: Mutation) -> Result<(), Unnoted> {
-        let note = match self.note_of(caller, mutation).and_then(|note| self.unknown(note)) {
+        let note = match self
+            .note_of(caller, mutation)
+            .and_then(|note| self.unknown(note))
+        {
             Ok(Some(note)) => note,
             Err(Unplaced::ByAnybody) if !caller.is_there() => return Err(Unnoted::Gone),
             Ok(None) | Err(Unplaced::ByAnybody) => return Ok(()),
@@ -368,7 +435,10 @@ impl CommandJournal<'_> {
                 return Err(Unnoted::Moved(unplaced(errno)));
             }
         };
-        for path in note.written().filter_map(|spot| self.places.read_only(spot)) {
+        for path in note
+            .written()
+            .filter_map(|spot| self.places.read_only(spot))
+        {
             let denied = Denied::ReadOnly(path.as_path().into());
             if self.read_only.len() < MAX_READ_ONLY_TOLD && !self.read_only.contains(&denied) {
                 self.read_only.push(denied);
@@ -386,7 +456,11 @@ impl CommandJournal<'_> {
 
     /// What the journal does not have yet, looked at.
     fn unknown(&self, note: Option<Note>) -> Result<Option<Note>, Unplaced> {
-        let is_known = |note: &Note| self.recorder.as_ref().is_some_and(|recorder| note.is_known_to(recorder));
+        let is_known = |note: &Note| {
+            self.recorder
+                .as_ref()
+                .is_some_and(|recorder| note.is_known_to(recorder))
+        };
         let note = note.filter(|note| !is_known(note));
         note.iter().try_for_each(Note::look)?;
         Ok(note)
@@ -396,27 +470,42 @@ impl CommandJournal<'_> {
     fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Unplaced> {
         let recorder = self.recorder.as_ref();
         let places = &mut self.places;
-        let mut named = |Named { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
+        let mut named =
+            |Named { dir, address }| places.of_name(caller, dir, &caller.path(address)?);
         let note = match mutation {
             Mutation::Make(at) => named(at)?.map(Note::Gains),
             Mutation::Remove(at) => named(at)?.map(Note::Loses),
-            Mutation::Rename { from, to, exchanges } => match (named(from)?, named(to)?) {
+            Mutation::Rename {
+                from,
+                to,
+                exchanges,
+            } => match (named(from)?, named(to)?) {
                 (Some(from), Some(to)) => Some(Note::Renames(from, to, exchanges)),
                 (None, None) => None,
                 _ => return Err(OTHER_FILESYSTEM),
             },
             Mutation::Link { from, to } => match (named(to)?, places.of(caller, from)) {
                 (Some(to), Ok(Target::Spot(from))) => Some(Note::Links(from, to)),
-                (None, Ok(Target::Spot(_))) | (Some(_), Ok(Target::Nothing)) => return Err(OTHER_FILESYSTEM),
+                (None, Ok(Target::Spot(_))) | (Some(_), Ok(Target::Nothing)) => {
+                    return Err(OTHER_FILESYSTEM);
+                }
                 (to, Err(Unplaced::ByAnybody)) if caller.is_there() => to.map(Note::Gains),
                 (_, Err(unplaced)) => return Err(unplaced),
                 (to, Ok(_)) => to.map(Note::Gains),
             },
             Mutation::Bind { address, size } => match unix_path(caller, address, size)? {
-                Some(path) => places.of_name(caller, libc::AT_FDCWD, &path)?.map(Note::Gains),
+                Some(path) => places
+                    .of_name(caller, libc::AT_FDCWD, &path)?
+                    .map(Note::Gains),
                 None => None,
             },
-            Mutation::Open { at: Named { dir, address }, follow, creates, appends, writes } => {
+            Mutation::Open {
+                at: Named { dir, address },
+                follow,
+                creates,
+                appends,
+                writes,
+            } => {
                 let path = caller.path(address)?;
                 let target = if follow {
                     places.of_followed_name(caller, dir, path)?
@@ -432,10 +521,17 @@ impl CommandJournal<'_> {
                     self.opened.insert(found.id, spot.again());
                 }
                 match target {
-                    Target::Spot(spot) if spot.found().is_none() => creates.then_some(Note::Gains(spot)),
-                    target if writes => {
-                        self.content(target, if appends { Writing::Appends } else { Writing::Anywhere })
+                    Target::Spot(spot) if spot.found().is_none() => {
+                        creates.then_some(Note::Gains(spot))
                     }
+                    target if writes => self.content(
+                        target,
+                        if appends {
+                            Writing::Appends
+                        } else {
+                            Writing::Anywhere
+                        },
+                    ),
                     _ => None,
                 }
             }
@@ -445,7 +541,8 @@ impl CommandJournal<'_> {
             }
             Mutation::Overwrite(fd) => {
                 let found = open_of(caller, fd)?;
-                let is_known = |recorder: &Recorder| recorder.knows_content(found.id, Writing::Anywhere);
+                let is_known =
+                    |recorder: &Recorder| recorder.knows_content(found.id, Writing::Anywhere);
                 if !found.is_file() || recorder.is_some_and(is_known) {
                     return Ok(None);
                 }
@@ -461,7 +558,9 @@ impl CommandJournal<'_> {
                 }
                 match places.of(caller, object)? {
                     Target::Spot(spot) => Some(Note::Metadata(spot)),
-                    Target::Nameless(object) if self.has(&object)? => Some(Note::MetadataOf(object)),
+                    Target::Nameless(object) if self.has(&object)? => {
+                        Some(Note::MetadataOf(object))
+                    }
                     Target::Nameless(_) | Target::Nothing => None,
                 }
             }
@@ -476,15 +575,21 @@ impl CommandJournal<'_> {
                 let is_file = spot.found().is_some_and(|found| found.is_file());
                 is_file.then_some(Note::Content(spot, writing))
             }
-            Target::Nameless(object) if self.has(&object) == Ok(true) => Some(Note::ContentOf(object)),
+            Target::Nameless(object) if self.has(&object) == Ok(true) => {
+                Some(Note::ContentOf(object))
+            }
             Target::Nameless(_) | Target::Nothing => None,
         }
     }
 
-    /// Whether something is noted of an object. It may have no name any more, and still be kept by a link.
+    /// Whether something is noted of an object. It may have no name any more, and still be kept by
+    /// a link.
     fn has(&self, object: &OwnedFd) -> Result<bool, Errno> {
         let id = stat_of(object)?.id;
-        Ok(self.recorder.as_ref().is_some_and(|recorder| recorder.has(id)))
+        Ok(self
+            .recorder
+            .as_ref()
+            .is_some_and(|recorder| recorder.has(id)))
     }
 
     fn record(&mut self, note: &Note) -> Result<(), JournalError> {
@@ -492,7 +597,11 @@ impl CommandJournal<'_> {
             Some(recorder) => recorder,
             none => none.insert(self.journal.store.begin_in(self.call, &self.title)?),
         };
-        if let Some(most) = self.journal.most_bytes.filter(|most| recorder.held_bytes() > *most) {
+        if let Some(most) = self
+            .journal
+            .most_bytes
+            .filter(|most| recorder.held_bytes() > *most)
+        {
             return Err(JournalError::Full { most });
         }
         match note {
@@ -501,7 +610,9 @@ impl CommandJournal<'_> {
             Note::Renames(from, to, exchanges) => recorder.renames(from.at(), to.at(), *exchanges),
             Note::Links(from, to) => recorder.links(from.at(), to.at()),
             Note::Metadata(spot) => recorder.metadata(spot.at()),
-            Note::MetadataOf(object) => recorder.metadata_of(object.as_fd(), Path::new("an open file")),
+            Note::MetadataOf(object) => {
+                recorder.metadata_of(object.as_fd(), Path::new("an open file"))
+            }
             Note::ContentOf(object) => {
                 recorder.content_of(object.as_fd(), Path::new("an open file"), Writing::Anywhere)
             }
@@ -522,7 +633,10 @@ fn unplaced(errno: Errno) -> JournalError {
         }
         _ => "finding the place of a change",
     };
-    JournalError::Io { what: what.into(), source: errno.into() }
+    JournalError::Io {
+        what: what.into(),
+        source: errno.into(),
+    }
 }
 
 /// The path of an address, if it is one of unix(7) with a path.
@@ -537,7 +651,10 @@ fn unix_path(caller: &Caller, address: u64, size: usize) -> Result<Option<Vec<u8
     if family != (libc::AF_UNIX as libc::sa_family_t).to_ne_bytes() {
         return Ok(None);
     }
-    let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+    let end = path
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(path.len());
     // An abstract one begins with a zero.
     Ok((end > 0).then(|| path[..end].to_vec()))
 }

@@ -1,9 +1,12 @@
 //! From what a caller names to a place in the journal's roots.
 //!
-//! A command sees its own mounts, and no link can be made between two mounts. So the supervisor looks where the directory lies that the
-//! caller means, by the path that /proc gives its own descriptor of it, and goes there again from a root's handle, which is of the
-//! mounts outside.
-#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place, to look where it is")]
+//! A command sees its own mounts, and no link can be made between two mounts. So the supervisor
+//! looks where the directory lies that the caller means, by the path that /proc gives its own
+//! descriptor of it, and goes there again from a root's handle, which is of the mounts outside.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "opens what the command named, in its place, to look where it is"
+)]
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -13,7 +16,9 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, open, openat2, readlinkat};
+use rustix::fs::{
+    CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, open, openat2, readlinkat,
+};
 use rustix::io::Errno;
 
 use crate::journal::{At, Id, Root, Stat, stat};
@@ -39,12 +44,22 @@ struct Directory {
 
 impl Spot {
     fn new(dir: Arc<Directory>, name: &OsStr) -> Self {
-        Self { dir, name: name.to_owned(), seen: OnceCell::new() }
+        Self {
+            dir,
+            name: name.to_owned(),
+            seen: OnceCell::new(),
+        }
     }
 
     pub(super) fn at(&self) -> At<'_> {
         let seen = self.look().ok().map(|found| (self.dir.id, found));
-        At { dir: self.dir.handle.as_fd(), name: &self.name, root: self.dir.root, path: &self.dir.path, seen }
+        At {
+            dir: self.dir.handle.as_fd(),
+            name: &self.name,
+            root: self.dir.root,
+            path: &self.dir.path,
+            seen,
+        }
     }
 
     /// What stands there, if it can be told.
@@ -94,7 +109,8 @@ pub(super) enum Unplaced {
 impl From<Errno> for Unplaced {
     fn from(errno: Errno) -> Self {
         match errno {
-            // Errors of path_resolution(7), of a bad descriptor, of a bad address and of a caller that has ended.
+            // Errors of path_resolution(7), of a bad descriptor, of a bad address and of a caller
+            // that has ended.
             Errno::NOENT
             | Errno::NOTDIR
             | Errno::NAMETOOLONG
@@ -102,8 +118,8 @@ impl From<Errno> for Unplaced {
             | Errno::BADF
             | Errno::FAULT
             | Errno::SRCH => Self::ByAnybody,
-            // A link that procfs makes up leads the caller elsewhere than this process. A caller that may search a directory that
-            // this process may not would change it unnoted.
+            // A link that procfs makes up leads the caller elsewhere than this process. A caller
+            // that may search a directory that this process may not would change it unnoted.
             Errno::LOOP | Errno::ACCESS => Self::Refused(errno),
             // The call could succeed without being noted.
             _ => Self::ByUs(errno),
@@ -131,32 +147,56 @@ impl From<Option<Spot>> for Target {
 #[derive(Debug)]
 pub(super) struct Places {
     roots: Arc<[Root]>,
-    /// By device and inode number. Where one lies is true until something above it is renamed; then it is not asked about any more,
-    /// since it was noted by then.
+    /// By device and inode number. Where one lies is true until something above it is renamed; then
+    /// it is not asked about any more, since it was noted by then.
     known: HashMap<(u64, u64), Arc<Directory>>,
 }
 
 impl Places {
     pub(super) fn new(roots: Arc<[Root]>) -> Self {
-        Self { roots, known: HashMap::new() }
+        Self {
+            roots,
+            known: HashMap::new(),
+        }
     }
 
     pub(super) fn forget(&mut self) {
         self.known.clear();
     }
 
-    /// The place of a name, which is not followed if it is a link. `None` if it lies in no root, or cannot be a name.
-    pub(super) fn of_name(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Spot>, Unplaced> {
-        let Some((above, name)) = split(path) else { return Ok(None) };
-        Ok(self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)))
+    /// The place of a name, which is not followed if it is a link. `None` if it lies in no root, or
+    /// cannot be a name.
+    pub(super) fn of_name(
+        &mut self,
+        caller: &Caller,
+        dir: i32,
+        path: &[u8],
+    ) -> Result<Option<Spot>, Unplaced> {
+        let Some((above, name)) = split(path) else {
+            return Ok(None);
+        };
+        Ok(self
+            .above(caller, dir, above)?
+            .map(|dir| Spot::new(dir, name)))
     }
 
-    /// The same; a link at the end is followed to where it leads, whether or not something is there (open(2), `O_CREAT`).
-    pub(super) fn of_followed_name(&mut self, caller: &Caller, dir: i32, path: Vec<u8>) -> Result<Target, Unplaced> {
+    /// The same; a link at the end is followed to where it leads, whether or not something is there
+    /// (open(2), `O_CREAT`).
+    pub(super) fn of_followed_name(
+        &mut self,
+        caller: &Caller,
+        dir: i32,
+        path: Vec<u8>,
+    ) -> Result<Target, Unplaced> {
         let mut path = path;
         for _ in 0..MAX_LINKS_FOLLOWED {
-            let Some((above, name)) = split(&path) else { return self.of_object(caller.walk_to(dir, &path)?) };
-            let Some(spot) = self.above(caller, dir, above)?.map(|dir| Spot::new(dir, name)) else {
+            let Some((above, name)) = split(&path) else {
+                return self.of_object(caller.walk_to(dir, &path)?);
+            };
+            let Some(spot) = self
+                .above(caller, dir, above)?
+                .map(|dir| Spot::new(dir, name))
+            else {
                 // A link of another place may lead here.
                 return self.of_object(caller.walk_to(dir, &path)?);
             };
@@ -164,24 +204,51 @@ impl Places {
                 return Ok(Target::Spot(spot));
             }
             let target = readlinkat(&spot.dir.handle, &spot.name, Vec::new())?.into_bytes();
-            path = if target.starts_with(b"/") { target } else { [above, &target].concat() };
+            path = if target.starts_with(b"/") {
+                target
+            } else {
+                [above, &target].concat()
+            };
         }
         Err(Unplaced::Refused(Errno::LOOP))
     }
 
-    /// Where a command sees this place, if its mount there is read-only. This process has the mounts of the command.
+    /// Where a command sees this place, if its mount there is read-only. This process has the
+    /// mounts of the command.
     pub(super) fn read_only(&self, spot: &Spot) -> Option<PathBuf> {
         let above = self.roots[spot.dir.root].shown.join(&spot.dir.path);
-        let path = if spot.name.is_empty() { above.clone() } else { above.join(&spot.name) };
-        let there = if spot.found().is_some() { &path } else { &above };
-        let object = open(there, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        fstatvfs(&object).ok()?.f_flag.contains(StatVfsMountFlags::RDONLY).then_some(path)
+        let path = if spot.name.is_empty() {
+            above.clone()
+        } else {
+            above.join(&spot.name)
+        };
+        let there = if spot.found().is_some() {
+            &path
+        } else {
+            &above
+        };
+        let object = open(
+            there,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .ok()?;
+        fstatvfs(&object)
+            .ok()?
+            .f_flag
+            .contains(StatVfsMountFlags::RDONLY)
+            .then_some(path)
     }
 
     /// The place of what the caller means by an argument of a call.
     pub(super) fn of(&mut self, caller: &Caller, object: Object) -> Result<Target, Unplaced> {
         match object {
-            Object::Path { dir, address, follow, .. } => {
+            Object::Path {
+                dir,
+                address,
+                follow,
+                ..
+            } => {
                 let path = caller.path(address)?;
                 match (path.is_empty(), follow) {
                     (true, _) => self.of_object(caller.open(object)?.0),
@@ -197,11 +264,18 @@ impl Places {
     pub(super) fn of_object(&mut self, object: OwnedFd) -> Result<Target, Unplaced> {
         let found = stat_of(&object)?;
         if found.is_dir() {
-            return Ok(self.directory(&object)?.map(|dir| Spot::new(dir, OsStr::new(""))).into());
+            return Ok(self
+                .directory(&object)?
+                .map(|dir| Spot::new(dir, OsStr::new("")))
+                .into());
         }
         let path = true_path(&object).map_err(Unplaced::ByUs)?;
-        let Some((root, below)) = self.in_root(&path) else { return Ok(Target::Nothing) };
-        let (Some(above), Some(name)) = (below.parent(), below.file_name()) else { return Ok(Target::Nothing) };
+        let Some((root, below)) = self.in_root(&path) else {
+            return Ok(Target::Nothing);
+        };
+        let (Some(above), Some(name)) = (below.parent(), below.file_name()) else {
+            return Ok(Target::Nothing);
+        };
         let above = match self.open(root, above) {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
             above => self.directory(&above.map_err(Unplaced::ByUs)?)?,
@@ -212,7 +286,12 @@ impl Places {
     }
 
     /// The directory above a name.
-    fn above(&mut self, caller: &Caller, dir: i32, path: &[u8]) -> Result<Option<Arc<Directory>>, Unplaced> {
+    fn above(
+        &mut self,
+        caller: &Caller,
+        dir: i32,
+        path: &[u8],
+    ) -> Result<Option<Arc<Directory>>, Unplaced> {
         if let Some(known) = caller.id_of(dir, path).and_then(|id| self.known.get(&id)) {
             return Ok(Some(Arc::clone(known)));
         }
@@ -227,7 +306,9 @@ impl Places {
         }
         // The caller is there already.
         let path = true_path(dir).map_err(Unplaced::ByUs)?;
-        let Some((root, below)) = self.in_root(&path) else { return Ok(None) };
+        let Some((root, below)) = self.in_root(&path) else {
+            return Ok(None);
+        };
         let handle = self.open(root, below).map_err(Unplaced::ByUs)?;
         if stat_of(&handle)?.id != id {
             return Err(Unplaced::ByUs(Errno::STALE));
@@ -235,7 +316,12 @@ impl Places {
         if self.known.len() >= at_most(JOURNALED_DIRECTORIES, 16) {
             self.known.clear();
         }
-        let dir = Arc::new(Directory { handle, root, path: below.to_owned(), id });
+        let dir = Arc::new(Directory {
+            handle,
+            root,
+            path: below.to_owned(),
+            id,
+        });
         self.known.insert((id.0, id.1), Arc::clone(&dir));
         Ok(Some(dir))
     }
@@ -246,10 +332,21 @@ impl Places {
     }
 
     fn open(&self, root: usize, below: &Path) -> Result<OwnedFd, Errno> {
-        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let below = if below.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            below
+        };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        openat2(&self.roots[root].handle, below, flags, Mode::empty(), resolve)
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        openat2(
+            &self.roots[root].handle,
+            below,
+            flags,
+            Mode::empty(),
+            resolve,
+        )
     }
 }
 
@@ -263,10 +360,14 @@ fn true_path(object: &OwnedFd) -> Result<PathBuf, Errno> {
     Ok(OsString::from_vec(readlinkat(CWD, link(object), Vec::new())?.into_bytes()).into())
 }
 
-/// The way to a directory, and the name in it. `None` if the last component is none (`.`, `..`, `/`).
+/// The way to a directory, and the name in it. `None` if the last component is none (`.`, `..`,
+/// `/`).
 fn split(path: &[u8]) -> Option<(&[u8], &OsStr)> {
     let end = path.iter().rposition(|byte| *byte != b'/')? + 1;
-    let begin = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let begin = path[..end]
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |slash| slash + 1);
     let (above, name) = (&path[..begin], &path[begin..end]);
     (!matches!(name, b"." | b"..")).then_some((above, OsStr::from_bytes(name)))
 }
@@ -279,21 +380,52 @@ mod tests {
     #[test]
     fn failed_lookup_is_no_missing_path() {
         let is_ours = |errno| matches!(Unplaced::from(errno), Unplaced::ByUs(_));
-        let ours = [Errno::IO, Errno::NOSPC, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::PERM, Errno::AGAIN];
+        let ours = [
+            Errno::IO,
+            Errno::NOSPC,
+            Errno::NOMEM,
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::PERM,
+            Errno::AGAIN,
+        ];
         assert!(ours.into_iter().all(is_ours));
-        assert!(![Errno::NOENT, Errno::NOTDIR, Errno::ACCESS, Errno::LOOP, Errno::SRCH].into_iter().any(is_ours));
+        assert!(
+            ![
+                Errno::NOENT,
+                Errno::NOTDIR,
+                Errno::ACCESS,
+                Errno::LOOP,
+                Errno::SRCH
+            ]
+            .into_iter()
+            .any(is_ours)
+        );
     }
 
     #[test]
     fn lookup_without_permission_refuses_the_call() {
-        let is_refused = |errno| matches!(Unplaced::from(errno), Unplaced::Refused(same) if same == errno);
+        let is_refused =
+            |errno| matches!(Unplaced::from(errno), Unplaced::Refused(same) if same == errno);
         assert!([Errno::ACCESS, Errno::LOOP].into_iter().all(is_refused));
-        assert!(![Errno::NOENT, Errno::NOTDIR, Errno::BADF, Errno::SRCH, Errno::IO].into_iter().any(is_refused));
+        assert!(
+            ![
+                Errno::NOENT,
+                Errno::NOTDIR,
+                Errno::BADF,
+                Errno::SRCH,
+                Errno::IO
+            ]
+            .into_iter()
+            .any(is_refused)
+        );
     }
 
     #[test]
     fn a_path_is_split_before_its_last_name() {
-        let split = |path: &'static str| split(path.as_bytes()).map(|(above, name)| (above, name.as_bytes()));
+        let split = |path: &'static str| {
+            split(path.as_bytes()).map(|(above, name)| (above, name.as_bytes()))
+        };
         assert_eq!(split("a"), Some((&b""[..], &b"a"[..])));
         assert_eq!(split("/a"), Some((&b"/"[..], &b"a"[..])));
         assert_eq!(split("x/y//z/"), Some((&b"x/y//"[..], &b"z"[..])));

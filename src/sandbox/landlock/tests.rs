@@ -9,19 +9,31 @@ use std::thread;
 use nix::sys::signal::kill;
 use nix::unistd::{Pid, getpid};
 use pretty_assertions::assert_eq;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
 
 use super::*;
 
-/// The kernel's version, of which the tests need scopes: it is what the walls without namespaces need.
+/// The kernel's version, of which the tests need scopes: it is what the walls without namespaces
+/// need.
 fn version() -> u32 {
     let version = abi().expect("these tests need a kernel with landlock");
-    assert!(version >= SCOPES_ABI, "these tests need landlock with scopes (Linux 6.12), and this one has {version}");
+    assert!(
+        version >= SCOPES_ABI,
+        "these tests need landlock with scopes (Linux 6.12), and this one has {version}"
+    );
     version
 }
 
 fn files_only() -> Options {
-    Options { scope_signals: false, scope_abstract_sockets: false, reading: true, refuse_tcp: false, abi: version() }
+    Options {
+        scope_signals: false,
+        scope_abstract_sockets: false,
+        reading: true,
+        refuse_tcp: false,
+        abi: version(),
+    }
 }
 
 fn within<T: Send>(ruleset: &Ruleset, act: impl FnOnce() -> T + Send) -> T {
@@ -54,11 +66,18 @@ fn rights_are_what_they_say() {
         fs::copy("/bin/true", at(dir).join("true")).unwrap();
     }
     fs::write(at("out/one"), "").unwrap();
-    let opened: Vec<(File, Right)> =
-        [("write", Right::Write), ("read", Right::Read), ("run", Right::ReadExecute), ("out/one", Right::Write)]
-            .map(|(path, right)| (File::open(at(path)).unwrap(), right))
-            .into();
-    let rules: Vec<_> = opened.iter().map(|(file, right)| (file.as_fd(), *right)).collect();
+    let opened: Vec<(File, Right)> = [
+        ("write", Right::Write),
+        ("read", Right::Read),
+        ("run", Right::ReadExecute),
+        ("out/one", Right::Write),
+    ]
+    .map(|(path, right)| (File::open(at(path)).unwrap(), right))
+    .into();
+    let rules: Vec<_> = opened
+        .iter()
+        .map(|(file, right)| (file.as_fd(), *right))
+        .collect();
     let ruleset = ruleset(&rules, files_only()).unwrap();
     drop(opened);
     // Reading, listing, writing, truncating, making, and renaming away are refused.
@@ -68,7 +87,10 @@ fn rights_are_what_they_say() {
             denied(File::open(&file)),
             denied(fs::read_dir(at(dir))),
             denied(OpenOptions::new().append(true).open(&file)),
-            denied(rustix::fs::chmod(&file, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).map_err(io::Error::from)),
+            denied(
+                rustix::fs::chmod(&file, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+                    .map_err(io::Error::from),
+            ),
             denied(fs::create_dir(at(dir).join("new"))),
             denied(fs::rename(at(dir).join("true"), at("write/moved"))),
         ]
@@ -98,19 +120,35 @@ fn rights_are_what_they_say() {
 fn a_device_takes_bytes_and_no_commands() {
     let version = ABI::from(i32::try_from(version()).unwrap());
     let ioctl = BitFlags::from(AccessFs::IoctlDev);
-    let rights = [Right::ReadExecute, Right::Read, Right::Write, Right::Device, Right::Terminal];
+    let rights = [
+        Right::ReadExecute,
+        Right::Read,
+        Right::Write,
+        Right::Device,
+        Right::Terminal,
+    ];
     let with = rights.map(|right| granted(right, version).contains(ioctl));
     assert_eq!(with, [false, false, false, false, true]);
     let nodes = AccessFs::MakeChar | AccessFs::MakeBlock;
-    assert_eq!(rights.map(|right| granted(right, version).intersects(nodes)), [false; 5]);
+    assert_eq!(
+        rights.map(|right| granted(right, version).intersects(nodes)),
+        [false; 5]
+    );
     // An old version knows fewer rights, and none is asked of it that it does not know.
     let old = AccessFs::from_all(ABI::V3);
-    assert_eq!(rights.map(|right| old.contains(granted(right, ABI::V3))), [true; 5]);
+    assert_eq!(
+        rights.map(|right| old.contains(granted(right, ABI::V3))),
+        [true; 5]
+    );
 
     let null = File::open("/dev/null").unwrap();
     let ruleset = ruleset(&[(null.as_fd(), Right::Device)], files_only()).unwrap();
     let found = within(&ruleset, || {
-        [denied(fs::write("/dev/null", "x")), denied(File::open("/dev/null")), denied(File::open("/dev/zero"))]
+        [
+            denied(fs::write("/dev/null", "x")),
+            denied(File::open("/dev/null")),
+            denied(File::open("/dev/zero")),
+        ]
     });
     assert_eq!(found, [false, false, true]);
 }
@@ -119,35 +157,65 @@ fn a_device_takes_bytes_and_no_commands() {
 fn scopes_keep_signals_and_abstract_sockets_inside() {
     let name = format!("replay-test-{}", getpid());
     let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).unwrap();
-    let socket = || socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let socket = || {
+        socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .unwrap()
+    };
     let server = socket();
     bind(&server, &address).unwrap();
     listen(&server, 4).unwrap();
     // A process of the same user, which nothing else would keep from being signalled.
-    let mut process = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let mut process = std::process::Command::new("sleep")
+        .arg("60")
+        .spawn()
+        .unwrap();
     let other = Pid::from_raw(process.id().cast_signed());
-    let options =
-        |signals, sockets| Options { scope_signals: signals, scope_abstract_sockets: sockets, ..files_only() };
+    let options = |signals, sockets| Options {
+        scope_signals: signals,
+        scope_abstract_sockets: sockets,
+        ..files_only()
+    };
     let found = [(true, true), (true, false), (false, true)].map(|(signals, sockets)| {
-        within(&scope_only(everywhere().as_fd(), options(signals, sockets)).unwrap(), || {
-            let signal = denied(kill(other, None).map_err(io::Error::from));
-            let abstract_socket = denied(connect(socket(), &address).map_err(io::Error::from));
-            // Files are nobody's business here.
-            (signal, abstract_socket, denied(File::open("/etc/passwd")))
-        })
+        within(
+            &scope_only(everywhere().as_fd(), options(signals, sockets)).unwrap(),
+            || {
+                let signal = denied(kill(other, None).map_err(io::Error::from));
+                let abstract_socket = denied(connect(socket(), &address).map_err(io::Error::from));
+                // Files are nobody's business here.
+                (signal, abstract_socket, denied(File::open("/etc/passwd")))
+            },
+        )
     });
     process.kill().unwrap();
     process.wait().unwrap();
-    assert_eq!(found, [(true, true, false), (true, false, false), (false, true, false)]);
+    assert_eq!(
+        found,
+        [
+            (true, true, false),
+            (true, false, false),
+            (false, true, false)
+        ]
+    );
 }
 
 #[test]
 fn tcp_is_refused_when_asked() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let options = Options { refuse_tcp: true, ..files_only() };
+    let options = Options {
+        refuse_tcp: true,
+        ..files_only()
+    };
     let found = within(&scope_only(everywhere().as_fd(), options).unwrap(), || {
-        [denied(TcpStream::connect(address)), denied(TcpListener::bind("127.0.0.1:0"))]
+        [
+            denied(TcpStream::connect(address)),
+            denied(TcpListener::bind("127.0.0.1:0")),
+        ]
     });
     assert_eq!(found, [true, true]);
 }
@@ -155,7 +223,11 @@ fn tcp_is_refused_when_asked() {
 #[test]
 fn what_cannot_be_held_is_an_error() {
     let text = |result: Result<Ruleset, Error>| result.unwrap_err().to_string();
-    let options = |abi, scope_signals| Options { scope_signals, abi, ..files_only() };
+    let options = |abi, scope_signals| Options {
+        scope_signals,
+        abi,
+        ..files_only()
+    };
     assert_eq!(
         text(ruleset(&[], options(2, false))),
         "version 2 of the kernel's landlock cannot keep files from being truncated: that needs version 3 or newer"
@@ -170,7 +242,9 @@ fn what_cannot_be_held_is_an_error() {
     );
     let pipe = rustix::pipe::pipe().unwrap().0;
     assert_eq!(
-        text(ruleset(&[(pipe.as_fd(), Right::Read)], options(3, false))).split(':').next(),
+        text(ruleset(&[(pipe.as_fd(), Right::Read)], options(3, false)))
+            .split(':')
+            .next(),
         Some("the kernel refuses the rule number 0 (read)")
     );
 }
@@ -179,7 +253,8 @@ fn what_cannot_be_held_is_an_error() {
 fn public_is_what_everybody_may_read_all_the_way_down() {
     let tree = tempfile::tempdir().unwrap();
     let at = |path: &str| tree.path().join(path);
-    let mode = |path: &str, mode| fs::set_permissions(at(path), PermissionsExt::from_mode(mode)).unwrap();
+    let mode =
+        |path: &str, mode| fs::set_permissions(at(path), PermissionsExt::from_mode(mode)).unwrap();
     for dir in ["open", "open/deep", "mixed", "closed", "empty"] {
         fs::create_dir(at(dir)).unwrap();
         mode(dir, 0o755);
@@ -199,7 +274,12 @@ fn public_is_what_everybody_may_read_all_the_way_down() {
     mode("closed", 0o750);
     symlink("../shadow", at("open/link")).unwrap();
     symlink("shadow", at("link")).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, at("mixed/fifo"), rustix::fs::Mode::from_raw_mode(0o644)).unwrap();
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        at("mixed/fifo"),
+        rustix::fs::Mode::from_raw_mode(0o644),
+    )
+    .unwrap();
     let names: Vec<_> = ["empty", "hosts", "mixed/public", "open"].map(at).into();
     assert_eq!(public_entries(tree.path()), names);
     assert_eq!(public_entries(&at("missing")), Vec::<PathBuf>::new());
@@ -218,7 +298,14 @@ fn a_domain_of_scopes_lets_files_be_moved_between_directories() {
     }
     let [from, to] = ["a/file", "b/file"].map(|name| tree.path().join(name));
     fs::write(&from, "moved").unwrap();
-    let ruleset = scope_only(everywhere().as_fd(), Options { scope_signals: true, ..files_only() }).unwrap();
+    let ruleset = scope_only(
+        everywhere().as_fd(),
+        Options {
+            scope_signals: true,
+            ..files_only()
+        },
+    )
+    .unwrap();
     within(&ruleset, || fs::rename(&from, &to)).unwrap();
     assert_eq!(fs::read_to_string(to).unwrap(), "moved");
 }

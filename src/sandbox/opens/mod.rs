@@ -1,16 +1,23 @@
-//! Links and renames of a command, and its opens if something is hidden by patterns ([`crate::hide`]).
+//! Links and renames of a command, and its opens if something is hidden by patterns
+//! ([`crate::hide`]).
 //!
-//! The supervisor makes them itself and hands the descriptor over (`SECCOMP_ADDFD_FLAG_SEND`); the kernel never goes on with the caller's
-//! own call, so what another thread changes meanwhile decides nothing. What is opened is looked at as a descriptor: where that is, and
-//! which file. Links and renames are made as well, so that no hidden file gets another name and no directory carries one away. Nor does
-//! anything get a hidden name: what has one was made by the operator, so no command holds it open or has another name for it.
+//! The supervisor makes them itself and hands the descriptor over (`SECCOMP_ADDFD_FLAG_SEND`); the
+//! kernel never goes on with the caller's own call, so what another thread changes meanwhile
+//! decides nothing. What is opened is looked at as a descriptor: where that is, and which file.
+//! Links and renames are made as well, so that no hidden file gets another name and no directory
+//! carries one away. Nor does anything get a hidden name: what has one was made by the operator, so
+//! no command holds it open or has another name for it.
 //!
-//! No symlink appears in a git directory, and no directory above a protected path moves (`places`). Meanwhile no other command of the
-//! server moves anything. A command of another server may: so a place is looked at before and after the change, which is taken back then.
+//! No symlink appears in a git directory, and no directory above a protected path moves (`places`).
+//! Meanwhile no other command of the server moves anything. A command of another server may: so a
+//! place is looked at before and after the change, which is taken back then.
 //!
-//! The supervisor is in the mount namespace of the command, has its user and capabilities, and has entered the rules of its Landlock
-//! domain ([`crate::sandbox::walls::Walls::hold_supervisor`]).
-#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
+//! The supervisor is in the mount namespace of the command, has its user and capabilities, and has
+//! entered the rules of its Landlock domain ([`crate::sandbox::walls::Walls::hold_supervisor`]).
+#![expect(
+    clippy::disallowed_methods,
+    reason = "opens what the command named, in its place"
+)]
 
 mod call;
 mod places;
@@ -25,10 +32,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use libc::{O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE};
+use libc::{
+    O_ACCMODE, O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR, O_TMPFILE,
+};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_setfl, fstat, linkat, major, minor, openat,
-    readlinkat, renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fcntl_setfl, fstat, linkat, major,
+    minor, openat, readlinkat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::umask;
@@ -91,13 +100,20 @@ impl Opens {
         self.removals.has_answered(place)
     }
 
-    /// Takes the protected paths that a program removed without their whole repository: they are still there.
+    /// Takes the protected paths that a program removed without their whole repository: they are
+    /// still there.
     pub fn kept(&self) -> impl Iterator<Item = Denied> {
-        self.removals.kept().map(|place| Denied::Kept(shown(place.to_owned())))
+        self.removals
+            .kept()
+            .map(|place| Denied::Kept(shown(place.to_owned())))
     }
 
     /// Answers a call; `None` if it is none of these.
-    pub fn serve(&mut self, listener: &Arc<OwnedFd>, asked: &Notification) -> Option<std::io::Result<()>> {
+    pub fn serve(
+        &mut self,
+        listener: &Arc<OwnedFd>,
+        asked: &Notification,
+    ) -> Option<std::io::Result<()>> {
         let call = decode(asked.nr, &asked.args)?;
         let cloexec = matches!(call, Call::Open { flags, .. } if flags & O_CLOEXEC != 0);
         let given = match call {
@@ -112,11 +128,17 @@ impl Opens {
             Ok(Given::Later) => Ok(()),
             Ok(Given::Kernel) => let_go_on(listener, asked.id),
             Ok(Given::Nothing) => respond(listener, asked.id, Ok(0)),
-            Ok(Given::Descriptor(given)) => match answer_with(listener, asked.id, given.as_fd(), cloexec) {
-                Ok(_) => Ok(()),
-                // It has no room for one more, and waits still.
-                Err(error) => respond(listener, asked.id, Err(error.raw_os_error().unwrap_or(libc::EMFILE))),
-            },
+            Ok(Given::Descriptor(given)) => {
+                match answer_with(listener, asked.id, given.as_fd(), cloexec) {
+                    Ok(_) => Ok(()),
+                    // It has no room for one more, and waits still.
+                    Err(error) => respond(
+                        listener,
+                        asked.id,
+                        Err(error.raw_os_error().unwrap_or(libc::EMFILE)),
+                    ),
+                }
+            }
             Err(errno) => respond(listener, asked.id, Err(errno.raw_os_error())),
         })
     }
@@ -160,8 +182,11 @@ impl Opens {
                     self.may_name(&spot, false)?;
                     let (dir, name) = spot;
                     // New: whatever takes the name before is not opened by this.
-                    let flags = OFlags::from_bits_retain((flags | O_EXCL | O_NOFOLLOW).cast_unsigned());
-                    let made = with_umask_of(asker, || openat(&dir, &name, ours(flags), Mode::from_raw_mode(mode)))?;
+                    let flags =
+                        OFlags::from_bits_retain((flags | O_EXCL | O_NOFOLLOW).cast_unsigned());
+                    let made = with_umask_of(asker, || {
+                        openat(&dir, &name, ours(flags), Mode::from_raw_mode(mode))
+                    })?;
                     match made {
                         Err(Errno::EXIST) if !is_exclusive => {}
                         made => return Ok(Given::Descriptor(made?)),
@@ -197,32 +222,44 @@ impl Opens {
         if kind == FileType::Directory && flags & O_CREAT != 0 {
             return Err(Errno::ISDIR);
         }
-        let object = if kind == FileType::CharacterDevice && (major(stat.st_rdev), minor(stat.st_rdev)) == OWN_TERMINAL
+        let object = if kind == FileType::CharacterDevice
+            && (major(stat.st_rdev), minor(stat.st_rdev)) == OWN_TERMINAL
         {
             let own = format!("/dev/pts/{}", Asker(asked.pid).terminal()?);
             openat(CWD, own, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?
         } else {
             object
         };
-        let wanted = ours(OFlags::from_bits_retain((flags & !(O_CREAT | O_EXCL | O_NOFOLLOW)).cast_unsigned()));
+        let wanted = ours(OFlags::from_bits_retain(
+            (flags & !(O_CREAT | O_EXCL | O_NOFOLLOW)).cast_unsigned(),
+        ));
         let access = flags & O_ACCMODE;
         let may_wait = flags & O_NONBLOCK == 0
             && match kind {
                 // With both ends there is nobody to wait for (fifo(7)).
                 FileType::Fifo => access != O_RDWR,
-                // Somebody may hold a lease of it, that of a writer also against readers (fcntl(2)).
+                // Somebody may hold a lease of it, that of a writer also against readers
+                // (fcntl(2)).
                 FileType::RegularFile => true,
                 _ => false,
             };
         if !may_wait {
-            return Ok(Given::Descriptor(openat(CWD, link(&object), wanted, Mode::empty())?));
+            return Ok(Given::Descriptor(openat(
+                CWD,
+                link(&object),
+                wanted,
+                Mode::empty(),
+            )?));
         }
         if kind == FileType::RegularFile {
             match openat(CWD, link(&object), wanted | OFlags::NONBLOCK, Mode::empty()) {
                 Err(Errno::AGAIN) => {}
                 opened => {
                     let opened = opened?;
-                    fcntl_setfl(&opened, wanted & (OFlags::APPEND | OFlags::DIRECT | OFlags::NOATIME))?;
+                    fcntl_setfl(
+                        &opened,
+                        wanted & (OFlags::APPEND | OFlags::DIRECT | OFlags::NOATIME),
+                    )?;
                     return Ok(Given::Descriptor(opened));
                 }
             }
@@ -248,7 +285,9 @@ impl Opens {
         let from = asker.way(from, flags & libc::AT_EMPTY_PATH != 0)?;
         let to = asker.way(to, false)?;
         check(listener, asked)?;
-        let Found::Object(object, place) = asker.find(&from, flags & libc::AT_SYMLINK_FOLLOW != 0)? else {
+        let Found::Object(object, place) =
+            asker.find(&from, flags & libc::AT_SYMLINK_FOLLOW != 0)?
+        else {
             return Err(Errno::NOENT);
         };
         let stat = fstat(&object)?;
@@ -262,8 +301,13 @@ impl Opens {
         let is_link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
         let places = Rc::clone(&self.places);
         let _still = places.hold_still()?;
-        let text = if is_link { Some(readlinkat(&object, "", Vec::new())?.into_bytes()) } else { None };
-        text.as_ref().map_or(Ok(()), |text| self.may_link(&to, text))?;
+        let text = if is_link {
+            Some(readlinkat(&object, "", Vec::new())?.into_bytes())
+        } else {
+            None
+        };
+        text.as_ref()
+            .map_or(Ok(()), |text| self.may_link(&to, text))?;
         // Whatever has the name by now: of what was looked at.
         linkat(CWD, link(&object), &to.0, &to.1, AtFlags::SYMLINK_FOLLOW)?;
         text.map_or(Ok(Given::Nothing), |text| self.settle_link(&to, &text))
@@ -295,19 +339,41 @@ impl Opens {
         }
         renameat_with(&from.0, &from.1, &to.0, &to.1, flags)?;
         // Either may lie elsewhere by now, or be another object.
-        let settled =
-            self.may_bring(&to, &to).and_then(|()| if exchanges { self.may_bring(&from, &from) } else { Ok(()) });
+        let settled = self.may_bring(&to, &to).and_then(|()| {
+            if exchanges {
+                self.may_bring(&from, &from)
+            } else {
+                Ok(())
+            }
+        });
         // Somebody else has taken it away already.
-        let settled = settled.or_else(|errno| if errno == Errno::NOENT { Ok(()) } else { Err(errno) });
+        let settled = settled.or_else(|errno| {
+            if errno == Errno::NOENT {
+                Ok(())
+            } else {
+                Err(errno)
+            }
+        });
         settled.inspect_err(|_| {
-            let back = if exchanges { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-            // It fails where another command has taken the name meanwhile; then nothing is known of what is there.
+            let back = if exchanges {
+                RenameFlags::EXCHANGE
+            } else {
+                RenameFlags::NOREPLACE
+            };
+            // It fails where another command has taken the name meanwhile; then nothing is known of
+            // what is there.
             let _ = renameat_with(&to.0, &to.1, &from.0, &from.1, back);
         })?;
         Ok(Given::Nothing)
     }
 
-    fn symlink(&mut self, listener: &OwnedFd, asked: &Notification, text: u64, to: Named) -> Result<Given, Errno> {
+    fn symlink(
+        &mut self,
+        listener: &OwnedFd,
+        asked: &Notification,
+        text: u64,
+        to: Named,
+    ) -> Result<Given, Errno> {
         let asker = Asker(asked.pid);
         let text = asker.text(text)?;
         let to = asker.way(to, false)?;
@@ -321,8 +387,8 @@ impl Opens {
         self.settle_link(&to, &text)
     }
 
-    /// Refuses a hidden name to whatever gets it, and one on the way to a hidden place to what leads on: a directory may hold what would
-    /// be hidden there, and a link leads elsewhere.
+    /// Refuses a hidden name to whatever gets it, and one on the way to a hidden place to what
+    /// leads on: a directory may hold what would be hidden there, and a link leads elsewhere.
     fn may_name(&mut self, to: &Spot, leads_on: bool) -> Result<(), Errno> {
         if self.hide.is_none() && !self.places.is_bounded() {
             return Ok(());
@@ -331,7 +397,9 @@ impl Opens {
         if !self.places.is_writable(&place) {
             return Err(Errno::ACCESS);
         }
-        let Some(hide) = &self.hide else { return Ok(()) };
+        let Some(hide) = &self.hide else {
+            return Ok(());
+        };
         if hide.hides(&place) || leads_on && hide.is_on_the_way(&place) {
             return Err(self.refuse(Denied::Hidden, place));
         }
@@ -341,7 +409,11 @@ impl Opens {
     /// Refuses a symlink in a git directory.
     fn may_link(&mut self, to: &Spot, text: &[u8]) -> Result<(), Errno> {
         let place = place_of(to)?;
-        if self.places.refuses_link(&to.0, &place, text) { Err(self.refuse(Denied::GitLink, place)) } else { Ok(()) }
+        if self.places.refuses_link(&to.0, &place, text) {
+            Err(self.refuse(Denied::GitLink, place))
+        } else {
+            Ok(())
+        }
     }
 
     /// Takes a new symlink away if its directory has become a part of a git directory meanwhile.
@@ -364,7 +436,12 @@ impl Opens {
             }
             FileType::Directory => {
                 let place = place_of(to)?;
-                let dir = openat(&object.0, without_slashes(&object.1), DIRECTORY, Mode::empty())?;
+                let dir = openat(
+                    &object.0,
+                    without_slashes(&object.1),
+                    DIRECTORY,
+                    Mode::empty(),
+                )?;
                 if self.places.refuses_directory(&dir, &place)? {
                     return Err(self.refuse(Denied::GitLink, place));
                 }
@@ -374,8 +451,9 @@ impl Opens {
         }
     }
 
-    /// Refuses what would be seen elsewhere, what holds that, and what is on the way to it. Nobody else moves a hidden file to this name
-    /// meanwhile: it would be refused as well. Refuses a directory above a protected path. Whether it is a directory or a link.
+    /// Refuses what would be seen elsewhere, what holds that, and what is on the way to it. Nobody
+    /// else moves a hidden file to this name meanwhile: it would be refused as well. Refuses a
+    /// directory above a protected path. Whether it is a directory or a link.
     fn may_move(&mut self, from: &Spot) -> Result<bool, Errno> {
         let (dir, name) = (&from.0, without_slashes(&from.1));
         if matches!(name.as_bytes(), b"." | b"..") {
@@ -392,7 +470,12 @@ impl Opens {
             }
             return Ok(matches!(kind, FileType::Directory | FileType::Symlink));
         };
-        let object = openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        let object = openat(
+            dir,
+            name,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         let stat = fstat(&object)?;
         let place = place(&object)?;
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -400,7 +483,9 @@ impl Opens {
         if is_directory && self.places.is_fixed(&place) {
             return Err(self.refuse_move(place));
         }
-        if is_directory && (hide.is_on_the_way(&place) || hide.holds_hidden(dir, name, &place, true)) {
+        if is_directory
+            && (hide.is_on_the_way(&place) || hide.holds_hidden(dir, name, &place, true))
+        {
             return Err(self.refuse(Denied::Hidden, place));
         }
         self.allow(place, &stat)?;
@@ -409,10 +494,16 @@ impl Opens {
 
     /// Refuses an object that is hidden.
     fn allow(&mut self, place: PathBuf, stat: &Stat) -> Result<(), Errno> {
-        let Some(hide) = &self.hide else { return Ok(()) };
-        let has_other_name = stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) != FileType::Directory;
+        let Some(hide) = &self.hide else {
+            return Ok(());
+        };
+        let has_other_name =
+            stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) != FileType::Directory;
         let is_known = has_other_name && hide.is_known((stat.st_dev, stat.st_ino));
-        if is_known || hide.hides(&place) || former(&place).is_some_and(|former| hide.hides(&former)) {
+        if is_known
+            || hide.hides(&place)
+            || former(&place).is_some_and(|former| hide.hides(&former))
+        {
             return Err(self.refuse(Denied::Hidden, place));
         }
         Ok(())
@@ -433,7 +524,10 @@ impl Opens {
     }
 }
 
-const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// The place of a name.
 fn place_of((dir, name): &Spot) -> Result<PathBuf, Errno> {
@@ -445,14 +539,23 @@ fn kind_of((dir, name): &Spot) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(stat.st_mode))
 }
 
-/// Everything was read by the number of a thread. Only if the caller still waits, it was the caller's.
+/// Everything was read by the number of a thread. Only if the caller still waits, it was the
+/// caller's.
 fn check(listener: &OwnedFd, asked: &Notification) -> Result<(), Errno> {
-    if still_valid(listener, asked.id) { Ok(()) } else { Err(Errno::SRCH) }
+    if still_valid(listener, asked.id) {
+        Ok(())
+    } else {
+        Err(Errno::SRCH)
+    }
 }
 
 /// A path's last name without what follows it.
 fn without_slashes(name: &OsStr) -> &OsStr {
-    let end = name.as_bytes().iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let end = name
+        .as_bytes()
+        .iter()
+        .rposition(|byte| *byte != b'/')
+        .map_or(0, |last| last + 1);
     OsStr::from_bytes(&name.as_bytes()[..end])
 }
 

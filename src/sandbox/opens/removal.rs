@@ -1,11 +1,16 @@
 //! Removal of whole repositories.
 //!
-//! The protected paths of a repository are mounts, which the kernel lets nobody remove in this mount namespace. A program that removes a
-//! directory tree goes through it, and would leave half a repository. So what it removes of these paths is only noted here, and stays. When
-//! nothing else is left in the directory, and the program removes that, the launcher removes both.
+//! The protected paths of a repository are mounts, which the kernel lets nobody remove in this
+//! mount namespace. A program that removes a directory tree goes through it, and would leave half a
+//! repository. So what it removes of these paths is only noted here, and stays. When nothing else
+//! is left in the directory, and the program removes that, the launcher removes both.
 //!
-//! Whoever removes a tree reads its directories while it does. Whoever removes a protected path alone does not, and is refused by the kernel.
-#![expect(clippy::disallowed_methods, reason = "looks at what the command removes")]
+//! Whoever removes a tree reads its directories while it does. Whoever removes a protected path
+//! alone does not, and is refused by the kernel.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks at what the command removes"
+)]
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -36,18 +41,33 @@ pub(super) struct Removals {
 
 impl Removals {
     pub(super) fn new(line: Option<Rc<SupervisorLine>>) -> Self {
-        Self { line, noted: BTreeSet::new(), removed: Vec::new() }
+        Self {
+            line,
+            noted: BTreeSet::new(),
+            removed: Vec::new(),
+        }
     }
 
     /// Returns true if the removal of a protected path was answered here.
     pub(super) fn has_answered(&self, place: &Path) -> bool {
-        self.noted.contains(place) || self.removed.iter().any(|removed| place.starts_with(removed))
+        self.noted.contains(place)
+            || self
+                .removed
+                .iter()
+                .any(|removed| place.starts_with(removed))
     }
 
     /// Paths that are still there; of a directory only itself.
     pub(super) fn kept(&self) -> impl Iterator<Item = &Path> {
-        let is_inside = |place: &PathBuf| place.parent().is_some_and(|above| self.noted.contains(above));
-        self.noted.iter().filter(move |place| !is_inside(place)).map(PathBuf::as_path)
+        let is_inside = |place: &PathBuf| {
+            place
+                .parent()
+                .is_some_and(|above| self.noted.contains(above))
+        };
+        self.noted
+            .iter()
+            .filter(move |place| !is_inside(place))
+            .map(PathBuf::as_path)
     }
 }
 
@@ -59,13 +79,22 @@ impl Opens {
         at: Named,
         is_dir: bool,
     ) -> Result<Given, Errno> {
-        let Some(line) = self.removals.line.clone().filter(|_| self.places.has_repositories()) else {
+        let Some(line) = self
+            .removals
+            .line
+            .clone()
+            .filter(|_| self.places.has_repositories())
+        else {
             return Ok(Given::Kernel);
         };
         let asker = Asker(asked.pid);
         // What cannot be found the kernel does not find either.
-        let Ok(spot) = asker.way(at, false).and_then(|way| asker.find_above(way)) else { return Ok(Given::Kernel) };
-        let Ok(place) = place_of(&spot) else { return Ok(Given::Kernel) };
+        let Ok(spot) = asker.way(at, false).and_then(|way| asker.find_above(way)) else {
+            return Ok(Given::Kernel);
+        };
+        let Ok(place) = place_of(&spot) else {
+            return Ok(Given::Kernel);
+        };
         let noted = &mut self.removals.noted;
         let is_part = self.places.is_of_repository(&place);
         let is_last = is_dir && noted.iter().any(|noted| noted.parent() == Some(&place));
@@ -118,6 +147,8 @@ impl Asker {
             let found = statat(&open, name, rustix::fs::AtFlags::empty());
             found.is_ok_and(|found| (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino))
         };
-        Ok(Dir::read_from(&open)?.flatten().any(|entry| is_it(OsStr::from_bytes(entry.file_name().to_bytes()))))
+        Ok(Dir::read_from(&open)?
+            .flatten()
+            .any(|entry| is_it(OsStr::from_bytes(entry.file_name().to_bytes()))))
     }
 }

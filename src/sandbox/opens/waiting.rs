@@ -1,4 +1,5 @@
-//! Calls that wait for somebody else: opens of FIFOs and of leased files, and connections. Each has a thread.
+//! Calls that wait for somebody else: opens of FIFOs and of leased files, and connections. Each has
+//! a thread.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use crate::sandbox::descriptors::at_most;
 use crate::sandbox::sys::seccomp::{Notification, answer_with, respond, still_valid};
 use crate::sandbox::sys::wakeups;
 
-/// What a kernel says to itself: the call is made again behind a handler that wants it so (`linux/errno.h`).
+/// What a kernel says to itself: the call is made again behind a handler that wants it so
+/// (`linux/errno.h`).
 const RESTART: i32 = 512;
 
 /// Those of one command.
@@ -67,15 +69,29 @@ impl Waiting {
             // A descriptor that nobody waits for any more is closed.
             let answered = match done {
                 Ok(Completed::Value(value)) => respond(&listener, id, Ok(value)),
-                Ok(Completed::Descriptor(given, close)) => answer_with(&listener, id, given.as_fd(), close).map(drop),
+                Ok(Completed::Descriptor(given, close)) => {
+                    answer_with(&listener, id, given.as_fd(), close).map(drop)
+                }
                 Err(errno) => Err(errno.into()),
             };
             if let Err(error) = answered {
-                let _ = respond(&listener, id, Err(error.raw_os_error().unwrap_or(libc::EMFILE)));
+                let _ = respond(
+                    &listener,
+                    id,
+                    Err(error.raw_os_error().unwrap_or(libc::EMFILE)),
+                );
             }
         };
-        let thread = Builder::new().stack_size(WAITING_OPEN_STACK_BYTES).spawn(wait).map_err(|_| Errno::AGAIN)?;
-        self.0.push(Waiter { id, asker: Asker(asked.pid), is_given_up, thread });
+        let thread = Builder::new()
+            .stack_size(WAITING_OPEN_STACK_BYTES)
+            .spawn(wait)
+            .map_err(|_| Errno::AGAIN)?;
+        self.0.push(Waiter {
+            id,
+            asker: Asker(asked.pid),
+            is_given_up,
+            thread,
+        });
         Ok(())
     }
 
@@ -96,15 +112,25 @@ impl Waiting {
 }
 
 impl Asker {
-    /// What a call says that a signal interrupts, if one is pending that a handler of the caller is for: since the call was taken up, only
-    /// the end of its process ends it.
+    /// What a call says that a signal interrupts, if one is pending that a handler of the caller is
+    /// for: since the call was taken up, only the end of its process ends it.
     fn interruption(self) -> Option<i32> {
-        let signals = |key| self.status(key).ok().and_then(|set| u64::from_str_radix(&set, 16).ok()).unwrap_or(0);
-        let pending = (signals("SigPnd") | signals("ShdPnd")) & !signals("SigBlk") & signals("SigCgt");
+        let signals = |key| {
+            self.status(key)
+                .ok()
+                .and_then(|set| u64::from_str_radix(&set, 16).ok())
+                .unwrap_or(0)
+        };
+        let pending =
+            (signals("SigPnd") | signals("ShdPnd")) & !signals("SigBlk") & signals("SigCgt");
         if pending == 0 {
             return None;
         }
         // Of several threads another one may take it, and then nobody would restart the call.
-        Some(if self.status("Threads").ok()? == "1" { RESTART } else { libc::EINTR })
+        Some(if self.status("Threads").ok()? == "1" {
+            RESTART
+        } else {
+            libc::EINTR
+        })
     }
 }

@@ -1,16 +1,22 @@
-//! From a path of a caller to a descriptor of this process. The caller has the same root and mounts; where it works, which descriptors it
-//! has, and what is its own in procfs differ.
+//! From a path of a caller to a descriptor of this process. The caller has the same root and
+//! mounts; where it works, which descriptors it has, and what is its own in procfs differ.
 //!
-//! Nothing here decides: whoever opened something looks where its descriptor is. So a name that changes meanwhile changes only what is
-//! found.
-#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
+//! Nothing here decides: whoever opened something looks where its descriptor is. So a name that
+//! changes meanwhile changes only what is found.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "opens what the command named, in its place"
+)]
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, accessat, fstatfs, openat, openat2, readlinkat};
+use rustix::fs::{
+    Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, accessat, fstatfs, openat, openat2,
+    readlinkat,
+};
 use rustix::io::Errno;
 
 use super::call::Named;
@@ -22,8 +28,8 @@ use crate::sandbox::capabilities::look_at;
 const PROCFS: u64 = 0x9fa0;
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// A thread that waits for an answer, by its number in this process's pid namespace. What is read of it is its own only if it still
-/// waits afterwards.
+/// A thread that waits for an answer, by its number in this process's pid namespace. What is read
+/// of it is its own only if it still waits afterwards.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sandbox) struct Asker(pub(in crate::sandbox) u32);
 
@@ -43,22 +49,36 @@ pub(in crate::sandbox) enum Found {
 
 impl Asker {
     pub(super) fn text(self, address: u64) -> Result<Vec<u8>, Errno> {
-        CallerMemory::of(self.0).text(address, MAX_PATH_BYTES)?.ok_or(Errno::NAMETOOLONG)
+        CallerMemory::of(self.0)
+            .text(address, MAX_PATH_BYTES)?
+            .ok_or(Errno::NAMETOOLONG)
     }
 
     /// Reads a path. With `may_be_empty` an empty one means the descriptor itself.
-    pub(super) fn way(self, Named { dir, address }: Named, may_be_empty: bool) -> Result<Way, Errno> {
+    pub(super) fn way(
+        self,
+        Named { dir, address }: Named,
+        may_be_empty: bool,
+    ) -> Result<Way, Errno> {
         let path = self.text(address)?;
         if path.is_empty() && !may_be_empty {
             return Err(Errno::NOENT);
         }
-        let base = if path.starts_with(b"/") { None } else { Some(self.base(dir)?) };
+        let base = if path.starts_with(b"/") {
+            None
+        } else {
+            Some(self.base(dir)?)
+        };
         Ok(Way { base, path })
     }
 
     /// The way of a path from where the caller works.
     pub(in crate::sandbox) fn way_of(self, path: Vec<u8>) -> Result<Way, Errno> {
-        let base = if path.starts_with(b"/") { None } else { Some(self.base(libc::AT_FDCWD)?) };
+        let base = if path.starts_with(b"/") {
+            None
+        } else {
+            Some(self.base(libc::AT_FDCWD)?)
+        };
         Ok(Way { base, path })
     }
 
@@ -68,25 +88,47 @@ impl Asker {
             0.. => format!("/proc/{}/fd/{dir}", self.0),
             _ => return Err(Errno::BADF),
         };
-        let missing = |errno| if errno == Errno::NOENT { Errno::BADF } else { errno };
+        let missing = |errno| {
+            if errno == Errno::NOENT {
+                Errno::BADF
+            } else {
+                errno
+            }
+        };
         look_at(|| openat(CWD, link.as_str(), HANDLE, Mode::empty())).map_err(missing)
     }
 
     /// A line of its status (proc(5)).
     pub(super) fn status(self, key: &str) -> Result<String, Errno> {
-        let text = std::fs::read_to_string(format!("/proc/{}/status", self.0)).map_err(|_| Errno::SRCH)?;
-        let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-        value.map(|value| value.trim().to_owned()).ok_or(Errno::SRCH)
+        let text =
+            std::fs::read_to_string(format!("/proc/{}/status", self.0)).map_err(|_| Errno::SRCH)?;
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        value
+            .map(|value| value.trim().to_owned())
+            .ok_or(Errno::SRCH)
     }
 
     /// Which terminal controls it, as a number of pts(4).
     pub(super) fn terminal(self) -> Result<u32, Errno> {
-        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).map_err(|_| Errno::SRCH)?;
+        let text =
+            std::fs::read_to_string(format!("/proc/{}/stat", self.0)).map_err(|_| Errno::SRCH)?;
         // The name in brackets may hold anything.
-        let number = text.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().nth(4));
-        let device = number.and_then(|number| number.parse::<i32>().ok()).ok_or(Errno::SRCH)?.cast_unsigned();
+        let number = text
+            .rsplit(')')
+            .next()
+            .and_then(|rest| rest.split_ascii_whitespace().nth(4));
+        let device = number
+            .and_then(|number| number.parse::<i32>().ok())
+            .ok_or(Errno::SRCH)?
+            .cast_unsigned();
         let (major, minor) = (device >> 8 & 0xfff, device & 0xff | device >> 12 & 0xfff00);
-        if (136..144).contains(&major) { Ok((major - 136) << 20 | minor) } else { Err(Errno::NXIO) }
+        if (136..144).contains(&major) {
+            Ok((major - 136) << 20 | minor)
+        } else {
+            Err(Errno::NXIO)
+        }
     }
 
     /// What a path leads to, with a link at its end followed or not.
@@ -98,8 +140,15 @@ impl Asker {
             return found(openat(CWD, link(base), HANDLE, Mode::empty())?);
         }
         let path = OsStr::from_bytes(&way.path);
-        match openat2(base, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
-            // A path may have led through what is this process's own in procfs, and meant the caller's.
+        match openat2(
+            base,
+            path,
+            flags,
+            Mode::empty(),
+            ResolveFlags::NO_MAGICLINKS,
+        ) {
+            // A path may have led through what is this process's own in procfs, and meant the
+            // caller's.
             Ok(object) => {
                 if let Ok(found) = found(object) {
                     return Ok(found);
@@ -114,8 +163,14 @@ impl Asker {
     /// The directory of a path's last name, and that name with what follows it.
     pub(in crate::sandbox) fn find_above(self, way: Way) -> Result<(OwnedFd, OsString), Errno> {
         let Way { base, mut path } = way;
-        let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-        let start = path[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let end = path
+            .iter()
+            .rposition(|byte| *byte != b'/')
+            .map_or(0, |last| last + 1);
+        let start = path[..end]
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .map_or(0, |slash| slash + 1);
         let name = OsString::from_vec(path.split_off(start));
         if name.is_empty() {
             // The root, which is nobody's to move.
@@ -133,7 +188,10 @@ impl Asker {
     /// The same, name by name. Fails where the way leads through this process's own part of procfs.
     fn walk(self, way: &Way, follow: bool) -> Result<Found, Errno> {
         let root = || openat(CWD, "/", HANDLE, Mode::empty());
-        let mut at = way.base.as_ref().map_or_else(root, |base| base.try_clone().map_err(|_| Errno::MFILE))?;
+        let mut at = way
+            .base
+            .as_ref()
+            .map_or_else(root, |base| base.try_clone().map_err(|_| Errno::MFILE))?;
         let mut todo = names(&way.path);
         let mut links = 0;
         while let Some(name) = todo.pop() {
@@ -141,7 +199,9 @@ impl Asker {
             let wants_dir = !todo.is_empty();
             let text = OsStr::from_bytes(&name);
             let next = match openat(&at, text, HANDLE | OFlags::NOFOLLOW, Mode::empty()) {
-                Err(Errno::NOENT) if is_last => return Ok(Found::Missing(at, text.to_owned(), wants_dir)),
+                Err(Errno::NOENT) if is_last => {
+                    return Ok(Found::Missing(at, text.to_owned(), wants_dir));
+                }
                 next => next?,
             };
             if is_last && !wants_dir && !follow {
@@ -160,7 +220,11 @@ impl Asker {
             if links > MAX_LINKS_FOLLOWED {
                 return Err(Errno::LOOP);
             }
-            let target = if is_procfs(&at) { self.meant_by(&at, &name, target)? } else { Target::Text(target) };
+            let target = if is_procfs(&at) {
+                self.meant_by(&at, &name, target)?
+            } else {
+                Target::Text(target)
+            };
             match target {
                 Target::Text(target) => {
                     if target.starts_with(b"/") {
@@ -179,12 +243,20 @@ impl Asker {
         match name {
             b"self" => return Ok(Target::Text(self.status("Tgid")?.into_bytes())),
             b"thread-self" => {
-                return Ok(Target::Text(format!("{}/task/{}", self.status("Tgid")?, self.0).into_bytes()));
+                return Ok(Target::Text(
+                    format!("{}/task/{}", self.status("Tgid")?, self.0).into_bytes(),
+                ));
             }
             _ => {}
         }
         let name = OsStr::from_bytes(name);
-        match openat2(dir, name, HANDLE, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
+        match openat2(
+            dir,
+            name,
+            HANDLE,
+            Mode::empty(),
+            ResolveFlags::NO_MAGICLINKS,
+        ) {
             // It leads to an object and not to a path.
             Err(Errno::LOOP) if is_own(&place(dir)?) => Err(Errno::ACCESS),
             Err(Errno::LOOP) => Ok(Target::Object(openat(dir, name, HANDLE, Mode::empty())?)),
@@ -201,25 +273,47 @@ enum Target {
 /// The names of a path, the last one first. A slash at its end is one more `.`.
 fn names(path: &[u8]) -> Vec<Vec<u8>> {
     let end = path.ends_with(b"/").then(|| b".".to_vec());
-    let names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).map(<[u8]>::to_vec);
-    end.into_iter().chain(names.rev().collect::<Vec<_>>()).collect()
+    let names = path
+        .split(|byte| *byte == b'/')
+        .filter(|name| !name.is_empty())
+        .map(<[u8]>::to_vec);
+    end.into_iter()
+        .chain(names.rev().collect::<Vec<_>>())
+        .collect()
 }
 
 fn found(object: OwnedFd) -> Result<Found, Errno> {
     let place = place(&object)?;
-    if is_own(&place) { Err(Errno::ACCESS) } else { Ok(Found::Object(object, place)) }
+    if is_own(&place) {
+        Err(Errno::ACCESS)
+    } else {
+        Ok(Found::Object(object, place))
+    }
 }
 
 fn is_procfs(dir: &OwnedFd) -> bool {
     fstatfs(dir).is_ok_and(|said| u64::try_from(said.f_type) == Ok(PROCFS))
 }
 
-/// Whether a place is of this process in procfs, by the number of any of its threads: what it may see there is more than the caller may.
+/// Whether a place is of this process in procfs, by the number of any of its threads: what it may
+/// see there is more than the caller may.
 fn is_own(place: &Path) -> bool {
-    let Ok(below) = place.strip_prefix("/proc") else { return false };
-    let number =
-        below.iter().next().and_then(OsStr::to_str).filter(|name| name.starts_with(|c: char| c.is_ascii_digit()));
-    let thread = |number: &str| accessat(CWD, format!("/proc/self/task/{number}"), Access::EXISTS, AtFlags::empty());
+    let Ok(below) = place.strip_prefix("/proc") else {
+        return false;
+    };
+    let number = below
+        .iter()
+        .next()
+        .and_then(OsStr::to_str)
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_digit()));
+    let thread = |number: &str| {
+        accessat(
+            CWD,
+            format!("/proc/self/task/{number}"),
+            Access::EXISTS,
+            AtFlags::empty(),
+        )
+    };
     number.is_some_and(|number| thread(number).is_ok())
 }
 
@@ -241,7 +335,10 @@ mod tests {
     #[test]
     fn names_come_in_order_and_a_slash_at_the_end_means_a_directory() {
         let texts = |path: &str| {
-            names(path.as_bytes()).iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
+            names(path.as_bytes())
+                .iter()
+                .map(|name| String::from_utf8_lossy(name).into_owned())
+                .collect::<Vec<_>>()
         };
         assert_eq!(texts("/a//b/../c"), ["c", "..", "b", "a"]);
         assert_eq!(texts("a/"), [".", "a"]);
@@ -254,6 +351,9 @@ mod tests {
         for place in [format!("/proc/{own}"), format!("/proc/{own}/fd/3")] {
             assert!(is_own(Path::new(&place)), "{place}");
         }
-        assert_eq!(["/proc", "/proc/uptime", "/proc/1x", "/w/1"].map(|place| is_own(Path::new(place))), [false; 4]);
+        assert_eq!(
+            ["/proc", "/proc/uptime", "/proc/1x", "/w/1"].map(|place| is_own(Path::new(place))),
+            [false; 4]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Which system calls are refused, when, with which answer, and why.
 //!
-//! Arguments are compared by their lower halves: every one that is looked at here is an `int` to the kernel, which drops
-//! the rest, but for pointers, of which it only matters whether they are 0.
+//! Arguments are compared by their lower halves: every one that is looked at here is an `int` to
+//! the kernel, which drops the rest, but for pointers, of which it only matters whether they are 0.
 
 mod journaled;
 mod named;
@@ -10,7 +10,8 @@ mod unix;
 
 use libc::c_long;
 
-/// What the sendmsg(2) that hands a listener over has behind its arguments: any number that nothing has there by chance.
+/// What the sendmsg(2) that hands a listener over has behind its arguments: any number that nothing
+/// has there by chance.
 pub const MARK: u32 = 0x6c69_7374;
 
 /// Which network sockets a command may make.
@@ -18,8 +19,8 @@ pub const MARK: u32 = 0x6c69_7374;
 pub enum Sockets {
     /// None.
     None,
-    /// TCP, UDP and what belongs to them over IPv4 and IPv6, and the netlink(7) family that tells about interfaces and
-    /// routes. Never raw ones.
+    /// TCP, UDP and what belongs to them over IPv4 and IPv6, and the netlink(7) family that tells
+    /// about interfaces and routes. Never raw ones.
     Inet,
     /// The same, but the supervisor makes those of IPv4 and IPv6.
     Asked,
@@ -30,18 +31,21 @@ pub enum Sockets {
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Rules {
     pub sockets: Sockets,
-    /// Whether it may make unix(7) sockets that have, or connect to, a name; the supervisor makes their connections
-    /// ([`crate::sandbox::unix_sockets`]). Unnamed pairs of connected ones it may always make: event loops need them.
+    /// Whether it may make unix(7) sockets that have, or connect to, a name; the supervisor makes
+    /// their connections ([`crate::sandbox::unix_sockets`]). Unnamed pairs of connected ones it may
+    /// always make: event loops need them.
     pub unix: bool,
-    /// Whether there are no namespaces around it: other processes of the user are in sight then, and changes of
-    /// metadata and looks at extended attributes, which Landlock does not mediate, go to the [broker](crate::sandbox::broker).
-    /// Otherwise only those do that could make a set-group-ID file.
+    /// Whether there are no namespaces around it: other processes of the user are in sight then,
+    /// and changes of metadata and looks at extended attributes, which Landlock does not mediate,
+    /// go to the [broker](crate::sandbox::broker). Otherwise only those do that could make a
+    /// set-group-ID file.
     pub supervised: bool,
     /// Whether its calls over the network are intercepted ([`crate::sandbox::intercept`]).
     pub intercepted: bool,
     /// Whether what it changes is noted before it does ([`crate::sandbox::journaling`]).
     pub journaled: bool,
-    /// `true` if its opens are made for it, as its links and renames are ([`crate::sandbox::opens`]).
+    /// `true` if its opens are made for it, as its links and renames are
+    /// ([`crate::sandbox::opens`]).
     pub opened: bool,
 }
 
@@ -75,7 +79,10 @@ pub(super) struct Line {
     pub(super) when: &'static [Clause],
     pub(super) answer: Answer,
     /// Read by people, and by the test that there is one.
-    #[cfg_attr(not(test), expect(dead_code, reason = "each line says why it is there"))]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "each line says why it is there")
+    )]
     pub(super) why: &'static str,
 }
 
@@ -88,7 +95,8 @@ const EPROTONOSUPPORT: Answer = Answer::Errno(libc::EPROTONOSUPPORT);
 const EOPNOTSUPP: Answer = Answer::Errno(libc::EOPNOTSUPP);
 const ENOTTY: Answer = Answer::Errno(libc::ENOTTY);
 
-// Numbers that the libc crate does not have on every architecture; from 424 on they are the same on all.
+// Numbers that the libc crate does not have on every architecture; from 424 on they are the same on
+// all.
 pub(in crate::sandbox) const SYS_FCHMODAT2: c_long = 452;
 pub(in crate::sandbox) const SYS_SETXATTRAT: c_long = 463;
 pub(in crate::sandbox) const SYS_GETXATTRAT: c_long = 464;
@@ -122,14 +130,28 @@ const SEQPACKET: u32 = libc::SOCK_SEQPACKET.cast_unsigned();
 const SOL_SOCKET: u32 = libc::SOL_SOCKET.cast_unsigned();
 const FAST_OPEN: u32 = libc::MSG_FASTOPEN.cast_unsigned();
 
-const fn line(calls: &'static [c_long], when: &'static [Clause], answer: Answer, why: &'static str) -> Line {
-    Line { calls, when, answer, why }
+const fn line(
+    calls: &'static [c_long],
+    when: &'static [Clause],
+    answer: Answer,
+    why: &'static str,
+) -> Line {
+    Line {
+        calls,
+        when,
+        answer,
+        why,
+    }
 }
 
 /// The table for these rules, in its order.
 pub(super) fn lines(rules: Rules) -> Vec<Line> {
     let mut lines = COMMON.to_vec();
-    lines.extend(if rules.supervised { SUPERVISED } else { ENCLOSED });
+    lines.extend(if rules.supervised {
+        SUPERVISED
+    } else {
+        ENCLOSED
+    });
     if rules.intercepted {
         lines.extend(INTERCEPTED);
     }
@@ -151,7 +173,12 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
         (_, false) => &[NotIn(0, ALL, &[INET, INET6, NETLINK])],
         (_, true) => &[NotIn(0, ALL, &[UNIX, INET, INET6, NETLINK])],
     };
-    lines.push(line(&[libc::SYS_socket], families, EACCES, "a family that is not allowed"));
+    lines.push(line(
+        &[libc::SYS_socket],
+        families,
+        EACCES,
+        "a family that is not allowed",
+    ));
     lines.extend(named::LINES);
     if !rules.supervised {
         lines.extend(named::REMOVALS);
@@ -168,11 +195,19 @@ pub(super) fn lines(rules: Rules) -> Vec<Line> {
 
 /// The table for a command without walls whose calls over the network are intercepted.
 pub(super) fn interception() -> Vec<Line> {
-    [RINGS, NO_SECOND_LISTENER].into_iter().chain(INTERCEPTED.iter().copied()).chain([ASKED_SOCKETS]).collect()
+    [RINGS, NO_SECOND_LISTENER]
+        .into_iter()
+        .chain(INTERCEPTED.iter().copied())
+        .chain([ASKED_SOCKETS])
+        .collect()
 }
 
 const RINGS: Line = line(
-    &[libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register],
+    &[
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+    ],
     &[],
     EPERM,
     "does other calls' work where no filter sees it; the kernel's own switch answers the same",
@@ -182,21 +217,56 @@ const COMMON: &[Line] = &[
     // Parts of the kernel with a record of holes, or that go around filters.
     RINGS,
     line(&[libc::SYS_bpf], &[], EPERM, "programs for the kernel"),
-    line(&[libc::SYS_perf_event_open], &[], EPERM, "looks into other processes and the kernel"),
-    line(&[libc::SYS_userfaultfd], &[], EPERM, "holds the kernel in the middle of a copy: a tool of attacks on it"),
+    line(
+        &[libc::SYS_perf_event_open],
+        &[],
+        EPERM,
+        "looks into other processes and the kernel",
+    ),
+    line(
+        &[libc::SYS_userfaultfd],
+        &[],
+        EPERM,
+        "holds the kernel in the middle of a copy: a tool of attacks on it",
+    ),
     line(
         &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl],
         &[],
         EPERM,
         "keyrings belong to the user and the session, and know no namespace or Landlock domain",
     ),
-    line(&[libc::SYS_kcmp], &[], EPERM, "compares the kernel's own pointers"),
-    line(&[libc::SYS_process_madvise], &[], EPERM, "steers the memory of other processes"),
-    line(&[libc::SYS_move_pages, libc::SYS_migrate_pages], &[], EPERM, "moves the memory of other processes"),
-    line(&[libc::SYS_fanotify_init], &[], EPERM, "watches, or decides about, accesses of the whole system"),
+    line(
+        &[libc::SYS_kcmp],
+        &[],
+        EPERM,
+        "compares the kernel's own pointers",
+    ),
+    line(
+        &[libc::SYS_process_madvise],
+        &[],
+        EPERM,
+        "steers the memory of other processes",
+    ),
+    line(
+        &[libc::SYS_move_pages, libc::SYS_migrate_pages],
+        &[],
+        EPERM,
+        "moves the memory of other processes",
+    ),
+    line(
+        &[libc::SYS_fanotify_init],
+        &[],
+        EPERM,
+        "watches, or decides about, accesses of the whole system",
+    ),
     line(
         #[cfg(target_arch = "x86_64")]
-        &[libc::SYS_lookup_dcookie, libc::SYS_nfsservctl, libc::SYS_uselib, libc::SYS__sysctl],
+        &[
+            libc::SYS_lookup_dcookie,
+            libc::SYS_nfsservctl,
+            libc::SYS_uselib,
+            libc::SYS__sysctl,
+        ],
         #[cfg(target_arch = "aarch64")]
         &[libc::SYS_lookup_dcookie, libc::SYS_nfsservctl],
         &[],
@@ -218,27 +288,75 @@ const COMMON: &[Line] = &[
         "a lease, which a read-only file can have too, holds up everybody who opens it; many file systems answer the same",
     ),
     // The system as a whole.
-    line(&[libc::SYS_kexec_load, libc::SYS_kexec_file_load, libc::SYS_reboot], &[], EPERM, "another kernel, or none"),
     line(
-        &[libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module],
+        &[
+            libc::SYS_kexec_load,
+            libc::SYS_kexec_file_load,
+            libc::SYS_reboot,
+        ],
+        &[],
+        EPERM,
+        "another kernel, or none",
+    ),
+    line(
+        &[
+            libc::SYS_init_module,
+            libc::SYS_finit_module,
+            libc::SYS_delete_module,
+        ],
         &[],
         EPERM,
         "programs for the kernel",
     ),
-    line(&[libc::SYS_swapon, libc::SYS_swapoff], &[], EPERM, "the system's memory"),
-    line(&[libc::SYS_acct], &[], EPERM, "writes a file about every process"),
-    line(&[libc::SYS_quotactl, libc::SYS_quotactl_fd], &[], EPERM, "limits of file systems"),
+    line(
+        &[libc::SYS_swapon, libc::SYS_swapoff],
+        &[],
+        EPERM,
+        "the system's memory",
+    ),
+    line(
+        &[libc::SYS_acct],
+        &[],
+        EPERM,
+        "writes a file about every process",
+    ),
+    line(
+        &[libc::SYS_quotactl, libc::SYS_quotactl_fd],
+        &[],
+        EPERM,
+        "limits of file systems",
+    ),
     line(
         &[libc::SYS_settimeofday, libc::SYS_clock_settime],
         &[],
         EPERM,
         "the system's clock (adjtimex(2) stays: it mostly reads, and to set it needs a capability)",
     ),
-    line(&[libc::SYS_sethostname, libc::SYS_setdomainname], &[], EPERM, "the system's name"),
-    line(&[libc::SYS_syslog], &[], EPERM, "the kernel's log holds addresses and other users' doings"),
-    line(&[libc::SYS_vhangup], &[], EPERM, "hangs up a terminal for everybody"),
+    line(
+        &[libc::SYS_sethostname, libc::SYS_setdomainname],
+        &[],
+        EPERM,
+        "the system's name",
+    ),
+    line(
+        &[libc::SYS_syslog],
+        &[],
+        EPERM,
+        "the kernel's log holds addresses and other users' doings",
+    ),
+    line(
+        &[libc::SYS_vhangup],
+        &[],
+        EPERM,
+        "hangs up a terminal for everybody",
+    ),
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_iopl, libc::SYS_ioperm], &[], EPERM, "the hardware"),
+    line(
+        &[libc::SYS_iopl, libc::SYS_ioperm],
+        &[],
+        EPERM,
+        "the hardware",
+    ),
     // What is where.
     line(
         &[
@@ -258,16 +376,36 @@ const COMMON: &[Line] = &[
         EPERM,
         "walls are made of mounts, and rules about paths mean the mounts that they were made for",
     ),
-    line(&[libc::SYS_chroot], &[], EPERM, "another root makes paths mean something else than the walls take them for"),
-    line(&[libc::SYS_open_by_handle_at], &[], EPERM, "opens by inode number, whatever the path"),
-    line(&[libc::SYS_setns], &[], EPERM, "other namespaces are outside"),
+    line(
+        &[libc::SYS_chroot],
+        &[],
+        EPERM,
+        "another root makes paths mean something else than the walls take them for",
+    ),
+    line(
+        &[libc::SYS_open_by_handle_at],
+        &[],
+        EPERM,
+        "opens by inode number, whatever the path",
+    ),
+    line(
+        &[libc::SYS_setns],
+        &[],
+        EPERM,
+        "other namespaces are outside",
+    ),
     line(
         &[libc::SYS_unshare],
         &[Has(0, NEW_NAMESPACES | NEW_TIME)],
         EPERM,
         "in a user namespace of its own it would have all capabilities, and with them most of the kernel to attack",
     ),
-    line(&[libc::SYS_clone], &[Has(0, NEW_NAMESPACES)], EPERM, "the same"),
+    line(
+        &[libc::SYS_clone],
+        &[Has(0, NEW_NAMESPACES)],
+        EPERM,
+        "the same",
+    ),
     line(
         &[libc::SYS_clone3],
         &[],
@@ -276,8 +414,12 @@ const COMMON: &[Line] = &[
     ),
     line(
         &[libc::SYS_personality],
-        // PER_LINUX32 and UNAME26 change what uname(2) says, ADDR_NO_RANDOMIZE is for debuggers; all bits set only asks.
-        &[Has(0, !(0x8 | 0x0002_0000 | 0x0004_0000)), NotIn(0, ALL, &[u32::MAX])],
+        // PER_LINUX32 and UNAME26 change what uname(2) says, ADDR_NO_RANDOMIZE is for debuggers;
+        // all bits set only asks.
+        &[
+            Has(0, !(0x8 | 0x0002_0000 | 0x0004_0000)),
+            NotIn(0, ALL, &[u32::MAX]),
+        ],
         EPERM,
         "old programs' habits, some of which make memory less safe",
     ),
@@ -293,9 +435,10 @@ const COMMON: &[Line] = &[
         EPERM,
         "TIOCSETD loads line disciplines, modules with a record of holes",
     ),
-    // A set-user-ID file is a way out through whoever runs it, and a set-group-ID file too. Who changes the bits later, by
-    // mode or by an access control list, meets the broker. Directories hand their group down by that bit, and what a path is
-    // a filter cannot tell, but the broker can.
+    // A set-user-ID file is a way out through whoever runs it, and a set-group-ID file too. Who
+    // changes the bits later, by mode or by an access control list, meets the broker. Directories
+    // hand their group down by that bit, and what a path is a filter cannot tell, but the broker
+    // can.
     line(
         &[libc::SYS_openat2],
         &[],
@@ -303,21 +446,76 @@ const COMMON: &[Line] = &[
         "it makes files whose mode lies in memory, which a filter cannot read; systemd's RestrictSUIDSGID= answers the same",
     ),
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_chmod], &[Has(1, SET_USER_ID)], EPERM, "a set-user-ID file is a way out through whoever runs it"),
-    line(&[libc::SYS_fchmod], &[Has(1, SET_USER_ID)], EPERM, "the same"),
-    line(&[libc::SYS_fchmodat, SYS_FCHMODAT2], &[Has(2, SET_USER_ID)], EPERM, "the same"),
+    line(
+        &[libc::SYS_chmod],
+        &[Has(1, SET_USER_ID)],
+        EPERM,
+        "a set-user-ID file is a way out through whoever runs it",
+    ),
+    line(
+        &[libc::SYS_fchmod],
+        &[Has(1, SET_USER_ID)],
+        EPERM,
+        "the same",
+    ),
+    line(
+        &[libc::SYS_fchmodat, SYS_FCHMODAT2],
+        &[Has(2, SET_USER_ID)],
+        EPERM,
+        "the same",
+    ),
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_open], &[Has(1, MAKES_A_FILE), Has(2, SET_ID)], EPERM, "the same, and through their group"),
-    line(&[libc::SYS_openat], &[Has(2, MAKES_A_FILE), Has(3, SET_ID)], EPERM, "the same, and through their group"),
+    line(
+        &[libc::SYS_open],
+        &[Has(1, MAKES_A_FILE), Has(2, SET_ID)],
+        EPERM,
+        "the same, and through their group",
+    ),
+    line(
+        &[libc::SYS_openat],
+        &[Has(2, MAKES_A_FILE), Has(3, SET_ID)],
+        EPERM,
+        "the same, and through their group",
+    ),
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_creat, libc::SYS_mknod], &[Has(1, SET_ID)], EPERM, "the same, and through their group"),
-    line(&[libc::SYS_mknodat], &[Has(2, SET_ID)], EPERM, "the same, and through their group"),
+    line(
+        &[libc::SYS_creat, libc::SYS_mknod],
+        &[Has(1, SET_ID)],
+        EPERM,
+        "the same, and through their group",
+    ),
+    line(
+        &[libc::SYS_mknodat],
+        &[Has(2, SET_ID)],
+        EPERM,
+        "the same, and through their group",
+    ),
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_mkdir], &[Has(1, SET_USER_ID)], EPERM, "not on a directory either"),
-    line(&[libc::SYS_mkdirat], &[Has(2, SET_USER_ID)], EPERM, "not on a directory either"),
+    line(
+        &[libc::SYS_mkdir],
+        &[Has(1, SET_USER_ID)],
+        EPERM,
+        "not on a directory either",
+    ),
+    line(
+        &[libc::SYS_mkdirat],
+        &[Has(2, SET_USER_ID)],
+        EPERM,
+        "not on a directory either",
+    ),
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_mknod], &[In(1, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])], EPERM, "a device is not a file"),
-    line(&[libc::SYS_mknodat], &[In(2, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])], EPERM, "a device is not a file"),
+    line(
+        &[libc::SYS_mknod],
+        &[In(1, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])],
+        EPERM,
+        "a device is not a file",
+    ),
+    line(
+        &[libc::SYS_mknodat],
+        &[In(2, FILE_TYPE, &[libc::S_IFBLK, libc::S_IFCHR])],
+        EPERM,
+        "a device is not a file",
+    ),
     line(
         &[libc::SYS_renameat2],
         &[Has(4, libc::RENAME_WHITEOUT)],
@@ -326,7 +524,8 @@ const COMMON: &[Line] = &[
     ),
 ];
 
-/// With namespaces: the only process in sight that is not the command's is its supervisor, number 1.
+/// With namespaces: the only process in sight that is not the command's is its supervisor, number
+/// 1.
 const ENCLOSED: &[Line] = &[
     line(
         &[
@@ -340,13 +539,28 @@ const ENCLOSED: &[Line] = &[
         EPERM,
         "its supervisor",
     ),
-    line(&[libc::SYS_setpriority, libc::SYS_ioprio_set], &[In(1, ALL, &[1])], EPERM, "its supervisor"),
+    line(
+        &[libc::SYS_setpriority, libc::SYS_ioprio_set],
+        &[In(1, ALL, &[1])],
+        EPERM,
+        "its supervisor",
+    ),
     OF_A_USER,
     IO_OF_A_USER,
     NO_SECOND_LISTENER,
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_chmod], &[Has(1, SET_GROUP_ID)], Answer::Ask, "a directory may have it, a file not"),
-    line(&[libc::SYS_fchmod], &[Has(1, SET_GROUP_ID)], Answer::Ask, "a directory may have it, a file not"),
+    line(
+        &[libc::SYS_chmod],
+        &[Has(1, SET_GROUP_ID)],
+        Answer::Ask,
+        "a directory may have it, a file not",
+    ),
+    line(
+        &[libc::SYS_fchmod],
+        &[Has(1, SET_GROUP_ID)],
+        Answer::Ask,
+        "a directory may have it, a file not",
+    ),
     line(
         &[libc::SYS_fchmodat, SYS_FCHMODAT2],
         &[Has(2, SET_GROUP_ID)],
@@ -354,17 +568,30 @@ const ENCLOSED: &[Line] = &[
         "a directory may have it, a file not",
     ),
     line(
-        &[libc::SYS_setxattr, libc::SYS_lsetxattr, libc::SYS_fsetxattr, SYS_SETXATTRAT],
+        &[
+            libc::SYS_setxattr,
+            libc::SYS_lsetxattr,
+            libc::SYS_fsetxattr,
+            SYS_SETXATTRAT,
+        ],
         &[],
         Answer::Ask,
         "an access control list is a mode as well, and which attribute is meant lies in memory",
     ),
 ];
 
-const OF_A_USER: Line =
-    line(&[libc::SYS_setpriority], &[In(0, ALL, &[2])], EPERM, "PRIO_USER means all of the user's processes");
-const IO_OF_A_USER: Line =
-    line(&[libc::SYS_ioprio_set], &[In(0, ALL, &[3])], EPERM, "IOPRIO_WHO_USER means all of the user's processes");
+const OF_A_USER: Line = line(
+    &[libc::SYS_setpriority],
+    &[In(0, ALL, &[2])],
+    EPERM,
+    "PRIO_USER means all of the user's processes",
+);
+const IO_OF_A_USER: Line = line(
+    &[libc::SYS_ioprio_set],
+    &[In(0, ALL, &[3])],
+    EPERM,
+    "IOPRIO_WHO_USER means all of the user's processes",
+);
 
 const NO_SECOND_LISTENER: Line = line(
     &[libc::SYS_seccomp],
@@ -413,11 +640,23 @@ const SUPERVISED: &[Line] = &[
         ENOSYS,
         "memory and queues of other processes by number, which Landlock does not know; kernels can be built without",
     ),
-    line(&[libc::SYS_mq_open, libc::SYS_mq_unlink], &[], ENOSYS, "queues of other processes by name; the same"),
+    line(
+        &[libc::SYS_mq_open, libc::SYS_mq_unlink],
+        &[],
+        ENOSYS,
+        "queues of other processes by name; the same",
+    ),
     NO_SECOND_LISTENER,
     #[cfg(target_arch = "x86_64")]
     line(
-        &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat],
+        &[
+            libc::SYS_chmod,
+            libc::SYS_chown,
+            libc::SYS_lchown,
+            libc::SYS_utime,
+            libc::SYS_utimes,
+            libc::SYS_futimesat,
+        ],
         &[],
         Answer::Ask,
         "metadata, which Landlock does not mediate",
@@ -458,19 +697,40 @@ const SUPERVISED: &[Line] = &[
         Answer::Ask,
         "what extended attributes hold is contents, and Landlock does not mediate reading them",
     ),
-    line(&[SYS_FILE_SETATTR], &[], EPERM, "attributes of inodes, for which the next line refuses the old ways"),
+    line(
+        &[SYS_FILE_SETATTR],
+        &[],
+        EPERM,
+        "attributes of inodes, for which the next line refuses the old ways",
+    ),
     line(
         &[libc::SYS_ioctl],
-        // FS_IOC_SETFLAGS, FS_IOC_SETVERSION, EXT4_IOC_SETVERSION, FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY,
-        // FS_IOC_SET_ENCRYPTION_POLICY, FAT_IOCTL_SET_ATTRIBUTES
-        &[In(1, ALL, &[0x4008_6602, 0x4008_7602, 0x4008_6604, 0x401c_5820, 0x4080_6685, 0x800c_6613, 0x4004_7211])],
+        // FS_IOC_SETFLAGS, FS_IOC_SETVERSION, EXT4_IOC_SETVERSION, FS_IOC_FSSETXATTR,
+        // FS_IOC_ENABLE_VERITY, FS_IOC_SET_ENCRYPTION_POLICY, FAT_IOCTL_SET_ATTRIBUTES
+        &[In(
+            1,
+            ALL,
+            &[
+                0x4008_6602,
+                0x4008_7602,
+                0x4008_6604,
+                0x401c_5820,
+                0x4080_6685,
+                0x800c_6613,
+                0x4004_7211,
+            ],
+        )],
         EPERM,
         "they change inodes of the user through descriptors that may only read",
     ),
     line(
         &[libc::SYS_ioctl],
-        // Those of Btrfs are all of type 0x94, but FICLONE, FICLONERANGE and FIDEDUPERANGE, which cp(1) uses.
-        &[In(1, 0xff00, &[0x9400]), NotIn(1, ALL, &[0x4004_9409, 0x4020_940d, 0xc018_9436])],
+        // Those of Btrfs are all of type 0x94, but FICLONE, FICLONERANGE and FIDEDUPERANGE, which
+        // cp(1) uses.
+        &[
+            In(1, 0xff00, &[0x9400]),
+            NotIn(1, ALL, &[0x4004_9409, 0x4020_940d, 0xc018_9436]),
+        ],
         EPERM,
         "subvolumes are made and removed through descriptors that may only read, and Landlock does not see it",
     ),
@@ -479,20 +739,29 @@ const SUPERVISED: &[Line] = &[
 const INET_SOCKETS: &[Line] = &[
     line(
         &[libc::SYS_socket],
-        &[In(0, ALL, &[INET, INET6]), NotIn(1, SOCKET_TYPE, &[STREAM, DGRAM])],
+        &[
+            In(0, ALL, &[INET, INET6]),
+            NotIn(1, SOCKET_TYPE, &[STREAM, DGRAM]),
+        ],
         EPERM,
         "raw sockets and packets read and forge other programs' traffic",
     ),
     line(
         &[libc::SYS_socket],
         // Any, ICMP, TCP, UDP, ICMPv6, UDP-Lite, MPTCP.
-        &[In(0, ALL, &[INET, INET6]), NotIn(2, ALL, &[0, 1, 6, 17, 58, 136, 262])],
+        &[
+            In(0, ALL, &[INET, INET6]),
+            NotIn(2, ALL, &[0, 1, 6, 17, 58, 136, 262]),
+        ],
         EPROTONOSUPPORT,
         "rare protocols are loaded on demand, and have a record of holes",
     ),
     line(
         &[libc::SYS_socket],
-        &[In(0, ALL, &[NETLINK]), NotIn(2, ALL, &[libc::NETLINK_ROUTE.cast_unsigned()])],
+        &[
+            In(0, ALL, &[NETLINK]),
+            NotIn(2, ALL, &[libc::NETLINK_ROUTE.cast_unsigned()]),
+        ],
         EPROTONOSUPPORT,
         "the other protocols of netlink(7) are the system's",
     ),
@@ -513,11 +782,15 @@ const ASKED_SOCKETS: Line = line(
     "the supervisor makes it, bound to the loopback device before the command has it, or says no, and the result says so",
 );
 
-/// Where calls over the network are intercepted: whatever names an address, and whatever is told one.
+/// Where calls over the network are intercepted: whatever names an address, and whatever is told
+/// one.
 const INTERCEPTED: &[Line] = &[
     line(
         &[libc::SYS_socket],
-        &[In(0, ALL, &[INET, INET6]), NotIn(1, SOCKET_TYPE, &[STREAM, DGRAM])],
+        &[
+            In(0, ALL, &[INET, INET6]),
+            NotIn(1, SOCKET_TYPE, &[STREAM, DGRAM]),
+        ],
         EPERM,
         "raw sockets say themselves where their packets go",
     ),
@@ -534,8 +807,18 @@ const INTERCEPTED: &[Line] = &[
         EOPNOTSUPP,
         "TCP fast open connects without connect(2); who is refused falls back to it",
     ),
-    line(&[libc::SYS_sendmsg], &[Has(2, FAST_OPEN)], EOPNOTSUPP, "the same"),
-    line(&[libc::SYS_sendmmsg], &[Has(3, FAST_OPEN)], EOPNOTSUPP, "the same"),
+    line(
+        &[libc::SYS_sendmsg],
+        &[Has(2, FAST_OPEN)],
+        EOPNOTSUPP,
+        "the same",
+    ),
+    line(
+        &[libc::SYS_sendmmsg],
+        &[Has(3, FAST_OPEN)],
+        EOPNOTSUPP,
+        "the same",
+    ),
     line(
         &[libc::SYS_setsockopt],
         // SO_BINDTODEVICE, SO_BINDTOIFINDEX
@@ -545,36 +828,59 @@ const INTERCEPTED: &[Line] = &[
     ),
     line(
         &[libc::SYS_setsockopt],
-        // IP_OPTIONS, IP_MULTICAST_IF, IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP,
-        // IP_UNICAST_IF
+        // IP_OPTIONS, IP_MULTICAST_IF, IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP,
+        // MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP, IP_UNICAST_IF
         &[In(1, ALL, &[0]), In(2, ALL, &[4, 32, 35, 39, 42, 46, 50])],
         EPERM,
         "a source route and a device go before the address, and memberships are told to others",
     ),
     line(
         &[libc::SYS_setsockopt],
-        // IPV6_2292PKTOPTIONS, IPV6_MULTICAST_IF, IPV6_ADD_MEMBERSHIP, IPV6_JOIN_ANYCAST, MCAST_JOIN_GROUP,
-        // MCAST_JOIN_SOURCE_GROUP, IPV6_PKTINFO, IPV6_RTHDR, IPV6_UNICAST_IF
-        &[In(1, ALL, &[41]), In(2, ALL, &[6, 17, 20, 27, 42, 46, 50, 57, 76])],
+        // IPV6_2292PKTOPTIONS, IPV6_MULTICAST_IF, IPV6_ADD_MEMBERSHIP, IPV6_JOIN_ANYCAST,
+        // MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP, IPV6_PKTINFO, IPV6_RTHDR, IPV6_UNICAST_IF
+        &[
+            In(1, ALL, &[41]),
+            In(2, ALL, &[6, 17, 20, 27, 42, 46, 50, 57, 76]),
+        ],
         EPERM,
         "the same of IPv6, where a source route is a routing header",
     ),
-    line(&[libc::SYS_connect], &[], Answer::Ask, "where to lies in memory"),
-    line(&[libc::SYS_sendto], &[Given(4)], Answer::Ask, "where to lies in memory"),
+    line(
+        &[libc::SYS_connect],
+        &[],
+        Answer::Ask,
+        "where to lies in memory",
+    ),
+    line(
+        &[libc::SYS_sendto],
+        &[Given(4)],
+        Answer::Ask,
+        "where to lies in memory",
+    ),
     line(
         &[libc::SYS_sendmsg],
         &[NotIn(3, ALL, &[MARK])],
         Answer::Ask,
         "whether there is an address lies in memory; with the mark the listener itself is sent, and no call after it",
     ),
-    line(&[libc::SYS_sendmmsg], &[], Answer::Ask, "whether there is an address lies in memory"),
+    line(
+        &[libc::SYS_sendmmsg],
+        &[],
+        Answer::Ask,
+        "whether there is an address lies in memory",
+    ),
     line(
         &[libc::SYS_bind, libc::SYS_listen],
         &[],
         Answer::Ask,
         "connections of the command to its own servers are let through, so they have to be known",
     ),
-    line(&[libc::SYS_getpeername], &[], Answer::Ask, "it is told where it wanted to go, not where it was led"),
+    line(
+        &[libc::SYS_getpeername],
+        &[],
+        Answer::Ask,
+        "it is told where it wanted to go, not where it was led",
+    ),
     line(
         &[libc::SYS_recvfrom],
         &[Given(4)],

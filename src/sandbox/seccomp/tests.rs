@@ -37,14 +37,32 @@ const SUPERVISED: Rules = Rules {
 };
 
 fn all_rules() -> Vec<Rules> {
-    usual_rules().into_iter().flat_map(|rules| [rules, Rules { intercepted: true, ..rules }]).collect()
+    usual_rules()
+        .into_iter()
+        .flat_map(|rules| {
+            [
+                rules,
+                Rules {
+                    intercepted: true,
+                    ..rules
+                },
+            ]
+        })
+        .collect()
 }
 
 fn usual_rules() -> Vec<Rules> {
     let mut all = Vec::new();
     for sockets in [Sockets::None, Sockets::Inet] {
         for (unix, supervised) in [(false, false), (false, true), (true, false), (true, true)] {
-            all.push(Rules { sockets, unix, supervised, intercepted: false, journaled: false, opened: false });
+            all.push(Rules {
+                sockets,
+                unix,
+                supervised,
+                intercepted: false,
+                journaled: false,
+                opened: false,
+            });
         }
     }
     all
@@ -55,7 +73,11 @@ fn ask<const N: usize>(rules: Rules, call: c_long, args: [u64; N]) -> u32 {
     all[..N].copy_from_slice(&args);
     let program = filter(rules);
     let answer = run(&program, ARCH, call as u32, all);
-    assert_eq!(answer, run(&program, ARCH, call as u32, all.map(|arg| arg | DROPPED)), "of {call} with {args:?}");
+    assert_eq!(
+        answer,
+        run(&program, ARCH, call as u32, all.map(|arg| arg | DROPPED)),
+        "of {call} with {args:?}"
+    );
     answer
 }
 
@@ -140,19 +162,39 @@ const FREE: &[c_long] = &[
 #[test]
 fn the_table_is_complete() {
     for rules in usual_rules() {
-        let wrong: Vec<_> = REFUSED.iter().filter(|call| ask(rules, **call, []) != EPERM).collect();
+        let wrong: Vec<_> = REFUSED
+            .iter()
+            .filter(|call| ask(rules, **call, []) != EPERM)
+            .collect();
         assert_eq!(wrong, Vec::<&c_long>::new(), "allowed with {rules:?}");
-        assert_eq!([libc::SYS_clone3, libc::SYS_openat2].map(|call| ask(rules, call, [])), [ENOSYS; 2]);
+        assert_eq!(
+            [libc::SYS_clone3, libc::SYS_openat2].map(|call| ask(rules, call, [])),
+            [ENOSYS; 2]
+        );
         #[cfg(target_arch = "x86_64")]
-        assert_eq!([libc::SYS_ustat, libc::SYS_sysfs].map(|call| ask(rules, call, [])), [ENOSYS; 2]);
+        assert_eq!(
+            [libc::SYS_ustat, libc::SYS_sysfs].map(|call| ask(rules, call, [])),
+            [ENOSYS; 2]
+        );
         // F_SETLEASE and F_SETDELEG; F_GETLEASE only asks.
         let leases = [1024, 1040, 1025].map(|command| ask(rules, libc::SYS_fcntl, [3, command, 0]));
         assert_eq!(leases, [errno(libc::EINVAL), errno(libc::EINVAL), ALLOW]);
-        let named = [libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_renameat, libc::SYS_renameat2];
+        let named = [
+            libc::SYS_linkat,
+            libc::SYS_symlinkat,
+            libc::SYS_renameat,
+            libc::SYS_renameat2,
+        ];
         assert_eq!(named.map(|call| ask(rules, call, [])), [ASK; 4]);
-        assert_eq!(ask(rules, libc::SYS_landlock_create_ruleset, []), errno(libc::EOPNOTSUPP));
+        assert_eq!(
+            ask(rules, libc::SYS_landlock_create_ruleset, []),
+            errno(libc::EOPNOTSUPP)
+        );
         assert_eq!(ask(rules, libc::SYS_nfsservctl, []), ENOSYS);
-        let wrong: Vec<_> = FREE.iter().filter(|call| ask(rules, **call, []) != ALLOW).collect();
+        let wrong: Vec<_> = FREE
+            .iter()
+            .filter(|call| ask(rules, **call, []) != ALLOW)
+            .collect();
         assert_eq!(wrong, Vec::<&c_long>::new(), "refused with {rules:?}");
     }
 }
@@ -164,7 +206,11 @@ fn every_line_says_why_and_no_call_is_refused_twice() {
         for line in lines(rules) {
             assert!(!line.why.is_empty() && !line.calls.is_empty());
             for call in line.calls {
-                assert!(!always.contains(call), "{call} is refused already where it is refused because: {}", line.why);
+                assert!(
+                    !always.contains(call),
+                    "{call} is refused already where it is refused because: {}",
+                    line.why
+                );
                 if line.when.is_empty() {
                     always.insert(*call);
                 }
@@ -182,7 +228,8 @@ fn by_the_table(rules: Rules, call: u32, args: [u64; 6]) -> u32 {
         Clause::NotIn(argument, mask, values) => !values.contains(&(low(argument) & mask)),
         Clause::Given(argument) => args[usize::from(argument)] != 0,
     };
-    let fits = |line: &&Line| line.calls.contains(&c_long::from(call)) && line.when.iter().all(holds);
+    let fits =
+        |line: &&Line| line.calls.contains(&c_long::from(call)) && line.when.iter().all(holds);
     match lines(rules).iter().find(fits).map(|line| line.answer) {
         None => ALLOW,
         Some(Answer::Ask) => ASK,
@@ -209,11 +256,20 @@ fn the_filter_says_what_the_table_says() {
         let program = filter(rules);
         for call in (0..600).chain([FIRST_FOREIGN - 1]) {
             for (index, word) in words.iter().enumerate() {
-                // Every word meets every other one in the first two arguments somewhere, and each comes in all places.
-                for other in if call == libc::SYS_socket as u32 { &words[..] } else { &words[index..=index] } {
+                // Every word meets every other one in the first two arguments somewhere, and each
+                // comes in all places.
+                for other in if call == libc::SYS_socket as u32 {
+                    &words[..]
+                } else {
+                    &words[index..=index]
+                } {
                     let args = [*word, *other, *other, *word, *other, *word];
                     let expected = by_the_table(rules, call, args);
-                    assert_eq!(run(&program, ARCH, call, args), expected, "of {call} with {args:x?} and {rules:?}");
+                    assert_eq!(
+                        run(&program, ARCH, call, args),
+                        expected,
+                        "of {call} with {args:x?} and {rules:?}"
+                    );
                 }
             }
         }
@@ -223,14 +279,17 @@ fn the_filter_says_what_the_table_says() {
 #[test]
 fn what_is_asked_the_broker_knows() {
     for rules in all_rules() {
-        let asked = lines(rules).into_iter().filter(|line| line.answer == Answer::Ask);
+        let asked = lines(rules)
+            .into_iter()
+            .filter(|line| line.answer == Answer::Ask);
         let calls: Vec<c_long> = asked.flat_map(|line| line.calls.iter().copied()).collect();
         assert!(!calls.is_empty(), "{rules:?}");
         for call in calls {
             let network = (rules.intercepted || rules.unix)
                 && super::super::intercept::call::decode(call as i32, &[0; 6]).is_some();
             let named = super::super::opens::decode(call as i32, &[0; 6]).is_some();
-            let known = network || named || super::super::broker::decode(call as i32, &[0; 6]).is_some();
+            let known =
+                network || named || super::super::broker::decode(call as i32, &[0; 6]).is_some();
             assert!(known, "{call} with {rules:?}");
         }
     }
@@ -270,11 +329,28 @@ fn namespaces_are_not_made() {
         assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [flag | 0x200]), EPERM);
         assert_eq!(ask(ENCLOSED, libc::SYS_clone, [flag | 0x11]), EPERM);
     }
-    assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [libc::CLONE_NEWTIME as u64]), EPERM);
-    assert_eq!(ask(ENCLOSED, libc::SYS_unshare, [libc::CLONE_FILES as u64]), ALLOW);
-    let thread = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::CLONE_THREAD;
+    assert_eq!(
+        ask(ENCLOSED, libc::SYS_unshare, [libc::CLONE_NEWTIME as u64]),
+        EPERM
+    );
+    assert_eq!(
+        ask(ENCLOSED, libc::SYS_unshare, [libc::CLONE_FILES as u64]),
+        ALLOW
+    );
+    let thread = libc::CLONE_VM
+        | libc::CLONE_FS
+        | libc::CLONE_FILES
+        | libc::CLONE_SIGHAND
+        | libc::CLONE_THREAD;
     assert_eq!(ask(ENCLOSED, libc::SYS_clone, [thread as u64]), ALLOW);
-    assert_eq!(ask(ENCLOSED, libc::SYS_clone, [(libc::CLONE_VFORK | libc::SIGCHLD) as u64]), ALLOW);
+    assert_eq!(
+        ask(
+            ENCLOSED,
+            libc::SYS_clone,
+            [(libc::CLONE_VFORK | libc::SIGCHLD) as u64]
+        ),
+        ALLOW
+    );
 }
 
 #[test]
@@ -295,7 +371,10 @@ fn files_that_set_ids_are_not_made() {
             assert_eq!(ask(rules, libc::SYS_openat, [3, 1, create, mode]), file);
             assert_eq!(ask(rules, libc::SYS_openat, [3, 1, nameless, mode]), file);
             assert_eq!(ask(rules, libc::SYS_mkdirat, [3, 1, mode]), dir);
-            assert_eq!(ask(rules, libc::SYS_mknodat, [3, 1, mode | 0o100_000, 0]), file);
+            assert_eq!(
+                ask(rules, libc::SYS_mknodat, [3, 1, mode | 0o100_000, 0]),
+                file
+            );
             // Without a file to make, the register holds whatever was in it.
             assert_eq!(ask(rules, libc::SYS_openat, [3, 1, 0, mode]), ALLOW);
             #[cfg(target_arch = "x86_64")]
@@ -309,19 +388,40 @@ fn files_that_set_ids_are_not_made() {
             }
         }
     }
-    for set in [libc::SYS_setxattr, libc::SYS_lsetxattr, libc::SYS_fsetxattr, 463] {
-        assert_eq!([ENCLOSED, SUPERVISED].map(|rules| ask(rules, set, [3, 1])), [ASK, ASK]);
+    for set in [
+        libc::SYS_setxattr,
+        libc::SYS_lsetxattr,
+        libc::SYS_fsetxattr,
+        463,
+    ] {
+        assert_eq!(
+            [ENCLOSED, SUPERVISED].map(|rules| ask(rules, set, [3, 1])),
+            [ASK, ASK]
+        );
     }
 }
 
 #[test]
 fn devices_are_not_made() {
-    for (kind, answer) in
-        [(0, ALLOW), (0o100_000, ALLOW), (0o010_000, ALLOW), (0o140_000, ALLOW), (0o060_000, EPERM), (0o020_000, EPERM)]
-    {
-        assert_eq!(ask(ENCLOSED, libc::SYS_mknodat, [3, 1, kind | 0o644, 5]), answer, "type {kind:o}");
+    for (kind, answer) in [
+        (0, ALLOW),
+        (0o100_000, ALLOW),
+        (0o010_000, ALLOW),
+        (0o140_000, ALLOW),
+        (0o060_000, EPERM),
+        (0o020_000, EPERM),
+    ] {
+        assert_eq!(
+            ask(ENCLOSED, libc::SYS_mknodat, [3, 1, kind | 0o644, 5]),
+            answer,
+            "type {kind:o}"
+        );
         #[cfg(target_arch = "x86_64")]
-        assert_eq!(ask(ENCLOSED, libc::SYS_mknod, [1, kind | 0o644, 5]), answer, "type {kind:o}");
+        assert_eq!(
+            ask(ENCLOSED, libc::SYS_mknod, [1, kind | 0o644, 5]),
+            answer,
+            "type {kind:o}"
+        );
     }
 }
 
@@ -340,7 +440,8 @@ fn terminals_and_inodes_are_not_steered() {
         (0x4004_9409, ALLOW, ALLOW), // FICLONE
         (0x4020_940d, ALLOW, ALLOW), // FICLONERANGE
     ] {
-        let answers = [ENCLOSED, SUPERVISED].map(|rules| ask(rules, libc::SYS_ioctl, [0, command, 0]));
+        let answers =
+            [ENCLOSED, SUPERVISED].map(|rules| ask(rules, libc::SYS_ioctl, [0, command, 0]));
         assert_eq!(answers, [enclosed, supervised], "{command:#x}");
     }
 }
@@ -365,15 +466,31 @@ fn journaled_ioctl_that_changes_contents_is_refused() {
         (0x8912, ALLOW),              // SIOCGIFCONF
         (0x5412, errno(libc::EPERM)), // TIOCSTI
     ] {
-        let rules = Rules { journaled: true, ..ENCLOSED };
-        assert_eq!(ask(rules, libc::SYS_ioctl, [0, command, 0]), answer, "{command:#x}");
+        let rules = Rules {
+            journaled: true,
+            ..ENCLOSED
+        };
+        assert_eq!(
+            ask(rules, libc::SYS_ioctl, [0, command, 0]),
+            answer,
+            "{command:#x}"
+        );
     }
 }
 
 #[test]
 fn journaled_asynchronous_write_is_refused() {
     for call in [libc::SYS_io_setup, libc::SYS_io_submit] {
-        let answers = [false, true].map(|journaled| ask(Rules { journaled, ..ENCLOSED }, call, [1, 0]));
+        let answers = [false, true].map(|journaled| {
+            ask(
+                Rules {
+                    journaled,
+                    ..ENCLOSED
+                },
+                call,
+                [1, 0],
+            )
+        });
         assert_eq!(answers, [ALLOW, errno(libc::ENOSYS)]);
     }
 }
@@ -382,7 +499,8 @@ fn journaled_asynchronous_write_is_refused() {
 fn rename_that_leaves_whiteout_is_refused() {
     for rules in all_rules() {
         let answer = |flags: u32| ask(rules, libc::SYS_renameat2, [0, 0, 0, 0, flags.into()]);
-        let is_refused = [0, libc::RENAME_WHITEOUT].map(|flags| answer(flags) == errno(libc::EINVAL));
+        let is_refused =
+            [0, libc::RENAME_WHITEOUT].map(|flags| answer(flags) == errno(libc::EINVAL));
         assert_eq!(is_refused, [false, true]);
     }
 }
@@ -401,7 +519,10 @@ fn other_processes_are_not_steered() {
         assert_eq!(answers(ENCLOSED), [ALLOW, EPERM, ALLOW]);
     }
     // Which processes the first argument means: one, a group, all of a user.
-    for (call, kinds) in [(libc::SYS_setpriority, [0, 1, 2]), (libc::SYS_ioprio_set, [1, 2, 3])] {
+    for (call, kinds) in [
+        (libc::SYS_setpriority, [0, 1, 2]),
+        (libc::SYS_ioprio_set, [1, 2, 3]),
+    ] {
         let answers = |rules, who| kinds.map(|kind| ask(rules, call, [kind, who, 5]));
         assert_eq!(answers(SUPERVISED, 0), [ALLOW, ALLOW, EPERM]);
         assert_eq!(answers(SUPERVISED, 4321), [EPERM, EPERM, EPERM]);
@@ -413,8 +534,17 @@ fn other_processes_are_not_steered() {
 
 #[test]
 fn without_namespaces_shared_memory_and_queues_are_absent_and_metadata_is_asked_for() {
-    for call in [libc::SYS_shmget, libc::SYS_shmat, libc::SYS_msgget, libc::SYS_semop, libc::SYS_mq_unlink] {
-        assert_eq!([ENCLOSED, SUPERVISED].map(|rules| ask(rules, call, [])), [ALLOW, ENOSYS]);
+    for call in [
+        libc::SYS_shmget,
+        libc::SYS_shmat,
+        libc::SYS_msgget,
+        libc::SYS_semop,
+        libc::SYS_mq_unlink,
+    ] {
+        assert_eq!(
+            [ENCLOSED, SUPERVISED].map(|rules| ask(rules, call, [])),
+            [ALLOW, ENOSYS]
+        );
     }
     for call in [
         libc::SYS_fchmod,
@@ -448,24 +578,45 @@ fn without_namespaces_shared_memory_and_queues_are_absent_and_metadata_is_asked_
         #[cfg(target_arch = "x86_64")]
         libc::SYS_futimesat,
     ] {
-        assert_eq!([ENCLOSED, SUPERVISED].map(|rules| ask(rules, call, [])), [ALLOW, ASK], "{call}");
+        assert_eq!(
+            [ENCLOSED, SUPERVISED].map(|rules| ask(rules, call, [])),
+            [ALLOW, ASK],
+            "{call}"
+        );
     }
-    assert_eq!([ENCLOSED, SUPERVISED].map(|rules| ask(rules, 469, [])), [ALLOW, EPERM]); // file_setattr
+    assert_eq!(
+        [ENCLOSED, SUPERVISED].map(|rules| ask(rules, 469, [])),
+        [ALLOW, EPERM]
+    ); // file_setattr
 }
 
 #[test]
 fn filters_of_their_own_are_free_but_listeners_are_not() {
     const FILTER: u64 = 1;
     const LISTEN: u64 = 8;
-    assert_eq!([0, LISTEN].map(|flags| ask(SUPERVISED, libc::SYS_seccomp, [FILTER, flags])), [ALLOW, EBUSY]);
-    assert_eq!([0, LISTEN].map(|flags| ask(ENCLOSED, libc::SYS_seccomp, [FILTER, flags])), [ALLOW, EBUSY]);
+    assert_eq!(
+        [0, LISTEN].map(|flags| ask(SUPERVISED, libc::SYS_seccomp, [FILTER, flags])),
+        [ALLOW, EBUSY]
+    );
+    assert_eq!(
+        [0, LISTEN].map(|flags| ask(ENCLOSED, libc::SYS_seccomp, [FILTER, flags])),
+        [ALLOW, EBUSY]
+    );
 }
 
 #[test]
 fn personalities_are_asked_for_and_kept_harmless() {
     const READ_IMPLIES_EXEC: u64 = 0x0040_0000;
     const MMAP_PAGE_ZERO: u64 = 0x0010_0000;
-    let values = [0xffff_ffff, 0, 8, 0x0004_0000, 0x0006_0008, READ_IMPLIES_EXEC, MMAP_PAGE_ZERO];
+    let values = [
+        0xffff_ffff,
+        0,
+        8,
+        0x0004_0000,
+        0x0006_0008,
+        READ_IMPLIES_EXEC,
+        MMAP_PAGE_ZERO,
+    ];
     let answers = values.map(|value| ask(ENCLOSED, libc::SYS_personality, [value]));
     assert_eq!(answers, [ALLOW, ALLOW, ALLOW, ALLOW, ALLOW, EPERM, EPERM]);
 }
@@ -483,21 +634,49 @@ fn sockets_of_every_family_type_and_protocol() {
                 2 | 10 if rules.supervised => ASK,
                 _ => EACCES,
             };
-            assert_eq!(ask(rules, libc::SYS_socket, [family, 1 | CLOEXEC, 0]), expected, "{family} with {rules:?}");
+            assert_eq!(
+                ask(rules, libc::SYS_socket, [family, 1 | CLOEXEC, 0]),
+                expected,
+                "{family} with {rules:?}"
+            );
         }
         if !inet {
             continue;
         }
         for kind in 0..16 {
             let expected = if matches!(kind, 1 | 2) { ALLOW } else { EPERM };
-            assert_eq!(ask(rules, libc::SYS_socket, [2, kind | CLOEXEC, 0]), expected, "type {kind}");
-            assert_eq!(ask(rules, libc::SYS_socket, [10, kind | CLOEXEC, 0]), expected, "type {kind}");
+            assert_eq!(
+                ask(rules, libc::SYS_socket, [2, kind | CLOEXEC, 0]),
+                expected,
+                "type {kind}"
+            );
+            assert_eq!(
+                ask(rules, libc::SYS_socket, [10, kind | CLOEXEC, 0]),
+                expected,
+                "type {kind}"
+            );
         }
         for protocol in 0..300 {
-            let expected = if [0, 1, 6, 17, 58, 136, 262].contains(&protocol) { ALLOW } else { EPROTONOSUPPORT };
-            assert_eq!(ask(rules, libc::SYS_socket, [2, 1, protocol]), expected, "protocol {protocol}");
-            let expected = if protocol == 0 { ALLOW } else { EPROTONOSUPPORT };
-            assert_eq!(ask(rules, libc::SYS_socket, [16, 3, protocol]), expected, "netlink protocol {protocol}");
+            let expected = if [0, 1, 6, 17, 58, 136, 262].contains(&protocol) {
+                ALLOW
+            } else {
+                EPROTONOSUPPORT
+            };
+            assert_eq!(
+                ask(rules, libc::SYS_socket, [2, 1, protocol]),
+                expected,
+                "protocol {protocol}"
+            );
+            let expected = if protocol == 0 {
+                ALLOW
+            } else {
+                EPROTONOSUPPORT
+            };
+            assert_eq!(
+                ask(rules, libc::SYS_socket, [16, 3, protocol]),
+                expected,
+                "netlink protocol {protocol}"
+            );
         }
     }
 }
@@ -508,7 +687,11 @@ fn pairs_of_sockets_are_connected_ones() {
         for family in 0..64 {
             for kind in 0..16 {
                 let connected = matches!(kind, 1 | 5);
-                let expected = if family == 1 && connected { ALLOW } else { EACCES };
+                let expected = if family == 1 && connected {
+                    ALLOW
+                } else {
+                    EACCES
+                };
                 let answer = ask(rules, libc::SYS_socketpair, [family, kind | 0o4000, 0]);
                 assert_eq!(answer, expected, "family {family}, type {kind}, {rules:?}");
             }
@@ -521,44 +704,92 @@ fn unix_sockets_connect_by_supervisor() {
     for rules in usual_rules().into_iter().filter(|rules| rules.unix) {
         for kind in 0..16 {
             let expected = if matches!(kind, 1 | 5) { ALLOW } else { EACCES };
-            assert_eq!(ask(rules, libc::SYS_socket, [1, kind | 0o4000, 0]), expected, "type {kind}, {rules:?}");
+            assert_eq!(
+                ask(rules, libc::SYS_socket, [1, kind | 0o4000, 0]),
+                expected,
+                "type {kind}, {rules:?}"
+            );
         }
         for call in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen] {
-            assert_eq!(ask(rules, call, [3, 4096, 16]), ASK, "{call} with {rules:?}");
+            assert_eq!(
+                ask(rules, call, [3, 4096, 16]),
+                ASK,
+                "{call} with {rules:?}"
+            );
         }
         for call in [libc::SYS_sendmsg, libc::SYS_accept4, libc::SYS_recvmsg] {
-            assert_eq!(ask(rules, call, [3, 4096, 0]), ALLOW, "{call} with {rules:?}");
+            assert_eq!(
+                ask(rules, call, [3, 4096, 0]),
+                ALLOW,
+                "{call} with {rules:?}"
+            );
         }
     }
 }
 
 #[test]
 fn interception_asks_about_addresses_and_nothing_else() {
-    let rules = Rules { intercepted: true, ..SUPERVISED };
+    let rules = Rules {
+        intercepted: true,
+        ..SUPERVISED
+    };
     let program = filter(rules);
     let ask = |call: c_long, args: [u64; 6]| run(&program, ARCH, call as u32, args);
     let (inet, unix, dgram, raw) = (2, 1, 2, 3);
-    assert_eq!(ask(libc::SYS_socket, [inet, dgram | 0o4000, 0, 0, 0, 0]), ASK);
+    assert_eq!(
+        ask(libc::SYS_socket, [inet, dgram | 0o4000, 0, 0, 0, 0]),
+        ASK
+    );
     assert_eq!(ask(libc::SYS_socket, [inet, raw, 1, 0, 0, 0]), EPERM);
-    assert_eq!(ask(libc::SYS_socket, [inet, 1, 262, 0, 0, 0]), EPROTONOSUPPORT);
+    assert_eq!(
+        ask(libc::SYS_socket, [inet, 1, 262, 0, 0, 0]),
+        EPROTONOSUPPORT
+    );
     assert_eq!(ask(libc::SYS_socket, [unix, 1, 0, 0, 0, 0]), EACCES);
     // Kinds are refused in any case; whether the others are asked about is a rule of its own.
     for (sockets, expected) in [(Sockets::Inet, ALLOW), (Sockets::Asked, ASK)] {
-        let program = filter(Rules { sockets, intercepted: true, ..ENCLOSED });
-        let ask =
-            |family, kind, protocol| run(&program, ARCH, libc::SYS_socket as u32, [family, kind, protocol, 0, 0, 0]);
+        let program = filter(Rules {
+            sockets,
+            intercepted: true,
+            ..ENCLOSED
+        });
+        let ask = |family, kind, protocol| {
+            run(
+                &program,
+                ARCH,
+                libc::SYS_socket as u32,
+                [family, kind, protocol, 0, 0, 0],
+            )
+        };
         for family in [inet, 10] {
             assert_eq!(
                 [(1, 0), (1, 6), (dgram, 17)].map(|(kind, protocol)| ask(family, kind, protocol)),
                 [expected; 3]
             );
-            assert_eq!([ask(family, raw, 1), ask(family, 5, 132), ask(family, 6, 33)], [EPERM; 3]);
-            assert_eq!([ask(family, dgram, 1), ask(family, dgram, 136), ask(family, 1, 262)], [EPROTONOSUPPORT; 3]);
+            assert_eq!(
+                [ask(family, raw, 1), ask(family, 5, 132), ask(family, 6, 33)],
+                [EPERM; 3]
+            );
+            assert_eq!(
+                [
+                    ask(family, dgram, 1),
+                    ask(family, dgram, 136),
+                    ask(family, 1, 262)
+                ],
+                [EPROTONOSUPPORT; 3]
+            );
         }
-        assert_eq!([ask(unix, 1, 0), ask(16, raw, 0), ask(40, 1, 0)], [ALLOW, ALLOW, EACCES]);
+        assert_eq!(
+            [ask(unix, 1, 0), ask(16, raw, 0), ask(40, 1, 0)],
+            [ALLOW, ALLOW, EACCES]
+        );
     }
     let fast = libc::MSG_FASTOPEN as u64;
-    for (call, at) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
+    for (call, at) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
         let mut args = [3, 4096, 1, 0, 4096, 16];
         assert_eq!(ask(call, args), ASK);
         args[at] |= fast;
@@ -568,20 +799,38 @@ fn interception_asks_about_addresses_and_nothing_else() {
         assert_eq!(ask(call, [3, 4096, 1, 0, 0, 0]), ALLOW);
         assert_eq!(ask(call, [3, 4096, 1, 0, 1 << 32, 16]), ASK);
     }
-    for call in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_getpeername, libc::SYS_recvmsg] {
+    for call in [
+        libc::SYS_connect,
+        libc::SYS_bind,
+        libc::SYS_listen,
+        libc::SYS_getpeername,
+        libc::SYS_recvmsg,
+    ] {
         assert_eq!(ask(call, [3, 4096, 16, 0, 0, 0]), ASK);
     }
     let set = |level, option| ask(libc::SYS_setsockopt, [3, level, option, 4096, 4, 0]);
-    for (level, options) in
-        [(1, &[25, 62][..]), (0, &[4, 32, 35, 39, 42, 46, 50]), (41, &[6, 17, 20, 27, 42, 46, 50, 57, 76])]
-    {
+    for (level, options) in [
+        (1, &[25, 62][..]),
+        (0, &[4, 32, 35, 39, 42, 46, 50]),
+        (41, &[6, 17, 20, 27, 42, 46, 50, 57, 76]),
+    ] {
         for option in 0..80 {
-            let expected = if options.contains(&option) { EPERM } else { ALLOW };
+            let expected = if options.contains(&option) {
+                EPERM
+            } else {
+                ALLOW
+            };
             assert_eq!(set(level, option), expected, "option {option} of {level}");
         }
     }
     assert_eq!(set(6, 1), ALLOW);
-    for call in [libc::SYS_accept4, libc::SYS_getsockname, libc::SYS_write, libc::SYS_shutdown, libc::SYS_close] {
+    for call in [
+        libc::SYS_accept4,
+        libc::SYS_getsockname,
+        libc::SYS_write,
+        libc::SYS_shutdown,
+        libc::SYS_close,
+    ] {
         assert_eq!(ask(call, [3, 4096, 16, 0, 0, 0]), ALLOW);
     }
     // The listener is sent by a call with the mark, and then nobody sends anything so.
@@ -589,15 +838,35 @@ fn interception_asks_about_addresses_and_nothing_else() {
     assert_eq!(ask(libc::SYS_sendmsg, marked), ALLOW);
     let seal = |call: c_long, args| run(&sealing(), ARCH, call as u32, args);
     assert_eq!(seal(libc::SYS_sendmsg, marked), EPERM);
-    assert_eq!(seal(libc::SYS_sendmsg, marked.map(|arg| arg | DROPPED)), EPERM);
+    assert_eq!(
+        seal(libc::SYS_sendmsg, marked.map(|arg| arg | DROPPED)),
+        EPERM
+    );
     assert_eq!(seal(libc::SYS_sendmsg, [3, 4096, 0, 0, 0, 0]), ALLOW);
     assert_eq!(seal(libc::SYS_connect, marked), ALLOW);
     let only = super::interception();
-    assert_eq!(run(&only, ARCH, libc::SYS_socket as u32, [unix, 1, 0, 0, 0, 0]), ALLOW);
-    assert_eq!(run(&only, ARCH, libc::SYS_socket as u32, [inet, 1, 0, 0, 0, 0]), ASK);
-    assert_eq!(run(&only, ARCH, libc::SYS_connect as u32, [3, 4096, 16, 0, 0, 0]), ASK);
+    assert_eq!(
+        run(&only, ARCH, libc::SYS_socket as u32, [unix, 1, 0, 0, 0, 0]),
+        ALLOW
+    );
+    assert_eq!(
+        run(&only, ARCH, libc::SYS_socket as u32, [inet, 1, 0, 0, 0, 0]),
+        ASK
+    );
+    assert_eq!(
+        run(
+            &only,
+            ARCH,
+            libc::SYS_connect as u32,
+            [3, 4096, 16, 0, 0, 0]
+        ),
+        ASK
+    );
     assert_eq!(run(&only, ARCH, libc::SYS_mount as u32, [0; 6]), ALLOW);
-    assert_eq!(run(&only, ARCH, libc::SYS_seccomp as u32, [1, 8, 0, 0, 0, 0]), EBUSY);
+    assert_eq!(
+        run(&only, ARCH, libc::SYS_seccomp as u32, [1, 8, 0, 0, 0, 0]),
+        EBUSY
+    );
 }
 
 #[test]
@@ -606,15 +875,36 @@ fn who_only_computes_may_call_nothing_else() {
     let ask = |arch, call: c_long, args| run(&program, arch, call as u32, args);
     let ended = libc::SECCOMP_RET_KILL_PROCESS;
     for call in 0..1024 {
-        let expected = if COMPUTING.contains(&call) || call == libc::SYS_mmap { ALLOW } else { ended };
+        let expected = if COMPUTING.contains(&call) || call == libc::SYS_mmap {
+            ALLOW
+        } else {
+            ended
+        };
         assert_eq!(ask(ARCH, call, [0; 6]), expected, "{call}");
         assert_eq!(ask(ARCH + 1, call, [0; 6]), ended, "{call}");
     }
     let map = |protection: i32, flags: i32| {
-        ask(ARCH, libc::SYS_mmap, [0, 4096, protection as u64 | DROPPED, flags as u64 | DROPPED, 0, 0])
+        ask(
+            ARCH,
+            libc::SYS_mmap,
+            [
+                0,
+                4096,
+                protection as u64 | DROPPED,
+                flags as u64 | DROPPED,
+                0,
+                0,
+            ],
+        )
     };
-    let (read_write, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let (read_write, private) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
     assert_eq!(map(read_write, private), ALLOW);
     assert_eq!(map(read_write | libc::PROT_EXEC, private), ended);
-    assert_eq!(map(read_write, libc::MAP_SHARED | libc::MAP_ANONYMOUS), ended);
+    assert_eq!(
+        map(read_write, libc::MAP_SHARED | libc::MAP_ANONYMOUS),
+        ended
+    );
 }

@@ -1,8 +1,11 @@
 //! System calls that only the attack battery makes: most exist to be refused.
 //!
-//! None of them can harm the memory of this process: what takes numbers takes nothing but numbers, and what takes
-//! memory gets slices, whose lengths are told to the kernel.
-#![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
+//! None of them can harm the memory of this process: what takes numbers takes nothing but numbers,
+//! and what takes memory gets slices, whose lengths are told to the kernel.
+#![expect(
+    unsafe_code,
+    reason = "raw system calls; each block says why it is sound"
+)]
 
 pub mod ipc;
 pub mod kernel;
@@ -14,7 +17,11 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use libc::{c_int, c_long};
 
 fn checked(value: c_long) -> io::Result<c_long> {
-    if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
+    if value < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(value)
+    }
 }
 
 /// A descriptor that a call has just made.
@@ -37,7 +44,8 @@ pub fn exit_now() -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Functions for system calls whose arguments are numbers in every form of the call that is used here.
+/// Functions for system calls whose arguments are numbers in every form of the call that is used
+/// here.
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident($($argument:ident),*) = $number:expr;)*) => {$(
         $(#[$doc])*
@@ -104,7 +112,15 @@ pub fn make_by_openat2(path: &CStr, mode: u64) -> io::Result<OwnedFd> {
     let flags = (libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC) as u64;
     let how: [u64; 3] = [flags, mode, 0];
     // SAFETY: a string and a struct open_how of 24 bytes, both only read.
-    made(unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path.as_ptr(), how.as_ptr(), size_of_val(&how)) })
+    made(unsafe {
+        libc::syscall(
+            libc::SYS_openat2,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            how.as_ptr(),
+            size_of_val(&how),
+        )
+    })
 }
 
 /// iopl(2): the processor's ports.
@@ -130,8 +146,8 @@ pub fn foreign(call: Foreign, arguments: [u32; 3]) -> i64 {
     match call {
         Foreign::I386(number) => {
             let value: i64;
-            // SAFETY: the calls used take numbers only; `int 0x80` changes no register but those named, and rbx,
-            // which the compiler keeps for itself, is put back.
+            // SAFETY: the calls used take numbers only; `int 0x80` changes no register but those
+            // named, and rbx, which the compiler keeps for itself, is put back.
             unsafe {
                 std::arch::asm!(
                     "push rbx", "mov ebx, {first:e}", "int 0x80", "pop rbx",
@@ -149,8 +165,11 @@ pub fn foreign(call: Foreign, arguments: [u32; 3]) -> i64 {
             const X32_SYSCALL_BIT: c_long = 0x4000_0000;
             let [first, second, third] = arguments;
             // SAFETY: the calls used take numbers only.
-            let value = unsafe { libc::syscall(c_long::from(number) | X32_SYSCALL_BIT, first, second, third) };
-            checked(value).unwrap_or_else(|error| -i64::from(error.raw_os_error().unwrap_or(libc::ENOSYS)))
+            let value = unsafe {
+                libc::syscall(c_long::from(number) | X32_SYSCALL_BIT, first, second, third)
+            };
+            checked(value)
+                .unwrap_or_else(|error| -i64::from(error.raw_os_error().unwrap_or(libc::ENOSYS)))
         }
     }
 }
@@ -158,11 +177,15 @@ pub fn foreign(call: Foreign, arguments: [u32; 3]) -> i64 {
 /// A copy of this process by clone(2) or clone3(2) with these flags, which ends at once.
 pub fn clone_and_end(flags: u64, newest: bool) -> io::Result<()> {
     let arguments: [u64; 8] = [flags, 0, 0, 0, libc::SIGCHLD as u64, 0, 0, 0];
-    // SAFETY: the flags name namespaces only, so both forms are fork(2) as far as memory goes; the kernel reads the 64
-    // bytes of `arguments`.
+    // SAFETY: the flags name namespaces only, so both forms are fork(2) as far as memory goes; the
+    // kernel reads the 64 bytes of `arguments`.
     let child = checked(unsafe {
         if newest {
-            libc::syscall(libc::SYS_clone3, arguments.as_ptr(), size_of_val(&arguments))
+            libc::syscall(
+                libc::SYS_clone3,
+                arguments.as_ptr(),
+                size_of_val(&arguments),
+            )
         } else {
             libc::syscall(libc::SYS_clone, flags | libc::SIGCHLD as u64, 0, 0, 0, 0)
         }
@@ -187,7 +210,8 @@ pub fn open_by_handle(path: &CStr, mount: BorrowedFd<'_>) -> io::Result<OwnedFd>
     let mut handle = [0u8; 136];
     handle[..4].copy_from_slice(&128u32.to_ne_bytes());
     let mut mount_id: c_int = 0;
-    // SAFETY: `handle` is a struct file_handle that says that 128 bytes follow its header of 8, and they do.
+    // SAFETY: `handle` is a struct file_handle that says that 128 bytes follow its header of 8, and
+    // they do.
     checked(unsafe {
         libc::syscall(
             libc::SYS_name_to_handle_at,
@@ -199,7 +223,14 @@ pub fn open_by_handle(path: &CStr, mount: BorrowedFd<'_>) -> io::Result<OwnedFd>
         )
     })?;
     // SAFETY: the same bytes, which the kernel only reads now.
-    made(unsafe { libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), handle.as_ptr(), libc::O_RDONLY) })
+    made(unsafe {
+        libc::syscall(
+            libc::SYS_open_by_handle_at,
+            mount.as_raw_fd(),
+            handle.as_ptr(),
+            libc::O_RDONLY,
+        )
+    })
 }
 
 /// Takes read-only off a mount with everything below it (`mount_setattr(2)`).
@@ -225,25 +256,44 @@ pub fn fchmodat2(path: &CStr, mode: u32) -> io::Result<c_long> {
     checked(unsafe { libc::syscall(SYS_FCHMODAT2, libc::AT_FDCWD, path.as_ptr(), mode, 0) })
 }
 
-/// Sets an extended attribute by `setxattrat(2)`, which filters that were written before 2025 do not know.
+/// Sets an extended attribute by `setxattrat(2)`, which filters that were written before 2025 do
+/// not know.
 pub fn setxattrat(path: &CStr, name: &CStr) -> io::Result<c_long> {
     const SYS_SETXATTRAT: c_long = 463;
     let value = *b"1";
     let arguments: [u64; 2] = [value.as_ptr() as u64, value.len() as u64];
-    // SAFETY: strings and a struct xattr_args of 16 bytes that points to `value`; all outlive the call and are read.
+    // SAFETY: strings and a struct xattr_args of 16 bytes that points to `value`; all outlive the
+    // call and are read.
     checked(unsafe {
-        libc::syscall(SYS_SETXATTRAT, libc::AT_FDCWD, path.as_ptr(), 0, name.as_ptr(), arguments.as_ptr(), 16)
+        libc::syscall(
+            SYS_SETXATTRAT,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            0,
+            name.as_ptr(),
+            arguments.as_ptr(),
+            16,
+        )
     })
 }
 
-/// Reads an extended attribute by `getxattrat(2)`, which filters that were written before 2025 do not know; its length.
+/// Reads an extended attribute by `getxattrat(2)`, which filters that were written before 2025 do
+/// not know; its length.
 pub fn getxattrat(path: &CStr, name: &CStr, value: &mut [u8]) -> io::Result<usize> {
     const SYS_GETXATTRAT: c_long = 464;
     let arguments: [u64; 2] = [value.as_mut_ptr() as u64, value.len() as u64];
-    // SAFETY: strings and a struct xattr_args of 16 bytes that points to `value`, which alone is written; all outlive the
-    // call.
+    // SAFETY: strings and a struct xattr_args of 16 bytes that points to `value`, which alone is
+    // written; all outlive the call.
     let length = checked(unsafe {
-        libc::syscall(SYS_GETXATTRAT, libc::AT_FDCWD, path.as_ptr(), 0, name.as_ptr(), arguments.as_ptr(), 16)
+        libc::syscall(
+            SYS_GETXATTRAT,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            0,
+            name.as_ptr(),
+            arguments.as_ptr(),
+            16,
+        )
     })?;
     usize::try_from(length).map_err(io::Error::other)
 }
@@ -255,7 +305,14 @@ pub fn file_setattr(path: &CStr) -> io::Result<c_long> {
     let attributes: [u64; 3] = [FS_XFLAG_NODUMP, 0, 0];
     // SAFETY: a string and a struct file_attr of its first size, 24 bytes, both only read.
     checked(unsafe {
-        libc::syscall(SYS_FILE_SETATTR, libc::AT_FDCWD, path.as_ptr(), attributes.as_ptr(), size_of_val(&attributes), 0)
+        libc::syscall(
+            SYS_FILE_SETATTR,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+            0,
+        )
     })
 }
 
@@ -286,7 +343,13 @@ pub fn fanotify_watch(group: BorrowedFd<'_>, path: &CStr) -> io::Result<c_long> 
 pub fn trace(process: i32) -> io::Result<()> {
     // SAFETY: PTRACE_SEIZE and PTRACE_DETACH with no address and no data.
     unsafe {
-        checked(libc::syscall(libc::SYS_ptrace, libc::PTRACE_SEIZE, process, 0, 0))?;
+        checked(libc::syscall(
+            libc::SYS_ptrace,
+            libc::PTRACE_SEIZE,
+            process,
+            0,
+            0,
+        ))?;
         libc::syscall(libc::SYS_ptrace, libc::PTRACE_DETACH, process, 0, 0);
     }
     Ok(())
@@ -296,14 +359,28 @@ pub fn trace(process: i32) -> io::Result<()> {
 pub fn make_batch(process: i32) -> io::Result<c_long> {
     let priority: c_int = 0;
     // SAFETY: a struct sched_param of one int, only read.
-    checked(unsafe { libc::syscall(libc::SYS_sched_setscheduler, process, libc::SCHED_BATCH, &raw const priority) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            process,
+            libc::SCHED_BATCH,
+            &raw const priority,
+        )
+    })
 }
 
 /// `sched_setscheduler(2)`: real time, of this process.
 pub fn make_real_time() -> io::Result<c_long> {
     let priority: c_int = 1;
     // SAFETY: a struct sched_param of one int, only read.
-    checked(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            libc::SCHED_FIFO,
+            &raw const priority,
+        )
+    })
 }
 
 /// setns(2).
@@ -317,20 +394,43 @@ pub fn page_places(process: i32, address: u64) -> io::Result<c_long> {
     let pages = [address];
     let mut status: [c_int; 1] = [0];
     // SAFETY: arrays of one page and one status, as counted; no nodes means that nothing moves.
-    checked(unsafe { libc::syscall(libc::SYS_move_pages, process, 1, pages.as_ptr(), 0, status.as_mut_ptr(), 0) })?;
-    if status[0] < 0 { Err(io::Error::from_raw_os_error(-status[0])) } else { Ok(0) }
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_move_pages,
+            process,
+            1,
+            pages.as_ptr(),
+            0,
+            status.as_mut_ptr(),
+            0,
+        )
+    })?;
+    if status[0] < 0 {
+        Err(io::Error::from_raw_os_error(-status[0]))
+    } else {
+        Ok(0)
+    }
 }
 
-/// Advises the kernel on memory of another process (`process_madvise(2)`): that it is not needed soon.
+/// Advises the kernel on memory of another process (`process_madvise(2)`): that it is not needed
+/// soon.
 pub fn advise(pidfd: BorrowedFd<'_>, address: u64) -> io::Result<c_long> {
     let range: [u64; 2] = [address, 4096];
     // SAFETY: one struct iovec, only read; the addresses are the other process's.
     checked(unsafe {
-        libc::syscall(libc::SYS_process_madvise, pidfd.as_raw_fd(), range.as_ptr(), 1, libc::MADV_COLD, 0)
+        libc::syscall(
+            libc::SYS_process_madvise,
+            pidfd.as_raw_fd(),
+            range.as_ptr(),
+            1,
+            libc::MADV_COLD,
+            0,
+        )
     })
 }
 
-/// Sends a signal with a value (`rt_sigqueueinfo(2)`, or `rt_tgsigqueueinfo(2)` to the first thread).
+/// Sends a signal with a value (`rt_sigqueueinfo(2)`, or `rt_tgsigqueueinfo(2)` to the first
+/// thread).
 pub fn queue_signal(process: i32, signal: i32, to_thread: bool) -> io::Result<c_long> {
     let mut information = [0i32; 32];
     information[0] = signal;
@@ -338,14 +438,26 @@ pub fn queue_signal(process: i32, signal: i32, to_thread: bool) -> io::Result<c_
     // SAFETY: a struct siginfo is 128 bytes, and the kernel only reads it.
     checked(unsafe {
         if to_thread {
-            libc::syscall(libc::SYS_rt_tgsigqueueinfo, process, process, signal, information.as_ptr())
+            libc::syscall(
+                libc::SYS_rt_tgsigqueueinfo,
+                process,
+                process,
+                signal,
+                information.as_ptr(),
+            )
         } else {
-            libc::syscall(libc::SYS_rt_sigqueueinfo, process, signal, information.as_ptr())
+            libc::syscall(
+                libc::SYS_rt_sigqueueinfo,
+                process,
+                signal,
+                information.as_ptr(),
+            )
         }
     })
 }
 
-/// Has a process signalled whenever something can be read from a descriptor (`F_SETOWN`, `F_SETSIG`, `O_ASYNC`).
+/// Has a process signalled whenever something can be read from a descriptor (`F_SETOWN`,
+/// `F_SETSIG`, `O_ASYNC`).
 pub fn signal_on_input(fd: BorrowedFd<'_>, process: i32, signal: i32) -> io::Result<()> {
     const F_SETSIG: c_int = 10;
     let fd = fd.as_raw_fd();

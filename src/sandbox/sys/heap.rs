@@ -1,11 +1,15 @@
 //! What this process keeps of memory that it does not need.
-#![expect(unsafe_code, reason = "no safe crate has mallopt(3), or tells where the program's code lies")]
+#![expect(
+    unsafe_code,
+    reason = "no safe crate has mallopt(3), or tells where the program's code lies"
+)]
 
 use crate::limits::{HEAP_ARENAS, HEAP_BLOCK_BYTES};
 
-/// Has large blocks go back to the system when they are freed, and small ones lie in few heaps. By itself the allocator of glibc
-/// raises its bound with each large block that is freed, up to 32 MiB, and has eight heaps for each processor: it then keeps
-/// several times what is in use (mallopt(3)).
+/// Has large blocks go back to the system when they are freed, and small ones lie in few heaps. By
+/// itself the allocator of glibc raises its bound with each large block that is freed, up to 32
+/// MiB, and has eight heaps for each processor: it then keeps several times what is in use
+/// (mallopt(3)).
 #[cfg(target_env = "gnu")]
 pub fn keep_little() {
     // SAFETY: mallopt takes two numbers; the process has one thread still.
@@ -15,8 +19,9 @@ pub fn keep_little() {
     }
 }
 
-/// Gives back what the start alone needed: memory between blocks that are in use, which the allocator keeps by itself
-/// (`malloc_trim(3)`), and the mapping of the program's code. What is called of that is mapped again from the page cache, 64 KiB at a time.
+/// Gives back what the start alone needed: memory between blocks that are in use, which the
+/// allocator keeps by itself (`malloc_trim(3)`), and the mapping of the program's code. What is
+/// called of that is mapped again from the page cache, 64 KiB at a time.
 pub fn give_back() {
     unsafe extern "C" {
         static __executable_start: u8;
@@ -29,11 +34,18 @@ pub fn give_back() {
     };
     // SAFETY: sysconf takes a number.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1);
-    let (from, to) = ((&raw const __executable_start).addr(), (&raw const etext).addr() / page * page);
-    // SAFETY: the linker puts code between the two, and constants without addresses: nothing writes there, so the pages are those of
-    // the file, and reading them gives them back (madvise(2)).
+    let (from, to) = (
+        (&raw const __executable_start).addr(),
+        (&raw const etext).addr() / page * page,
+    );
+    // SAFETY: the linker puts code between the two, and constants without addresses: nothing writes
+    // there, so the pages are those of the file, and reading them gives them back (madvise(2)).
     unsafe {
-        libc::madvise(std::ptr::without_provenance_mut(from), to.saturating_sub(from), libc::MADV_DONTNEED);
+        libc::madvise(
+            std::ptr::without_provenance_mut(from),
+            to.saturating_sub(from),
+            libc::MADV_DONTNEED,
+        );
     }
 }
 

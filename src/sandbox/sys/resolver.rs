@@ -1,26 +1,36 @@
-//! Names of servers, with the code of the system's resolver: the standard library keeps only its text.
-#![expect(unsafe_code, reason = "no safe crate that is used here tells why a name was not found")]
+//! Names of servers, with the code of the system's resolver: the standard library keeps only its
+//! text.
+#![expect(
+    unsafe_code,
+    reason = "no safe crate that is used here tells why a name was not found"
+)]
 
 use std::ffi::CString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ptr;
 
-/// Looks names up in /etc/hosts and by DNS alone, if this program is linked statically: what nsswitch.conf(5) names besides are modules
-/// of the system's C library, and a process that holds another version of that dies in them. Called before the first look-up.
+/// Looks names up in /etc/hosts and by DNS alone, if this program is linked statically: what
+/// nsswitch.conf(5) names besides are modules of the system's C library, and a process that holds
+/// another version of that dies in them. Called before the first look-up.
 pub fn keep_to_own_sources() {
     #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
     {
         unsafe extern "C" {
-            fn __nss_configure_lookup(database: *const libc::c_char, sources: *const libc::c_char) -> libc::c_int;
+            fn __nss_configure_lookup(
+                database: *const libc::c_char,
+                sources: *const libc::c_char,
+            ) -> libc::c_int;
         }
-        // SAFETY: both are strings with an end, which the function does not keep, and no other thread looks names up meanwhile.
+        // SAFETY: both are strings with an end, which the function does not keep, and no other
+        // thread looks names up meanwhile.
         unsafe { __nss_configure_lookup(c"hosts".as_ptr(), c"files dns".as_ptr()) };
     }
 }
 
-/// The addresses of a name, as getaddrinfo(3) finds them, each once. That there is no such name, or none with an address, is
-/// [`io::ErrorKind::NotFound`]; any other failure may be over when it is asked again.
+/// The addresses of a name, as getaddrinfo(3) finds them, each once. That there is no such name, or
+/// none with an address, is [`io::ErrorKind::NotFound`]; any other failure may be over when it is
+/// asked again.
 pub fn addresses(name: &str) -> io::Result<Vec<IpAddr>> {
     let name = CString::new(name).map_err(|_| io::Error::from(io::ErrorKind::NotFound))?;
     let hints = libc::addrinfo {
@@ -34,26 +44,37 @@ pub fn addresses(name: &str) -> io::Result<Vec<IpAddr>> {
         ai_next: ptr::null_mut(),
     };
     let mut list = ptr::null_mut();
-    // SAFETY: the name ends with a zero byte, the hints are whole, and all of them live past the call; what it writes to is ours.
-    let code = unsafe { libc::getaddrinfo(name.as_ptr(), ptr::null(), &raw const hints, &raw mut list) };
+    // SAFETY: the name ends with a zero byte, the hints are whole, and all of them live past the
+    // call; what it writes to is ours.
+    let code =
+        unsafe { libc::getaddrinfo(name.as_ptr(), ptr::null(), &raw const hints, &raw mut list) };
     match code {
         0 => {}
         libc::EAI_NONAME | libc::EAI_NODATA => return Err(io::ErrorKind::NotFound.into()),
         libc::EAI_SYSTEM => return Err(io::Error::last_os_error()),
-        code => return Err(io::Error::other(format!("the resolver fails (getaddrinfo(3) {code})"))),
+        code => {
+            return Err(io::Error::other(format!(
+                "the resolver fails (getaddrinfo(3) {code})"
+            )));
+        }
     }
     let mut found = Vec::new();
     let mut next = list;
-    // SAFETY: the list is one of getaddrinfo(3), which ends with a null pointer and is freed only below.
+    // SAFETY: the list is one of getaddrinfo(3), which ends with a null pointer and is freed only
+    // below.
     while let Some(entry) = unsafe { next.as_ref() } {
-        // SAFETY: the address is of the type that its family has (getaddrinfo(3), ip(7), ipv6(7)); nothing is said of its alignment.
+        // SAFETY: the address is of the type that its family has (getaddrinfo(3), ip(7), ipv6(7));
+        // nothing is said of its alignment.
         let address = match entry.ai_family {
             libc::AF_INET => {
                 let address = unsafe { entry.ai_addr.cast::<libc::sockaddr_in>().read_unaligned() };
-                Some(IpAddr::V4(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr))))
+                Some(IpAddr::V4(Ipv4Addr::from(u32::from_be(
+                    address.sin_addr.s_addr,
+                ))))
             }
             libc::AF_INET6 => {
-                let address = unsafe { entry.ai_addr.cast::<libc::sockaddr_in6>().read_unaligned() };
+                let address =
+                    unsafe { entry.ai_addr.cast::<libc::sockaddr_in6>().read_unaligned() };
                 Some(IpAddr::V6(Ipv6Addr::from(address.sin6_addr.s6_addr)))
             }
             _ => None,
@@ -72,8 +93,14 @@ mod tests {
 
     #[test]
     fn an_address_is_its_own_name_and_a_name_with_a_zero_byte_is_none() {
-        assert_eq!(addresses("127.0.0.1").unwrap(), [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
+        assert_eq!(
+            addresses("127.0.0.1").unwrap(),
+            [IpAddr::V4(Ipv4Addr::LOCALHOST)]
+        );
         assert_eq!(addresses("::1").unwrap(), [IpAddr::V6(Ipv6Addr::LOCALHOST)]);
-        assert_eq!(addresses("a\0b").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            addresses("a\0b").unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
     }
 }

@@ -1,5 +1,8 @@
 //! seccomp(2) and its notifications (`seccomp_unotify(2)`).
-#![expect(unsafe_code, reason = "no safe crate loads filters or answers notifications")]
+#![expect(
+    unsafe_code,
+    reason = "no safe crate loads filters or answers notifications"
+)]
 
 use std::io;
 use std::mem;
@@ -7,8 +10,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::sandbox::bpf::Program;
 
-/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `linux/seccomp.h`: the supervisor and its charge take turns, so the kernel
-/// may leave them on one processor.
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `linux/seccomp.h`: the supervisor and its charge take
+/// turns, so the kernel may leave them on one processor.
 const SYNC_WAKE_UP: u64 = 1;
 
 /// A system call that waits for an answer.
@@ -23,30 +26,47 @@ pub struct Notification {
     pub args: [u64; 6],
 }
 
-/// Puts a filter on the calling thread and all that it starts later; its notifications are read from what is
-/// returned. It must have given up new privileges.
+/// Puts a filter on the calling thread and all that it starts later; its notifications are read
+/// from what is returned. It must have given up new privileges.
 ///
 /// A thread has at most one such listener: the second is an error (`EBUSY`).
 pub fn install_with_listener(program: &Program) -> io::Result<OwnedFd> {
     let listen = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    // Since Linux 5.19 a call that was taken up ends only with its answer or its thread, so a signal does not repeat it.
-    let fd = match set_filter(program, listen | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) {
+    // Since Linux 5.19 a call that was taken up ends only with its answer or its thread, so a
+    // signal does not repeat it.
+    let fd = match set_filter(
+        program,
+        listen | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV,
+    ) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set_filter(program, listen)?,
         other => other?,
     };
     let fd = i32::try_from(fd).map_err(io::Error::other)?;
-    // SAFETY: the kernel has just made this descriptor, with close-on-exec set; nobody else knows it.
+    // SAFETY: the kernel has just made this descriptor, with close-on-exec set; nobody else knows
+    // it.
     let listener = unsafe { OwnedFd::from_raw_fd(fd) };
-    // SAFETY: the call takes a number. Without it (before Linux 6.6) things are only slower, so its result is no matter.
-    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
+    // SAFETY: the call takes a number. Without it (before Linux 6.6) things are only slower, so its
+    // result is no matter.
+    unsafe {
+        libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+            SYNC_WAKE_UP,
+        )
+    };
     Ok(listener)
 }
 
-/// Whether a filter of this program, which lets nobody have a listener, is on this process already. Nothing is installed.
+/// Whether a filter of this program, which lets nobody have a listener, is on this process already.
+/// Nothing is installed.
 pub fn refuses_listeners() -> bool {
     let nothing = std::ptr::null::<libc::sock_fprog>();
-    let (mode, listen) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER);
-    // SAFETY: the kernel fails to read a program from there (EFAULT), and no other memory is touched.
+    let (mode, listen) = (
+        libc::SECCOMP_SET_MODE_FILTER,
+        libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+    );
+    // SAFETY: the kernel fails to read a program from there (EFAULT), and no other memory is
+    // touched.
     let done = unsafe { libc::syscall(libc::SYS_seccomp, mode, listen, nothing) };
     done < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EBUSY)
 }
@@ -59,15 +79,26 @@ pub fn receive(listener: &OwnedFd) -> io::Result<Notification> {
     // SAFETY: plain numbers, for which all bytes zero are a value; the kernel asks for zeroes.
     let mut raw: libc::seccomp_notif = unsafe { mem::zeroed() };
     // SAFETY: `raw` is what this ioctl fills, and lives past the call.
-    let done = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut raw) };
+    let done = unsafe {
+        libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_RECV,
+            &raw mut raw,
+        )
+    };
     if done < 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Notification { id: raw.id, pid: raw.pid, nr: raw.data.nr, args: raw.data.args })
+    Ok(Notification {
+        id: raw.id,
+        pid: raw.pid,
+        nr: raw.data.nr,
+        args: raw.data.args,
+    })
 }
 
-/// Answers a call in the kernel's place: a value, or a number of errno(3) that is not 0. The call itself is never carried
-/// out: what its arguments point to may have changed since it was judged.
+/// Answers a call in the kernel's place: a value, or a number of errno(3) that is not 0. The call
+/// itself is never carried out: what its arguments point to may have changed since it was judged.
 ///
 /// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
 pub fn respond(listener: &OwnedFd, id: u64, answer: Result<i64, i32>) -> io::Result<()> {
@@ -75,32 +106,64 @@ pub fn respond(listener: &OwnedFd, id: u64, answer: Result<i64, i32>) -> io::Res
         Ok(value) => (value, 0),
         Err(errno) => (0, -errno.abs()),
     };
-    send(listener, libc::seccomp_notif_resp { id, val, error, flags: 0 })
+    send(
+        listener,
+        libc::seccomp_notif_resp {
+            id,
+            val,
+            error,
+            flags: 0,
+        },
+    )
 }
 
-/// Lets the kernel carry the call out as it finds it then: what its arguments point to may have changed since it was looked
-/// at, so this is for calls that do no harm whatever they find.
+/// Lets the kernel carry the call out as it finds it then: what its arguments point to may have
+/// changed since it was looked at, so this is for calls that do no harm whatever they find.
 ///
 /// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
 pub fn let_go_on(listener: &OwnedFd, id: u64) -> io::Result<()> {
     let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
-    send(listener, libc::seccomp_notif_resp { id, val: 0, error: 0, flags })
+    send(
+        listener,
+        libc::seccomp_notif_resp {
+            id,
+            val: 0,
+            error: 0,
+            flags,
+        },
+    )
 }
 
-/// Answers a call with a descriptor: the caller has what `given` stands for, under a number of its own, which is the value
-/// of the call, and is returned. Since Linux 5.14.
+/// Answers a call with a descriptor: the caller has what `given` stands for, under a number of its
+/// own, which is the value of the call, and is returned. Since Linux 5.14.
 ///
 /// [`io::ErrorKind::NotFound`] if nobody waits for it any more.
-pub fn answer_with(listener: &OwnedFd, id: u64, given: BorrowedFd<'_>, close_on_exec: bool) -> io::Result<i32> {
+pub fn answer_with(
+    listener: &OwnedFd,
+    id: u64,
+    given: BorrowedFd<'_>,
+    close_on_exec: bool,
+) -> io::Result<i32> {
     let raw = libc::seccomp_notif_addfd {
         id,
         flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,
         srcfd: given.as_raw_fd().cast_unsigned(),
         newfd: 0,
-        newfd_flags: if close_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
+        newfd_flags: if close_on_exec {
+            libc::O_CLOEXEC.cast_unsigned()
+        } else {
+            0
+        },
     };
-    // SAFETY: `raw` is what this ioctl reads, and lives past the call; the kernel takes a reference of its own.
-    match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const raw) } {
+    // SAFETY: `raw` is what this ioctl reads, and lives past the call; the kernel takes a reference
+    // of its own.
+    match unsafe {
+        libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_ADDFD,
+            &raw const raw,
+        )
+    } {
         number @ 0.. => Ok(number),
         _ => Err(io::Error::last_os_error()),
     }
@@ -109,22 +172,35 @@ pub fn answer_with(listener: &OwnedFd, id: u64, given: BorrowedFd<'_>, close_on_
 /// Whether calls can be answered with descriptors here.
 pub fn can_answer_with(listener: &OwnedFd) -> bool {
     // Nobody waits under this number, which is looked for only after what is not known was refused.
-    answer_with(listener, 0, listener.as_fd(), true).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    answer_with(listener, 0, listener.as_fd(), true)
+        .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn send(listener: &OwnedFd, mut raw: libc::seccomp_notif_resp) -> io::Result<()> {
     // SAFETY: `raw` is what this ioctl reads, and lives past the call.
-    match unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut raw) } {
+    match unsafe {
+        libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_SEND,
+            &raw mut raw,
+        )
+    } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Whether the thread still waits for this answer. What was read of it before is then its own, and not of another
-/// process that got its number.
+/// Whether the thread still waits for this answer. What was read of it before is then its own, and
+/// not of another process that got its number.
 pub fn still_valid(listener: &OwnedFd, id: u64) -> bool {
     // SAFETY: the ioctl reads one number, which lives past the call.
-    unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
+    unsafe {
+        libc::ioctl(
+            listener.as_raw_fd(),
+            libc::SECCOMP_IOCTL_NOTIF_ID_VALID,
+            &raw const id,
+        ) == 0
+    }
 }
 
 /// Puts one more filter on the calling thread and all that it starts later.
@@ -132,12 +208,17 @@ pub fn install(program: &Program) -> io::Result<()> {
     set_filter(program, 0).map(drop)
 }
 
-/// Sends bytes with a descriptor by the one call of sendmsg(2) that a filter with [`MARK`](crate::sandbox::seccomp::MARK)
-/// lets through: its argument after the last one, which the kernel takes no notice of, is that mark.
+/// Sends bytes with a descriptor by the one call of sendmsg(2) that a filter with
+/// [`MARK`](crate::sandbox::seccomp::MARK) lets through: its argument after the last one, which the
+/// kernel takes no notice of, is that mark.
 pub fn send_marked(socket: BorrowedFd<'_>, bytes: &[u8], given: BorrowedFd<'_>) -> io::Result<()> {
-    // Words, so that the header that stands at its beginning is aligned; of one descriptor that is enough (cmsg(3)).
+    // Words, so that the header that stands at its beginning is aligned; of one descriptor that is
+    // enough (cmsg(3)).
     let mut control = [0_u64; 4];
-    let mut piece = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut piece = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
     // SAFETY: plain numbers and pointers, for which all bytes zero are a value.
     let mut header: libc::msghdr = unsafe { mem::zeroed() };
     (header.msg_iov, header.msg_iovlen) = (&raw mut piece, 1);
@@ -151,7 +232,9 @@ pub fn send_marked(socket: BorrowedFd<'_>, bytes: &[u8], given: BorrowedFd<'_>) 
         (*entry).cmsg_level = libc::SOL_SOCKET;
         (*entry).cmsg_type = libc::SCM_RIGHTS;
         (*entry).cmsg_len = length as _;
-        libc::CMSG_DATA(entry).cast::<libc::c_int>().write_unaligned(given.as_raw_fd());
+        libc::CMSG_DATA(entry)
+            .cast::<libc::c_int>()
+            .write_unaligned(given.as_raw_fd());
     }
     // SAFETY: the kernel reads what `header` leads to, all of which lives past the call.
     let sent = unsafe {
@@ -163,20 +246,45 @@ pub fn send_marked(socket: BorrowedFd<'_>, bytes: &[u8], given: BorrowedFd<'_>) 
             libc::c_ulong::from(crate::sandbox::seccomp::MARK),
         )
     };
-    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if sent < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 fn set_filter(program: &Program, flags: libc::c_ulong) -> io::Result<libc::c_long> {
     let mut code: Vec<libc::sock_filter> = program
         .instructions()
         .iter()
-        .map(|step| libc::sock_filter { code: step.code, jt: step.jt, jf: step.jf, k: step.k })
+        .map(|step| libc::sock_filter {
+            code: step.code,
+            jt: step.jt,
+            jf: step.jf,
+            k: step.k,
+        })
         .collect();
-    let len = u16::try_from(code.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let program = libc::sock_fprog { len, filter: code.as_mut_ptr() };
-    // SAFETY: `program` points to `len` instructions, which live past the call; the kernel copies and checks them.
-    let done = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
+    let len =
+        u16::try_from(code.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let program = libc::sock_fprog {
+        len,
+        filter: code.as_mut_ptr(),
+    };
+    // SAFETY: `program` points to `len` instructions, which live past the call; the kernel copies
+    // and checks them.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            flags,
+            &raw const program,
+        )
+    };
+    if done < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(done)
+    }
 }
 
 #[cfg(test)]

@@ -1,18 +1,25 @@
 //! Connections of commands to unix(7) sockets.
 //!
-//! A program outside acts for whoever connects to it. So commands connect to two kinds of sockets: those that commands of this server
-//! listen with, and those that the operator allows (`--allow-socket`).
+//! A program outside acts for whoever connects to it. So commands connect to two kinds of sockets:
+//! those that commands of this server listen with, and those that the operator allows
+//! (`--allow-socket`).
 //!
-//! The kernel asks about connect(2). It would read the address again if the call went on. So the supervisor connects itself, with its own
-//! copy of the address, on a descriptor of the same socket (`pidfd_getfd(2)`). It opens the file first, looks the file up in a table
-//! ([`table`]) that all supervisors share, and connects to that file, whatever name it has then.
+//! The kernel asks about connect(2). It would read the address again if the call went on. So the
+//! supervisor connects itself, with its own copy of the address, on a descriptor of the same socket
+//! (`pidfd_getfd(2)`). It opens the file first, looks the file up in a table ([`table`]) that all
+//! supervisors share, and connects to that file, whatever name it has then.
 //!
-//! A socket enters the table when a command listens with it. bind(2) and listen(2) go on as the kernel has them. In between the supervisor
-//! proves that the file at the bound name is the file of this socket. It connects to the file, and accepts that connection at the socket.
-//! A file that another thread put in the place does not pass. One that is older than the call of bind(2) is not even connected to.
+//! A socket enters the table when a command listens with it. bind(2) and listen(2) go on as the
+//! kernel has them. In between the supervisor proves that the file at the bound name is the file of
+//! this socket. It connects to the file, and accepts that connection at the socket. A file that
+//! another thread put in the place does not pass. One that is older than the call of bind(2) is not
+//! even connected to.
 //!
 //! The filter refuses unix sockets for datagrams: they send to any name without connecting.
-#![expect(clippy::disallowed_methods, reason = "opens what the command named, in its place")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "opens what the command named, in its place"
+)]
 
 mod owners;
 mod table;
@@ -29,8 +36,8 @@ use rustix::fs::{FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat, openat
 use rustix::io::Errno;
 use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketAddrUnix, SocketFlags, accept_with, connect, listen,
-    recv, send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketAddrUnix, SocketFlags, accept_with,
+    connect, listen, recv, send, socket_with,
 };
 
 use rustix::time::{ClockId, clock_gettime};
@@ -116,7 +123,8 @@ impl UnixSockets {
         }
     }
 
-    /// Answers a call. `None` if it is another call, or one that `is_intercepted` and about a socket of IP.
+    /// Answers a call. `None` if it is another call, or one that `is_intercepted` and about a
+    /// socket of IP.
     pub fn serve(
         &mut self,
         listener: &Arc<OwnedFd>,
@@ -124,13 +132,17 @@ impl UnixSockets {
         is_intercepted: bool,
     ) -> Option<io::Result<()>> {
         let call = decode(asked.nr, &asked.args)?;
-        let (Network::Connect { socket, .. } | Network::Bind { socket, .. } | Network::Listen { socket, .. }) = call
+        let (Network::Connect { socket, .. }
+        | Network::Bind { socket, .. }
+        | Network::Listen { socket, .. }) = call
         else {
             return None;
         };
         let asking = self.read_call(asked, call, socket);
         let is_unix = |asking: &SocketCall| asking.family == AddressFamily::UNIX;
-        let is_other = |asking: &SocketCall| ![AddressFamily::INET, AddressFamily::INET6].contains(&asking.family);
+        let is_other = |asking: &SocketCall| {
+            ![AddressFamily::INET, AddressFamily::INET6].contains(&asking.family)
+        };
         if is_intercepted && !asking.as_ref().is_ok_and(is_other) {
             return None;
         }
@@ -142,8 +154,14 @@ impl UnixSockets {
             Ok(_) if !still_valid(listener, asked.id) => Err(Errno::SRCH),
             Ok(asking) if is_connect => self.connect(listener, asked, asking),
             Ok(asking) if !is_unix(&asking) => Ok(Answer::GoOn),
-            Ok(SocketCall { socket, way: Some(way), .. }) => self.bind(Asker(asked.pid), &socket, way),
-            Ok(SocketCall { socket, .. }) if matches!(call, Network::Listen { .. }) => self.listen(&socket),
+            Ok(SocketCall {
+                socket,
+                way: Some(way),
+                ..
+            }) => self.bind(Asker(asked.pid), &socket, way),
+            Ok(SocketCall { socket, .. }) if matches!(call, Network::Listen { .. }) => {
+                self.listen(&socket)
+            }
             Ok(_) => Ok(Answer::GoOn),
         };
         Some(match answer {
@@ -170,24 +188,61 @@ impl UnixSockets {
     }
 
     /// Reads all that a call means. It is the caller's only if the caller still waits afterwards.
-    fn read_call(&mut self, asked: &Notification, call: Network, socket: i32) -> Result<SocketCall, Errno> {
+    fn read_call(
+        &mut self,
+        asked: &Notification,
+        call: Network,
+        socket: i32,
+    ) -> Result<SocketCall, Errno> {
         let socket = self.last_caller.fetch(asked.pid, socket)?;
         let family = socket_domain(&socket)?;
         let (Network::Connect { to, .. } | Network::Bind { to, .. }) = call else {
-            return Ok(SocketCall { socket, family, address: Vec::new(), way: None });
+            return Ok(SocketCall {
+                socket,
+                family,
+                address: Vec::new(),
+                way: None,
+            });
         };
         let address = read(asked, to)?;
-        let path = if family == AddressFamily::UNIX { path(&address)? } else { None };
+        let path = if family == AddressFamily::UNIX {
+            path(&address)?
+        } else {
+            None
+        };
         let way = path.map(|path| Asker(asked.pid).way_of(path)).transpose()?;
-        Ok(SocketCall { socket, family, address, way })
+        Ok(SocketCall {
+            socket,
+            family,
+            address,
+            way,
+        })
     }
 
-    fn connect(&mut self, listener: &Arc<OwnedFd>, asked: &Notification, asking: SocketCall) -> Result<Answer, Errno> {
-        let SocketCall { socket, address: bytes, way, .. } = asking;
+    fn connect(
+        &mut self,
+        listener: &Arc<OwnedFd>,
+        asked: &Notification,
+        asking: SocketCall,
+    ) -> Result<Answer, Errno> {
+        let SocketCall {
+            socket,
+            address: bytes,
+            way,
+            ..
+        } = asking;
         let Some(way) = way else {
-            return self.connect_to(listener, asked, socket, address(&bytes).ok_or(Errno::INVAL)?, None);
+            return self.connect_to(
+                listener,
+                asked,
+                socket,
+                address(&bytes).ok_or(Errno::INVAL)?,
+                None,
+            );
         };
-        let Found::Object(file, place) = Asker(asked.pid).find(&way, true)? else { return Err(Errno::NOENT) };
+        let Found::Object(file, place) = Asker(asked.pid).find(&way, true)? else {
+            return Err(Errno::NOENT);
+        };
         let is_socket = FileType::from_raw_mode(fstat(&file)?.st_mode) == FileType::Socket;
         if is_socket && !self.files.holds(SocketFile::of(&file)?) {
             self.note_refused(place);
@@ -210,7 +265,8 @@ impl UnixSockets {
         if flags.contains(OFlags::NONBLOCK) {
             return connect(&socket, &to).map(|()| Answer::Value(0));
         }
-        // The flag is the open file's, so the caller's too, for a moment in which it waits for this call.
+        // The flag is the open file's, so the caller's too, for a moment in which it waits for this
+        // call.
         fcntl_setfl(&socket, flags | OFlags::NONBLOCK)?;
         let mut done = connect(&socket, &to);
         if matches!(done, Err(Errno::INPROGRESS)) {
@@ -236,21 +292,42 @@ impl UnixSockets {
     /// Remembers where the file of a socket will be.
     fn bind(&mut self, asker: Asker, socket: &OwnedFd, way: Way) -> Result<Answer, Errno> {
         // The kernel says what is wrong with it.
-        let Ok((dir, name)) = asker.find_above(way) else { return Ok(Answer::GoOn) };
+        let Ok((dir, name)) = asker.find_above(way) else {
+            return Ok(Answer::GoOn);
+        };
         if self.bound.len() >= at_most(MAX_LISTENING, 16) {
             self.bound.clear();
         }
         let now = clock_gettime(ClockId::RealtimeCoarse);
         let asked_ns = nanoseconds(now.tv_sec, now.tv_nsec.cast_unsigned());
-        self.bound.insert(fstat(socket)?.st_ino, BoundSocket { dir, name, asked_ns });
+        self.bound.insert(
+            fstat(socket)?.st_ino,
+            BoundSocket {
+                dir,
+                name,
+                asked_ns,
+            },
+        );
         Ok(Answer::GoOn)
     }
 
     /// Adds the file of a socket to the table.
     fn listen(&mut self, socket: &OwnedFd) -> Result<Answer, Errno> {
         let number = fstat(socket)?.st_ino;
-        let Some(BoundSocket { dir, name, asked_ns }) = self.bound.remove(&number) else { return Ok(Answer::GoOn) };
-        let Ok(file) = openat(&dir, &name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) else {
+        let Some(BoundSocket {
+            dir,
+            name,
+            asked_ns,
+        }) = self.bound.remove(&number)
+        else {
+            return Ok(Answer::GoOn);
+        };
+        let Ok(file) = openat(
+            &dir,
+            &name,
+            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        ) else {
             return Ok(Answer::GoOn);
         };
         let id = SocketFile::of(&file)?;
@@ -266,7 +343,10 @@ impl UnixSockets {
         }
         let slot = self.files.add(self.owner, id)?;
         // The kernel refuses a second bind(2), or a closed socket had this number.
-        if let Some(before) = self.listening.insert(number, ListeningSocket { slot, file }) {
+        if let Some(before) = self
+            .listening
+            .insert(number, ListeningSocket { slot, file })
+        {
             self.files.remove(before.slot);
         }
         Ok(Answer::GoOn)
@@ -274,8 +354,9 @@ impl UnixSockets {
 
     /// Removes files without a name, which nobody finds any more.
     fn forget_deleted(&mut self) {
-        let is_deleted =
-            |_: &u64, listening: &mut ListeningSocket| fstat(&listening.file).is_ok_and(|stat| stat.st_nlink == 0);
+        let is_deleted = |_: &u64, listening: &mut ListeningSocket| {
+            fstat(&listening.file).is_ok_and(|stat| stat.st_nlink == 0)
+        };
         for (_, deleted) in self.listening.extract_if(is_deleted) {
             self.files.remove(deleted.slot);
         }
@@ -296,17 +377,26 @@ impl Drop for UnixSockets {
     }
 }
 
-/// Returns true if connections to this file arrive at this socket, which is bound. It listens afterwards.
+/// Returns true if connections to this file arrive at this socket, which is bound. It listens
+/// afterwards.
 fn is_file_of(socket: &OwnedFd, file: &OwnedFd) -> Result<bool, Errno> {
     let close = SocketFlags::CLOEXEC;
     listen(socket, 1)?;
-    let probe = socket_with(AddressFamily::UNIX, socket_type(socket)?, close | SocketFlags::NONBLOCK, None)?;
+    let probe = socket_with(
+        AddressFamily::UNIX,
+        socket_type(socket)?,
+        close | SocketFlags::NONBLOCK,
+        None,
+    )?;
     connect(&probe, &SocketAddrUnix::new(link(file))?)?;
     let flags = fcntl_getfl(socket)?;
     fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
     let accepted = accept_with(socket, close);
     fcntl_setfl(socket, flags)?;
-    let (accepted, nonce) = (accepted?, RandomState::new().build_hasher().finish().to_ne_bytes());
+    let (accepted, nonce) = (
+        accepted?,
+        RandomState::new().build_hasher().finish().to_ne_bytes(),
+    );
     send(&probe, &nonce, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?;
     let mut heard = [0; 8];
     let (got, _) = recv(&accepted, &mut heard, RecvFlags::DONTWAIT)?;
@@ -323,7 +413,9 @@ fn read(asked: &Notification, span: Span) -> Result<Vec<u8>, Errno> {
 
 /// Returns the path of an address; `None` if it has none.
 fn path(bytes: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
-    let Some((family, path)) = bytes.split_at_checked(FAMILY_BYTES) else { return Ok(None) };
+    let Some((family, path)) = bytes.split_at_checked(FAMILY_BYTES) else {
+        return Ok(None);
+    };
     let is_unix = family == (libc::AF_UNIX as libc::sa_family_t).to_ne_bytes();
     if !is_unix || path.first().is_none_or(|first| *first == 0) {
         return Ok(None);
@@ -331,6 +423,9 @@ fn path(bytes: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
     if bytes.len() > UNIX_ADDRESS_BYTES {
         return Err(Errno::INVAL);
     }
-    let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+    let end = path
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(path.len());
     Ok(Some(path[..end].to_vec()))
 }

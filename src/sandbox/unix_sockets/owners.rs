@@ -24,7 +24,11 @@ impl SocketOwners {
             return Ok(None);
         }
         let files = Arc::new(SocketFiles::allowing(&plan.sockets)?);
-        Ok(Some(Self { files, last: Owner::default(), alive: HashMap::new() }))
+        Ok(Some(Self {
+            files,
+            last: Owner::default(),
+            alive: HashMap::new(),
+        }))
     }
 
     /// The next copy of this process is another owner. To be called before it is made.
@@ -42,7 +46,8 @@ impl SocketOwners {
         (Arc::clone(&self.files), self.last)
     }
 
-    /// Removes the files of supervisors that are not among these any more: one that was killed did not.
+    /// Removes the files of supervisors that are not among these any more: one that was killed did
+    /// not.
     pub fn tidy(&mut self, supervisors: &HashSet<i32>) {
         for (_, owner) in self.alive.extract_if(|pid, _| !supervisors.contains(pid)) {
             self.files.release(owner);

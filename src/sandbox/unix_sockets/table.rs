@@ -1,4 +1,5 @@
-//! Sockets that commands may connect to: those that commands of this server listen with, and those that the operator allows.
+//! Sockets that commands may connect to: those that commands of this server listen with, and those
+//! that the operator allows.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -32,7 +33,12 @@ pub struct SocketFile {
 impl SocketFile {
     /// The file that a descriptor stands for.
     pub fn of(file: &OwnedFd) -> Result<Self, Errno> {
-        let stat = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | StatxFlags::BTIME)?;
+        let stat = statx(
+            file,
+            "",
+            AtFlags::EMPTY_PATH,
+            StatxFlags::BASIC_STATS | StatxFlags::BTIME,
+        )?;
         let born = stat.stx_btime;
         Ok(Self {
             dev: makedev(stat.stx_dev_major, stat.stx_dev_minor),
@@ -48,7 +54,10 @@ impl SocketFile {
 }
 
 pub fn nanoseconds(seconds: i64, rest: u64) -> u64 {
-    seconds.cast_unsigned().wrapping_mul(1_000_000_000).wrapping_add(rest)
+    seconds
+        .cast_unsigned()
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(rest)
 }
 
 /// Table that the launcher shares with all supervisors.
@@ -61,30 +70,43 @@ pub struct SocketFiles {
 
 impl SocketFiles {
     fn new() -> io::Result<Self> {
-        Ok(Self { slots: SharedWords::new(MAX_SOCKETS * WORDS)?, allowed: Vec::new() })
+        Ok(Self {
+            slots: SharedWords::new(MAX_SOCKETS * WORDS)?,
+            allowed: Vec::new(),
+        })
     }
 
-    /// A table that holds these sockets from the start. Fails if one of them is another file by now.
+    /// A table that holds these sockets from the start. Fails if one of them is another file by
+    /// now.
     pub fn allowing(sockets: &[Place]) -> Result<Self, Fault> {
         let mut files = Self::new().step("share memory")?;
         for place in sockets {
             let step = || format!("allow the unix socket `{}`", place.path.as_path().display());
             let file = mount::open_path(place.path.as_path())?;
             mount::same(&file, place)?;
-            files.add(Owner::default(), SocketFile::of(&file).step_with(step)?).step_with(step)?;
+            files
+                .add(Owner::default(), SocketFile::of(&file).step_with(step)?)
+                .step_with(step)?;
             files.allowed.push(file);
         }
         Ok(files)
     }
 
-    /// Adds a file of a supervisor. Its inode number must stay taken (by a descriptor) until it is removed. `ENOBUFS` if the table is full.
+    /// Adds a file of a supervisor. Its inode number must stay taken (by a descriptor) until it is
+    /// removed. `ENOBUFS` if the table is full.
     pub fn add(&self, owner: Owner, file: SocketFile) -> Result<Slot, Errno> {
         for (index, slot) in self.slots().enumerate() {
             let [state, words @ ..] = slot;
-            if state.compare_exchange(FREE, IN_CHANGE, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            if state
+                .compare_exchange(FREE, IN_CHANGE, Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+            {
                 continue;
             }
-            for (word, value) in words.iter().zip([owner.0, file.dev, file.ino, file.born_ns]) {
+            for (word, value) in words
+                .iter()
+                .zip([owner.0, file.dev, file.ino, file.born_ns])
+            {
                 word.store(value, Ordering::Relaxed);
             }
             state.store(TAKEN, Ordering::Release);
@@ -113,7 +135,13 @@ impl SocketFiles {
         self.slots().any(|[state, _, dev, ino, born_ns]| {
             let is_taken = || state.load(Ordering::Acquire) == TAKEN;
             let read = |word: &AtomicU64| word.load(Ordering::Acquire);
-            is_taken() && SocketFile { dev: read(dev), ino: read(ino), born_ns: read(born_ns) } == file && is_taken()
+            is_taken()
+                && SocketFile {
+                    dev: read(dev),
+                    ino: read(ino),
+                    born_ns: read(born_ns),
+                } == file
+                && is_taken()
         })
     }
 
@@ -143,7 +171,11 @@ mod tests {
     const OWN: Owner = Owner(7);
 
     fn file(ino: u64) -> SocketFile {
-        SocketFile { dev: 7, ino, born_ns: 11 }
+        SocketFile {
+            dev: 7,
+            ino,
+            born_ns: 11,
+        }
     }
 
     #[test]
@@ -152,7 +184,10 @@ mod tests {
         let first = table.add(OWN, file(1)).unwrap();
         table.add(OWN, file(2)).unwrap();
         assert!(table.holds(file(1)) && table.holds(file(2)) && !table.holds(file(3)));
-        assert!(!table.holds(SocketFile { born_ns: 12, ..file(1) }));
+        assert!(!table.holds(SocketFile {
+            born_ns: 12,
+            ..file(1)
+        }));
         table.remove(first);
         assert!(!table.holds(file(1)) && table.holds(file(2)));
     }
@@ -160,7 +195,9 @@ mod tests {
     #[test]
     fn full_table_refuses_another_file() {
         let table = SocketFiles::new().unwrap();
-        let slots: Vec<Slot> = (0..MAX_SOCKETS as u64).map(|ino| table.add(OWN, file(ino)).unwrap()).collect();
+        let slots: Vec<Slot> = (0..MAX_SOCKETS as u64)
+            .map(|ino| table.add(OWN, file(ino)).unwrap())
+            .collect();
         assert_eq!(table.add(OWN, file(0)).unwrap_err(), Errno::NOBUFS);
         for slot in slots {
             table.remove(slot);

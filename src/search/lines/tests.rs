@@ -9,10 +9,24 @@ use pretty_assertions::assert_eq;
 
 /// Bytes that are too many for one piece.
 const LARGE: usize = MAX_WHOLE_SEARCH_BYTES as usize + 1000;
-const ALL: Limits = Limits { most: 9, bytes: 1 << 20 };
+const ALL: Limits = Limits {
+    most: 9,
+    bytes: 1 << 20,
+};
 
-fn search(content: impl AsRef<[u8]>, pattern: &str, how: How, limits: Limits) -> Result<FileMatches, Stopped> {
-    search_within(&Budget::new(Bound::default()), content, pattern, how, limits)
+fn search(
+    content: impl AsRef<[u8]>,
+    pattern: &str,
+    how: How,
+    limits: Limits,
+) -> Result<FileMatches, Stopped> {
+    search_within(
+        &Budget::new(Bound::default()),
+        content,
+        pattern,
+        how,
+        limits,
+    )
 }
 
 fn search_within(
@@ -25,19 +39,45 @@ fn search_within(
     let tree = Tree::new();
     std::fs::write(tree.at("A/x"), content).unwrap();
     let file = OpenFile::of(&tree.policy.read(tree.at("A/x")).unwrap()).unwrap();
-    let pattern = Pattern::new(pattern, Options { case_insensitive: false }).unwrap();
-    let room = Room { account: None, cancel: &CancelToken::new() };
+    let pattern = Pattern::new(
+        pattern,
+        Options {
+            case_insensitive: false,
+        },
+    )
+    .unwrap();
+    let room = Room {
+        account: None,
+        cancel: &CancelToken::new(),
+    };
     FileSearcher::new(&pattern, budget, how, room).search(&file, limits)
 }
 
-fn found(content: impl AsRef<[u8]>, pattern: &str, context: usize, most: u64) -> (Vec<String>, u64, bool) {
-    let how = How { context, ..How::default() };
+fn found(
+    content: impl AsRef<[u8]>,
+    pattern: &str,
+    context: usize,
+    most: u64,
+) -> (Vec<String>, u64, bool) {
+    let how = How {
+        context,
+        ..How::default()
+    };
     let found = search(content, pattern, how, Limits { most, ..ALL }).unwrap();
     let show = |hit: &Hit| {
         let separator = if hit.is_match { ':' } else { '-' };
-        format!("{}{}{separator}{}", if hit.after_gap { "--" } else { "" }, hit.line, hit.text)
+        format!(
+            "{}{}{separator}{}",
+            if hit.after_gap { "--" } else { "" },
+            hit.line,
+            hit.text
+        )
     };
-    (found.hits.iter().map(show).collect(), found.matches, found.cut)
+    (
+        found.hits.iter().map(show).collect(),
+        found.matches,
+        found.cut,
+    )
 }
 
 fn lines(lines: &[&str]) -> Vec<String> {
@@ -47,35 +87,72 @@ fn lines(lines: &[&str]) -> Vec<String> {
 #[test]
 fn lines_context_gaps_and_the_cap() {
     let text = "a1\r\nb\nc\nd\na2\ne\na3";
-    assert_eq!(found(text, "^a", 0, 9), (lines(&["1:a1", "5:a2", "7:a3"]), 3, false));
-    assert_eq!(found(text, "^a", 1, 9), (lines(&["1:a1", "2-b", "--4-d", "5:a2", "6-e", "7:a3"]), 3, false));
+    assert_eq!(
+        found(text, "^a", 0, 9),
+        (lines(&["1:a1", "5:a2", "7:a3"]), 3, false)
+    );
+    assert_eq!(
+        found(text, "^a", 1, 9),
+        (
+            lines(&["1:a1", "2-b", "--4-d", "5:a2", "6-e", "7:a3"]),
+            3,
+            false
+        )
+    );
     assert_eq!(found(text, "^a", 0, 2), (lines(&["1:a1", "5:a2"]), 2, true));
-    assert_eq!(found(text, "^a", 0, 3), (lines(&["1:a1", "5:a2", "7:a3"]), 3, false));
+    assert_eq!(
+        found(text, "^a", 0, 3),
+        (lines(&["1:a1", "5:a2", "7:a3"]), 3, false)
+    );
     assert_eq!(found("", "", 0, 9), (vec![], 0, false));
 }
 
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_first_line() {
-    assert_eq!(found("\u{feff}a\nb\n", "^a$", 0, 9), (lines(&["1:a"]), 1, false));
+    assert_eq!(
+        found("\u{feff}a\nb\n", "^a$", 0, 9),
+        (lines(&["1:a"]), 1, false)
+    );
     assert_eq!(found("\u{feff}", "", 0, 9), (vec![], 0, false));
 }
 
 #[test]
 fn utf16_is_decoded_and_other_bytes_are_shown_as_replacements() {
     let wide = |text: &str, low_first: bool| -> Vec<u8> {
-        let bytes = |unit: u16| if low_first { unit.to_le_bytes() } else { unit.to_be_bytes() };
-        format!("\u{feff}{text}").encode_utf16().flat_map(bytes).collect()
+        let bytes = |unit: u16| {
+            if low_first {
+                unit.to_le_bytes()
+            } else {
+                unit.to_be_bytes()
+            }
+        };
+        format!("\u{feff}{text}")
+            .encode_utf16()
+            .flat_map(bytes)
+            .collect()
     };
     let text = "first\nnaïve 😀\n";
     for low_first in [true, false] {
-        assert_eq!(found(wide(text, low_first), "ï.*😀$", 0, 9), (lines(&["2:naïve 😀"]), 1, false));
-        assert_eq!(search(wide("a\nb\0", low_first), "a", How::default(), ALL), Err(Stopped::Binary));
+        assert_eq!(
+            found(wide(text, low_first), "ï.*😀$", 0, 9),
+            (lines(&["2:naïve 😀"]), 1, false)
+        );
+        assert_eq!(
+            search(wide("a\nb\0", low_first), "a", How::default(), ALL),
+            Err(Stopped::Binary)
+        );
         // Too large for one piece, so decoded on the way.
         let long = "é\n".repeat(LARGE / 4) + "end";
         let last = format!("{}:end", LARGE / 4 + 1);
-        assert_eq!(found(wide(&long, low_first), "^end", 0, 9), (lines(&[&last]), 1, false));
+        assert_eq!(
+            found(wide(&long, low_first), "^end", 0, 9),
+            (lines(&[&last]), 1, false)
+        );
     }
-    assert_eq!(found(b"caf\xe9\n", "caf.$", 0, 9), (lines(&["1:caf\u{fffd}"]), 1, false));
+    assert_eq!(
+        found(b"caf\xe9\n", "caf.$", 0, 9),
+        (lines(&["1:caf\u{fffd}"]), 1, false)
+    );
 }
 
 #[test]
@@ -83,35 +160,106 @@ fn a_large_file_is_searched_as_a_small_one() {
     let large = "filler\n".repeat(LARGE / 7);
     let lines_before = large.lines().count();
     let text = format!("\u{feff}top\n{large}needle\nafter");
-    let expected = [format!("{}-filler", lines_before + 1), format!("{}:needle", lines_before + 2)];
+    let expected = [
+        format!("{}-filler", lines_before + 1),
+        format!("{}:needle", lines_before + 2),
+    ];
     let after = format!("{}-after", lines_before + 3);
-    assert_eq!(found(&text, "^needle", 1, 9), (vec![expected[0].clone(), expected[1].clone(), after], 1, false));
+    assert_eq!(
+        found(&text, "^needle", 1, 9),
+        (
+            vec![expected[0].clone(), expected[1].clone(), after],
+            1,
+            false
+        )
+    );
     assert_eq!(found(&text, "^top", 0, 9).0, ["1:top"]);
     let mut binary = text.into_bytes();
     binary[100] = 0;
-    assert_eq!(search(&binary, "needle", How::default(), ALL), Err(Stopped::Binary));
-    let named = How { binary: true, count_only: true, ..How::default() };
-    assert_eq!(search(&binary, "needle", named, ALL).map(|found| found.matches), Ok(1));
+    assert_eq!(
+        search(&binary, "needle", How::default(), ALL),
+        Err(Stopped::Binary)
+    );
+    let named = How {
+        binary: true,
+        count_only: true,
+        ..How::default()
+    };
+    assert_eq!(
+        search(&binary, "needle", named, ALL).map(|found| found.matches),
+        Ok(1)
+    );
 }
 
 #[test]
 fn the_bytes_of_a_binary_file_are_searched_if_it_is_named() {
     for multiline in [false, true] {
-        let how = How { multiline, ..How::default() };
+        let how = How {
+            multiline,
+            ..How::default()
+        };
         assert_eq!(search("a\n\0", "a", how, ALL), Err(Stopped::Binary));
-        let found = search("\0\n\0a\n", "a$", How { binary: true, ..how }, ALL).unwrap();
-        let hit = Hit { line: 2, text: "\0a".to_owned(), is_match: true, after_gap: false };
-        assert_eq!(found, FileMatches { hits: vec![hit], matches: 1, cut: false });
+        let found = search(
+            "\0\n\0a\n",
+            "a$",
+            How {
+                binary: true,
+                ..how
+            },
+            ALL,
+        )
+        .unwrap();
+        let hit = Hit {
+            line: 2,
+            text: "\0a".to_owned(),
+            is_match: true,
+            after_gap: false,
+        };
+        assert_eq!(
+            found,
+            FileMatches {
+                hits: vec![hit],
+                matches: 1,
+                cut: false
+            }
+        );
     }
 }
 
 #[test]
 fn what_is_not_wanted_is_only_counted() {
     let text = "a\n".repeat(100);
-    let count =
-        search(&text, "a", How { context: 3, count_only: true, ..How::default() }, Limits { most: u64::MAX, bytes: 0 });
-    assert_eq!(count, Ok(FileMatches { hits: Vec::new(), matches: 100, cut: false }));
-    let some = search(&text, "a", How::default(), Limits { most: 50, bytes: 10 }).unwrap();
+    let count = search(
+        &text,
+        "a",
+        How {
+            context: 3,
+            count_only: true,
+            ..How::default()
+        },
+        Limits {
+            most: u64::MAX,
+            bytes: 0,
+        },
+    );
+    assert_eq!(
+        count,
+        Ok(FileMatches {
+            hits: Vec::new(),
+            matches: 100,
+            cut: false
+        })
+    );
+    let some = search(
+        &text,
+        "a",
+        How::default(),
+        Limits {
+            most: 50,
+            bytes: 10,
+        },
+    )
+    .unwrap();
     assert_eq!((some.hits.len(), some.matches, some.cut), (5, 50, true));
 }
 
@@ -123,28 +271,64 @@ fn a_cancelled_search_of_a_large_file_ends() {
     let cancel = CancelToken::new();
     cancel.cancel();
     let pattern = Pattern::new("y", Options::default()).unwrap();
-    let budget = Budget::new(Bound { cancel: Some(&cancel), ..Bound::default() });
-    let mut searcher = FileSearcher::new(&pattern, &budget, How::default(), Room { account: None, cancel: &cancel });
+    let budget = Budget::new(Bound {
+        cancel: Some(&cancel),
+        ..Bound::default()
+    });
+    let mut searcher = FileSearcher::new(
+        &pattern,
+        &budget,
+        How::default(),
+        Room {
+            account: None,
+            cancel: &cancel,
+        },
+    );
     assert_eq!(searcher.search(&file, ALL), Err(Stopped::Unreadable));
 }
 
 #[test]
 fn a_match_over_lines_counts_as_each_of_them() {
-    let how = How { multiline: true, ..How::default() };
+    let how = How {
+        multiline: true,
+        ..How::default()
+    };
     let text = "a\nb\nx\na\nb\n";
-    let lines = |found: &FileMatches| found.hits.iter().map(|hit| (hit.line, hit.text.clone())).collect::<Vec<_>>();
+    let lines = |found: &FileMatches| {
+        found
+            .hits
+            .iter()
+            .map(|hit| (hit.line, hit.text.clone()))
+            .collect::<Vec<_>>()
+    };
     let all = search(text, "a\\nb", how, ALL).unwrap();
-    let expected: Vec<_> = [(1, "a"), (2, "b"), (4, "a"), (5, "b")].map(|(line, text)| (line, text.to_owned())).into();
-    assert_eq!((lines(&all), all.matches, all.cut), (expected.clone(), 4, false));
+    let expected: Vec<_> = [(1, "a"), (2, "b"), (4, "a"), (5, "b")]
+        .map(|(line, text)| (line, text.to_owned()))
+        .into();
+    assert_eq!(
+        (lines(&all), all.matches, all.cut),
+        (expected.clone(), 4, false)
+    );
     let some = search(text, "a\\nb", how, Limits { most: 3, ..ALL }).unwrap();
-    assert_eq!((lines(&some), some.matches, some.cut), (expected[..3].to_vec(), 3, true));
+    assert_eq!(
+        (lines(&some), some.matches, some.cut),
+        (expected[..3].to_vec(), 3, true)
+    );
 }
 
 #[test]
 fn what_stands_before_a_match_counts_over_lines_too() {
-    let how = How { multiline: true, ..How::default() };
+    let how = How {
+        multiline: true,
+        ..How::default()
+    };
     let lines = |pattern: &str, text: &str| -> Vec<u64> {
-        search(text, pattern, how, ALL).unwrap().hits.iter().map(|hit| hit.line).collect()
+        search(text, pattern, how, ALL)
+            .unwrap()
+            .hits
+            .iter()
+            .map(|hit| hit.line)
+            .collect()
     };
     assert_eq!(lines("(?<=;\\n)[^;]*;", "x;\ny;\nz;\nw;\n"), [2, 3, 4]);
     assert_eq!(lines("foo|(?<=foo\\n)bar", "foo\nbar\n"), [1, 2]);
@@ -158,10 +342,17 @@ fn what_stands_before_a_match_counts_over_lines_too() {
 #[test]
 fn matches_over_lines_share_one_budget() {
     let text = "a\n".repeat(5000);
-    let how = How { multiline: true, count_only: true, ..How::default() };
+    let how = How {
+        multiline: true,
+        count_only: true,
+        ..How::default()
+    };
     let budget = Budget::with_steps(100_000, Bound::default());
     let stopped = search_within(&budget, &text, "a(?=[^]*zzz)|a", how, ALL);
-    assert!(matches!(stopped, Err(Stopped::Pattern(PatternError::TooCostly, _))), "{stopped:?}");
+    assert!(
+        matches!(stopped, Err(Stopped::Pattern(PatternError::TooCostly, _))),
+        "{stopped:?}"
+    );
 }
 
 #[test]
@@ -173,6 +364,9 @@ fn a_pattern_that_gives_up_is_told_with_its_line() {
         let line = filler.lines().count() as u64 + 2;
         let budget = Budget::with_steps(100_000, Bound::default());
         let stopped = search_within(&budget, &text, pattern, How::default(), ALL);
-        assert_eq!(stopped, Err(Stopped::Pattern(PatternError::TooCostly, line)));
+        assert_eq!(
+            stopped,
+            Err(Stopped::Pattern(PatternError::TooCostly, line))
+        );
     }
 }

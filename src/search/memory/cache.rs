@@ -1,15 +1,21 @@
 //! What is remembered, in a file for the next session.
 //!
-//! A record stays true as long as the clock does ([`super`]), whoever looks. So the file says when it was: the boot, and how far the
-//! clock was ahead of one that nobody can set. Another boot, or a clock that was set in between, and nothing of it is believed;
-//! the clock may be off by less than a record is older than what it is of. Not told is a clock that was set and set back to the very
-//! same time between two sessions. The file also says whose eyes it was made with (program, user, groups, capabilities), since what one
-//! may read another may not. Only a regular file of this user with no right for others is read, and each part has a checksum.
+//! A record stays true as long as the clock does ([`super`]), whoever looks. So the file says when
+//! it was: the boot, and how far the clock was ahead of one that nobody can set. Another boot, or a
+//! clock that was set in between, and nothing of it is believed; the clock may be off by less than
+//! a record is older than what it is of. Not told is a clock that was set and set back to the very
+//! same time between two sessions. The file also says whose eyes it was made with (program, user,
+//! groups, capabilities), since what one may read another may not. Only a regular file of this user
+//! with no right for others is read, and each part has a checksum.
 //!
-//! A search reads the part of a directory when it has opened that directory, so the file decides nothing about where a search goes. It is
-//! never mapped, so whoever shortens it ends no server. A new one is written beside it and renamed over it: a server that has the old
-//! one open goes on with that.
-#![expect(clippy::disallowed_methods, reason = "a file of the operator's, in a directory that no agent reaches")]
+//! A search reads the part of a directory when it has opened that directory, so the file decides
+//! nothing about where a search goes. It is never mapped, so whoever shortens it ends no server. A
+//! new one is written beside it and renamed over it: a server that has the old one open goes on
+//! with that.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file of the operator's, in a directory that no agent reaches"
+)]
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -18,7 +24,9 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, renameat, statat, unlinkat,
+};
 use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -26,8 +34,8 @@ use super::Inner;
 use super::patterns::{Keys, Named};
 use super::store::Packed;
 use crate::limits::{
-    LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, MAX_SEARCH_CACHES_BYTES, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
-    STALE_SEARCH_CACHE_SECS,
+    LIST_BUFFER_BYTES, MAX_SEARCH_CACHE_AGE, MAX_SEARCH_CACHES_BYTES, REMEMBERED_PATTERNS,
+    SEARCH_CACHE_DRIFT_NANOS, STALE_SEARCH_CACHE_SECS,
 };
 
 /// Where it is kept.
@@ -76,7 +84,8 @@ struct Part {
 
 /// A new shape of the file, or a new way to search, is a new number.
 const MAGIC: [u8; 8] = *b"RPSRCH\x00\x01";
-/// The magic, the identity, how far the clock was ahead, where the table is, its bytes and its checksum.
+/// The magic, the identity, how far the clock was ahead, where the table is, its bytes and its
+/// checksum.
 const HEAD_BYTES: usize = 64;
 const PART_BYTES: usize = 36;
 /// Begins the names of files that are being written.
@@ -84,7 +93,10 @@ const UNFINISHED: &str = ".new-";
 
 impl Cache {
     pub(super) fn new(place: Option<Place>) -> Self {
-        Self { place, ..Self::default() }
+        Self {
+            place,
+            ..Self::default()
+        }
     }
 
     pub(super) fn directory(&self) -> Option<BorrowedFd<'_>> {
@@ -102,7 +114,8 @@ impl Cache {
         });
     }
 
-    /// Patterns were given up, so that their bits stand for others. To be said before these are taken out of all records.
+    /// Patterns were given up, so that their bits stand for others. To be said before these are
+    /// taken out of all records.
     pub(super) fn forget_bits(&self, bits: u64) {
         self.bits.fetch_and(!bits, Ordering::SeqCst);
     }
@@ -119,7 +132,10 @@ impl Cache {
     /// What it says of a directory.
     pub(super) fn read(&self, key: (u64, u64)) -> Option<Packed> {
         let found = self.found.get()?.as_ref()?;
-        let at = found.parts.binary_search_by_key(&key, |part| part.key).ok()?;
+        let at = found
+            .parts
+            .binary_search_by_key(&key, |part| part.key)
+            .ok()?;
         found.read(&found.parts[at])
     }
 }
@@ -141,7 +157,9 @@ impl Place {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(openat(&self.dir, &*self.name, flags, Mode::empty()).ok()?);
         let stat = fstat(&file).ok()?;
-        let is_own = stat.st_uid == geteuid().as_raw() && stat.st_mode & 0o7777 == 0o600 && stat.st_nlink == 1;
+        let is_own = stat.st_uid == geteuid().as_raw()
+            && stat.st_mode & 0o7777 == 0o600
+            && stat.st_nlink == 1;
         if !is_own || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return None;
         }
@@ -152,7 +170,10 @@ impl Place {
             return None;
         }
         let then = i64::from_le_bytes(array(&mut rest)?);
-        let (at, length) = (u64::from_le_bytes(array(&mut rest)?), u32::from_le_bytes(array(&mut rest)?));
+        let (at, length) = (
+            u64::from_le_bytes(array(&mut rest)?),
+            u32::from_le_bytes(array(&mut rest)?),
+        );
         if then.abs_diff(ahead) > SEARCH_CACHE_DRIFT_NANOS
             || at.checked_add(length.into())? > stat.st_size.cast_unsigned()
         {
@@ -164,19 +185,37 @@ impl Place {
             return None;
         }
         let (keys, parts) = unpack_table(&table)?;
-        let inside = |part: &Part| part.at.checked_add(part.bytes.into()).is_some_and(|end| end <= at);
-        parts.iter().all(inside).then_some(Found { file, inode: stat.st_ino, ahead: then, keys, parts })
+        let inside = |part: &Part| {
+            part.at
+                .checked_add(part.bytes.into())
+                .is_some_and(|end| end <= at)
+        };
+        parts.iter().all(inside).then_some(Found {
+            file,
+            inode: stat.st_ino,
+            ahead: then,
+            keys,
+            parts,
+        })
     }
 
-    /// Removes what was left over unfinished an hour ago, and the oldest of all files if they are too large together. Others write and
-    /// remove here too.
+    /// Removes what was left over unfinished an hour ago, and the oldest of all files if they are
+    /// too large together. Others write and remove here too.
     fn trim(&self, now: i64) -> io::Result<()> {
         let (mut buffer, mut files) = (Vec::with_capacity(LIST_BUFFER_BYTES), Vec::new());
-        let dir = openat(&self.dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let dir = openat(
+            &self.dir,
+            ".",
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         let mut entries = RawDir::new(&dir, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let name = entry?.file_name().to_owned();
-            let of_hex = name.to_bytes().strip_prefix(UNFINISHED.as_bytes()).unwrap_or(name.to_bytes());
+            let of_hex = name
+                .to_bytes()
+                .strip_prefix(UNFINISHED.as_bytes())
+                .unwrap_or(name.to_bytes());
             // The directory may be a link to one with other files.
             if matches!(of_hex.len(), 16 | 32)
                 && of_hex.iter().all(u8::is_ascii_hexdigit)
@@ -189,8 +228,8 @@ impl Place {
         files.sort();
         let mut all: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
         for (modified, bytes, name) in files {
-            let is_left_over =
-                name.as_bytes().starts_with(UNFINISHED.as_bytes()) && modified < now - STALE_SEARCH_CACHE_SECS;
+            let is_left_over = name.as_bytes().starts_with(UNFINISHED.as_bytes())
+                && modified < now - STALE_SEARCH_CACHE_SECS;
             if is_left_over || all > MAX_SEARCH_CACHES_BYTES {
                 all -= bytes;
                 // Another may have been quicker.
@@ -210,19 +249,31 @@ struct Writing {
 
 impl Writing {
     fn add(&mut self, key: (u64, u64), bytes: &[u8], age: u32) -> io::Result<()> {
-        let (length, checksum) = (u32::try_from(bytes.len()).map_err(io::Error::other)?, crc32fast::hash(bytes));
+        let (length, checksum) = (
+            u32::try_from(bytes.len()).map_err(io::Error::other)?,
+            crc32fast::hash(bytes),
+        );
         self.out.write_all(bytes)?;
-        self.parts.push(Part { key, at: self.at, bytes: length, checksum, age });
+        self.parts.push(Part {
+            key,
+            at: self.at,
+            bytes: length,
+            checksum,
+            age,
+        });
         self.at += u64::from(length);
         Ok(())
     }
 }
 
 impl Inner {
-    /// Writes the file anew: all that is known, and what the file of now says of directories that this session has not met. `pause` is
-    /// called between directories. Nothing is written while the clock cannot be told.
+    /// Writes the file anew: all that is known, and what the file of now says of directories that
+    /// this session has not met. `pause` is called between directories. Nothing is written while
+    /// the clock cannot be told.
     pub(super) fn save(&self, pause: impl Fn()) -> io::Result<()> {
-        let Some(place) = &self.cache.place else { return Ok(()) };
+        let Some(place) = &self.cache.place else {
+            return Ok(());
+        };
         if !self.watch_clock() {
             return Ok(());
         }
@@ -235,9 +286,18 @@ impl Inner {
         getrandom(&mut random[..], GetRandomFlags::empty())?;
         let unfinished = format!("{UNFINISHED}{:016x}", u64::from_le_bytes(random));
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = File::from(openat(&place.dir, &*unfinished, flags, Mode::RUSR | Mode::WUSR)?);
+        let file = File::from(openat(
+            &place.dir,
+            &*unfinished,
+            flags,
+            Mode::RUSR | Mode::WUSR,
+        )?);
         let written = (|| {
-            let mut writing = Writing { out: BufWriter::new(file), at: HEAD_BYTES as u64, parts: Vec::new() };
+            let mut writing = Writing {
+                out: BufWriter::new(file),
+                at: HEAD_BYTES as u64,
+                parts: Vec::new(),
+            };
             writing.out.write_all(&[0; HEAD_BYTES])?;
             self.store.each_packed(|key, bytes| {
                 pause();
@@ -257,35 +317,63 @@ impl Inner {
             let mut head = [&MAGIC[..], &place.identity].concat();
             head.extend_from_slice(&known.map_or(now, |known| known.ahead).to_le_bytes());
             head.extend_from_slice(&writing.at.to_le_bytes());
-            head.extend_from_slice(&u32::try_from(table.len()).map_err(io::Error::other)?.to_le_bytes());
+            head.extend_from_slice(
+                &u32::try_from(table.len())
+                    .map_err(io::Error::other)?
+                    .to_le_bytes(),
+            );
             let checksum = checksum(&head, &table);
             head.extend_from_slice(&checksum.to_le_bytes());
-            let file = writing.out.into_inner().map_err(io::IntoInnerError::into_error)?;
+            let file = writing
+                .out
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)?;
             file.write_all_at(&head, 0)
         })();
         // What was found out before the clock was set is not of the time that the file would say.
         let is_true = self.watch_clock() && self.epoch.load(Ordering::SeqCst) == epoch;
-        let written = written.and(is_true.then_some(()).ok_or(io::Error::other("the clock was set")));
-        let placed = written.and_then(|()| Ok(renameat(&place.dir, &*unfinished, &place.dir, &*place.name)?));
+        let written = written.and(
+            is_true
+                .then_some(())
+                .ok_or(io::Error::other("the clock was set")),
+        );
+        let placed = written.and_then(|()| {
+            Ok(renameat(
+                &place.dir,
+                &*unfinished,
+                &place.dir,
+                &*place.name,
+            )?)
+        });
         if placed.is_err() {
             let _ = unlinkat(&place.dir, &*unfinished, AtFlags::empty());
         }
         placed.and_then(|()| place.trim(self.clock.now()))
     }
 
-    /// Adds what another file says of directories that are not there yet, as far as there is room. `is_known`: its bits stand for the
-    /// patterns that they stand for here, as far as they still do.
-    fn carry_over(&self, old: &Found, is_known: bool, writing: &mut Writing, pause: &impl Fn()) -> io::Result<()> {
+    /// Adds what another file says of directories that are not there yet, as far as there is room.
+    /// `is_known`: its bits stand for the patterns that they stand for here, as far as they still
+    /// do.
+    fn carry_over(
+        &self,
+        old: &Found,
+        is_known: bool,
+        writing: &mut Writing,
+        pause: &impl Fn(),
+    ) -> io::Result<()> {
         let mut there: Vec<_> = writing.parts.iter().map(|part| part.key).collect();
         there.sort_unstable();
         let mut bytes = Vec::new();
         for part in &old.parts {
             let is_full = writing.at + u64::from(part.bytes) > self.store.cap_bytes() as u64;
-            if there.binary_search(&part.key).is_ok() || part.age >= MAX_SEARCH_CACHE_AGE || is_full {
+            if there.binary_search(&part.key).is_ok() || part.age >= MAX_SEARCH_CACHE_AGE || is_full
+            {
                 continue;
             }
             pause();
-            let Some(mut packed) = old.read(part) else { continue };
+            let Some(mut packed) = old.read(part) else {
+                continue;
+            };
             packed.keep_bits(if is_known { self.cache.bits() } else { 0 });
             bytes.clear();
             packed.pack(&mut bytes);
@@ -296,13 +384,19 @@ impl Inner {
 }
 
 fn bits_of(keys: &[Option<Box<[u8]>>]) -> u64 {
-    keys.iter().enumerate().fold(0, |bits, (at, key)| bits | u64::from(key.is_some()) << at)
+    keys.iter()
+        .enumerate()
+        .fold(0, |bits, (at, key)| bits | u64::from(key.is_some()) << at)
 }
 
 /// Of the patterns that bits stood for, those that they have stood for all the time.
 fn lasting(before: Keys, now: &Keys) -> Named {
     let now = now.iter().chain(std::iter::repeat(&None));
-    before.into_iter().zip(now).map(|(then, now)| Some(then.filter(|then| now.as_ref() == Some(then))?.1)).collect()
+    before
+        .into_iter()
+        .zip(now)
+        .map(|(then, now)| Some(then.filter(|then| now.as_ref() == Some(then))?.1))
+        .collect()
 }
 
 fn checksum(head: &[u8], table: &[u8]) -> u32 {
@@ -320,11 +414,20 @@ fn array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[Part]) -> io::Result<Vec<u8>> {
     let mut table = vec![u8::try_from(keys.len()).map_err(io::Error::other)?];
     for key in keys {
-        let length = key.as_ref().map_or(Ok(u32::MAX), |key| u32::try_from(key.len()).map_err(io::Error::other))?;
+        let length = key.as_ref().map_or(Ok(u32::MAX), |key| {
+            u32::try_from(key.len()).map_err(io::Error::other)
+        })?;
         table.extend_from_slice(&length.to_le_bytes());
         table.extend_from_slice(key.as_deref().unwrap_or_default());
     }
-    for Part { key: (device, inode), at, bytes, checksum, age } in parts {
+    for Part {
+        key: (device, inode),
+        at,
+        bytes,
+        checksum,
+        age,
+    } in parts
+    {
         for number in [device, inode, at] {
             table.extend_from_slice(&number.to_le_bytes());
         }
@@ -347,8 +450,17 @@ fn unpack_table(mut table: &[u8]) -> Option<(Named, Vec<Part>)> {
         let mut number = || Some(u64::from_le_bytes(array(&mut bytes)?));
         let (key, at) = ((number()?, number()?), number()?);
         let mut number = || Some(u32::from_le_bytes(array(&mut bytes)?));
-        Some(Part { key, at, bytes: number()?, checksum: number()?, age: number()? })
+        Some(Part {
+            key,
+            at,
+            bytes: number()?,
+            checksum: number()?,
+            age: number()?,
+        })
     };
-    let parts = parts.iter().map(|bytes| part(bytes)).collect::<Option<Vec<_>>>()?;
+    let parts = parts
+        .iter()
+        .map(|bytes| part(bytes))
+        .collect::<Option<Vec<_>>>()?;
     (rest.is_empty() && keys.len() <= REMEMBERED_PATTERNS).then_some((keys, parts))
 }

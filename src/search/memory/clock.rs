@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rustix::io::{Errno, read};
 use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime, timerfd_create,
-    timerfd_settime,
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
 };
 
 /// What the memory asks of a clock.
@@ -18,8 +18,8 @@ pub trait Clock: Send + Sync {
     fn running(&self) -> Duration;
     /// Whether the clock was set, or the machine slept, since this was last asked.
     fn was_set(&self) -> bool;
-    /// How far [`Clock::now`] is ahead of a clock that runs while the machine sleeps too and that nobody can set, in nanoseconds: the
-    /// same whenever it is asked, until somebody sets the one.
+    /// How far [`Clock::now`] is ahead of a clock that runs while the machine sleeps too and that
+    /// nobody can set, in nanoseconds: the same whenever it is asked, until somebody sets the one.
     fn ahead(&self) -> i64;
 }
 
@@ -37,12 +37,25 @@ const FAR: i64 = 7_258_118_400;
 impl SystemClock {
     /// Starts to watch the clock.
     pub fn new() -> io::Result<Self> {
-        let timer = timerfd_create(TimerfdClockId::Realtime, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        let timer = timerfd_create(
+            TimerfdClockId::Realtime,
+            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+        )?;
         let at = Itimerspec {
-            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec { tv_sec: FAR, tv_nsec: 0 },
+            it_interval: Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            },
+            it_value: Timespec {
+                tv_sec: FAR,
+                tv_nsec: 0,
+            },
         };
-        timerfd_settime(&timer, TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET, &at)?;
+        timerfd_settime(
+            &timer,
+            TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET,
+            &at,
+        )?;
         Ok(Self { timer })
     }
 }
@@ -56,7 +69,8 @@ impl Clock for SystemClock {
         Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default()
     }
 
-    /// `ECANCELED` says so, once for any number of changes (`TFD_TIMER_CANCEL_ON_SET`, `timerfd_create(2)`).
+    /// `ECANCELED` says so, once for any number of changes (`TFD_TIMER_CANCEL_ON_SET`,
+    /// `timerfd_create(2)`).
     fn was_set(&self) -> bool {
         !matches!(read(&self.timer, &mut [0; 8]), Err(Errno::AGAIN))
     }
@@ -73,7 +87,10 @@ impl Clock for SystemClock {
             (took, now - before - took / 2)
         };
         // Another thread may run between two looks, so the quickest counts.
-        (0..AHEAD_LOOKS).map(look).min().map_or(0, |(_, ahead)| ahead)
+        (0..AHEAD_LOOKS)
+            .map(look)
+            .min()
+            .map_or(0, |(_, ahead)| ahead)
     }
 }
 

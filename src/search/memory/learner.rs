@@ -1,4 +1,5 @@
-//! The thread that makes signatures of files that were searched: at the lowest priority, and only while nobody calls.
+//! The thread that makes signatures of files that were searched: at the lowest priority, and only
+//! while nobody calls.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,7 +19,8 @@ use super::store::Notes;
 use crate::cancel::CancelToken;
 use crate::fs::{Entries, OpenDir, Order, Visitor, WalkEntry, WalkOptions, walk};
 use crate::limits::{
-    LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH, SEARCH_CACHE_PAUSE_SECS,
+    LEARNING_PAUSE_MS, MAX_LEARNED_TREES, MAX_SIGNED_FILE_BYTES, MAX_WALK_DEPTH,
+    SEARCH_CACHE_PAUSE_SECS,
 };
 use crate::policy::{Checked, Kind, Read};
 
@@ -68,7 +70,8 @@ impl Learner {
         Busy(&self.shared.calls, &self.shared.stirred)
     }
 
-    /// Adds a tree that was searched. Nothing is learned if too many wait, or no thread can be started: signatures only save time.
+    /// Adds a tree that was searched. Nothing is learned if too many wait, or no thread can be
+    /// started: signatures only save time.
     pub(super) fn add(&self, inner: &Arc<Inner>, start: Checked<Read>) {
         // What the search itself noted.
         self.shared.has_news.store(true, Ordering::Relaxed);
@@ -83,7 +86,10 @@ impl Learner {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
             let (shared, inner) = (Arc::clone(&self.shared), Arc::clone(inner));
-            *thread = Builder::new().name("signatures".into()).spawn(move || shared.run(&inner)).ok();
+            *thread = Builder::new()
+                .name("signatures".into())
+                .spawn(move || shared.run(&inner))
+                .ok();
         }
     }
 
@@ -93,7 +99,12 @@ impl Learner {
         // Under the lock, so that the thread is not between looking and waiting.
         drop(self.shared.lock());
         self.shared.changed.notify_all();
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(thread) = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        {
             // A panic there has cost signatures, nothing else.
             let _ = thread.join();
         }
@@ -145,13 +156,22 @@ impl Visitor for Visit<'_> {
             return;
         }
         let Ok(file) = found.open() else { return };
-        let Some(version) = self.recall.settled(&file, notes) else { return };
+        let Some(version) = self.recall.settled(&file, notes) else {
+            return;
+        };
         if version.size > MAX_SIGNED_FILE_BYTES
-            || !file.read_start(&mut own.content, MAX_SIGNED_FILE_BYTES).unwrap_or(false)
+            || !file
+                .read_start(&mut own.content, MAX_SIGNED_FILE_BYTES)
+                .unwrap_or(false)
         {
             return;
         }
-        full.0 = !self.recall.sign(notes, found.place(), &version, own.signer.sign(&own.content));
+        full.0 = !self.recall.sign(
+            notes,
+            found.place(),
+            &version,
+            own.signer.sign(&own.content),
+        );
     }
 
     fn unreadable(&self, _: &mut Full, _: &[u8]) {}
@@ -167,7 +187,8 @@ impl Shared {
     }
 
     fn run(&self, inner: &Arc<Inner>) {
-        // `None` is the calling thread (setpriority(2), "C library/kernel differences"). Refused, it learns all the same.
+        // `None` is the calling thread (setpriority(2), "C library/kernel differences"). Refused,
+        // it learns all the same.
         let _ = setpriority_process(None, LOWEST);
         let mut written = None;
         while let Some(start) = self.next(inner, &mut written) {
@@ -197,7 +218,10 @@ impl Shared {
             account: None,
             cancel: &self.stop,
         };
-        let visit = Visit { shared: self, recall: Recall::new(inner, None, || Query::Any) };
+        let visit = Visit {
+            shared: self,
+            recall: Recall::new(inner, None, || Query::Any),
+        };
         // A tree that is gone needs none.
         let _ = walk(start, &options, &visit, |_: Full| ControlFlow::Break(()));
     }
@@ -208,11 +232,17 @@ impl Shared {
             if self.stop.is_cancelled() {
                 return false;
             }
-            if !self.stirred.swap(false, Ordering::Relaxed) && self.calls.load(Ordering::Relaxed) == 0 {
+            if !self.stirred.swap(false, Ordering::Relaxed)
+                && self.calls.load(Ordering::Relaxed) == 0
+            {
                 return true;
             }
             let pause = Duration::from_millis(LEARNING_PAUSE_MS);
-            drop(self.changed.wait_timeout(self.lock(), pause).unwrap_or_else(PoisonError::into_inner));
+            drop(
+                self.changed
+                    .wait_timeout(self.lock(), pause)
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
         }
     }
 
@@ -228,9 +258,16 @@ impl Shared {
                 return Some(start);
             }
             work = if !self.has_news.load(Ordering::Relaxed) {
-                self.changed.wait(work).unwrap_or_else(PoisonError::into_inner)
-            } else if let Some(wait) = written.and_then(|written| pause.checked_sub(written.elapsed())) {
-                self.changed.wait_timeout(work, wait).unwrap_or_else(PoisonError::into_inner).0
+                self.changed
+                    .wait(work)
+                    .unwrap_or_else(PoisonError::into_inner)
+            } else if let Some(wait) =
+                written.and_then(|written| pause.checked_sub(written.elapsed()))
+            {
+                self.changed
+                    .wait_timeout(work, wait)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
             } else {
                 drop(work);
                 self.save(inner);

@@ -1,35 +1,46 @@
-//! What the server remembers of files between searches, so that a repeated or narrower search opens only what may match.
+//! What the server remembers of files between searches, so that a repeated or narrower search opens
+//! only what may match.
 //!
-//! A record says of one version of one directory: these are its entries; or of one version of one file: its content is
-//! binary, or has no match for these patterns, and may hold only these trigrams. Each directory is opened and each file looked
-//! at (`fs::Version`) before a record of it counts, in `Recall::settled` and `Recall::entries`. A record that is found through
-//! a name says something only about the file that it was made of. No watch takes the place of that look: none tells of stores to a
-//! mapping, of `io_submit(2)`, or of a second name elsewhere and what is written through it (benches/runs/2026-11-26-watch).
+//! A record says of one version of one directory: these are its entries; or of one version of one
+//! file: its content is binary, or has no match for these patterns, and may hold only these
+//! trigrams. Each directory is opened and each file looked at (`fs::Version`) before a record of it
+//! counts, in `Recall::settled` and `Recall::entries`. A record that is found through a name says
+//! something only about the file that it was made of. No watch takes the place of that look: none
+//! tells of stores to a mapping, of `io_submit(2)`, or of a second name elsewhere and what is
+//! written through it (benches/runs/2026-11-26-watch).
 //!
 //! Why a record is never out of date:
 //!
-//! - Whatever changes content (write, truncate, fallocate, clone, the first store to a clean mapped page) stamps ctime first, and
-//!   nobody can set ctime. The version is taken before the first byte is read. If it is met again, nothing was stamped since, so what
-//!   was read, whenever in between, is what is there. A second `stat` after reading would say no more.
-//! - A stamp may come twice if two changes fall into one tick of the clock, so a change must be older than 60 s when it is read. It
-//!   may come twice if the clock is set back, so a timer that every setting cancels (`TFD_TIMER_CANCEL_ON_SET`) is asked before each
-//!   search; then all is forgotten, and nothing learned until ages can be told again, 60 s later.
-//! - A store to a mapped page of a folio that is dirty already may stamp nothing. The kernel writes it back after 35 s, and the next store
-//!   is stamped again. It may be late or told not to, so unless the file is quiet for an hour, `cachestat` is asked first, where the
-//!   kernel has it, whether a page still waits. For the same reason only files up to 64 MiB count: one `write` stamps once, however
-//!   long it copies.
-//! - Only ext2 to ext4, XFS and Btrfs are trusted, by the open file's own `statfs`. Renames, links and mounts need no rule.
-//! - The same holds for the entries of a directory: making, removing and renaming stamps it, under the lock (`i_rwsem`) that listing
-//!   takes as well, so no list shows a change whose stamp is still to come; nothing of it is mapped, so age is enough. A mount changes
-//!   the directory that a name leads to, never what the one above lists. Two things change entries without a stamp: the key of an
-//!   encrypted directory comes or goes, and a filesystem that keeps no kinds lets a mount answer for them; neither is remembered.
+//! - Whatever changes content (write, truncate, fallocate, clone, the first store to a clean mapped
+//!   page) stamps ctime first, and nobody can set ctime. The version is taken before the first byte
+//!   is read. If it is met again, nothing was stamped since, so what was read, whenever in between,
+//!   is what is there. A second `stat` after reading would say no more.
+//! - A stamp may come twice if two changes fall into one tick of the clock, so a change must be
+//!   older than 60 s when it is read. It may come twice if the clock is set back, so a timer that
+//!   every setting cancels (`TFD_TIMER_CANCEL_ON_SET`) is asked before each search; then all is
+//!   forgotten, and nothing learned until ages can be told again, 60 s later.
+//! - A store to a mapped page of a folio that is dirty already may stamp nothing. The kernel writes
+//!   it back after 35 s, and the next store is stamped again. It may be late or told not to, so
+//!   unless the file is quiet for an hour, `cachestat` is asked first, where the kernel has it,
+//!   whether a page still waits. For the same reason only files up to 64 MiB count: one `write`
+//!   stamps once, however long it copies.
+//! - Only ext2 to ext4, XFS and Btrfs are trusted, by the open file's own `statfs`. Renames, links
+//!   and mounts need no rule.
+//! - The same holds for the entries of a directory: making, removing and renaming stamps it, under
+//!   the lock (`i_rwsem`) that listing takes as well, so no list shows a change whose stamp is
+//!   still to come; nothing of it is mapped, so age is enough. A mount changes the directory that a
+//!   name leads to, never what the one above lists. Two things change entries without a stamp: the
+//!   key of an encrypted directory comes or goes, and a filesystem that keeps no kinds lets a mount
+//!   answer for them; neither is remembered.
 //!
 //! What an earlier session found out holds as long as the clock was not set in between ([`cache`]).
 //!
-//! What is left: a pattern that would run out of its budget in a file that is left out no longer does; a clock set forward by an hour
-//! less than a minute before the start, while a program kept a dirty page mapped; a write whose bytes come more than a minute after it
-//! began, because somebody holds its source back (userfaultfd, a hung FUSE; no command inside the walls can); `EXT4_IOC_MOVE_EXT`,
-//! which leaves zeros in the donor without a stamp; and disks that are written to below the filesystem.
+//! What is left: a pattern that would run out of its budget in a file that is left out no longer
+//! does; a clock set forward by an hour less than a minute before the start, while a program kept a
+//! dirty page mapped; a write whose bytes come more than a minute after it began, because somebody
+//! holds its source back (userfaultfd, a hung FUSE; no command inside the walls can);
+//! `EXT4_IOC_MOVE_EXT`, which leaves zeros in the donor without a stamp; and disks that are written
+//! to below the filesystem.
 
 mod cache;
 mod clock;
@@ -95,29 +106,46 @@ struct Watch {
 }
 
 impl Memory {
-    /// A memory that keeps at most `cap_bytes`, and at `place` for later sessions; none at 0, or where the clock cannot be watched.
+    /// A memory that keeps at most `cap_bytes`, and at `place` for later sessions; none at 0, or
+    /// where the clock cannot be watched.
     pub fn new(cap_bytes: usize, place: Option<Place>) -> Self {
         let clock = (cap_bytes > 0).then(SystemClock::new).and_then(Result::ok);
         let inner = clock.map(|clock| Arc::new(Inner::new(cap_bytes, Box::new(clock), place)));
-        Self { learner: Learner::default(), inner }
+        Self {
+            learner: Learner::default(),
+            inner,
+        }
     }
 
     /// Remembers nothing.
     pub fn off() -> Self {
-        Self { learner: Learner::default(), inner: None }
+        Self {
+            learner: Learner::default(),
+            inner: None,
+        }
     }
 
-    /// What is known about a pattern, and the way to add to it. `key` holds everything that decides whether a file's
-    /// content matches: the pattern, its flags, the way of matching. `approximation` makes what [`Query::of`] takes, if there
-    /// is one. `None` if nothing is remembered.
-    pub fn recall(&self, key: &[u8], approximation: impl FnOnce() -> Option<String>) -> Option<Recall> {
+    /// What is known about a pattern, and the way to add to it. `key` holds everything that decides
+    /// whether a file's content matches: the pattern, its flags, the way of matching.
+    /// `approximation` makes what [`Query::of`] takes, if there is one. `None` if nothing is
+    /// remembered.
+    pub fn recall(
+        &self,
+        key: &[u8],
+        approximation: impl FnOnce() -> Option<String>,
+    ) -> Option<Recall> {
         let query = || approximation().map_or(Query::Any, |text| Query::of(&text));
-        self.inner.as_ref().map(|inner| Recall::new(inner, Some(key), query))
+        self.inner
+            .as_ref()
+            .map(|inner| Recall::new(inner, Some(key), query))
     }
 
-    /// What is known for work that asks for no pattern: entries of directories. `None` if nothing is remembered.
+    /// What is known for work that asks for no pattern: entries of directories. `None` if nothing
+    /// is remembered.
     pub fn recall_entries(&self) -> Option<Recall> {
-        self.inner.as_ref().map(|inner| Recall::new(inner, None, || Query::Any))
+        self.inner
+            .as_ref()
+            .map(|inner| Recall::new(inner, None, || Query::Any))
     }
 
     /// Says that a call runs, until what is returned is dropped: signatures can wait.
@@ -149,7 +177,9 @@ impl Memory {
 
     /// What is kept, in bytes.
     pub fn bytes(&self) -> usize {
-        self.inner.as_ref().map_or(0, |inner| inner.store.bytes() + inner.patterns().bytes())
+        self.inner
+            .as_ref()
+            .map_or(0, |inner| inner.store.bytes() + inner.patterns().bytes())
     }
 }
 
@@ -172,8 +202,8 @@ impl Inner {
         self.patterns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets everything if the clock was set: a time that comes twice stands for two contents. Returns whether the
-    /// clock ran long enough since to tell ages.
+    /// Forgets everything if the clock was set: a time that comes twice stands for two contents.
+    /// Returns whether the clock ran long enough since to tell ages.
     fn watch_clock(&self) -> bool {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if self.clock.was_set() {
@@ -182,12 +212,16 @@ impl Inner {
             self.store.clear();
         }
         let settled = Duration::from_secs(SETTLED_SECS.unsigned_abs());
-        watch.set.is_none_or(|set| self.clock.running().saturating_sub(set) >= settled)
+        watch
+            .set
+            .is_none_or(|set| self.clock.running().saturating_sub(set) >= settled)
     }
 }
 
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("bytes", &self.store.bytes()).finish_non_exhaustive()
+        f.debug_struct("Inner")
+            .field("bytes", &self.store.bytes())
+            .finish_non_exhaustive()
     }
 }

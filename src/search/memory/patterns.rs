@@ -27,15 +27,23 @@ pub(super) type Named = Vec<Option<Box<[u8]>>>;
 pub(super) type Keys = Vec<Option<(u64, Box<[u8]>)>>;
 
 impl Patterns {
-    /// The bit of a pattern, taken until [`Patterns::unpin`]. `clear` takes bits out of all records. `None` if all bits are
-    /// in use this moment.
+    /// The bit of a pattern, taken until [`Patterns::unpin`]. `clear` takes bits out of all
+    /// records. `None` if all bits are in use this moment.
     pub(super) fn pin(&mut self, key: &[u8], clear: impl FnOnce(u64)) -> Option<u32> {
         self.turn += 1;
-        let known = self.slots.iter().position(|slot| slot.key.as_deref() == Some(key));
+        let known = self
+            .slots
+            .iter()
+            .position(|slot| slot.key.as_deref() == Some(key));
         let at = match known.or_else(|| self.free()) {
             Some(at) => at,
             None if self.slots.len() < REMEMBERED_PATTERNS => {
-                self.slots.push(Slot { key: None, pins: 0, used: 0, since: 0 });
+                self.slots.push(Slot {
+                    key: None,
+                    pins: 0,
+                    used: 0,
+                    since: 0,
+                });
                 self.slots.len() - 1
             }
             None => {
@@ -62,28 +70,44 @@ impl Patterns {
     pub(super) fn adopt(&mut self, keys: Named) {
         if self.slots.is_empty() {
             let slots = keys.into_iter().take(REMEMBERED_PATTERNS);
-            self.slots = slots.map(|key| Slot { key, pins: 0, used: 0, since: 0 }).collect();
+            self.slots = slots
+                .map(|key| Slot {
+                    key,
+                    pins: 0,
+                    used: 0,
+                    since: 0,
+                })
+                .collect();
         }
     }
 
     /// Which pattern each bit stands for now.
     pub(super) fn keys(&self) -> Keys {
-        self.slots.iter().map(|slot| Some((slot.since, slot.key.clone()?))).collect()
+        self.slots
+            .iter()
+            .map(|slot| Some((slot.since, slot.key.clone()?)))
+            .collect()
     }
 
     /// What the keys take, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.slots.iter().filter_map(|slot| slot.key.as_ref()).map(|key| key.len()).sum()
+        self.slots
+            .iter()
+            .filter_map(|slot| slot.key.as_ref())
+            .map(|key| key.len())
+            .sum()
     }
 
     fn free(&self) -> Option<usize> {
         self.slots.iter().position(|slot| slot.key.is_none())
     }
 
-    /// Gives up the patterns that were asked for the longest time ago, never one in use: its searches would say of the next
-    /// pattern what they find out about it. Returns their bits.
+    /// Gives up the patterns that were asked for the longest time ago, never one in use: its
+    /// searches would say of the next pattern what they find out about it. Returns their bits.
     fn forget(&mut self) -> u64 {
-        let mut idle: Vec<usize> = (0..self.slots.len()).filter(|&at| self.slots[at].pins == 0).collect();
+        let mut idle: Vec<usize> = (0..self.slots.len())
+            .filter(|&at| self.slots[at].pins == 0)
+            .collect();
         idle.sort_unstable_by_key(|&at| self.slots[at].used);
         idle.truncate(FORGOTTEN_PATTERNS);
         idle.into_iter().fold(0, |bits, at| {
@@ -112,8 +136,14 @@ mod tests {
         assert_eq!(patterns.pin(b"new", |bits| cleared.push(bits)), Some(2));
         let forgotten: u64 = (2..2 + FORGOTTEN_PATTERNS).map(|bit| 1 << bit).sum();
         assert_eq!(cleared, [forgotten]);
-        assert_eq!(patterns.pin(b"first", |bits| cleared.push(bits)), Some(first));
-        assert_eq!(patterns.pin(&1_u32.to_ne_bytes(), |bits| cleared.push(bits)), Some(3));
+        assert_eq!(
+            patterns.pin(b"first", |bits| cleared.push(bits)),
+            Some(first)
+        );
+        assert_eq!(
+            patterns.pin(&1_u32.to_ne_bytes(), |bits| cleared.push(bits)),
+            Some(3)
+        );
         assert_eq!(cleared.len(), 1);
     }
 
@@ -125,7 +155,10 @@ mod tests {
         }
         assert_eq!(patterns.pin(b"more", |bits| assert_eq!(bits, 0)), None);
         patterns.unpin(7);
-        assert_eq!(patterns.pin(b"more", |bits| assert_eq!(bits, 1 << 7)), Some(7));
+        assert_eq!(
+            patterns.pin(b"more", |bits| assert_eq!(bits, 1 << 7)),
+            Some(7)
+        );
         assert_eq!(patterns.bytes(), 4 * (REMEMBERED_PATTERNS - 1) + 4);
     }
 }

@@ -1,8 +1,10 @@
-//! What trigrams a file must hold so that a pattern can match in it: an AND and OR of trigrams that never asks too much.
+//! What trigrams a file must hold so that a pattern can match in it: an AND and OR of trigrams that
+//! never asks too much.
 //!
-//! As in Russ Cox's "Regular Expression Matching with a Trigram Index" (2012): for each part of the pattern, the texts that
-//! it matches if they are few, else what its matches begin and end with, and what they hold. Where that would grow, less is
-//! said; what says nothing makes every file a candidate.
+//! As in Russ Cox's "Regular Expression Matching with a Trigram Index" (2012): for each part of the
+//! pattern, the texts that it matches if they are few, else what its matches begin and end with,
+//! and what they hold. Where that would grow, less is said; what says nothing makes every file a
+//! candidate.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
@@ -22,10 +24,13 @@ pub enum Query {
 }
 
 impl Query {
-    /// Of an over-approximation: a pattern in the syntax of the `regex` crate, under its default flags, that matches
-    /// wherever the true one does. `Any` if it cannot be read.
+    /// Of an over-approximation: a pattern in the syntax of the `regex` crate, under its default
+    /// flags, that matches wherever the true one does. `Any` if it cannot be read.
     pub fn of(over_approximation: &str) -> Self {
-        let parsed = ParserBuilder::new().utf8(false).build().parse(over_approximation);
+        let parsed = ParserBuilder::new()
+            .utf8(false)
+            .build()
+            .parse(over_approximation);
         let Ok(hir) = parsed else { return Self::Any };
         part(&hir).inexact().2.bounded()
     }
@@ -81,7 +86,12 @@ impl Query {
     /// At most `most` parts of each AND.
     fn thinned(self, most: usize) -> Self {
         match self {
-            Self::All(all) => Self::All(all.into_iter().take(most).map(|query| query.thinned(most)).collect()),
+            Self::All(all) => Self::All(
+                all.into_iter()
+                    .take(most)
+                    .map(|query| query.thinned(most))
+                    .collect(),
+            ),
             Self::One(one) => Self::One(one.into_iter().map(|query| query.thinned(most)).collect()),
             other => other,
         }
@@ -95,18 +105,31 @@ impl Query {
             }
             self = self.thinned(most);
         }
-        if self.trigrams() <= MAX_QUERY_TRIGRAMS { self } else { Self::Any }
+        if self.trigrams() <= MAX_QUERY_TRIGRAMS {
+            self
+        } else {
+            Self::Any
+        }
     }
 
     /// Of texts, one of which must be there.
     fn of_texts(texts: &[Vec<u8>]) -> Self {
         let of_text = |text: &Vec<u8>| {
-            let mut trigrams: Vec<_> = text.windows(3).map(|w| Trigram::new([w[0], w[1], w[2]])).collect();
+            let mut trigrams: Vec<_> = text
+                .windows(3)
+                .map(|w| Trigram::new([w[0], w[1], w[2]]))
+                .collect();
             trigrams.sort_unstable();
             trigrams.dedup();
-            trigrams.into_iter().map(Self::Holds).fold(Self::Any, Self::and)
+            trigrams
+                .into_iter()
+                .map(Self::Holds)
+                .fold(Self::Any, Self::and)
         };
-        texts.iter().map(of_text).fold(Self::One(Vec::new()), Self::or)
+        texts
+            .iter()
+            .map(of_text)
+            .fold(Self::One(Vec::new()), Self::or)
     }
 }
 
@@ -115,14 +138,23 @@ impl Query {
 enum Part {
     /// These are all of them.
     Exact(Vec<Vec<u8>>),
-    /// Each begins with one of `prefixes`, ends with one of `suffixes`, and holds what `query` says.
-    Inexact { prefixes: Vec<Vec<u8>>, suffixes: Vec<Vec<u8>>, query: Query },
+    /// Each begins with one of `prefixes`, ends with one of `suffixes`, and holds what `query`
+    /// says.
+    Inexact {
+        prefixes: Vec<Vec<u8>>,
+        suffixes: Vec<Vec<u8>>,
+        query: Query,
+    },
 }
 
 impl Part {
     /// Of which nothing is known.
     fn anything() -> Self {
-        Self::Inexact { prefixes: vec![Vec::new()], suffixes: vec![Vec::new()], query: Query::Any }
+        Self::Inexact {
+            prefixes: vec![Vec::new()],
+            suffixes: vec![Vec::new()],
+            query: Query::Any,
+        }
     }
 
     fn empty() -> Self {
@@ -132,7 +164,11 @@ impl Part {
     fn inexact(self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>, Query) {
         match self {
             Self::Exact(texts) => (beginnings(&texts), endings(&texts), Query::of_texts(&texts)),
-            Self::Inexact { prefixes, suffixes, query } => (prefixes, suffixes, query),
+            Self::Inexact {
+                prefixes,
+                suffixes,
+                query,
+            } => (prefixes, suffixes, query),
         }
     }
 
@@ -179,7 +215,11 @@ impl Part {
         if !said(second_exact) {
             query = query.and(second);
         }
-        Self::Inexact { prefixes, suffixes, query }
+        Self::Inexact {
+            prefixes,
+            suffixes,
+            query,
+        }
     }
 
     fn or(self, other: Self) -> Self {
@@ -189,7 +229,8 @@ impl Part {
                 return Self::Exact(texts);
             }
         }
-        let ((prefixes, suffixes, one), (more_prefixes, more_suffixes, other)) = (self.inexact(), other.inexact());
+        let ((prefixes, suffixes, one), (more_prefixes, more_suffixes, other)) =
+            (self.inexact(), other.inexact());
         Self::Inexact {
             prefixes: few(union(&prefixes, &more_prefixes)),
             suffixes: few(union(&suffixes, &more_suffixes)),
@@ -213,25 +254,37 @@ fn crossed(first: &[Vec<u8>], second: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     if count > MAX_QUERY_TEXTS || total > MAX_QUERY_TEXT_BYTES {
         return None;
     }
-    let both: Vec<_> =
-        first.iter().flat_map(|start| second.iter().map(move |end| [&start[..], end].concat())).collect();
+    let both: Vec<_> = first
+        .iter()
+        .flat_map(|start| second.iter().map(move |end| [&start[..], end].concat()))
+        .collect();
     Some(union(&both, &[]))
 }
 
 /// Two bytes are what a trigram across the seam needs.
 fn beginnings(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let begin: Vec<_> = texts.iter().map(|text| text[..text.len().min(2)].to_vec()).collect();
+    let begin: Vec<_> = texts
+        .iter()
+        .map(|text| text[..text.len().min(2)].to_vec())
+        .collect();
     few(union(&begin, &[]))
 }
 
 fn endings(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let end: Vec<_> = texts.iter().map(|text| text[text.len().saturating_sub(2)..].to_vec()).collect();
+    let end: Vec<_> = texts
+        .iter()
+        .map(|text| text[text.len().saturating_sub(2)..].to_vec())
+        .collect();
     few(union(&end, &[]))
 }
 
 /// As they are, or the empty text, which begins and ends everything.
 fn few(texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-    if texts.len() <= MAX_QUERY_TEXTS { texts } else { vec![Vec::new()] }
+    if texts.len() <= MAX_QUERY_TEXTS {
+        texts
+    } else {
+        vec![Vec::new()]
+    }
 }
 
 fn part(hir: &Hir) -> Part {
@@ -241,7 +294,10 @@ fn part(hir: &Hir) -> Part {
         HirKind::Class(class) => of_class(class),
         HirKind::Capture(capture) => part(&capture.sub),
         HirKind::Concat(parts) => parts.iter().map(part).fold(Part::empty(), Part::then),
-        HirKind::Alternation(parts) => parts.iter().map(part).fold(Part::Exact(Vec::new()), Part::or),
+        HirKind::Alternation(parts) => parts
+            .iter()
+            .map(part)
+            .fold(Part::Exact(Vec::new()), Part::or),
         HirKind::Repetition(repetition) => repeated(repetition),
     }
 }
@@ -257,7 +313,11 @@ fn repeated(repetition: &Repetition) -> Part {
             let Part::Exact(_) = sub else { return sub };
             let rounds = min.min(3);
             let some = (1..rounds).fold(sub.clone(), |all, _| all.then(sub.clone()));
-            if max == Some(rounds) { some } else { some.then(Part::anything()) }
+            if max == Some(rounds) {
+                some
+            } else {
+                some.then(Part::anything())
+            }
         }
     }
 }
@@ -268,7 +328,9 @@ fn text(bytes: &[u8]) -> Part {
     let mut known = Part::empty();
     let mut rest = bytes;
     while let Some(at) = memchr::memmem::find(rest, REPLACEMENT) {
-        known = known.then(Part::Exact(vec![rest[..at].to_ascii_lowercase()])).then(Part::anything());
+        known = known
+            .then(Part::Exact(vec![rest[..at].to_ascii_lowercase()]))
+            .then(Part::anything());
         rest = &rest[at + REPLACEMENT.len()..];
     }
     known.then(Part::Exact(vec![rest.to_ascii_lowercase()]))
@@ -279,11 +341,15 @@ fn of_class(class: &Class) -> Part {
     match class {
         Class::Unicode(class) => {
             for range in class.ranges() {
-                if (range.start()..=range.end()).contains(&'\u{fffd}') || range.len() > MAX_CLASS_CHARS {
+                if (range.start()..=range.end()).contains(&'\u{fffd}')
+                    || range.len() > MAX_CLASS_CHARS
+                {
                     return Part::anything();
                 }
-                texts
-                    .extend((range.start()..=range.end()).map(|one| one.to_string().to_ascii_lowercase().into_bytes()));
+                texts.extend(
+                    (range.start()..=range.end())
+                        .map(|one| one.to_string().to_ascii_lowercase().into_bytes()),
+                );
             }
         }
         Class::Bytes(class) => {
@@ -291,12 +357,18 @@ fn of_class(class: &Class) -> Part {
                 if range.len() > MAX_CLASS_CHARS {
                     return Part::anything();
                 }
-                texts.extend((range.start()..=range.end()).map(|one| vec![one.to_ascii_lowercase()]));
+                texts.extend(
+                    (range.start()..=range.end()).map(|one| vec![one.to_ascii_lowercase()]),
+                );
             }
         }
     }
     let texts = union(&texts, &[]);
-    if texts.len() <= MAX_QUERY_TEXTS { Part::Exact(texts) } else { Part::anything() }
+    if texts.len() <= MAX_QUERY_TEXTS {
+        Part::Exact(texts)
+    } else {
+        Part::anything()
+    }
 }
 
 /// A range of more is not written out; both cases of a letter count.

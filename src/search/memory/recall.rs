@@ -17,13 +17,15 @@ pub struct Recall {
     /// The number of the pattern's bit; `None` if its answers are not kept.
     bit: Option<u32>,
     query: Query,
-    /// When the search began, in seconds since 1970: what is settled by then still is when it is read.
+    /// When the search began, in seconds since 1970: what is settled by then still is when it is
+    /// read.
     began: i64,
     /// Whether ages can be told: the clock was not set lately.
     can_learn: bool,
     epoch: u64,
     search: u32,
-    /// Filesystems met, and whether they can be trusted. Asked once in each search: a number can come to stand for another.
+    /// Filesystems met, and whether they can be trusted. Asked once in each search: a number can
+    /// come to stand for another.
     honest: RwLock<Vec<(u64, bool)>>,
     has_news: AtomicBool,
 }
@@ -38,13 +40,19 @@ pub fn entries(recall: Option<&Recall>, dir: &mut OpenDir<'_>) -> io::Result<Arc
 
 impl Recall {
     /// `key` is `None` for work that asks for no pattern.
-    pub(super) fn new(inner: &Arc<Inner>, key: Option<&[u8]>, query: impl FnOnce() -> Query) -> Self {
+    pub(super) fn new(
+        inner: &Arc<Inner>,
+        key: Option<&[u8]>,
+        query: impl FnOnce() -> Query,
+    ) -> Self {
         let can_learn = inner.watch_clock();
         // Before anything is found out, so that what a later clearing makes doubtful is refused.
         let epoch = inner.epoch.load(Ordering::SeqCst);
         // The timer that tells of a set clock runs since before.
         if epoch == 0 {
-            inner.cache.look(inner.clock.ahead(), |keys| inner.patterns().adopt(keys));
+            inner
+                .cache
+                .look(inner.clock.ahead(), |keys| inner.patterns().adopt(keys));
         }
         let clear = |bits| {
             inner.cache.forget_bits(bits);
@@ -53,7 +61,11 @@ impl Recall {
         let bit = key.and_then(|key| inner.patterns().pin(key, clear));
         Self {
             bit,
-            query: if inner.store.bytes() == 0 && !inner.cache.is_there() { Query::Any } else { query() },
+            query: if inner.store.bytes() == 0 && !inner.cache.is_there() {
+                Query::Any
+            } else {
+                query()
+            },
             began: inner.clock.now(),
             can_learn,
             epoch,
@@ -66,9 +78,9 @@ impl Recall {
 
     /// The entries of a directory, with what is known of its files.
     ///
-    /// They need not be listed if the directory has the version of a listing before. Whatever changes entries stamps the
-    /// directory, as content does a file; it does so while nobody can list it, and what a directory holds is not mapped, so
-    /// that age is all it takes.
+    /// They need not be listed if the directory has the version of a listing before. Whatever
+    /// changes entries stamps the directory, as content does a file; it does so while nobody can
+    /// list it, and what a directory holds is not mapped, so that age is all it takes.
     pub fn entries(&self, dir: &mut OpenDir<'_>) -> io::Result<Arc<Entries<Notes>>> {
         let version = dir.version().filter(|_| self.can_learn);
         let Some(version) = version.filter(|version| self.is_honest(version.device, dir)) else {
@@ -90,10 +102,13 @@ impl Recall {
         }
         let listing = dir.list()?;
         let is_settled = self.age_secs(&version) > SETTLED_SECS && listing.knows_kinds();
-        Ok(store.keep(version, is_settled, listing, self.search, || self.is_current()))
+        Ok(store.keep(version, is_settled, listing, self.search, || {
+            self.is_current()
+        }))
     }
 
-    /// Why the file need not be opened, as it is at this moment, if that is known. If anything is known of it, that takes a `stat`.
+    /// Why the file need not be opened, as it is at this moment, if that is known. If anything is
+    /// known of it, that takes a `stat`.
     pub fn rules_out(&self, found: &WalkEntry<'_>, notes: &Notes) -> Option<Finding> {
         let (version, finding) = notes.known_without(found.place(), self.bits(), &self.query)?;
         (found.version() == Some(version)).then_some(finding)
@@ -108,13 +123,14 @@ impl Recall {
         self.began.saturating_sub(version.changed.0)
     }
 
-    /// Which version of the file it is, if that will stand for the content that is read from now on; to be asked before the
-    /// first byte is read.
+    /// Which version of the file it is, if that will stand for the content that is read from now
+    /// on; to be asked before the first byte is read.
     ///
-    /// Whatever changes content stamps the file first, with a time not before the present one; so a version that is met
-    /// again later has the content of now, with two exceptions that are ruled out here. A store to a mapped page that is
-    /// still to be written back stamps nothing: so the last change must lie longer back than pages wait to be written, and
-    /// up to an hour the kernel is asked whether any page does. And the clock may be set back: then all is forgotten.
+    /// Whatever changes content stamps the file first, with a time not before the present one; so a
+    /// version that is met again later has the content of now, with two exceptions that are ruled
+    /// out here. A store to a mapped page that is still to be written back stamps nothing: so the
+    /// last change must lie longer back than pages wait to be written, and up to an hour the kernel
+    /// is asked whether any page does. And the clock may be set back: then all is forgotten.
     pub fn settled(&self, file: &OpenFile, notes: &Notes) -> Option<Version> {
         let version = file.version();
         // Of another filesystem than its directory, it is a mount point.
@@ -133,30 +149,51 @@ impl Recall {
         if self.inner.any_filesystem {
             return true;
         }
-        let find = |met: &[(u64, bool)]| met.iter().find(|(known, _)| *known == device).map(|(_, honest)| *honest);
+        let find = |met: &[(u64, bool)]| {
+            met.iter()
+                .find(|(known, _)| *known == device)
+                .map(|(_, honest)| *honest)
+        };
         if let Some(honest) = find(&self.honest.read().unwrap_or_else(PoisonError::into_inner)) {
             return honest;
         }
         let honest = dir.is_honest();
-        self.honest.write().unwrap_or_else(PoisonError::into_inner).push((device, honest));
+        self.honest
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((device, honest));
         honest
     }
 
-    /// Remembers what was found in a settled file, read whole. `place` and `notes` are where it was found.
+    /// Remembers what was found in a settled file, read whole. `place` and `notes` are where it was
+    /// found.
     pub fn learn(&self, notes: &Notes, place: usize, version: &Version, finding: Finding) {
-        if self.inner.store.learn(notes, place, version, finding, self.bits(), self.search) {
+        if self
+            .inner
+            .store
+            .learn(notes, place, version, finding, self.bits(), self.search)
+        {
             self.has_news.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether the search read settled files that were not known: [`super::Memory::learn_below`] is worth its while.
+    /// Whether the search read settled files that were not known: [`super::Memory::learn_below`] is
+    /// worth its while.
     pub fn has_news(&self) -> bool {
         self.has_news.load(Ordering::Relaxed)
     }
 
     /// Remembers the signature of a settled file. Whether there was room.
-    pub(super) fn sign(&self, notes: &Notes, place: usize, version: &Version, signature: Signature) -> bool {
-        self.inner.store.sign(notes, place, version, signature, self.search)
+    pub(super) fn sign(
+        &self,
+        notes: &Notes,
+        place: usize,
+        version: &Version,
+        signature: Signature,
+    ) -> bool {
+        self.inner
+            .store
+            .sign(notes, place, version, signature, self.search)
     }
 
     /// Nothing was forgotten since the search began.

@@ -1,8 +1,10 @@
-//! What three bytes in a row occur in a file, as a small table of bits that may say too much and never too little.
+//! What three bytes in a row occur in a file, as a small table of bits that may say too much and
+//! never too little.
 //!
-//! Upper case ASCII counts as lower case, in tables and in queries, so one table serves both kinds of search. Each trigram
-//! is one bit. The table is filled at a generous size and then folded in half until about a quarter of its bits is set:
-//! three to four bits for each distinct trigram, a fourteenth of the text in source code.
+//! Upper case ASCII counts as lower case, in tables and in queries, so one table serves both kinds
+//! of search. Each trigram is one bit. The table is filled at a generous size and then folded in
+//! half until about a quarter of its bits is set: three to four bits for each distinct trigram, a
+//! fourteenth of the text in source code.
 
 use super::super::lines::Reading;
 use crate::limits::{MAX_SIGNATURE_BITS, MIN_SIGNATURE_BITS};
@@ -26,8 +28,8 @@ impl Trigram {
     }
 }
 
-/// The trigrams of a file. Of a file that searches leave out as binary, none: it has no match for anything. Of a file that
-/// is decoded before it is searched, all: its bytes say nothing.
+/// The trigrams of a file. Of a file that searches leave out as binary, none: it has no match for
+/// anything. Of a file that is decoded before it is searched, all: its bytes say nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature(Box<[u64]>);
 
@@ -36,7 +38,9 @@ impl Signature {
     pub fn may_hold(&self, trigram: Trigram) -> bool {
         // A power of two, or 0.
         let place = trigram.0 as usize & (self.0.len() * 64).wrapping_sub(1);
-        self.0.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+        self.0
+            .get(place / 64)
+            .is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
     /// What it takes, in bytes.
@@ -44,16 +48,20 @@ impl Signature {
         self.0.len() * 8
     }
 
-    /// Adds it to bytes that [`Signature::unpack`] reads, without their number, which is [`Signature::bytes`].
+    /// Adds it to bytes that [`Signature::unpack`] reads, without their number, which is
+    /// [`Signature::bytes`].
     pub fn pack(&self, out: &mut Vec<u8>) {
-        self.0.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+        self.0
+            .iter()
+            .for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
     }
 
     /// `None` if no signature has so many bytes.
     pub fn unpack(bytes: &[u8]) -> Option<Self> {
         let (words, rest) = bytes.as_chunks::<8>();
         let is_table = words.is_empty() || words.len().is_power_of_two();
-        (is_table && rest.is_empty()).then(|| Self(words.iter().map(|word| u64::from_le_bytes(*word)).collect()))
+        (is_table && rest.is_empty())
+            .then(|| Self(words.iter().map(|word| u64::from_le_bytes(*word)).collect()))
     }
 }
 
@@ -71,7 +79,9 @@ impl Signer {
             Reading::Decoded => return Signature(Box::new([u64::MAX])),
             Reading::Bytes => {}
         }
-        let bits = (content.len().saturating_mul(4)).clamp(MIN_SIGNATURE_BITS, MAX_SIGNATURE_BITS).next_power_of_two();
+        let bits = (content.len().saturating_mul(4))
+            .clamp(MIN_SIGNATURE_BITS, MAX_SIGNATURE_BITS)
+            .next_power_of_two();
         self.table.clear();
         self.table.resize(bits / 64, 0);
         let last = self.table.len() - 1;
@@ -97,7 +107,10 @@ impl Signer {
                 return Signature(table.into_boxed_slice());
             }
             let (lower, upper) = table.split_at_mut(half);
-            lower.iter_mut().zip(upper).for_each(|(low, high)| *low |= *high);
+            lower
+                .iter_mut()
+                .zip(upper)
+                .for_each(|(low, high)| *low |= *high);
             table.truncate(half);
         }
     }
@@ -112,28 +125,43 @@ mod tests {
     use crate::limits::BINARY_SNIFF_BYTES;
 
     fn holds(signature: &Signature, text: &[u8]) -> bool {
-        text.windows(3).all(|three| signature.may_hold(Trigram::new([three[0], three[1], three[2]])))
+        text.windows(3)
+            .all(|three| signature.may_hold(Trigram::new([three[0], three[1], three[2]])))
     }
 
     #[test]
     fn everything_that_is_there_is_found_whatever_its_case() {
         let mut text = Vec::new();
         for number in 0_u32..20_000 {
-            text.extend_from_slice(format!("Word{} \u{e9}\n", number.wrapping_mul(2_654_435_761)).as_bytes());
+            text.extend_from_slice(
+                format!("Word{} \u{e9}\n", number.wrapping_mul(2_654_435_761)).as_bytes(),
+            );
             if number.is_power_of_two() {
                 let signature = Signer::default().sign(&text);
-                assert!(holds(&signature, &text) && holds(&signature, &text.to_ascii_uppercase()), "{number}");
+                assert!(
+                    holds(&signature, &text) && holds(&signature, &text.to_ascii_uppercase()),
+                    "{number}"
+                );
             }
         }
     }
 
     #[test]
     fn most_of_what_is_not_there_is_known_not_to_be() {
-        let text: Vec<u8> = (0_u32..400).flat_map(|n| format!("line {n} of {}\n", n * 7919).into_bytes()).collect();
+        let text: Vec<u8> = (0_u32..400)
+            .flat_map(|n| format!("line {n} of {}\n", n * 7919).into_bytes())
+            .collect();
         let signature = Signer::default().sign(&text);
-        assert!(signature.bytes() * 8 < text.len(), "{} of {}", signature.bytes(), text.len());
+        assert!(
+            signature.bytes() * 8 < text.len(),
+            "{} of {}",
+            signature.bytes(),
+            text.len()
+        );
         let wrong = (b'a'..=b'z').flat_map(|a| (b'a'..=b'z').map(move |b| [a, b'q', b]));
-        let wrong = wrong.filter(|three| signature.may_hold(Trigram::new(*three))).count();
+        let wrong = wrong
+            .filter(|three| signature.may_hold(Trigram::new(*three)))
+            .count();
         assert!(wrong < 300, "{wrong} of 676");
     }
 

@@ -41,8 +41,9 @@ struct Kept {
     entries: Arc<Entries<Notes>>,
 }
 
-/// What is known of the files of one directory, each at its place in the listing. A record says which version it is of, so
-/// it holds for whatever file has that version, and for nothing else that comes to be called so.
+/// What is known of the files of one directory, each at its place in the listing. A record says
+/// which version it is of, so it holds for whatever file has that version, and for nothing else
+/// that comes to be called so.
 #[derive(Debug, Default)]
 pub struct Notes {
     key: (u64, u64),
@@ -64,8 +65,8 @@ struct Files {
     is_kept: bool,
 }
 
-/// What is known of one file, small, because most of what a first search pays for remembering is fresh memory. The device is
-/// that of the directory.
+/// What is known of one file, small, because most of what a first search pays for remembering is
+/// fresh memory. The device is that of the directory.
 #[derive(Debug, Clone, Copy, Default)]
 struct Record {
     /// 0, which no file has, if nothing is known.
@@ -81,18 +82,31 @@ struct Record {
 }
 
 impl Record {
-    /// `None` for what no file that is remembered has: a great size, or times before 1677 or after 2262.
+    /// `None` for what no file that is remembered has: a great size, or times before 1677 or after
+    /// 2262.
     fn new(version: &Version) -> Option<Self> {
         let nanos = |(secs, nanos): (i64, u32)| secs.checked_mul(NANOS)?.checked_add(nanos.into());
         let (modified, changed) = (nanos(version.modified)?, nanos(version.changed)?);
         let size = u32::try_from(version.size).ok()?;
-        Some(Self { inode: version.inode, modified, changed, size, ..Self::default() })
+        Some(Self {
+            inode: version.inode,
+            modified,
+            changed,
+            size,
+            ..Self::default()
+        })
     }
 
     fn version(&self, device: u64) -> Version {
         let parts = |nanos: i64| (nanos.div_euclid(NANOS), nanos.rem_euclid(NANOS) as u32);
         let (modified, changed) = (parts(self.modified), parts(self.changed));
-        Version { device, inode: self.inode, size: self.size.into(), modified, changed }
+        Version {
+            device,
+            inode: self.inode,
+            size: self.size.into(),
+            modified,
+            changed,
+        }
     }
 }
 
@@ -117,10 +131,19 @@ impl Notes {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The version of a file that is known to be binary, or to hold no match by the pattern's bit or by its trigrams.
-    pub(super) fn known_without(&self, place: usize, bits: u64, query: &Query) -> Option<(Version, Finding)> {
+    /// The version of a file that is known to be binary, or to hold no match by the pattern's bit
+    /// or by its trigrams.
+    pub(super) fn known_without(
+        &self,
+        place: usize,
+        bits: u64,
+        query: &Query,
+    ) -> Option<(Version, Finding)> {
         let files = &mut *self.lock();
-        let record = files.records.get_mut(place).filter(|record| record.inode != 0)?;
+        let record = files
+            .records
+            .get_mut(place)
+            .filter(|record| record.inode != 0)?;
         if record.is_binary {
             return Some((record.version(self.key.0), Finding::Binary));
         }
@@ -137,7 +160,10 @@ impl Notes {
     /// Whether the file is known, no binary one, and has no signature.
     pub(super) fn wants_signature(&self, place: usize) -> bool {
         let files = self.lock();
-        files.records.get(place).is_some_and(|record| record.inode != 0 && !record.is_binary)
+        files
+            .records
+            .get(place)
+            .is_some_and(|record| record.inode != 0 && !record.is_binary)
             && !files.signatures.get(place).is_some_and(Option::is_some)
     }
 }
@@ -153,13 +179,20 @@ impl Files {
 }
 
 impl Shard {
-    /// Gives up the directories that were not met in the last `min_age` searches up to `search`: the oldest eighth of all,
-    /// if there are so many. How many bytes that were; `None` if there is no old one.
+    /// Gives up the directories that were not met in the last `min_age` searches up to `search`:
+    /// the oldest eighth of all, if there are so many. How many bytes that were; `None` if there is
+    /// no old one.
     fn shed(&mut self, search: u32, min_age: u32) -> Option<usize> {
-        let age = |kept: &Kept| search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed));
+        let age =
+            |kept: &Kept| search.wrapping_sub(kept.entries.notes.used.load(Ordering::Relaxed));
         // Another search may have begun later than `search`.
         let is_old = |age: u32| age >= min_age && age < u32::MAX / 2;
-        let mut ages: Vec<u32> = self.dirs.values().map(age).filter(|&age| is_old(age)).collect();
+        let mut ages: Vec<u32> = self
+            .dirs
+            .values()
+            .map(age)
+            .filter(|&age| is_old(age))
+            .collect();
         if ages.is_empty() {
             self.full_in = search;
             return None;
@@ -187,7 +220,11 @@ fn cost(signature: &Signature) -> usize {
 impl Store {
     pub(super) fn new(cap_bytes: usize) -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { shards, bytes: AtomicUsize::new(0), cap_bytes }
+        Self {
+            shards,
+            bytes: AtomicUsize::new(0),
+            cap_bytes,
+        }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -198,8 +235,8 @@ impl Store {
         self.cap_bytes
     }
 
-    /// The entries of a directory of this version, if they are certain. `is_current` is asked when nothing can be cleared
-    /// meanwhile.
+    /// The entries of a directory of this version, if they are certain. `is_current` is asked when
+    /// nothing can be cleared meanwhile.
     pub(super) fn find(
         &self,
         version: &Version,
@@ -208,7 +245,10 @@ impl Store {
     ) -> Option<Arc<Entries<Notes>>> {
         let key = (version.device, version.inode);
         let shard = self.shard(key);
-        let kept = shard.dirs.get(&key).filter(|kept| kept.is_settled && kept.version == *version)?;
+        let kept = shard
+            .dirs
+            .get(&key)
+            .filter(|kept| kept.is_settled && kept.version == *version)?;
         if !is_current() {
             return None;
         }
@@ -230,7 +270,11 @@ impl Store {
         if !is_current() {
             return Arc::new(listing.into());
         }
-        if let Some(kept) = shard.dirs.get_mut(&key).filter(|kept| kept.entries.listing == listing) {
+        if let Some(kept) = shard
+            .dirs
+            .get_mut(&key)
+            .filter(|kept| kept.entries.listing == listing)
+        {
             (kept.version, kept.is_settled) = (version, is_settled);
             kept.entries.notes.used.store(search, Ordering::Relaxed);
             return Arc::clone(&kept.entries);
@@ -246,8 +290,9 @@ impl Store {
             .unwrap_or_else(|rest| Arc::new(rest.into()))
     }
 
-    /// Takes in what an earlier session knew of a directory, if nothing is known of it. `bits` says which patterns' bits still stand
-    /// for them; it is asked under the lock that comes before bits are taken out of all records.
+    /// Takes in what an earlier session knew of a directory, if nothing is known of it. `bits` says
+    /// which patterns' bits still stand for them; it is asked under the lock that comes before bits
+    /// are taken out of all records.
     pub(super) fn restore(
         &self,
         mut packed: Packed,
@@ -269,7 +314,10 @@ impl Store {
     }
 
     /// Gives each directory, packed, with its key.
-    pub(super) fn each_packed<E>(&self, mut give: impl FnMut((u64, u64), &[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn each_packed<E>(
+        &self,
+        mut give: impl FnMut((u64, u64), &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut bytes = Vec::new();
         for shard in &self.shards {
             let keys: Vec<_> = lock(shard).dirs.keys().copied().collect();
@@ -291,7 +339,8 @@ impl Store {
         (version, is_settled, listing, mut files): (Version, bool, Listing, Files),
         search: u32,
     ) -> Result<Arc<Entries<Notes>>, Listing> {
-        files.bytes += listing.bytes() + size_of::<Entries<Notes>>() + 2 * size_of::<((u64, u64), Kept)>();
+        files.bytes +=
+            listing.bytes() + size_of::<Entries<Notes>>() + 2 * size_of::<((u64, u64), Kept)>();
         files.is_kept = true;
         if !self.make_room(shard, files.bytes, search, 1) {
             return Err(listing);
@@ -299,13 +348,26 @@ impl Store {
         self.bytes.fetch_add(files.bytes, Ordering::Relaxed);
         let key = (version.device, version.inode);
         let places = listing.places();
-        let notes = Notes { key, places, used: AtomicU32::new(search), files: Mutex::new(files) };
+        let notes = Notes {
+            key,
+            places,
+            used: AtomicU32::new(search),
+            files: Mutex::new(files),
+        };
         let entries = Arc::new(Entries { listing, notes });
-        shard.dirs.insert(key, Kept { version, is_settled, entries: Arc::clone(&entries) });
+        shard.dirs.insert(
+            key,
+            Kept {
+                version,
+                is_settled,
+                entries: Arc::clone(&entries),
+            },
+        );
         Ok(entries)
     }
 
-    /// Makes a record, or adds to it; whether it is new. `bits` are those of the pattern that was looked for.
+    /// Makes a record, or adds to it; whether it is new. `bits` are those of the pattern that was
+    /// looked for.
     pub(super) fn learn(
         &self,
         notes: &Notes,
@@ -330,7 +392,9 @@ impl Store {
             }
         }
         let files = &mut *files;
-        let Some(record) = files.records.get_mut(place) else { return false };
+        let Some(record) = files.records.get_mut(place) else {
+            return false;
+        };
         let is_new = record.inode == 0 || record.version(notes.key.0) != *version;
         if is_new {
             *record = Record::new(version).unwrap_or_default();
@@ -358,7 +422,12 @@ impl Store {
     ) -> bool {
         let table = notes.places * size_of::<Option<Signature>>();
         let mut added = cost(&signature);
-        if !self.make_room(&mut self.shard(notes.key), added + table, search, SIGNATURE_OUTLIVES) {
+        if !self.make_room(
+            &mut self.shard(notes.key),
+            added + table,
+            search,
+            SIGNATURE_OUTLIVES,
+        ) {
             return false;
         }
         let files = &mut *notes.lock();
@@ -370,7 +439,11 @@ impl Store {
             files.signatures.resize_with(notes.places, || None);
             added += table;
         }
-        if let Some(place) = files.signatures.get_mut(place).filter(|place| place.is_none()) {
+        if let Some(place) = files
+            .signatures
+            .get_mut(place)
+            .filter(|place| place.is_none())
+        {
             *place = Some(signature);
             files.bytes += added;
             self.bytes.fetch_add(added, Ordering::Relaxed);
@@ -382,7 +455,12 @@ impl Store {
     pub(super) fn clear_bits(&self, bits: u64) {
         for shard in &self.shards {
             for kept in lock(shard).dirs.values() {
-                kept.entries.notes.lock().records.iter_mut().for_each(|record| record.absent &= !bits);
+                kept.entries
+                    .notes
+                    .lock()
+                    .records
+                    .iter_mut()
+                    .for_each(|record| record.absent &= !bits);
             }
         }
     }
@@ -390,13 +468,17 @@ impl Store {
     pub(super) fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);
-            let freed: usize = shard.dirs.drain().map(|(_, kept)| kept.entries.notes.lock().give_up()).sum();
+            let freed: usize = shard
+                .dirs
+                .drain()
+                .map(|(_, kept)| kept.entries.notes.lock().give_up())
+                .sum();
             self.bytes.fetch_sub(freed, Ordering::Relaxed);
         }
     }
 
-    /// A search that alone is larger than the memory keeps what it learned first: what it would push out is what it comes
-    /// to next time.
+    /// A search that alone is larger than the memory keeps what it learned first: what it would
+    /// push out is what it comes to next time.
     fn make_room(&self, shard: &mut Shard, more: usize, search: u32, min_age: u32) -> bool {
         if self.bytes() + more <= self.cap_bytes {
             return true;
@@ -404,7 +486,9 @@ impl Store {
         if shard.full_in == search {
             return false;
         }
-        let Some(freed) = shard.shed(search, min_age) else { return false };
+        let Some(freed) = shard.shed(search, min_age) else {
+            return false;
+        };
         self.bytes.fetch_sub(freed, Ordering::Relaxed);
         self.bytes() + more <= self.cap_bytes
     }
@@ -431,8 +515,15 @@ impl Files {
             self.signatures.resize_with(now.places(), || None);
             self.bytes += now.places() * size_of::<Option<Signature>>();
         }
-        for (from, record) in old.records.iter().enumerate().filter(|(_, record)| record.inode != 0) {
-            let Some(to) = before.name(from).and_then(|name| now.place_of(name)) else { continue };
+        for (from, record) in old
+            .records
+            .iter()
+            .enumerate()
+            .filter(|(_, record)| record.inode != 0)
+        {
+            let Some(to) = before.name(from).and_then(|name| now.place_of(name)) else {
+                continue;
+            };
             self.records[to] = *record;
             if let Some(signature) = old.signatures.get_mut(from).and_then(Option::take) {
                 self.bytes += cost(&signature);

@@ -1,4 +1,7 @@
-#![expect(clippy::disallowed_methods, reason = "the tests make the trees that they look at")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests make the trees that they look at"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +17,9 @@ mod cache;
 
 use super::*;
 use crate::cancel::CancelToken;
-use crate::fs::{Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk};
+use crate::fs::{
+    Entries, Listing, OpenDir, OpenFile, Order, Version, Visitor, WalkEntry, WalkOptions, walk,
+};
 use crate::pattern::{Options, Pattern};
 use crate::policy::{Access, Grant, Kind, Policy};
 use crate::search::{Asked, Call, Hits, Mode, Scope, Wanted, grep};
@@ -59,15 +64,30 @@ struct Tree {
 impl Tree {
     fn new(any_filesystem: bool, cap_bytes: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let grant = Grant { path: dir.path().to_owned(), access: Access::ReadOnly };
+        let grant = Grant {
+            path: dir.path().to_owned(),
+            access: Access::ReadOnly,
+        };
         let policy = Policy::open(&[grant], &[]).unwrap();
         let clock = Arc::new(Ahead::default());
         clock.seconds.store(120, Ordering::SeqCst);
         let cache = tempfile::tempdir().unwrap();
         let place = cache::place(cache.path());
-        let inner = Inner { any_filesystem, ..Inner::new(cap_bytes, Box::new(Arc::clone(&clock)), Some(place)) };
-        let memory = Memory { learner: Learner::default(), inner: Some(Arc::new(inner)) };
-        Self { dir, policy, memory, clock, cache }
+        let inner = Inner {
+            any_filesystem,
+            ..Inner::new(cap_bytes, Box::new(Arc::clone(&clock)), Some(place))
+        };
+        let memory = Memory {
+            learner: Learner::default(),
+            inner: Some(Arc::new(inner)),
+        };
+        Self {
+            dir,
+            policy,
+            memory,
+            clock,
+            cache,
+        }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -81,11 +101,29 @@ impl Tree {
     fn hits_in(&self, directory: Option<Checked<Read>>, pattern: &str) -> Hits {
         let pattern = Pattern::new(pattern, Options::default()).unwrap();
         let cancel = CancelToken::new();
-        let call =
-            Call { policy: &self.policy, memory: &self.memory, cancel: &cancel, account: None, progress: &|_| () };
-        let asked = Asked { directory, globs: None, exclude: &[], types: &[], respect_gitignore: false, room: None };
+        let call = Call {
+            policy: &self.policy,
+            memory: &self.memory,
+            cancel: &cancel,
+            account: None,
+            progress: &|_| (),
+        };
+        let asked = Asked {
+            directory,
+            globs: None,
+            exclude: &[],
+            types: &[],
+            respect_gitignore: false,
+            room: None,
+        };
         let scope = Scope::new(&self.policy, asked).unwrap();
-        let wanted = Wanted { mode: Mode::Lines, context: 0, multiline: false, most: 10_000, bytes: 1 << 20 };
+        let wanted = Wanted {
+            mode: Mode::Lines,
+            context: 0,
+            multiline: false,
+            most: 10_000,
+            bytes: 1 << 20,
+        };
         grep(call, scope, &pattern, wanted).unwrap()
     }
 
@@ -93,7 +131,13 @@ impl Tree {
     fn search(&self, pattern: &str) -> Vec<(String, u64)> {
         let found = self.hits(pattern);
         let lines = found.files.iter().flat_map(|file| {
-            let path = file.path.strip_prefix(self.dir.path()).unwrap().to_str().unwrap().to_owned();
+            let path = file
+                .path
+                .strip_prefix(self.dir.path())
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned();
             file.hits.iter().map(move |hit| (path.clone(), hit.line))
         });
         lines.collect()
@@ -103,19 +147,27 @@ impl Tree {
     fn naive(&self, word: &str) -> Vec<(String, u64)> {
         let texts = gather(self.dir.path());
         let lines = texts.iter().flat_map(|(path, text)| {
-            let hits = text.lines().zip(1..).filter(|(line, _)| line.contains(word));
-            hits.map(|(_, number)| (path.clone(), number)).collect::<Vec<_>>()
+            let hits = text
+                .lines()
+                .zip(1..)
+                .filter(|(line, _)| line.contains(word));
+            hits.map(|(_, number)| (path.clone(), number))
+                .collect::<Vec<_>>()
         });
         lines.collect()
     }
 
-    /// Says of a file that it does not match, which may be a lie: then it is seen whether the memory is asked.
+    /// Says of a file that it does not match, which may be a lie: then it is seen whether the
+    /// memory is asked.
     fn pretend_absent(&self, name: &str, pattern: &str) {
         self.pretend(name, pattern, Finding::NoMatch);
     }
 
     fn pretend(&self, name: &str, pattern: &str, finding: Finding) {
-        let recall = self.memory.recall(format!("/{pattern}").as_bytes(), || None).unwrap();
+        let recall = self
+            .memory
+            .recall(format!("/{pattern}").as_bytes(), || None)
+            .unwrap();
         self.each_file(&recall, &|found, notes| {
             if found.rel() == name.as_bytes()
                 && let Some(version) = recall.settled(&found.open().unwrap(), notes)
@@ -128,7 +180,8 @@ impl Tree {
     /// Says of a directory, as it is now, that it is empty, which is a lie.
     fn pretend_empty(&self, name: &str) {
         let version = version_of(&self.at(name));
-        self.store().keep(version, true, Listing::default(), 0, || true);
+        self.store()
+            .keep(version, true, Listing::default(), 0, || true);
     }
 
     fn store(&self) -> &Store {
@@ -137,7 +190,9 @@ impl Tree {
 
     /// Whether the directory, as it is now, would not be listed again.
     fn knows_entries(&self, name: &str) -> bool {
-        self.store().find(&version_of(&self.at(name)), 0, || true).is_some()
+        self.store()
+            .find(&version_of(&self.at(name)), 0, || true)
+            .is_some()
     }
 
     fn each_file(&self, recall: &Recall, act: &(dyn Fn(&WalkEntry<'_>, &Notes) + Sync)) {
@@ -151,7 +206,10 @@ impl Tree {
             cancel: &CancelToken::new(),
         };
         let start = self.policy.read(self.dir.path()).unwrap();
-        walk(&start, &options, &Each { recall, act }, |()| std::ops::ControlFlow::Continue(())).unwrap();
+        walk(&start, &options, &Each { recall, act }, |()| {
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -218,13 +276,30 @@ fn write_synced(path: &Path, text: &str) {
 }
 
 fn gather(root: &Path) -> BTreeMap<String, String> {
-    let entries = walkdir::WalkDir::new(root).follow_links(true).into_iter().map(Result::unwrap);
-    let texts = entries.filter_map(|entry| Some((fs::read_to_string(entry.path()).ok()?, entry.into_path())));
-    texts.map(|(text, path)| (path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), text)).collect()
+    let entries = walkdir::WalkDir::new(root)
+        .follow_links(true)
+        .into_iter()
+        .map(Result::unwrap);
+    let texts = entries
+        .filter_map(|entry| Some((fs::read_to_string(entry.path()).ok()?, entry.into_path())));
+    texts
+        .map(|(text, path)| {
+            (
+                path.strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+                text,
+            )
+        })
+        .collect()
 }
 
 fn lines(list: &[(&str, u64)]) -> Vec<(String, u64)> {
-    list.iter().map(|&(path, line)| (path.to_owned(), line)).collect()
+    list.iter()
+        .map(|&(path, line)| (path.to_owned(), line))
+        .collect()
 }
 
 #[test]
@@ -259,8 +334,16 @@ fn what_is_written_through_a_name_outside_of_the_tree_is_seen() {
     assert_eq!((tree.search("two"), tree.known()), (vec![], 1));
     tick(&outside);
     fs::write(&outside, "two\n").unwrap();
-    fs::File::options().write(true).open(&outside).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
-    assert_eq!((version_of(&outside).size, tree.search("two")), (4, lines(&[("a", 1)])));
+    fs::File::options()
+        .write(true)
+        .open(&outside)
+        .unwrap()
+        .set_modified(std::time::UNIX_EPOCH)
+        .unwrap();
+    assert_eq!(
+        (version_of(&outside).size, tree.search("two")),
+        (4, lines(&[("a", 1)]))
+    );
 }
 
 #[test]
@@ -268,7 +351,12 @@ fn a_binary_file_stays_one_for_every_pattern_until_it_changes() {
     let tree = Tree::new(true, 1 << 20);
     tree.write("a", "two\n");
     tree.write("b", "two\n\0");
-    let searched = |pattern| (tree.search(pattern), tree.hits(pattern).left_out.binary_files);
+    let searched = |pattern| {
+        (
+            tree.search(pattern),
+            tree.hits(pattern).left_out.binary_files,
+        )
+    };
     assert_eq!(searched("two"), (lines(&[("a", 1)]), 1));
     assert_eq!(searched("one"), (vec![], 1));
     tree.pretend("a", "two", Finding::Binary);
@@ -303,9 +391,16 @@ fn what_a_directory_holds_is_known_until_it_changes() {
         }
         tick(&tree.at("ticks"));
         assert_eq!(tree.search("two").len(), 4);
-        assert!(["", "d", "other"].iter().all(|dir| tree.knows_entries(dir)), "{number}");
+        assert!(
+            ["", "d", "other"].iter().all(|dir| tree.knows_entries(dir)),
+            "{number}"
+        );
         tree.pretend_empty("d");
-        assert_eq!(tree.search("two"), lines(&[("other/a", 1), ("other/b", 2)]), "{number}");
+        assert_eq!(
+            tree.search("two"),
+            lines(&[("other/a", 1), ("other/b", 2)]),
+            "{number}"
+        );
         change(&tree.at("d"));
         assert_eq!(tree.search("two"), tree.naive("two"), "{number}");
     }
@@ -317,10 +412,16 @@ fn a_directory_that_changed_lately_is_listed_again_and_keeps_what_is_known_of_it
     tree.write("a", "two\n");
     tree.write("b", "two\n");
     tree.clock.seconds.store(SETTLED_SECS - 5, Ordering::SeqCst);
-    assert_eq!((tree.search("two").len(), tree.knows_entries("")), (2, false));
+    assert_eq!(
+        (tree.search("two").len(), tree.knows_entries("")),
+        (2, false)
+    );
     tree.clock.seconds.store(120, Ordering::SeqCst);
     tree.pretend_absent("b", "two");
-    assert_eq!((tree.search("two"), tree.knows_entries("")), (lines(&[("a", 1)]), true));
+    assert_eq!(
+        (tree.search("two"), tree.knows_entries("")),
+        (lines(&[("a", 1)]), true)
+    );
     tick(&tree.at("a"));
     tree.write("a1", "two\n");
     tree.write("c", "two\n");
@@ -328,7 +429,10 @@ fn a_directory_that_changed_lately_is_listed_again_and_keeps_what_is_known_of_it
     tick(&tree.at("a"));
     fs::remove_file(tree.at("a1")).unwrap();
     tree.clock.set.store(true, Ordering::SeqCst);
-    assert_eq!((tree.search("two").len(), tree.knows_entries("")), (3, false));
+    assert_eq!(
+        (tree.search("two").len(), tree.knows_entries("")),
+        (3, false)
+    );
 }
 
 #[test]
@@ -345,7 +449,9 @@ fn a_young_file_is_not_remembered_and_neither_is_one_whose_clock_was_set() {
     assert_eq!(tree.search("two"), lines(&[("a", 1)]));
     tree.pretend_absent("a", "two");
     assert_eq!(tree.search("two"), lines(&[("a", 1)]));
-    tree.clock.running.store(SETTLED_SECS.unsigned_abs(), Ordering::SeqCst);
+    tree.clock
+        .running
+        .store(SETTLED_SECS.unsigned_abs(), Ordering::SeqCst);
     tree.pretend_absent("a", "two");
     assert_eq!(tree.search("two"), []);
 }
@@ -380,8 +486,14 @@ fn signatures_spare_files_for_patterns_that_are_new() {
     assert_eq!(tree.search("other"), lines(&[("b", 1), ("wide", 1)]));
     let known = Mutex::new(Vec::new());
     tree.each_file(&tree.memory.recall_entries().unwrap(), &|found, notes| {
-        if notes.known_without(found.place(), 0, &Query::of("other")).is_some() {
-            known.lock().unwrap().push(String::from_utf8_lossy(found.rel()).into_owned());
+        if notes
+            .known_without(found.place(), 0, &Query::of("other"))
+            .is_some()
+        {
+            known
+                .lock()
+                .unwrap()
+                .push(String::from_utf8_lossy(found.rel()).into_owned());
         }
     });
     assert_eq!(known.into_inner().unwrap(), ["a"]);
@@ -391,33 +503,59 @@ fn signatures_spare_files_for_patterns_that_are_new() {
 fn the_cap_holds_and_what_is_off_remembers_nothing() {
     let tree = Tree::new(true, 64 * 1024);
     let store = tree.store();
-    let version = |inode| Version { device: 1, inode, size: 1, modified: (0, 0), changed: (0, 0) };
-    let keep = |inode, search| store.keep(version(inode), true, Listing::default(), search, || true);
+    let version = |inode| Version {
+        device: 1,
+        inode,
+        size: 1,
+        modified: (0, 0),
+        changed: (0, 0),
+    };
+    let keep =
+        |inode, search| store.keep(version(inode), true, Listing::default(), search, || true);
     for inode in 0..2_000 {
         keep(inode, 1);
     }
     let known = |inode| store.find(&version(inode), 1, || true).is_some();
-    assert!(known(0) && !known(1_999) && store.bytes() <= 64 * 1024, "{}", store.bytes());
+    assert!(
+        known(0) && !known(1_999) && store.bytes() <= 64 * 1024,
+        "{}",
+        store.bytes()
+    );
     // A later search pushes out what it did not ask for.
     for inode in 2_000..4_000 {
         keep(inode, 9);
     }
     let kept = |from: u64| (from..from + 2_000).filter(|&inode| known(inode)).count();
-    assert!(kept(0) < kept(2_000) && store.bytes() <= 64 * 1024, "{} {}", kept(0), kept(2_000));
+    assert!(
+        kept(0) < kept(2_000) && store.bytes() <= 64 * 1024,
+        "{} {}",
+        kept(0),
+        kept(2_000)
+    );
     store.clear();
     assert_eq!(store.bytes(), 0);
-    assert!(Memory::off().recall(b"", || None).is_none() && Memory::new(0, None).recall(b"", || None).is_none());
+    assert!(
+        Memory::off().recall(b"", || None).is_none()
+            && Memory::new(0, None).recall(b"", || None).is_none()
+    );
     assert!(Memory::new(1, None).recall(b"", || None).is_some());
 }
 
-/// Lets the clock that stamps files go on: two changes in one tick have one stamp, and the test's clock makes files look
-/// settled that are not. Changes only the times of `path`.
+/// Lets the clock that stamps files go on: two changes in one tick have one stamp, and the test's
+/// clock makes files look settled that are not. Changes only the times of `path`.
 fn tick(path: &Path) {
     let stamp = || {
         let metadata = fs::metadata(path).unwrap();
         (metadata.ctime(), metadata.ctime_nsec())
     };
-    let touch = || fs::File::options().write(true).open(path).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    let touch = || {
+        fs::File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_modified(std::time::UNIX_EPOCH)
+            .unwrap()
+    };
     touch();
     let first = stamp();
     while stamp() == first {
@@ -437,12 +575,18 @@ impl Dice {
     }
 
     fn text(&mut self) -> String {
-        (0..=self.roll(3)).flat_map(|_| [WORDS[self.roll(6)], " ", WORDS[self.roll(6)], "\n"]).collect()
+        (0..=self.roll(3))
+            .flat_map(|_| [WORDS[self.roll(6)], " ", WORDS[self.roll(6)], "\n"])
+            .collect()
     }
 
     /// Half of what is written waits in memory, as it does in life.
     fn write(&mut self, path: &Path, text: &str) {
-        if self.roll(2) == 0 { write_synced(path, text) } else { fs::write(path, text).unwrap() }
+        if self.roll(2) == 0 {
+            write_synced(path, text)
+        } else {
+            fs::write(path, text).unwrap()
+        }
     }
 }
 
@@ -450,7 +594,8 @@ const WORDS: [&str; 6] = ["alpha", "bravo", "gamma", "delta", "omega", "sigma"];
 
 /// One change of some file, in ways that leave as little trace as they can.
 fn change(root: &Path, dice: &mut Dice) {
-    let name = |dice: &mut Dice| root.join(format!("{}/f{}", ["x", "y"][dice.roll(2)], dice.roll(8)));
+    let name =
+        |dice: &mut Dice| root.join(format!("{}/f{}", ["x", "y"][dice.roll(2)], dice.roll(8)));
     let (path, other) = (name(dice), name(dice));
     let ticks = root.join("ticks");
     tick(&ticks);
@@ -461,8 +606,12 @@ fn change(root: &Path, dice: &mut Dice) {
         }
         2 | 3 => {
             // One word for another of the same length, and the old time of change.
-            let Ok(metadata) = fs::metadata(&path) else { return };
-            let Ok(text) = fs::read_to_string(&path) else { return };
+            let Ok(metadata) = fs::metadata(&path) else {
+                return;
+            };
+            let Ok(text) = fs::read_to_string(&path) else {
+                return;
+            };
             let (old, new) = (WORDS[dice.roll(6)], WORDS[dice.roll(6)]);
             dice.write(&path, &text.replace(old, new));
             let file = fs::File::options().write(true).open(&path).unwrap();
@@ -535,20 +684,33 @@ fn every_answer_is_that_of_a_fresh_search_while_others_change_the_files() {
             changes.join().unwrap();
         });
         if round % 7 == 0 {
-            learner::learn_now(tree.memory.inner.as_ref().unwrap(), &tree.policy.read(&root).unwrap());
+            learner::learn_now(
+                tree.memory.inner.as_ref().unwrap(),
+                &tree.policy.read(&root).unwrap(),
+            );
         }
         if round % 5 == 0 {
             tree.next_session();
         }
         for _ in 0..2 {
             for word in WORDS {
-                assert_eq!(tree.search(word), tree.naive(word), "{word} in round {round}");
+                assert_eq!(
+                    tree.search(word),
+                    tree.naive(word),
+                    "{word} in round {round}"
+                );
             }
         }
         used += tree.known();
-        unlisted += ["", "x", "y"].into_iter().filter(|name| tree.knows_entries(name)).count();
+        unlisted += ["", "x", "y"]
+            .into_iter()
+            .filter(|name| tree.knows_entries(name))
+            .count();
     }
-    assert!(used > 100 && unlisted > 100, "hardly anything was remembered: {used}, {unlisted}");
+    assert!(
+        used > 100 && unlisted > 100,
+        "hardly anything was remembered: {used}, {unlisted}"
+    );
 }
 
 #[test]
@@ -560,7 +722,8 @@ fn a_store_to_a_mapped_page_is_seen() {
     let is_honest = tree.store().bytes() > 0;
     if !is_honest || file.is_written_back().is_none() {
         tree.pretend_absent("a", "aaa");
-        // On such a filesystem nothing is remembered; without cachestat(2) age alone decides, which this clock feigns.
+        // On such a filesystem nothing is remembered; without cachestat(2) age alone decides, which
+        // this clock feigns.
         assert!(is_honest || tree.search("aaa") == lines(&[("a", 1)]));
         return;
     }
@@ -568,7 +731,11 @@ fn a_store_to_a_mapped_page_is_seen() {
                   if line == 'flush\\n':\n  m.flush()\n else:\n  m[0:3] = line[0:3].encode()\n print('done', flush=True)\n";
     // No safe Rust maps a file.
     let mut child = Command::new("python3");
-    child.args(["-c", script]).arg(tree.at("a")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    child
+        .args(["-c", script])
+        .arg(tree.at("a"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let Ok(mut child) = child.spawn() else { return };
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -580,14 +747,22 @@ fn a_store_to_a_mapped_page_is_seen() {
     };
     let found = lines(&[("a", 1)]);
     tell("bbb");
-    let version = || OpenFile::of(&tree.policy.read(tree.at("a")).unwrap()).unwrap().version();
+    let version = || {
+        OpenFile::of(&tree.policy.read(tree.at("a")).unwrap())
+            .unwrap()
+            .version()
+    };
     let before = version();
-    // The page waits to be written, so the next store leaves no trace, and the file cannot be trusted.
+    // The page waits to be written, so the next store leaves no trace, and the file cannot be
+    // trusted.
     assert_eq!((tree.search("aaa"), tree.search("ccc")), (vec![], vec![]));
     tell("ccc");
     assert_eq!((version(), tree.search("ccc")), (before, found.clone()));
     tell("flush");
-    assert_eq!((tree.search("aaa"), tree.search("ddd"), tree.known()), (vec![], vec![], 1));
+    assert_eq!(
+        (tree.search("aaa"), tree.search("ddd"), tree.known()),
+        (vec![], vec![], 1)
+    );
     tree.next_session();
     assert_eq!((tree.search("aaa"), tree.known()), (vec![], 1));
     tell("ddd");

@@ -9,28 +9,46 @@ use crate::text::escape::hex;
 
 /// The arguments as they are kept, and with excerpts of what is long if those are wanted.
 pub fn kept(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value>) {
-    let Some(raw) = raw else { return (Value::Null, with_excerpts.then_some(Value::Null)) };
-    let whole = || (stand_in(raw.get(), false), with_excerpts.then(|| stand_in(raw.get(), true)));
+    let Some(raw) = raw else {
+        return (Value::Null, with_excerpts.then_some(Value::Null));
+    };
+    let whole = || {
+        (
+            stand_in(raw.get(), false),
+            with_excerpts.then(|| stand_in(raw.get(), true)),
+        )
+    };
     // So short that there is nothing to shorten.
     if raw.get().len() <= MAX_KEPT_ARGUMENT_BYTES
         && let Ok(arguments) = serde_json::from_str::<Value>(raw.get())
     {
         return (arguments, None);
     }
-    // Each value takes many times its text when it is read, and those of so many are too long to be kept in any case.
+    // Each value takes many times its text when it is read, and those of so many are too long to be
+    // kept in any case.
     if values(raw.get()) > MAX_KEPT_ARGUMENTS_BYTES {
         return whole();
     }
     // Too deep to be read, perhaps.
-    let Ok(arguments) = serde_json::from_str::<Value>(raw.get()) else { return whole() };
+    let Ok(arguments) = serde_json::from_str::<Value>(raw.get()) else {
+        return whole();
+    };
     let excerpts = with_excerpts.then(|| bounded(shortened(&arguments, true), raw, true));
     (bounded(shortened(&arguments, false), raw, false), excerpts)
 }
 
 /// The value, unless it is too much even so.
 fn bounded(value: Value, raw: &RawValue, with_excerpt: bool) -> Value {
-    let most = if with_excerpt { 4 * MAX_KEPT_ARGUMENTS_BYTES } else { MAX_KEPT_ARGUMENTS_BYTES };
-    if value.to_string().len() <= most { value } else { stand_in(raw.get(), with_excerpt) }
+    let most = if with_excerpt {
+        4 * MAX_KEPT_ARGUMENTS_BYTES
+    } else {
+        MAX_KEPT_ARGUMENTS_BYTES
+    };
+    if value.to_string().len() <= most {
+        value
+    } else {
+        stand_in(raw.get(), with_excerpt)
+    }
 }
 
 /// At least how many values a text has, keys included.
@@ -51,10 +69,14 @@ fn values(text: &str) -> usize {
 fn shortened(value: &Value, with_excerpt: bool) -> Value {
     match value {
         Value::String(text) if text.len() > MAX_KEPT_ARGUMENT_BYTES => stand_in(text, with_excerpt),
-        Value::Array(items) => items.iter().map(|item| shortened(item, with_excerpt)).collect(),
-        Value::Object(members) => {
-            members.iter().map(|(key, member)| (key.clone(), shortened(member, with_excerpt))).collect()
-        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| shortened(item, with_excerpt))
+            .collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, member)| (key.clone(), shortened(member, with_excerpt)))
+            .collect(),
         other => other.clone(),
     }
 }
@@ -82,7 +104,10 @@ mod tests {
         let long = "é".repeat(3000);
         let digest = hex(&Sha256::digest(&long));
         let (kept, excerpts) = of(&json!({"path": "a", "edits": [{"new": long}, 5]}).to_string());
-        assert_eq!(kept, json!({"path": "a", "edits": [{"new": {"sha256": digest, "bytes": 6000}}, 5]}));
+        assert_eq!(
+            kept,
+            json!({"path": "a", "edits": [{"new": {"sha256": digest, "bytes": 6000}}, 5]})
+        );
         let excerpt = "é".repeat(2048);
         let shown = json!({"new": {"sha256": digest, "bytes": 6000, "excerpt": excerpt}});
         assert_eq!(excerpts, Some(json!({"path": "a", "edits": [shown, 5]})));
@@ -101,10 +126,19 @@ mod tests {
 
     #[test]
     fn many_values_are_not_even_read() {
-        // It would be short enough to be kept, if it were read: only the last of equal names counts.
+        // It would be short enough to be kept, if it were read: only the last of equal names
+        // counts.
         let many = format!("{{{}\"a\":1}}", "\"a\":1,".repeat(MAX_KEPT_ARGUMENTS_BYTES));
-        assert_eq!(of(&many).0, json!({"sha256": hex(&Sha256::digest(&many)), "bytes": many.len()}));
-        for (text, count) in [("1", 1), (r#"{"a":[1,2],"b":"\",:[{"}"#, 7), (r#"["\\\\",1]"#, 3), ("", 1)] {
+        assert_eq!(
+            of(&many).0,
+            json!({"sha256": hex(&Sha256::digest(&many)), "bytes": many.len()})
+        );
+        for (text, count) in [
+            ("1", 1),
+            (r#"{"a":[1,2],"b":"\",:[{"}"#, 7),
+            (r#"["\\\\",1]"#, 3),
+            ("", 1),
+        ] {
             assert_eq!(values(text), count, "{text}");
         }
     }

@@ -54,9 +54,13 @@ impl Ending {
         if is_cancelled {
             return Self::Cancelled;
         }
-        let Some(outcome) = outcome else { return Self::Silent };
+        let Some(outcome) = outcome else {
+            return Self::Silent;
+        };
         match (code(outcome), outcome) {
-            (_, Err(error)) if error.unsent.as_ref().is_some_and(|unsent| unsent.is_denial) => Self::Denied,
+            (_, Err(error)) if error.unsent.as_ref().is_some_and(|unsent| unsent.is_denial) => {
+                Self::Denied
+            }
             (Some(Code::NotAllowed | Code::ToolDenied), _) => Self::Denied,
             (Some(Code::InvalidParams), _) => Self::Invalid,
             (Some(_), _) | (None, Err(_)) => Self::Failed,

@@ -47,14 +47,27 @@ impl Service for Acts {
             "silence" => return None,
             "refuse" => return Some(Err(RpcError::new(Code::NotAllowed, "no"))),
             "refuse in words" => {
-                let reply = ToolReply { is_error: true, code: Some(Code::NotAllowed), ..ToolReply::default() };
+                let reply = ToolReply {
+                    is_error: true,
+                    code: Some(Code::NotAllowed),
+                    ..ToolReply::default()
+                };
                 return Some(Ok(Body::Tool(reply)));
             }
-            "fail" => return Some(Ok(Body::Tool(ToolReply { is_error: true, ..ToolReply::default() }))),
+            "fail" => {
+                return Some(Ok(Body::Tool(ToolReply {
+                    is_error: true,
+                    ..ToolReply::default()
+                })));
+            }
             _ => return Some(Err(RpcError::new(Code::InvalidParams, "unknown"))),
         }
         let content = vec![Content::text("done")];
-        Some(Ok(Body::Tool(ToolReply { content, structured: Some("{}".to_owned()), ..ToolReply::default() })))
+        Some(Ok(Body::Tool(ToolReply {
+            content,
+            structured: Some("{}".to_owned()),
+            ..ToolReply::default()
+        })))
     }
 }
 
@@ -69,12 +82,20 @@ struct Notes {
 impl Observer for Notes {
     fn begun(&self, call: &Arc<Begun>) -> Result<(), RpcError> {
         self.begun.lock().unwrap().push(call.id);
-        if self.refuses.load(SeqCst) { Err(RpcError::new(Code::Internal, "refused")) } else { Ok(()) }
+        if self.refuses.load(SeqCst) {
+            Err(RpcError::new(Code::Internal, "refused"))
+        } else {
+            Ok(())
+        }
     }
 
     fn ended(&self, entry: &Arc<Entry>, _reply: Option<&Outcome>) -> Result<(), RpcError> {
         self.ended.lock().unwrap().push(Entry::clone(entry));
-        if self.objects.load(SeqCst) { Err(RpcError::new(Code::Internal, "objected")) } else { Ok(()) }
+        if self.objects.load(SeqCst) {
+            Err(RpcError::new(Code::Internal, "objected"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -94,9 +115,19 @@ fn stage() -> Stage {
     let notes = [Arc::new(Notes::default()), Arc::new(Notes::default())];
     let ledger = Ledger::new(vec![notes[0].clone(), notes[1].clone()]);
     let at_work = Arc::<AtomicBool>::default();
-    let acts = Acts { tree, hangs: Mutex::new(Some(hangs)), at_work: Arc::clone(&at_work) };
+    let acts = Acts {
+        tree,
+        hangs: Mutex::new(Some(hangs)),
+        at_work: Arc::clone(&at_work),
+    };
     let service = ledger.over(Arc::new(acts), "alice");
-    Stage { session: Session::new(service), notes, tree: root, release, at_work }
+    Stage {
+        session: Session::new(service),
+        notes,
+        tree: root,
+        release,
+        at_work,
+    }
 }
 
 impl Stage {
@@ -105,14 +136,21 @@ impl Stage {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": tool, "arguments": {"path": path}}});
         let message = message.to_string();
-        let Incoming::Request(request) = parse(message.as_bytes()) else { panic!("{message}") };
-        let Admission::Admitted(ticket) = self.session.admit(&request) else { panic!("{message}") };
+        let Incoming::Request(request) = parse(message.as_bytes()) else {
+            panic!("{message}")
+        };
+        let Admission::Admitted(ticket) = self.session.admit(&request) else {
+            panic!("{message}")
+        };
         self.session.serve(&ticket, &request, &Nowhere)
     }
 
     /// What both observers heard of the last call.
     fn last(&self) -> Entry {
-        let [one, other] = self.notes.each_ref().map(|notes| notes.ended.lock().unwrap().last().unwrap().clone());
+        let [one, other] = self
+            .notes
+            .each_ref()
+            .map(|notes| notes.ended.lock().unwrap().last().unwrap().clone());
         assert!(Arc::ptr_eq(&one.call, &other.call));
         one
     }
@@ -131,22 +169,58 @@ fn an_entry_says_who_called_what_and_how_it_went() {
     let path = stage.tree.join("f");
     assert_eq!(entry.call.arguments, json!({"path": path}));
     let params = json!({"name": "read", "arguments": {"path": path}}).to_string();
-    assert_eq!((entry.call.request_bytes, entry.reply_bytes), (params.len() as u64, 6));
-    assert_eq!((entry.call.id, &*entry.call.client, entry.call.session.as_deref()), (1, "alice", Some("0123")));
-    assert_eq!((&*entry.call.tool, entry.call.revision), ("read", Revision::NEWEST_HANDSHAKE));
-    assert_eq!(entry.paths, [TouchedPath { path, real: None, touch: Touch::Read }]);
-    assert_eq!((entry.call.excerpts.clone(), entry.call.trace_id.clone(), entry.paths_more), (None, None, 0));
+    assert_eq!(
+        (entry.call.request_bytes, entry.reply_bytes),
+        (params.len() as u64, 6)
+    );
+    assert_eq!(
+        (
+            entry.call.id,
+            &*entry.call.client,
+            entry.call.session.as_deref()
+        ),
+        (1, "alice", Some("0123"))
+    );
+    assert_eq!(
+        (&*entry.call.tool, entry.call.revision),
+        ("read", Revision::NEWEST_HANDSHAKE)
+    );
+    assert_eq!(
+        entry.paths,
+        [TouchedPath {
+            path,
+            real: None,
+            touch: Touch::Read
+        }]
+    );
+    assert_eq!(
+        (
+            entry.call.excerpts.clone(),
+            entry.call.trace_id.clone(),
+            entry.paths_more
+        ),
+        (None, None, 0)
+    );
 }
 
 #[test]
 fn each_way_to_end_has_its_word() {
     let stage = stage();
-    let words =
-        ["read", "fail", "refuse", "refuse in words", "no such tool", "cancel", "silence", "panic"].map(|tool| {
-            stage.call(tool, "f");
-            let entry = stage.last();
-            (entry.outcome.as_str(), entry.code)
-        });
+    let words = [
+        "read",
+        "fail",
+        "refuse",
+        "refuse in words",
+        "no such tool",
+        "cancel",
+        "silence",
+        "panic",
+    ]
+    .map(|tool| {
+        stage.call(tool, "f");
+        let entry = stage.last();
+        (entry.outcome.as_str(), entry.code)
+    });
     let expected = [
         ("ok", None),
         ("failed", None),
@@ -166,16 +240,24 @@ fn paths_are_named_by_what_they_were_for_and_where_they_lie() {
     let touched = |tool: &str, path: &str| {
         stage.call(tool, path);
         let paths = stage.last().paths.into_iter();
-        paths.map(|touched| (touched.path, touched.real, touched.touch.as_str())).collect::<Vec<_>>()
+        paths
+            .map(|touched| (touched.path, touched.real, touched.touch.as_str()))
+            .collect::<Vec<_>>()
     };
     let at = |path: &str| stage.tree.join(path);
     assert_eq!(touched("read", "sub"), [(at("sub"), None, "list")]);
     assert_eq!(touched("write", "new"), [(at("new"), None, "write")]);
     assert_eq!(touched("entry", "f"), [(at("f"), None, "remove")]);
-    assert_eq!(touched("read", "in/deep/f"), [(at("in/deep/f"), Some(at("sub/deep/f")), "read")]);
+    assert_eq!(
+        touched("read", "in/deep/f"),
+        [(at("in/deep/f"), Some(at("sub/deep/f")), "read")]
+    );
     assert_eq!(touched("read", "none"), []);
     assert_eq!(touched("write", "ro/new"), [(at("ro/new"), None, "denied")]);
-    assert_eq!(touched("read", "/etc/passwd"), [("/etc/passwd".into(), None, "denied")]);
+    assert_eq!(
+        touched("read", "/etc/passwd"),
+        [("/etc/passwd".into(), None, "denied")]
+    );
 }
 
 #[test]
@@ -204,8 +286,14 @@ fn an_observer_may_refuse_a_call_and_take_back_a_reply() {
     stage.notes[0].objects.store(false, SeqCst);
     stage.notes[1].refuses.store(true, SeqCst);
     assert_eq!(stage.message("read"), "refused");
-    let heard = stage.notes.each_ref().map(|notes| notes.ended.lock().unwrap().len());
-    assert_eq!((heard, stage.notes[1].begun.lock().unwrap().len()), ([3, 2], 3));
+    let heard = stage
+        .notes
+        .each_ref()
+        .map(|notes| notes.ended.lock().unwrap().len());
+    assert_eq!(
+        (heard, stage.notes[1].begun.lock().unwrap().len()),
+        ([3, 2], 3)
+    );
     let refused = stage.notes[0].ended.lock().unwrap().last().unwrap().clone();
     assert_eq!((refused.outcome, refused.paths.len()), (Ending::Failed, 0));
 }
@@ -213,8 +301,11 @@ fn an_observer_may_refuse_a_call_and_take_back_a_reply() {
 #[test]
 fn where_nobody_looks_on_there_is_nothing_around_a_service() {
     let (_, hangs) = mpsc::channel();
-    let acts: Arc<dyn Service> =
-        Arc::new(Acts { tree: Tree::new(), hangs: Mutex::new(Some(hangs)), at_work: Arc::default() });
+    let acts: Arc<dyn Service> = Arc::new(Acts {
+        tree: Tree::new(),
+        hangs: Mutex::new(Some(hangs)),
+        at_work: Arc::default(),
+    });
     let ledger = Ledger::new(Vec::new());
     assert!(Arc::ptr_eq(&acts, &ledger.over(acts.clone(), "alice")));
 }

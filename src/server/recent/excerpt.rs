@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::limits::{RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES};
+use crate::limits::{
+    RECENT_ARGUMENTS_BYTES, RECENT_STRING_BYTES, RECENT_SUBJECT_BYTES, RECENT_TEXT_BYTES,
+};
 use crate::protocol::{Body, Content, Outcome};
 
 /// Arguments that tell most about a call, the most telling one first.
@@ -35,7 +37,8 @@ const MAX_NOTES: usize = 8;
 /// Depth of arguments below which nothing is remembered.
 const MAX_DEPTH: usize = 16;
 
-/// The arguments of a call, of whose long strings the ledger kept the beginning, as far as there is room for them.
+/// The arguments of a call, of whose long strings the ledger kept the beginning, as far as there is
+/// room for them.
 pub fn arguments(arguments: &Value) -> Value {
     let mut left = RECENT_ARGUMENTS_BYTES;
     shorten(arguments, &mut left, 0)
@@ -43,8 +46,13 @@ pub fn arguments(arguments: &Value) -> Value {
 
 /// The beginning of a long string, and how long it is, of what the ledger keeps of it.
 fn excerpt(value: &Value) -> Option<(&str, usize)> {
-    let Value::Object(members) = value else { return None };
-    let text = members.get("excerpt").filter(|_| members.len() == 3 && members.contains_key("sha256"))?.as_str()?;
+    let Value::Object(members) = value else {
+        return None;
+    };
+    let text = members
+        .get("excerpt")
+        .filter(|_| members.len() == 3 && members.contains_key("sha256"))?
+        .as_str()?;
     Some((text, members.get("bytes")?.as_u64()? as usize))
 }
 
@@ -60,7 +68,10 @@ fn shorten(value: &Value, left: &mut usize, depth: usize) -> Value {
             let mut kept = Vec::new();
             for item in items {
                 if *left == 0 || depth == MAX_DEPTH {
-                    kept.push(Value::String(format!("… ({} more)", items.len() - kept.len())));
+                    kept.push(Value::String(format!(
+                        "… ({} more)",
+                        items.len() - kept.len()
+                    )));
                     break;
                 }
                 kept.push(shorten(item, left, depth + 1));
@@ -96,7 +107,9 @@ fn cut(text: &str, bytes: usize, left: &mut usize) -> Value {
 
 /// The one argument that stands for a call in a list, on one line; empty if there is none.
 pub fn subject(arguments: &Value) -> String {
-    let Value::Object(members) = arguments else { return String::new() };
+    let Value::Object(members) = arguments else {
+        return String::new();
+    };
     let named = TELLING.iter().filter_map(|name| members.get(*name));
     let told = named.chain(members.values()).find_map(|value| match value {
         Value::String(text) if !text.trim().is_empty() => Some(Cow::Borrowed(text.as_str())),
@@ -115,10 +128,15 @@ fn line(text: &str) -> String {
     let line = text.trim();
     let end = line.find('\n').unwrap_or(line.len());
     let short = &line[..line[..end].floor_char_boundary(RECENT_SUBJECT_BYTES)];
-    if short.len() < line.len() { format!("{}…", short.trim_end()) } else { short.to_owned() }
+    if short.len() < line.len() {
+        format!("{}…", short.trim_end())
+    } else {
+        short.to_owned()
+    }
 }
 
-/// Why a call failed, on one line: the notes that a tool has put below the output of a program, or how its message begins.
+/// Why a call failed, on one line: the notes that a tool has put below the output of a program, or
+/// how its message begins.
 pub fn reason(outcome: &Outcome) -> Option<String> {
     let text = match outcome {
         Ok(Body::Tool(reply)) => reply.content.iter().find_map(|block| match block {
@@ -128,10 +146,18 @@ pub fn reason(outcome: &Outcome) -> Option<String> {
         Ok(_) => return None,
         Err(error) => &error.message,
     };
-    let mut notes: Vec<&str> =
-        text.lines().rev().map_while(|line| line.strip_prefix('[')?.strip_suffix(']')).take(MAX_NOTES).collect();
+    let mut notes: Vec<&str> = text
+        .lines()
+        .rev()
+        .map_while(|line| line.strip_prefix('[')?.strip_suffix(']'))
+        .take(MAX_NOTES)
+        .collect();
     notes.reverse();
-    let reason = if notes.is_empty() { line(text) } else { line(&notes.join("; ")) };
+    let reason = if notes.is_empty() {
+        line(text)
+    } else {
+        line(&notes.join("; "))
+    };
     (!reason.is_empty()).then_some(reason)
 }
 
@@ -152,12 +178,16 @@ pub fn reply_text(outcome: &Outcome) -> String {
                     Content::Blob { uri, mime, blob } => {
                         cut.push(&format!("[{uri}, {mime}, {} bytes in base64]", blob.len()));
                     }
-                    Content::Link { uri, mime, size, .. } => cut.push(&format!("[{uri}, {mime}, {size} bytes]")),
+                    Content::Link {
+                        uri, mime, size, ..
+                    } => cut.push(&format!("[{uri}, {mime}, {size} bytes]")),
                 }
             }
         }
         Ok(Body::Raw(text)) => cut.push(text),
-        Ok(Body::Line(bytes)) => cut.push(&String::from_utf8_lossy(&bytes[..bytes.len().min(RECENT_TEXT_BYTES)])),
+        Ok(Body::Line(bytes)) => cut.push(&String::from_utf8_lossy(
+            &bytes[..bytes.len().min(RECENT_TEXT_BYTES)],
+        )),
         Err(error) => cut.push(&error.message),
     }
     cut.text()
@@ -165,13 +195,17 @@ pub fn reply_text(outcome: &Outcome) -> String {
 
 /// The background command that a call has started.
 pub fn started(reply: &Outcome) -> Option<String> {
-    let Ok(Body::Tool(reply)) = reply else { return None };
+    let Ok(Body::Tool(reply)) = reply else {
+        return None;
+    };
     reply.started.clone()
 }
 
 /// The number by which what a call changed can be undone, and how much that is.
 pub fn undo(reply: &Outcome) -> Option<Value> {
-    let Ok(Body::Tool(reply)) = reply else { return None };
+    let Ok(Body::Tool(reply)) = reply else {
+        return None;
+    };
     reply.undo.clone()
 }
 
@@ -207,7 +241,10 @@ impl Cut {
         let left_out = self.bytes - self.head.len() - self.tail.len();
         match left_out {
             0 => self.head + &self.tail,
-            _ => format!("{}\n… {left_out} bytes are left out …\n{}", self.head, self.tail),
+            _ => format!(
+                "{}\n… {left_out} bytes are left out …\n{}",
+                self.head, self.tail
+            ),
         }
     }
 }

@@ -1,6 +1,7 @@
-//! What was called lately and what is being called, for whoever looks on: bounded for each tenant, and followed without a
-//! queue for each follower. Everything has a number that rises with each change, a follower is no more than the number
-//! that it has got to, and one that is slow finds what has changed last, or is told that something is gone.
+//! What was called lately and what is being called, for whoever looks on: bounded for each tenant,
+//! and followed without a queue for each follower. Everything has a number that rises with each
+//! change, a follower is no more than the number that it has got to, and one that is slow finds
+//! what has changed last, or is told that something is gone.
 
 mod excerpt;
 mod observer;
@@ -31,7 +32,8 @@ pub enum View<'a> {
 
 /// The calls of all tenants.
 pub struct Recent {
-    /// Tells one run of the server from another, so that nobody goes on where another run has ended.
+    /// Tells one run of the server from another, so that nobody goes on where another run has
+    /// ended.
     run: u32,
     state: Mutex<State>,
 }
@@ -104,7 +106,10 @@ impl fmt::Debug for Recent {
 impl Recent {
     /// Nothing yet. `run` should be another number in every run of the server.
     pub fn new(run: u32) -> Arc<Self> {
-        Arc::new(Self { run, state: Mutex::default() })
+        Arc::new(Self {
+            run,
+            state: Mutex::default(),
+        })
     }
 
     /// A call of this tenant has begun. Its number is one that no call of any tenant had before.
@@ -113,7 +118,8 @@ impl Recent {
         self.change(tenant, |ring, seq| ring.begin(seq, kept));
     }
 
-    /// A call has got on; `progress` is a JSON value. Left out if it comes soon after the one before.
+    /// A call has got on; `progress` is a JSON value. Left out if it comes soon after the one
+    /// before.
     pub fn progress(&self, tenant: &Arc<str>, id: u64, progress: &str) {
         let now = Instant::now();
         self.change(tenant, |ring, seq| ring.progress(seq, id, progress, now));
@@ -133,26 +139,37 @@ impl Recent {
         let mut state = self.lock();
         let all = state.last + 1;
         let ring = state.rings.entry(Arc::clone(tenant)).or_default();
-        let seq = Number { all, own: ring.last + 1 };
+        let seq = Number {
+            all,
+            own: ring.last + 1,
+        };
         if !change(ring, seq) {
             return;
         }
         ring.last = seq.own;
         state.last = seq.all;
-        let hears = |waiting: &&mut Waiting| waiting.only.as_ref().is_none_or(|only| only == tenant);
-        let woken: Vec<Waker> =
-            state.followers.values_mut().filter(hears).filter_map(|waiting| waiting.waker.take()).collect();
+        let hears =
+            |waiting: &&mut Waiting| waiting.only.as_ref().is_none_or(|only| only == tenant);
+        let woken: Vec<Waker> = state
+            .followers
+            .values_mut()
+            .filter(hears)
+            .filter_map(|waiting| waiting.waker.take())
+            .collect();
         drop(state);
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// At most so many calls that have ended, of those that `before` (of an earlier page) says; none if that is 0.
+    /// At most so many calls that have ended, of those that `before` (of an earlier page) says;
+    /// none if that is 0.
     pub fn page(&self, view: View<'_>, before: Option<u64>, most: usize) -> Page {
         let state = self.lock();
         let most = most.min(MAX_RECENT_PAGE);
         let before = before.unwrap_or(u64::MAX);
-        let mut found: Vec<_> =
-            state.rings(view).flat_map(|ring| ring.ended_before(view, before).take(most + 1)).collect();
+        let mut found: Vec<_> = state
+            .rings(view)
+            .flat_map(|ring| ring.ended_before(view, before).take(most + 1))
+            .collect();
         found.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.seq.seen(view)));
         let mut calls: Vec<String> = Vec::new();
         let mut bytes = 0;
@@ -164,8 +181,11 @@ impl Recent {
             }
             calls.push(summary);
         }
-        let last =
-            calls.len().checked_sub(1).filter(|_| found.len() > calls.len()).map(|last| found[last].seq.seen(view));
+        let last = calls
+            .len()
+            .checked_sub(1)
+            .filter(|_| found.len() > calls.len())
+            .map(|last| found[last].seq.seen(view));
         Page {
             position: self.position(state.last(view)),
             running: state
@@ -182,34 +202,62 @@ impl Recent {
     /// All that is known of the call that has this number in this view, a JSON object.
     pub fn detail(&self, view: View<'_>, id: u64) -> Option<String> {
         let state = self.lock();
-        state.rings(view).find_map(|ring| ring.find(view, id)).map(|kept| kept.whole(view))
+        state
+            .rings(view)
+            .find_map(|ring| ring.find(view, id))
+            .map(|kept| kept.whole(view))
     }
 
-    /// Follows the calls from now on, or from a position that it was told before. `None` if there are too many already.
+    /// Follows the calls from now on, or from a position that it was told before. `None` if there
+    /// are too many already.
     pub fn follow(self: &Arc<Self>, view: View<'_>, from: Option<&str>) -> Option<Follower> {
         let mut state = self.lock();
         let only = match view {
             View::All => None,
             View::Only(tenant) => Some(Arc::from(tenant)),
         };
-        if state.followers.values().filter(|other| other.only == only).count() >= MAX_RECENT_FOLLOWERS {
+        if state
+            .followers
+            .values()
+            .filter(|other| other.only == only)
+            .count()
+            >= MAX_RECENT_FOLLOWERS
+        {
             return None;
         }
         let own = state.next_follower;
         state.next_follower += 1;
-        state.followers.insert(own, Waiting { only: only.clone(), waker: None });
+        state.followers.insert(
+            own,
+            Waiting {
+                only: only.clone(),
+                waker: None,
+            },
+        );
         let last = state.last(view);
-        let seen = from.map_or(Some(last), |from| self.parse(from).filter(|seen| *seen <= last));
+        let seen = from.map_or(Some(last), |from| {
+            self.parse(from).filter(|seen| *seen <= last)
+        });
         let has_missed = seen.is_none();
         let seen = seen.unwrap_or(last);
-        Some(Follower { recent: Arc::clone(self), only, own, seen, has_missed })
+        Some(Follower {
+            recent: Arc::clone(self),
+            only,
+            own,
+            seen,
+            has_missed,
+        })
     }
 
     /// Lets all who follow go: the server ends.
     pub fn hang_up(&self) {
         let mut state = self.lock();
         state.ended = true;
-        let woken: Vec<Waker> = state.followers.values_mut().filter_map(|waiting| waiting.waker.take()).collect();
+        let woken: Vec<Waker> = state
+            .followers
+            .values_mut()
+            .filter_map(|waiting| waiting.waker.take())
+            .collect();
         drop(state);
         woken.into_iter().for_each(Waker::wake);
     }
@@ -240,7 +288,10 @@ impl State {
 
     fn rings(&self, view: View<'_>) -> impl Iterator<Item = &Ring> {
         let is_seen = move |tenant: &str| view == View::All || view == View::Only(tenant);
-        self.rings.iter().filter(move |(tenant, _)| is_seen(tenant)).map(|(_, ring)| ring)
+        self.rings
+            .iter()
+            .filter(move |(tenant, _)| is_seen(tenant))
+            .map(|(_, ring)| ring)
     }
 }
 
@@ -253,14 +304,22 @@ impl Follower {
             return Poll::Ready(None);
         }
         let view = self.only.as_deref().map_or(View::All, View::Only);
-        let forgotten = state.rings(view).map(|ring| ring.forgotten.seen(view)).max().unwrap_or_default();
+        let forgotten = state
+            .rings(view)
+            .map(|ring| ring.forgotten.seen(view))
+            .max()
+            .unwrap_or_default();
         if self.has_missed || self.seen < forgotten {
             self.has_missed = false;
             self.seen = self.seen.max(forgotten);
-            return Poll::Ready(Some(News::Gap { position: recent.position(self.seen) }));
+            return Poll::Ready(Some(News::Gap {
+                position: recent.position(self.seen),
+            }));
         }
-        let next =
-            state.rings(view).filter_map(|ring| ring.after(view, self.seen)).min_by_key(|kept| kept.seq.seen(view));
+        let next = state
+            .rings(view)
+            .filter_map(|ring| ring.after(view, self.seen))
+            .min_by_key(|kept| kept.seq.seen(view));
         if let Some(kept) = next {
             let (position, call) = (recent.position(kept.seq.seen(view)), kept.summary(view));
             self.seen = kept.seq.seen(view);

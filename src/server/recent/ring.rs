@@ -9,8 +9,8 @@ use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, MAX_RECENT_RUNNING, RECE
 /// What a call takes beside its texts, in bytes: about that.
 const OVERHEAD_BYTES: usize = 256;
 
-/// A number for who sees the calls of all tenants, and one for the tenant itself, which counts nothing of others: it
-/// would tell how much they do.
+/// A number for who sees the calls of all tenants, and one for the tenant itself, which counts
+/// nothing of others: it would tell how much they do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Number {
     pub all: u64,
@@ -57,26 +57,45 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// A call with this number among all, of which this is told; the numbers of its change and of its tenant are to come.
+    /// A call with this number among all, of which this is told; the numbers of its change and of
+    /// its tenant are to come.
     pub fn new(id: u64, told: Told) -> Self {
         let bytes = OVERHEAD_BYTES + told.bytes();
-        Self { seq: Number::default(), id: Number { all: id, own: 0 }, told, progress: None, bytes }
+        Self {
+            seq: Number::default(),
+            id: Number { all: id, own: 0 },
+            told,
+            progress: None,
+            bytes,
+        }
     }
 
     /// What a list shows, as a JSON object.
     pub fn summary(&self, view: View<'_>) -> String {
-        format!("{{\"id\":{},{}{}}}", self.id.seen(view), self.told.summary(), self.progress_member())
+        format!(
+            "{{\"id\":{},{}{}}}",
+            self.id.seen(view),
+            self.told.summary(),
+            self.progress_member()
+        )
     }
 
     /// All of it, as a JSON object.
     pub fn whole(&self, view: View<'_>) -> String {
         let (id, summary, detail) = (self.id.seen(view), self.told.summary(), self.told.detail());
         let comma = if detail.is_empty() { "" } else { "," };
-        format!("{{\"id\":{id},{summary}{}{comma}{detail}}}", self.progress_member())
+        format!(
+            "{{\"id\":{id},{summary}{}{comma}{detail}}}",
+            self.progress_member()
+        )
     }
 
     fn progress_member(&self) -> String {
-        self.progress.as_ref().map_or_else(String::new, |(progress, _)| format!(",\"progress\":{progress}"))
+        self.progress
+            .as_ref()
+            .map_or_else(String::new, |(progress, _)| {
+                format!(",\"progress\":{progress}")
+            })
     }
 }
 
@@ -95,9 +114,15 @@ impl Ring {
 
     /// Notes how far a call is. Whether that is worth telling.
     pub fn progress(&mut self, seq: Number, id: u64, progress: &str, now: Instant) -> bool {
-        let Some(kept) = self.running.get_mut(&id) else { return false };
+        let Some(kept) = self.running.get_mut(&id) else {
+            return false;
+        };
         let least = Duration::from_millis(RECENT_PROGRESS_MS);
-        if kept.progress.as_ref().is_some_and(|(_, told)| now.duration_since(*told) < least) {
+        if kept
+            .progress
+            .as_ref()
+            .is_some_and(|(_, told)| now.duration_since(*told) < least)
+        {
             return false;
         }
         kept.progress = Some((progress.to_owned(), now));
@@ -105,8 +130,9 @@ impl Ring {
         true
     }
 
-    /// Moves a call to those that have ended, and forgets the oldest of them where there are too many. What was forgotten
-    /// first is returned: it is many small pieces of memory, and others wait.
+    /// Moves a call to those that have ended, and forgets the oldest of them where there are too
+    /// many. What was forgotten first is returned: it is many small pieces of memory, and others
+    /// wait.
     pub fn end(&mut self, seq: Number, mut kept: Kept) -> Option<Kept> {
         kept.id.own = match self.running.remove(&kept.id.all) {
             Some(begun) => {
@@ -119,7 +145,9 @@ impl Ring {
         self.ended.push_back(Kept { seq, ..kept });
         let mut first = None;
         while self.ended.len() > MAX_RECENT_CALLS || self.bytes > MAX_RECENT_BYTES {
-            let Some(oldest) = self.ended.pop_front() else { break };
+            let Some(oldest) = self.ended.pop_front() else {
+                break;
+            };
             self.bytes -= oldest.bytes;
             self.forgotten = oldest.seq;
             first.get_or_insert(oldest);
@@ -145,13 +173,22 @@ impl Ring {
 
     /// The first change after this.
     pub fn after(&self, view: View<'_>, seq: u64) -> Option<&Kept> {
-        let ended = self.ended.get(self.ended.partition_point(|kept| kept.seq.seen(view) <= seq));
-        let running = self.running.values().filter(|kept| kept.seq.seen(view) > seq);
+        let ended = self.ended.get(
+            self.ended
+                .partition_point(|kept| kept.seq.seen(view) <= seq),
+        );
+        let running = self
+            .running
+            .values()
+            .filter(|kept| kept.seq.seen(view) > seq);
         running.chain(ended).min_by_key(|kept| kept.seq.seen(view))
     }
 
     /// The call with this number.
     pub fn find(&self, view: View<'_>, id: u64) -> Option<&Kept> {
-        self.running.values().chain(&self.ended).find(|kept| kept.id.seen(view) == id)
+        self.running
+            .values()
+            .chain(&self.ended)
+            .find(|kept| kept.id.seen(view) == id)
     }
 }

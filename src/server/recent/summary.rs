@@ -1,4 +1,5 @@
-//! What is told of one call. Most calls are never asked about, so what is short is written only when somebody asks.
+//! What is told of one call. Most calls are never asked about, so what is short is written only
+//! when somebody asks.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ pub enum Told {
     },
     /// What a call that runs was asked.
     Begun(Arc<Begun>),
-    /// How a call ended, the text of its reply, if it has one, and what a list shows of that: the background command that it has
-    /// started, or why it did not do its work; what it changed.
+    /// How a call ended, the text of its reply, if it has one, and what a list shows of that: the
+    /// background command that it has started, or why it did not do its work; what it changed.
     Ended(Arc<Entry>, Option<String>, Map<String, Value>),
 }
 
@@ -42,18 +43,28 @@ impl Told {
     pub fn ended(entry: &Arc<Entry>, reply: Option<&Outcome>) -> Self {
         let mut added = Map::new();
         if let Some(reply) = reply {
-            let (name, text) =
-                if entry.outcome == Ending::Ok { ("background", started(reply)) } else { ("reason", reason(reply)) };
+            let (name, text) = if entry.outcome == Ending::Ok {
+                ("background", started(reply))
+            } else {
+                ("reason", reason(reply))
+            };
             added.extend(text.map(|text| (name.to_owned(), text.into())));
             added.extend(undo(reply).map(|undo| ("undo".to_owned(), undo)));
             added.extend(outside(reply).map(|outside| ("outside".to_owned(), outside.clone())));
         }
         let told = Self::Ended(Arc::clone(entry), reply.map(reply_text), added);
-        if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS { told } else { told.written() }
+        if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS {
+            told
+        } else {
+            told.written()
+        }
     }
 
     fn written(self) -> Self {
-        Self::Written { summary: self.summary().into_owned(), detail: self.detail().into_owned() }
+        Self::Written {
+            summary: self.summary().into_owned(),
+            detail: self.detail().into_owned(),
+        }
     }
 
     /// What a list shows.
@@ -97,13 +108,23 @@ impl Told {
                 let path = |touched: &TouchedPath| {
                     size_of::<TouchedPath>()
                         + touched.path.as_os_str().len()
-                        + touched.real.as_ref().map_or(0, |real| real.as_os_str().len())
+                        + touched
+                            .real
+                            .as_ref()
+                            .map_or(0, |real| real.as_os_str().len())
                 };
                 let paths: usize = entry.paths.iter().map(path).sum();
-                let value =
-                    |value: &Value| value.as_str().map_or_else(|| VALUE_FACTOR * value.to_string().len(), str::len);
+                let value = |value: &Value| {
+                    value
+                        .as_str()
+                        .map_or_else(|| VALUE_FACTOR * value.to_string().len(), str::len)
+                };
                 let added: usize = added.values().map(value).sum();
-                of(&entry.call) + size_of::<Entry>() + paths + text.as_ref().map_or(0, String::len) + added
+                of(&entry.call)
+                    + size_of::<Entry>()
+                    + paths
+                    + text.as_ref().map_or(0, String::len)
+                    + added
             }
         }
     }
@@ -119,10 +140,22 @@ fn paths(entry: &Entry) -> (Vec<Value>, Vec<Value>) {
         let path = show_path(&touched.path);
         json!({"path": &path[..path.floor_char_boundary(most)], "access": touched.touch.as_str()})
     };
-    let (refused, others): (Vec<_>, Vec<_>) = entry.paths.iter().partition(|touched| touched.touch == Touch::Denied);
+    let (refused, others): (Vec<_>, Vec<_>) = entry
+        .paths
+        .iter()
+        .partition(|touched| touched.touch == Touch::Denied);
     let listed = refused.into_iter().chain(others).take(RECENT_LISTED_PATHS);
-    let listed = listed.map(|touched| told(touched, RECENT_SUBJECT_BYTES)).collect();
-    (listed, entry.paths.iter().map(|touched| told(touched, usize::MAX)).collect())
+    let listed = listed
+        .map(|touched| told(touched, RECENT_SUBJECT_BYTES))
+        .collect();
+    (
+        listed,
+        entry
+            .paths
+            .iter()
+            .map(|touched| told(touched, usize::MAX))
+            .collect(),
+    )
 }
 
 /// What is known of a call before its work.

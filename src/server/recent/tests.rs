@@ -7,13 +7,18 @@ use serde_json::{Value, json};
 
 use super::excerpt::{arguments, reason, reply_text, subject};
 use super::*;
-use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES};
+use crate::limits::{
+    MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES,
+};
 use crate::policy::{Touch, TouchedPath};
 use crate::protocol::{Body, Code, Content, Revision, RpcError, ToolReply};
 use crate::server::{Begun, Ending, Entry, Observer as _};
 
 fn told(text: &str) -> Told {
-    Told::Written { summary: format!("\"tool\":\"{text}\""), detail: "\"text\":\"x\"".to_owned() }
+    Told::Written {
+        summary: format!("\"tool\":\"{text}\""),
+        detail: "\"text\":\"x\"".to_owned(),
+    }
 }
 
 fn call(id: u64, text: &str) -> String {
@@ -46,7 +51,10 @@ fn a_follower_hears_begin_and_end_and_goes_on_where_it_was() {
     recent.begin(tenant, 2, told("second"));
     let news = [call(1, "ended"), call(2, "second")];
     assert_eq!(heard(&mut follower), news);
-    assert_eq!(heard(&mut recent.follow(View::All, Some(&position)).unwrap()), news);
+    assert_eq!(
+        heard(&mut recent.follow(View::All, Some(&position)).unwrap()),
+        news
+    );
     let page = Page {
         position: "00000007-3".to_owned(),
         running: vec![call(2, "second")],
@@ -69,18 +77,28 @@ fn a_slow_follower_hears_the_last_of_a_call_and_of_a_gap() {
     recent.begin(tenant, 1, told("one"));
     recent.progress(tenant, 1, "{\"done\":1}");
     recent.progress(tenant, 1, "{\"done\":2}");
-    assert_eq!(heard(&mut follower), ["{\"id\":1,\"tool\":\"one\",\"progress\":{\"done\":1}}"]);
+    assert_eq!(
+        heard(&mut follower),
+        ["{\"id\":1,\"tool\":\"one\",\"progress\":{\"done\":1}}"]
+    );
     let more = MAX_RECENT_CALLS as u64 + 1;
     for id in 2..=1 + more {
         recent.begin(tenant, id, told("b"));
         recent.end(tenant, id, told("e"));
     }
     let news = heard(&mut follower);
-    assert_eq!((news[0].as_str(), news.len()), ("gap", 1 + MAX_RECENT_CALLS));
+    assert_eq!(
+        (news[0].as_str(), news.len()),
+        ("gap", 1 + MAX_RECENT_CALLS)
+    );
     assert_eq!(news[1], call(3, "e"));
     assert_eq!(heard(&mut follower), [""; 0]);
     for strange in ["00000008-1", "00000007-99999999", "x", ""] {
-        assert_eq!(heard(&mut recent.follow(View::All, Some(strange)).unwrap()), ["gap"], "{strange}");
+        assert_eq!(
+            heard(&mut recent.follow(View::All, Some(strange)).unwrap()),
+            ["gap"],
+            "{strange}"
+        );
     }
 }
 
@@ -100,17 +118,34 @@ fn tenants_are_apart() {
     assert_eq!((page.running, page.calls), (vec![call(1, "a")], vec![]));
     // No number that one sees says how much another does.
     let page = recent.page(View::Only("b"), None, 9);
-    let expected = Page { position: "00000007-2".to_owned(), running: vec![], calls: vec![call(1, "b")], before: None };
+    let expected = Page {
+        position: "00000007-2".to_owned(),
+        running: vec![],
+        calls: vec![call(1, "b")],
+        before: None,
+    };
     assert_eq!(page, expected);
-    assert_eq!(recent.page(View::Only("none"), None, 9).position, "00000007-0");
+    assert_eq!(
+        recent.page(View::Only("none"), None, 9).position,
+        "00000007-0"
+    );
     let whole = "{\"id\":1,\"tool\":\"b\",\"text\":\"x\"}";
     assert_eq!(recent.detail(View::Only("b"), 1).as_deref(), Some(whole));
-    assert_eq!(heard(&mut recent.follow(View::Only("b"), Some("00000007-1")).unwrap()), [call(1, "b")]);
-    assert_eq!(heard(&mut recent.follow(View::Only("b"), Some("00000007-3")).unwrap()), ["gap"]);
+    assert_eq!(
+        heard(&mut recent.follow(View::Only("b"), Some("00000007-1")).unwrap()),
+        [call(1, "b")]
+    );
+    assert_eq!(
+        heard(&mut recent.follow(View::Only("b"), Some("00000007-3")).unwrap()),
+        ["gap"]
+    );
     recent.end(two, 9, told("b"));
     let page = recent.page(View::Only("b"), None, 1);
     assert_eq!((page.calls, page.before), (vec![call(2, "b")], Some(3)));
-    assert_eq!(recent.page(View::Only("b"), Some(3), 1).calls, [call(1, "b")]);
+    assert_eq!(
+        recent.page(View::Only("b"), Some(3), 1).calls,
+        [call(1, "b")]
+    );
     assert_eq!(heard(&mut all), [call(9, "b")]);
     // What one has forgotten is no gap of another.
     for id in 10..11 + MAX_RECENT_CALLS as u64 {
@@ -137,7 +172,14 @@ fn pages_go_back_to_the_first_that_is_kept() {
             break;
         }
     }
-    assert_eq!(seen, [vec![call(5, "e"), call(4, "e")], vec![call(3, "e"), call(2, "e")], vec![call(1, "e")]]);
+    assert_eq!(
+        seen,
+        [
+            vec![call(5, "e"), call(4, "e")],
+            vec![call(3, "e"), call(2, "e")],
+            vec![call(1, "e")]
+        ]
+    );
     assert_eq!(recent.page(View::All, None, 0).calls, [""; 0]);
 }
 
@@ -147,12 +189,29 @@ fn a_flood_is_bounded() {
     let tenant = &Arc::from("a");
     let detail = format!("\"text\":\"{}\"", "x".repeat(64 * 1024));
     for id in 0..1000 {
-        recent.end(tenant, id, Told::Written { summary: "\"tool\":\"t\"".to_owned(), detail: detail.clone() });
+        recent.end(
+            tenant,
+            id,
+            Told::Written {
+                summary: "\"tool\":\"t\"".to_owned(),
+                detail: detail.clone(),
+            },
+        );
     }
     let page = recent.page(View::All, None, usize::MAX);
-    assert_eq!((page.calls.len(), page.before), (MAX_RECENT_BYTES / (detail.len() + 10 + 256), None));
+    assert_eq!(
+        (page.calls.len(), page.before),
+        (MAX_RECENT_BYTES / (detail.len() + 10 + 256), None)
+    );
     for id in 1000..2000 {
-        recent.begin(tenant, id, Told::Written { summary: String::new(), detail: detail.clone() });
+        recent.begin(
+            tenant,
+            id,
+            Told::Written {
+                summary: String::new(),
+                detail: detail.clone(),
+            },
+        );
     }
     let running = recent.page(View::All, None, 0).running.len();
     assert_eq!(running, MAX_RECENT_BYTES / (detail.len() + 256));
@@ -160,10 +219,20 @@ fn a_flood_is_bounded() {
     let other: &Arc<str> = &"b".into();
     let long = format!("\"tool\":\"{}\"", "x".repeat(100 * 1024));
     for id in 3000..3050 {
-        recent.end(other, id, Told::Written { summary: long.clone(), detail: String::new() });
+        recent.end(
+            other,
+            id,
+            Told::Written {
+                summary: long.clone(),
+                detail: String::new(),
+            },
+        );
     }
     let page = recent.page(View::Only("b"), None, 50);
-    assert_eq!((page.calls.len(), page.before.is_some()), (MAX_RECENT_PAGE_BYTES / (long.len() + 12), true));
+    assert_eq!(
+        (page.calls.len(), page.before.is_some()),
+        (MAX_RECENT_PAGE_BYTES / (long.len() + 12), true)
+    );
     let followers: Vec<_> = std::iter::from_fn(|| recent.follow(View::All, None)).collect();
     assert_eq!(followers.len(), MAX_RECENT_FOLLOWERS);
     drop(followers);
@@ -184,7 +253,10 @@ fn who_waits_is_woken_once() {
     let count = Arc::new(Count::default());
     let waker = Waker::from(Arc::clone(&count));
     let mut follower = recent.follow(View::Only("a"), None).unwrap();
-    assert_eq!(follower.poll_next(&mut Context::from_waker(&waker)), Poll::Pending);
+    assert_eq!(
+        follower.poll_next(&mut Context::from_waker(&waker)),
+        Poll::Pending
+    );
     recent.begin(two, 1, told("b"));
     assert_eq!(count.0.load(SeqCst), 0);
     recent.begin(one, 2, told("a"));
@@ -207,8 +279,16 @@ fn refused_paths_are_listed_and_all_are_told() {
         trace_id: None,
     });
     let touched = |index: usize| {
-        let touch = if index == 9 { Touch::Denied } else { Touch::Read };
-        TouchedPath { path: format!("/{index}").into(), real: None, touch }
+        let touch = if index == 9 {
+            Touch::Denied
+        } else {
+            Touch::Read
+        };
+        TouchedPath {
+            path: format!("/{index}").into(),
+            real: None,
+            touch,
+        }
     };
     let recent = Recent::new(7);
     recent.begun(&call).unwrap();
@@ -221,9 +301,10 @@ fn refused_paths_are_listed_and_all_are_told() {
         paths_more: 3,
         duration: Duration::from_micros(1500),
     });
-    recent.ended(&entry, Some(&Err(RpcError::new(Code::Internal, "no")))).unwrap();
-    let path =
-        |index: usize| json!({"path": format!("/{index}"), "access": if index == 9 { "denied" } else { "read" }});
+    recent
+        .ended(&entry, Some(&Err(RpcError::new(Code::Internal, "no"))))
+        .unwrap();
+    let path = |index: usize| json!({"path": format!("/{index}"), "access": if index == 9 { "denied" } else { "read" }});
     let listed = [9, 0, 1, 2, 3, 4, 5, 6].map(path);
     let summary = json!({
         "id": 5, "at": "1970-01-01T00:00:00.000Z", "client": "a", "session": null, "tool": "read_multiple_files",
@@ -244,12 +325,18 @@ fn refused_paths_are_listed_and_all_are_told() {
 #[test]
 fn the_telling_argument_stands_for_a_call() {
     let told = |arguments: Value| subject(&arguments);
-    assert_eq!(told(json!({"timeout": 5, "path": "/a", "command": "  ls -l\nrm x"})), "ls -l…");
+    assert_eq!(
+        told(json!({"timeout": 5, "path": "/a", "command": "  ls -l\nrm x"})),
+        "ls -l…"
+    );
     assert_eq!(told(json!({"paths": ["/a", "/b"], "edits": []})), "/a, /b");
     assert_eq!(told(json!({"odd": "  x "})), "x");
     assert_eq!(told(json!({"limit": 3})), "");
     assert_eq!(told(json!(null)), "");
-    assert_eq!(told(json!({"path": "é".repeat(400)})), format!("{}…", "é".repeat(128)));
+    assert_eq!(
+        told(json!({"path": "é".repeat(400)})),
+        format!("{}…", "é".repeat(128))
+    );
 }
 
 #[test]
@@ -257,12 +344,22 @@ fn excerpts_are_bounded_and_whole_when_short() {
     let short = json!({"path": "/a", "edits": [{"oldText": "a", "newText": null}], "n": 1.5});
     assert_eq!(arguments(&short), short);
     let kept = json!({"content": {"sha256": "0", "bytes": 5000, "excerpt": "abc"}});
-    assert_eq!((subject(&kept).as_str(), arguments(&kept)), ("abc", json!({"content": "abc… (4997 bytes more)"})));
+    assert_eq!(
+        (subject(&kept).as_str(), arguments(&kept)),
+        ("abc", json!({"content": "abc… (4997 bytes more)"}))
+    );
     let long = json!({"content": "é".repeat(4000)});
-    assert_eq!(arguments(&long), json!({"content": format!("{}… (3904 bytes more)", "é".repeat(2048))}));
+    assert_eq!(
+        arguments(&long),
+        json!({"content": format!("{}… (3904 bytes more)", "é".repeat(2048))})
+    );
     let many = json!({"edits": vec![json!({"oldText": "x".repeat(3000)}); 5000], "last": 1});
     let bounded = arguments(&many);
-    assert!(bounded.to_string().len() < 2 * RECENT_ARGUMENTS_BYTES, "{}", bounded.to_string().len());
+    assert!(
+        bounded.to_string().len() < 2 * RECENT_ARGUMENTS_BYTES,
+        "{}",
+        bounded.to_string().len()
+    );
     assert_eq!(bounded["…"], "(1 more)");
     let mut deep = json!("x");
     for _ in 0..100 {
@@ -272,33 +369,57 @@ fn excerpts_are_bounded_and_whole_when_short() {
 
     let reply = |texts: &[&str]| {
         let content = texts.iter().copied().map(Content::text).collect();
-        reply_text(&Ok(Body::Tool(ToolReply { content, ..ToolReply::default() })))
+        reply_text(&Ok(Body::Tool(ToolReply {
+            content,
+            ..ToolReply::default()
+        })))
     };
     assert_eq!(reply(&["a", "b"]), "a\nb");
     let all = "x".repeat(RECENT_TEXT_BYTES);
     assert_eq!(reply(&[&all]), all);
     let (head, tail) = (RECENT_TEXT_BYTES / 4 * 3, RECENT_TEXT_BYTES / 4);
-    let long = format!("{}{}{}", "a".repeat(head), "b".repeat(100), "c".repeat(tail));
-    let cut = format!("{}\n… 100 bytes are left out …\n{}", "a".repeat(head), "c".repeat(tail));
+    let long = format!(
+        "{}{}{}",
+        "a".repeat(head),
+        "b".repeat(100),
+        "c".repeat(tail)
+    );
+    let cut = format!(
+        "{}\n… 100 bytes are left out …\n{}",
+        "a".repeat(head),
+        "c".repeat(tail)
+    );
     assert_eq!(reply(&[&long]), cut);
-    assert_eq!(reply(&[&"a".repeat(head), &"b".repeat(99), &"c".repeat(tail - 1)]), {
-        let end = "c".repeat(tail - 1);
-        format!("{}\n… 100 bytes are left out …\n\n{end}", "a".repeat(head))
-    });
+    assert_eq!(
+        reply(&[&"a".repeat(head), &"b".repeat(99), &"c".repeat(tail - 1)]),
+        {
+            let end = "c".repeat(tail - 1);
+            format!("{}\n… 100 bytes are left out …\n\n{end}", "a".repeat(head))
+        }
+    );
 }
 
 #[test]
 fn the_reason_of_a_failure_is_one_line() {
     let of = |texts: &[&str]| {
         let content = texts.iter().copied().map(Content::text).collect();
-        reason(&Ok(Body::Tool(ToolReply { content, ..ToolReply::default() })))
+        reason(&Ok(Body::Tool(ToolReply {
+            content,
+            ..ToolReply::default()
+        })))
     };
-    assert_eq!(of(&["[a]\nb\n[exit code: 7]", "[stderr]\nx"]).as_deref(), Some("exit code: 7"));
+    assert_eq!(
+        of(&["[a]\nb\n[exit code: 7]", "[stderr]\nx"]).as_deref(),
+        Some("exit code: 7")
+    );
     assert_eq!(
         of(&["(no output)\n[timed out after 2 s]\n[exit code: 137]"]).as_deref(),
         Some("timed out after 2 s; exit code: 137")
     );
-    assert_eq!(of(&["no such file\nmore"]).as_deref(), Some("no such file…"));
+    assert_eq!(
+        of(&["no such file\nmore"]).as_deref(),
+        Some("no such file…")
+    );
     assert_eq!(of(&[""]), None);
     let refused = Err(RpcError::new(Code::Internal, "not allowed"));
     assert_eq!(reason(&refused).as_deref(), Some("not allowed"));

@@ -1,4 +1,5 @@
-//! `cargo check --message-format=json` (<https://doc.rust-lang.org/cargo/reference/external-tools.html>), Clippy too.
+//! `cargo check --message-format=json`
+//! (<https://doc.rust-lang.org/cargo/reference/external-tools.html>), Clippy too.
 
 use crate::limits::{MAX_KEPT_TESTS, MAX_RELATED, MAX_TEST_TEXT_BYTES};
 use crate::testrun::prelude::*;
@@ -11,7 +12,12 @@ pub struct CargoCheck;
 
 impl ProjectTool for CargoCheck {
     fn about(&self) -> &'static About {
-        &About { name: "cargo", title: "cargo check", language: Some(Language::Rust), origin: Origin::Path("cargo") }
+        &About {
+            name: "cargo",
+            title: "cargo check",
+            language: Some(Language::Rust),
+            origin: Origin::Path("cargo"),
+        }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
@@ -22,12 +28,23 @@ impl ProjectTool for CargoCheck {
 impl Checker for CargoCheck {
     fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
         let disk = wanted.context.disk();
-        let mut words = ["check", "--message-format=json", "--all-targets", "--keep-going"].map(str::to_owned).to_vec();
+        let mut words = [
+            "check",
+            "--message-format=json",
+            "--all-targets",
+            "--keep-going",
+        ]
+        .map(str::to_owned)
+        .to_vec();
         let parts = cargo::cargo_parts(&disk, wanted.targets, true)?;
         if parts.is_empty() && cargo::is_workspace(&disk, wanted.dir()) {
             words.push("--workspace".to_owned());
         }
-        words.extend(parts.into_iter().map(|part| format!("--package={}", part.package)));
+        words.extend(
+            parts
+                .into_iter()
+                .map(|part| format!("--package={}", part.package)),
+        );
         Ok(words)
     }
 
@@ -40,7 +57,9 @@ impl Checker for CargoCheck {
         for event in lines::events::<CargoEvent>(sources.stdout, bound) {
             match (event.reason.as_str(), event.message, event.target) {
                 ("compiler-message", Some(message), target) => {
-                    let is_end = target.is_some_and(|target| target.kind.iter().any(|kind| ENDS.contains(&&**kind)));
+                    let is_end = target.is_some_and(|target| {
+                        target.kind.iter().any(|kind| ENDS.contains(&&**kind))
+                    });
                     errors[usize::from(is_end)] |= message.level.starts_with("error");
                     add(&mut found, message);
                 }
@@ -59,11 +78,15 @@ impl Checker for CargoCheck {
 
     fn is_source(&self, target: &NamedPath) -> bool {
         // A build script's sources are named elsewhere.
-        let is_rust = target.path.extension().is_some_and(|extension| extension == "rs");
+        let is_rust = target
+            .path
+            .extension()
+            .is_some_and(|extension| extension == "rs");
         !target.is_dir && is_rust && !target.path.ends_with("build.rs")
     }
 
-    /// Each artifact has a file beside it that names its sources (dep-info), of what was compiled before, too.
+    /// Each artifact has a file beside it that names its sources (dep-info), of what was compiled
+    /// before, too.
     fn looked_at(
         &self,
         wanted: &CheckWanted<'_>,
@@ -74,15 +97,23 @@ impl Checker for CargoCheck {
         let mut files = BTreeSet::new();
         for artifact in artifacts(&outcome.stdout.bytes, bound) {
             let artifact = Path::new(&artifact);
-            let stem = artifact.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            let names = artifact.with_file_name(format!("{}.d", stem.strip_prefix("lib").unwrap_or(stem)));
+            let stem = artifact
+                .file_stem()
+                .and_then(|stem| stem.to_str())
+                .unwrap_or_default();
+            let names =
+                artifact.with_file_name(format!("{}.d", stem.strip_prefix("lib").unwrap_or(stem)));
             let text = wanted.context.disk().text(&names).unwrap_or_default();
-            // `src/lib.rs:`, of each file, so that one may be gone (rustc_interface::passes::write_out_deps).
+            // `src/lib.rs:`, of each file, so that one may be gone
+            // (rustc_interface::passes::write_out_deps).
             let own = text.lines().filter_map(|line| line.strip_suffix(".rs:"));
             // Paths begin at the workspace, which may lie above.
             files.extend(own.flat_map(|file| {
                 let file = format!("{}.rs", file.replace("\\ ", " "));
-                wanted.dir().ancestors().map(move |dir| dir.join(&file).display().to_string())
+                wanted
+                    .dir()
+                    .ancestors()
+                    .map(move |dir| dir.join(&file).display().to_string())
             }));
         }
         Ok((!files.is_empty()).then_some(files))
@@ -142,16 +173,25 @@ struct CargoSpan {
     suggested_replacement: Option<String>,
 }
 
-/// The files that were made of sources which are no dependency from elsewhere, absolute, one for each crate.
+/// The files that were made of sources which are no dependency from elsewhere, absolute, one for
+/// each crate.
 pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
     let own = |event: &CargoEvent| {
-        let source = event.target.as_ref().map_or("", |target| target.src_path.as_str());
+        let source = event
+            .target
+            .as_ref()
+            .map_or("", |target| target.src_path.as_str());
         // Where Cargo keeps what it has fetched.
         event.reason == "compiler-artifact"
-            && !["/registry/src/", "/git/checkouts/"].iter().any(|dir| source.contains(dir))
+            && !["/registry/src/", "/git/checkouts/"]
+                .iter()
+                .any(|dir| source.contains(dir))
     };
     let found = lines::events::<CargoEvent>(stdout, bound).filter(own);
-    found.filter_map(|event| event.filenames.into_iter().next()).take(MAX_KEPT_TESTS).collect()
+    found
+        .filter_map(|event| event.filenames.into_iter().next())
+        .take(MAX_KEPT_TESTS)
+        .collect()
 }
 
 fn add(found: &mut Findings<'_>, message: CargoMessage) {
@@ -162,11 +202,18 @@ fn add(found: &mut Findings<'_>, message: CargoMessage) {
         _ => return,
     };
     let primary = message.spans.iter().find(|span| span.is_primary);
-    if primary.is_none() && (message.message.starts_with("aborting due to") || message.message.ends_with(" emitted")) {
+    if primary.is_none()
+        && (message.message.starts_with("aborting due to") || message.message.ends_with(" emitted"))
+    {
         return;
     }
-    let label = primary.and_then(|span| span.label.as_deref()).filter(|label| !message.message.contains(label));
-    let text = label.map_or_else(|| message.message.clone(), |label| format!("{} ({label})", message.message));
+    let label = primary
+        .and_then(|span| span.label.as_deref())
+        .filter(|label| !message.message.contains(label));
+    let text = label.map_or_else(
+        || message.message.clone(),
+        |label| format!("{} ({label})", message.message),
+    );
     let mut diagnostic = Diagnostic::new(severity, text);
     diagnostic.code = message.code.map(|code| code.code);
     if let Some(span) = primary {
@@ -174,26 +221,36 @@ fn add(found: &mut Findings<'_>, message: CargoMessage) {
         (diagnostic.line, diagnostic.column) = (Some(span.line_start), Some(span.column_start));
         (diagnostic.end_line, diagnostic.end_column) = (Some(span.line_end), Some(span.column_end));
     }
-    let labels = message.spans.iter().filter(|span| !span.is_primary).filter_map(|span| {
-        Some(Related {
-            file: Some(span.file_name.clone()),
-            line: Some(span.line_start),
-            column: Some(span.column_start),
-            message: span.label.clone()?,
-        })
-    });
+    let labels = message
+        .spans
+        .iter()
+        .filter(|span| !span.is_primary)
+        .filter_map(|span| {
+            Some(Related {
+                file: Some(span.file_name.clone()),
+                line: Some(span.line_start),
+                column: Some(span.column_start),
+                message: span.label.clone()?,
+            })
+        });
     // That a lint is on, and where its page is, helps nobody to fix it.
     let helps = |child: &&CargoNote| {
-        !child.message.starts_with("`#[") && !child.message.starts_with("for further information visit ")
+        !child.message.starts_with("`#[")
+            && !child.message.starts_with("for further information visit ")
     };
-    diagnostic.related = labels.chain(message.children.iter().filter(helps).map(child)).take(MAX_RELATED).collect();
+    diagnostic.related = labels
+        .chain(message.children.iter().filter(helps).map(child))
+        .take(MAX_RELATED)
+        .collect();
     found.add(diagnostic);
 }
 
 /// A note or help: with its place, and with what to write there.
 fn child(child: &CargoNote) -> Related {
     let span = child.spans.first();
-    let replacement = span.and_then(|span| span.suggested_replacement.as_deref()).filter(|text| !text.is_empty());
+    let replacement = span
+        .and_then(|span| span.suggested_replacement.as_deref())
+        .filter(|text| !text.is_empty());
     let advice = replacement.map_or_else(String::new, |text| format!(": `{}`", text.trim()));
     Related {
         file: span.map(|span| span.file_name.clone()),
@@ -218,7 +275,10 @@ fn cargo_errors(found: &mut Findings<'_>, stderr: &[u8], bound: Bound<'_>) {
         }
     }
     if !text.is_empty() && !text.starts_with("error: could not compile") {
-        found.add(Diagnostic::new(Severity::Error, text.strip_prefix("error: ").unwrap_or(&text)));
+        found.add(Diagnostic::new(
+            Severity::Error,
+            text.strip_prefix("error: ").unwrap_or(&text),
+        ));
     }
 }
 
@@ -235,8 +295,19 @@ mod tests {
                 format!("{told}\n")
             };
             let stdout: String = kinds.iter().map(message).collect();
-            CargoCheck.parse(&Sources { stdout: stdout.as_bytes(), ..Sources::default() }, Bound::default()).is_apart
+            CargoCheck
+                .parse(
+                    &Sources {
+                        stdout: stdout.as_bytes(),
+                        ..Sources::default()
+                    },
+                    Bound::default(),
+                )
+                .is_apart
         };
-        assert_eq!([of(&["bench", "test"]), of(&["bench", "lib"]), of(&[])], [true, false, false]);
+        assert_eq!(
+            [of(&["bench", "test"]), of(&["bench", "lib"]), of(&[])],
+            [true, false, false]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `go vet`, and the Go compiler: `path.go:line:column: message` on stderr, or the objects of `go vet -json`.
+//! `go vet`, and the Go compiler: `path.go:line:column: message` on stderr, or the objects of `go
+//! vet -json`.
 
 use crate::testrun::prelude::*;
 
@@ -6,7 +7,12 @@ pub struct GoVet;
 
 impl ProjectTool for GoVet {
     fn about(&self) -> &'static About {
-        &About { name: "go", title: "go vet", language: Some(Language::Go), origin: Origin::Path("go") }
+        &About {
+            name: "go",
+            title: "go vet",
+            language: Some(Language::Go),
+            origin: Origin::Path("go"),
+        }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
@@ -16,7 +22,10 @@ impl ProjectTool for GoVet {
 
 impl Checker for GoVet {
     fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
-        Ok(["vet".to_owned()].into_iter().chain(packages(wanted)).collect())
+        Ok(["vet".to_owned()]
+            .into_iter()
+            .chain(packages(wanted))
+            .collect())
     }
 
     /// Reads what was found by the text of stderr or the JSON of stdout.
@@ -26,7 +35,8 @@ impl Checker for GoVet {
             let text = String::from_utf8_lossy(line);
             if let Some((file, number, column, message)) = go_text::line(&text) {
                 let mut diagnostic = Diagnostic::new(Severity::Error, message);
-                (diagnostic.file, diagnostic.line, diagnostic.column) = (Some(file.to_owned()), Some(number), column);
+                (diagnostic.file, diagnostic.line, diagnostic.column) =
+                    (Some(file.to_owned()), Some(number), column);
                 found.add(diagnostic);
             } else if let Some(message) = text.strip_prefix("go: ") {
                 found.add(Diagnostic::new(Severity::Error, message));
@@ -35,19 +45,25 @@ impl Checker for GoVet {
         // One object for each package: {"package":{"analyzer":[{"posn","message"}]}}.
         let text = String::from_utf8_lossy(sources.stdout);
         for packages in serde_json::Deserializer::from_str(&text).into_iter::<Value>() {
-            let Ok(Value::Object(packages)) = packages else { break };
+            let Ok(Value::Object(packages)) = packages else {
+                break;
+            };
             if bound.is_over() {
                 break;
             }
             for (analyzer, findings) in packages.values().filter_map(Value::as_object).flatten() {
                 for finding in findings.as_array().into_iter().flatten() {
-                    let Ok(finding) = GoFinding::deserialize(finding) else { continue };
+                    let Ok(finding) = GoFinding::deserialize(finding) else {
+                        continue;
+                    };
                     let mut diagnostic = Diagnostic::new(Severity::Error, finding.message);
                     if let Some((file, line, column)) = stack::place_of(&finding.posn) {
                         diagnostic.file = Some(file.to_owned());
                         (diagnostic.line, diagnostic.column) = (Some(line), Some(column));
                     }
-                    if let Some((_, line, column)) = finding.end.as_deref().and_then(stack::place_of) {
+                    if let Some((_, line, column)) =
+                        finding.end.as_deref().and_then(stack::place_of)
+                    {
                         (diagnostic.end_line, diagnostic.end_column) = (Some(line), Some(column));
                     }
                     diagnostic.code = Some(analyzer.clone());
@@ -59,7 +75,11 @@ impl Checker for GoVet {
     }
 
     fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_dir && target.path.extension().is_some_and(|extension| extension == "go")
+        !target.is_dir
+            && target
+                .path
+                .extension()
+                .is_some_and(|extension| extension == "go")
     }
 
     /// A build constraint leaves out files of a package without a word.
@@ -73,17 +93,29 @@ impl Checker for GoVet {
         if outcome.timed_out || wanted.targets.iter().all(|target| target.is_dir) {
             return Ok(None);
         }
-        // Those that cannot be parsed are among them: https://pkg.go.dev/cmd/go#hdr-List_packages_or_modules
+        // Those that cannot be parsed are among them:
+        // https://pkg.go.dev/cmd/go#hdr-List_packages_or_modules
         let lists = ["GoFiles", "CgoFiles", "TestGoFiles", "XTestGoFiles"];
         let format = lists
-            .map(|list| format!("{{{{range .{list}}}}}{{{{$.Dir}}}}/{{{{.}}}}{{{{\"\\n\"}}}}{{{{end}}}}"))
+            .map(|list| {
+                format!("{{{{range .{list}}}}}{{{{$.Dir}}}}/{{{{.}}}}{{{{\"\\n\"}}}}{{{{end}}}}")
+            })
             .concat();
-        let argv: Vec<String> =
-            ["go", "list", "-e", "-f", &format].map(str::to_owned).into_iter().chain(packages(wanted)).collect();
+        let argv: Vec<String> = ["go", "list", "-e", "-f", &format]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(packages(wanted))
+            .collect();
         let line = format!("exec env {}", words(&argv));
-        let outcome = wanted.context.shell(wanted.project, &line, time_left, &mut |_, _| {})?;
+        let outcome = wanted
+            .context
+            .shell(wanted.project, &line, time_left, &mut |_, _| {})?;
         let text = outcome.stdout.text();
-        let files: BTreeSet<String> = text.lines().filter(|line| line.starts_with('/')).map(str::to_owned).collect();
+        let files: BTreeSet<String> = text
+            .lines()
+            .filter(|line| line.starts_with('/'))
+            .map(str::to_owned)
+            .collect();
         Ok((!files.is_empty() && !outcome.stdout.truncated).then_some(files))
     }
 }
@@ -100,5 +132,9 @@ struct GoFinding {
 /// The packages that are checked.
 fn packages(wanted: &CheckWanted<'_>) -> Vec<String> {
     let packages = go::packages(wanted.dir(), wanted.targets);
-    if packages.is_empty() { vec!["./...".to_owned()] } else { packages }
+    if packages.is_empty() {
+        vec!["./...".to_owned()]
+    } else {
+        packages
+    }
 }

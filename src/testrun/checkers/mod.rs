@@ -19,8 +19,13 @@ use super::model::CheckerName;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All of them. Of two that a project has for equal reasons the first is taken.
-pub static CHECKERS: [&dyn Checker; 5] =
-    [&tsc::Tsc, &cargo_check::CargoCheck, &go_vet::GoVet, &mypy::Mypy, &pyright::Pyright];
+pub static CHECKERS: [&dyn Checker; 5] = [
+    &tsc::Tsc,
+    &cargo_check::CargoCheck,
+    &go_vet::GoVet,
+    &mypy::Mypy,
+    &pyright::Pyright,
+];
 
 impl ToolKind for dyn Checker {
     fn all() -> &'static [&'static Self] {

@@ -1,4 +1,5 @@
-//! mypy, by `--output json` (columns count from 0) or by its text, with or without columns and ends.
+//! mypy, by `--output json` (columns count from 0) or by its text, with or without columns and
+//! ends.
 
 mod configuration;
 
@@ -20,7 +21,12 @@ pub struct Mypy;
 
 impl ProjectTool for Mypy {
     fn about(&self) -> &'static About {
-        &About { name: "mypy", title: "mypy", language: Some(Language::Python), origin: Origin::Python("mypy") }
+        &About {
+            name: "mypy",
+            title: "mypy",
+            language: Some(Language::Python),
+            origin: Origin::Python("mypy"),
+        }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
@@ -29,7 +35,10 @@ impl ProjectTool for Mypy {
             .or_else(|| level.named(".mypy.ini"))
             .or_else(|| level.section("pyproject.toml", "[tool.mypy"))
             .or_else(|| level.section("setup.cfg", "[mypy"))
-            .or_else(|| python::is_project(level).then(|| (SignWeight::Habit, "a Python project".to_owned())))
+            .or_else(|| {
+                python::is_project(level)
+                    .then(|| (SignWeight::Habit, "a Python project".to_owned()))
+            })
     }
 }
 
@@ -37,13 +46,20 @@ impl Checker for Mypy {
     fn arguments(&self, wanted: &CheckWanted<'_>) -> Result<Vec<String>, TestrunError> {
         let cache = cache_name(wanted.dir(), wanted.project.id());
         // Without a traceback nothing says why mypy itself failed.
-        let mut words = [OUTPUT, "--no-color-output", "--show-traceback"].map(str::to_owned).to_vec();
-        words.push(format!("--cache-dir={}/mypy-cache/{cache}", wanted.context.tmp.display()));
+        let mut words = [OUTPUT, "--no-color-output", "--show-traceback"]
+            .map(str::to_owned)
+            .to_vec();
+        words.push(format!(
+            "--cache-dir={}/mypy-cache/{cache}",
+            wanted.context.tmp.display()
+        ));
         words.extend(wanted.paths());
         let says_files = configuration::FILES.iter().any(|name| {
             let named = ["files", "packages", "modules"];
             let text = wanted.text(name).unwrap_or_default();
-            text.lines().filter_map(|line| line.split_once('=')).any(|(key, _)| named.contains(&key.trim()))
+            text.lines()
+                .filter_map(|line| line.split_once('='))
+                .any(|(key, _)| named.contains(&key.trim()))
         });
         if wanted.targets.is_empty() && !says_files {
             words.push(".".to_owned());
@@ -63,9 +79,13 @@ impl Checker for Mypy {
                 }
                 let line = String::from_utf8_lossy(line);
                 match of_text(&mut found, &line) {
-                    Some(diagnostic) if diagnostic.message.starts_with(CRASH) => crash = Some(diagnostic),
+                    Some(diagnostic) if diagnostic.message.starts_with(CRASH) => {
+                        crash = Some(diagnostic)
+                    }
                     // What it advises to who has a terminal.
-                    Some(diagnostic) if crash.is_none() || diagnostic.severity != Severity::Note => {
+                    Some(diagnostic)
+                        if crash.is_none() || diagnostic.severity != Severity::Note =>
+                    {
                         add(&mut found, diagnostic);
                     }
                     _ => {}
@@ -90,12 +110,17 @@ impl Checker for Mypy {
 
     fn adapt(&self, argv: &mut [String], stderr: &str) -> bool {
         // mypy before 1.11.
-        let word =
-            argv.iter_mut().find(|word| *word == OUTPUT && stderr.contains("unrecognized arguments: --output=json"));
-        word.map(|word| "--show-column-numbers".clone_into(word)).is_some()
+        let word = argv.iter_mut().find(|word| {
+            *word == OUTPUT && stderr.contains("unrecognized arguments: --output=json")
+        });
+        word.map(|word| "--show-column-numbers".clone_into(word))
+            .is_some()
     }
 
-    fn configuration(&self, text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+    fn configuration(
+        &self,
+        text: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<(&'static str, String)> {
         configuration::find(text)
     }
 
@@ -124,12 +149,20 @@ struct MypyFinding {
 /// How the message begins that mypy itself failed (`mypy.errors.report_internal_error`).
 const CRASH: &str = "INTERNAL ERROR";
 
-/// The end of what mypy wrote besides diagnostics where it failed itself: the traceback, and what stands on stderr.
+/// The end of what mypy wrote besides diagnostics where it failed itself: the traceback, and what
+/// stands on stderr.
 fn last_words(sources: &Sources<'_>, bound: Bound<'_>) -> Vec<String> {
     // What it says of itself, in the same words each time.
-    const USUAL: [&str; 4] = ["https://", "Please report a bug", "If this issue continues", "version: "];
+    const USUAL: [&str; 4] = [
+        "https://",
+        "Please report a bug",
+        "If this issue continues",
+        "version: ",
+    ];
     let is_own = |line: &str| {
-        !line.contains(CRASH) && !line.contains("note: ") && !USUAL.iter().any(|usual| line.starts_with(usual))
+        !line.contains(CRASH)
+            && !line.contains("note: ")
+            && !USUAL.iter().any(|usual| line.starts_with(usual))
     };
     let mut last = VecDeque::new();
     for bytes in [sources.stderr, sources.stdout] {
@@ -158,7 +191,10 @@ fn add(found: &mut Findings<'_>, diagnostic: Diagnostic) {
     if diagnostic.severity == Severity::Note
         && let Some(file) = &diagnostic.file
     {
-        let related = Related { message: diagnostic.message.clone(), ..Related::default() };
+        let related = Related {
+            message: diagnostic.message.clone(),
+            ..Related::default()
+        };
         if found.relate(file, diagnostic.line, related) {
             return;
         }
@@ -167,14 +203,29 @@ fn add(found: &mut Findings<'_>, diagnostic: Diagnostic) {
 }
 
 fn of_json(line: MypyFinding) -> Diagnostic {
-    let known = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
+    let known = |number: Option<i64>| {
+        number
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| *number > 0)
+    };
     let from_zero = |number: Option<i64>| known(number.and_then(|number| number.checked_add(1)));
-    let mut diagnostic = Diagnostic::new(severity(&line.severity).unwrap_or(Severity::Error), line.message);
+    let mut diagnostic = Diagnostic::new(
+        severity(&line.severity).unwrap_or(Severity::Error),
+        line.message,
+    );
     diagnostic.file = Some(line.file);
     (diagnostic.line, diagnostic.column) = (known(line.line), from_zero(line.column));
-    (diagnostic.end_line, diagnostic.end_column) = (known(line.end_line), from_zero(line.end_column));
+    (diagnostic.end_line, diagnostic.end_column) =
+        (known(line.end_line), from_zero(line.end_column));
     diagnostic.code = line.code;
-    diagnostic.related = line.hint.into_iter().map(|message| Related { message, ..Related::default() }).collect();
+    diagnostic.related = line
+        .hint
+        .into_iter()
+        .map(|message| Related {
+            message,
+            ..Related::default()
+        })
+        .collect();
     diagnostic
 }
 
@@ -187,26 +238,42 @@ fn severity(word: &str) -> Option<Severity> {
     }
 }
 
-/// `file:line:column:end_line:end_column: error: message  [code]`; all numbers but the line may be missing, and the
-/// line too for what concerns the whole file.
+/// `file:line:column:end_line:end_column: error: message  [code]`; all numbers but the line may be
+/// missing, and the line too for what concerns the whole file.
 fn of_text(found: &mut Findings<'_>, line: &str) -> Option<Diagnostic> {
     if let Some(files) = checked_files(line) {
         found.checked.files_checked = Some(files);
         return None;
     }
-    let word = |word: &'static str| line.split_once(word).map(|(place, message)| (place, word, message));
-    let parts = word(": error: ").or_else(|| word(": note: ")).or_else(|| word(": warning: "));
+    let word = |word: &'static str| {
+        line.split_once(word)
+            .map(|(place, message)| (place, word, message))
+    };
+    let parts = word(": error: ")
+        .or_else(|| word(": note: "))
+        .or_else(|| word(": warning: "));
     let Some((place, word, message)) = parts else {
         // `mypy: error: ...` and `usage: ...` of its command line.
-        let message = line.strip_prefix("mypy: error: ").or_else(|| line.strip_prefix("error: "));
+        let message = line
+            .strip_prefix("mypy: error: ")
+            .or_else(|| line.strip_prefix("error: "));
         return message.map(|message| Diagnostic::new(Severity::Error, message));
     };
     let mut place = place.rsplitn(5, ':').collect::<Vec<_>>();
     place.reverse();
-    let first = place.iter().position(|part| part.parse::<u32>().is_ok()).unwrap_or(place.len());
-    let numbers: Vec<u32> = place[first..].iter().filter_map(|part| part.parse().ok()).collect();
+    let first = place
+        .iter()
+        .position(|part| part.parse::<u32>().is_ok())
+        .unwrap_or(place.len());
+    let numbers: Vec<u32> = place[first..]
+        .iter()
+        .filter_map(|part| part.parse().ok())
+        .collect();
     let file = place[..first].join(":");
-    let mut diagnostic = Diagnostic::new(severity(word.trim_matches([':', ' '])).unwrap_or(Severity::Error), message);
+    let mut diagnostic = Diagnostic::new(
+        severity(word.trim_matches([':', ' '])).unwrap_or(Severity::Error),
+        message,
+    );
     if file != "mypy" {
         diagnostic.file = Some(file);
     }
@@ -215,8 +282,9 @@ fn of_text(found: &mut Findings<'_>, line: &str) -> Option<Diagnostic> {
     diagnostic.end_line = numbers.get(2).copied();
     // mypy's end is the last column that belongs to it.
     diagnostic.end_column = numbers.get(3).and_then(|column| column.checked_add(1));
-    if let Some((message, code)) =
-        message.rsplit_once("  [").and_then(|(message, code)| Some((message, code.strip_suffix(']')?)))
+    if let Some((message, code)) = message
+        .rsplit_once("  [")
+        .and_then(|(message, code)| Some((message, code.strip_suffix(']')?)))
     {
         diagnostic.code = Some(code.to_owned());
         message.clone_into(&mut diagnostic.message);
@@ -224,7 +292,8 @@ fn of_text(found: &mut Findings<'_>, line: &str) -> Option<Diagnostic> {
     Some(diagnostic)
 }
 
-/// `Success: no issues found in 3 source files`, `Found 7 errors in 2 files (checked 2 source files)`.
+/// `Success: no issues found in 3 source files`, `Found 7 errors in 2 files (checked 2 source
+/// files)`.
 fn checked_files(line: &str) -> Option<u64> {
     let rest = match line.strip_prefix("Found ") {
         Some(rest) => rest.split_once("(checked ")?.1,
@@ -233,19 +302,23 @@ fn checked_files(line: &str) -> Option<u64> {
     rest.split(' ').next()?.parse().ok()
 }
 
-/// The name of a project's own cache, from its true path and the numbers of its directory. mypy takes an entry for that of a
-/// file by the file's path below the project, its size and its time in whole seconds (`mypy.build.validate_meta`): those of
-/// two projects, or of two that were in one place one after the other, can be the same.
+/// The name of a project's own cache, from its true path and the numbers of its directory. mypy
+/// takes an entry for that of a file by the file's path below the project, its size and its time in
+/// whole seconds (`mypy.build.validate_meta`): those of two projects, or of two that were in one
+/// place one after the other, can be the same.
 fn cache_name(dir: &Path, (device, inode): (u64, u64)) -> String {
     let mut hash = Sha256::new();
     hash.update(device.to_le_bytes());
     hash.update(inode.to_le_bytes());
     hash.update(dir.as_os_str().as_bytes());
     // Writing to a String cannot fail.
-    hash.finalize().iter().take(CACHE_NAME_BYTES).fold(String::new(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    hash.finalize()
+        .iter()
+        .take(CACHE_NAME_BYTES)
+        .fold(String::new(), |mut name, byte| {
+            let _ = write!(name, "{byte:02x}");
+            name
+        })
 }
 
 #[cfg(test)]
@@ -258,7 +331,12 @@ mod tests {
         let own = of("/w/a", (1, 2));
         assert_eq!(own.len(), 2 * CACHE_NAME_BYTES);
         assert_eq!(own, of("/w/a", (1, 2)));
-        let others = [of("/w/b", (1, 2)), of("/w/a", (1, 3)), of("/w/a", (2, 2)), of("/w/a", (2, 1))];
+        let others = [
+            of("/w/b", (1, 2)),
+            of("/w/a", (1, 3)),
+            of("/w/a", (2, 2)),
+            of("/w/a", (2, 1)),
+        ];
         assert!(!others.contains(&own), "{own} {others:?}");
     }
 }

@@ -8,11 +8,18 @@ pub struct Pyright;
 
 impl ProjectTool for Pyright {
     fn about(&self) -> &'static About {
-        &About { name: "pyright", title: "pyright", language: Some(Language::Python), origin: Origin::Path("pyright") }
+        &About {
+            name: "pyright",
+            title: "pyright",
+            language: Some(Language::Python),
+            origin: Origin::Path("pyright"),
+        }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        level.named("pyrightconfig.json").or_else(|| level.section("pyproject.toml", "[tool.pyright"))
+        level
+            .named("pyrightconfig.json")
+            .or_else(|| level.section("pyproject.toml", "[tool.pyright"))
     }
 
     fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
@@ -27,11 +34,15 @@ impl ProjectTool for Pyright {
     }
 
     fn is_in(&self, disk: AllowedDisk<'_>, dir: &Path) -> bool {
-        node::find(disk, dir, "pyright", "pyright").is_some() || python::is_installed(disk, dir, "pyright")
+        node::find(disk, dir, "pyright", "pyright").is_some()
+            || python::is_installed(disk, dir, "pyright")
     }
 
     fn how_to_get(&self, context: &RunContext<'_>, _: &[String]) -> String {
-        context.install_hint("npm install -D pyright", ", or with `pip install pyright` in the project's .venv")
+        context.install_hint(
+            "npm install -D pyright",
+            ", or with `pip install pyright` in the project's .venv",
+        )
     }
 }
 
@@ -57,8 +68,9 @@ impl Checker for Pyright {
             |key, value| match key {
                 "version" => version = serde_json::from_str(value).ok(),
                 "summary" => {
-                    files =
-                        serde_json::from_str::<PyrightSummary>(value).ok().and_then(|summary| summary.files_analyzed);
+                    files = serde_json::from_str::<PyrightSummary>(value)
+                        .ok()
+                        .and_then(|summary| summary.files_analyzed);
                 }
                 _ => {}
             },
@@ -78,7 +90,10 @@ impl Checker for Pyright {
         !target.is_matched
     }
 
-    fn configuration(&self, text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+    fn configuration(
+        &self,
+        text: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<(&'static str, String)> {
         let own = text("pyrightconfig.json").map(|text| ("pyrightconfig.json", text));
         own.or_else(|| Some(("pyproject.toml", text("pyproject.toml")?)))
     }
@@ -127,8 +142,10 @@ fn diagnostic(finding: PyrightFinding) -> Diagnostic {
     diagnostic.file = finding.file;
     diagnostic.code = finding.rule;
     if let Some(PyrightRange { start, end }) = finding.range {
-        (diagnostic.line, diagnostic.column) = (start.line.checked_add(1), start.character.checked_add(1));
-        (diagnostic.end_line, diagnostic.end_column) = (end.line.checked_add(1), end.character.checked_add(1));
+        (diagnostic.line, diagnostic.column) =
+            (start.line.checked_add(1), start.character.checked_add(1));
+        (diagnostic.end_line, diagnostic.end_column) =
+            (end.line.checked_add(1), end.character.checked_add(1));
     }
     diagnostic
 }

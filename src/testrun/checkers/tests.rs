@@ -6,19 +6,34 @@ use super::*;
 use crate::testrun::checker::CheckSource;
 
 fn of(checker: &dyn Checker, path: &str, text: &str, config: &str) -> Option<String> {
-    checker.silenced(CheckSource { path, text, is_package: &|dir| dir == "src/pkg" }, config)
+    checker.silenced(
+        CheckSource {
+            path,
+            text,
+            is_package: &|dir| dir == "src/pkg",
+        },
+        config,
+    )
 }
 
 #[test]
 fn typescript_is_silenced_before_all_code() {
     let says = |text: &str| of(&Tsc, "a.ts", text, "{}").is_some();
-    for text in ["// @ts-nocheck", "#!/x\n/* a */ // b\n  ///@ts-nocheck: made\nx", "// @ts-check\n// @ts-nocheck\r\nx"]
-    {
+    for text in [
+        "// @ts-nocheck",
+        "#!/x\n/* a */ // b\n  ///@ts-nocheck: made\nx",
+        "// @ts-check\n// @ts-nocheck\r\nx",
+    ] {
         assert!(says(text), "{text}");
     }
-    for text in
-        ["", "x\n// @ts-nocheck", "/* @ts-nocheck */", "// @ts-nocheckers", "// @ts-nocheck\n// @ts-check", "/*"]
-    {
+    for text in [
+        "",
+        "x\n// @ts-nocheck",
+        "/* @ts-nocheck */",
+        "// @ts-nocheckers",
+        "// @ts-nocheck\n// @ts-check",
+        "/*",
+    ] {
         assert!(!says(text), "{text}");
     }
 }
@@ -26,25 +41,38 @@ fn typescript_is_silenced_before_all_code() {
 #[test]
 fn javascript_and_declarations_are_checked_if_the_configuration_says_so() {
     let says = |path: &str, text: &str, config: &str| of(&Tsc, path, text, config).is_some();
-    let with = |option: &str| format!("{{ // ours\n\"compilerOptions\": {{\"allowJs\": true, {option}}}, }}");
+    let with = |option: &str| {
+        format!("{{ // ours\n\"compilerOptions\": {{\"allowJs\": true, {option}}}, }}")
+    };
     assert!(says("a.js", "x", &with("\"checkJs\": false")));
-    assert!(!says("a.js", "x", &with("\"checkJs\": true")) && !says("a.mjs", "// @ts-check\nx", &with("")));
+    assert!(
+        !says("a.js", "x", &with("\"checkJs\": true"))
+            && !says("a.mjs", "// @ts-check\nx", &with(""))
+    );
     // Somewhere else it may say so.
     assert!(!says("a.js", "x", "{\"extends\": \"./b.json\"}") && !says("a.js", "x", "not json"));
-    assert!(says("a.d.ts", "x", &with("\"skipLibCheck\": true")) && !says("a.d.ts", "x", &with("\"strict\": true")));
+    assert!(
+        says("a.d.ts", "x", &with("\"skipLibCheck\": true"))
+            && !says("a.d.ts", "x", &with("\"strict\": true"))
+    );
     assert!(!says("a.ts", "x", &with("\"skipLibCheck\": true")));
 }
 
 #[test]
 fn python_is_silenced_by_comments() {
-    let by = |text: &str| [&Mypy as &dyn Checker, &Pyright].map(|checker| of(checker, "a.py", text, "").is_some());
+    let by = |text: &str| {
+        [&Mypy as &dyn Checker, &Pyright].map(|checker| of(checker, "a.py", text, "").is_some())
+    };
     assert_eq!(by("# type: ignore\nx"), [true, true]);
     assert_eq!(by("#!/x\n\n#  type:  ignore # why\nx"), [true, true]);
     assert_eq!(by("x\n# mypy: strict, ignore-errors\n"), [true, false]);
     assert_eq!(by("# mypy: ignore_errors=False\n"), [false, false]);
-    for text in
-        ["x\n# type: ignore", "# type: ignore[assignment]\nx", "# type: ignored\nx", "\"\"\"doc\"\"\"\n# type: ignore"]
-    {
+    for text in [
+        "x\n# type: ignore",
+        "# type: ignore[assignment]\nx",
+        "# type: ignored\nx",
+        "\"\"\"doc\"\"\"\n# type: ignore",
+    ] {
         assert_eq!(by(text), [false, false], "{text}");
     }
 }
@@ -60,17 +88,35 @@ fn python_is_silenced_by_the_configuration() {
     );
     assert!(says("other.py", ini).is_some() && says("src/pkg/sub/__init__.py", ini).is_some());
     assert_eq!(says("src/pkg/sub/fine.py", ini), None);
-    assert_eq!((says("src/pkg/a.py", ini), says("deep/elsewhere.py", ini)), (None, None));
-    assert_eq!(Mypy.excluded(ini).as_deref(), Some("(?x)( ^a/  # ours | ^b/)"));
+    assert_eq!(
+        (says("src/pkg/a.py", ini), says("deep/elsewhere.py", ini)),
+        (None, None)
+    );
+    assert_eq!(
+        Mypy.excluded(ini).as_deref(),
+        Some("(?x)( ^a/  # ours | ^b/)")
+    );
     let toml = "[tool.mypy]\nexclude = ['x']\n[[tool.mypy.overrides]]\nmodule = [\n  \"a.*\",\n  'b',\n]\nignore_errors = true # yet\n\
                 [tool.other]\nmodule = 'c'\n";
-    assert!(says("b.py", toml).is_some() && says("a/x/y.pyi", toml).is_some() && says("c.py", toml).is_none());
+    assert!(
+        says("b.py", toml).is_some()
+            && says("a/x/y.pyi", toml).is_some()
+            && says("c.py", toml).is_none()
+    );
     let all = says("x/y.py", "[mypy]\nignore_errors=on").unwrap_or_default();
     assert!(all.contains("`for all modules`"), "{all}");
-    let found =
-        Mypy.configuration(&|name| Some(if name == "setup.cfg" { "[mypy]".to_owned() } else { "[x]".to_owned() }));
+    let found = Mypy.configuration(&|name| {
+        Some(if name == "setup.cfg" {
+            "[mypy]".to_owned()
+        } else {
+            "[x]".to_owned()
+        })
+    });
     assert_eq!(found, Some(("mypy.ini", "[x]".to_owned())));
-    let found =
-        Mypy.configuration(&|name| name.contains('.').then(|| "[mypy]".to_owned()).filter(|_| name == "setup.cfg"));
+    let found = Mypy.configuration(&|name| {
+        name.contains('.')
+            .then(|| "[mypy]".to_owned())
+            .filter(|_| name == "setup.cfg")
+    });
     assert_eq!(found.map(|(name, _)| name), Some("setup.cfg"));
 }

@@ -1,5 +1,6 @@
-//! `tsc --pretty false` of TypeScript 5 to 7, and what speaks like it: `path(line,column): error TS2322: message`, with
-//! further lines of the message indented; without a place for what concerns the whole project.
+//! `tsc --pretty false` of TypeScript 5 to 7, and what speaks like it: `path(line,column): error
+//! TS2322: message`, with further lines of the message indented; without a place for what concerns
+//! the whole project.
 
 use crate::limits::MAX_TEST_TEXT_BYTES;
 use crate::testrun::prelude::*;
@@ -55,7 +56,10 @@ impl Checker for Tsc {
         for line in lines::lines(sources.stdout, bound) {
             let line = String::from_utf8_lossy(line);
             if line.starts_with("  ") {
-                if let Some(last) = last.as_mut().filter(|last| last.message.len() < MAX_TEST_TEXT_BYTES) {
+                if let Some(last) = last
+                    .as_mut()
+                    .filter(|last| last.message.len() < MAX_TEST_TEXT_BYTES)
+                {
                     last.message.push('\n');
                     last.message.push_str(&line);
                 }
@@ -77,20 +81,33 @@ impl Checker for Tsc {
     fn is_source(&self, target: &NamedPath) -> bool {
         // What a glob matched need not be a source.
         const TYPED: [&str; 5] = ["ts", "tsx", "mts", "cts", "vue"];
-        let extension = target.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let extension = target
+            .path
+            .extension()
+            .and_then(|extension| extension.to_str())
+            .unwrap_or_default();
         !target.is_matched || TYPED.contains(&extension)
     }
 
     fn read(&self, sources: Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let (said, listed) = split(sources.stdout);
-        let sources = Sources { stdout: &said, ..sources };
-        let mut results = CheckResults { remarks: results::remarks(&sources), ..self.parse(&sources, bound) };
+        let sources = Sources {
+            stdout: &said,
+            ..sources
+        };
+        let mut results = CheckResults {
+            remarks: results::remarks(&sources),
+            ..self.parse(&sources, bound)
+        };
         results.files_checked = (!listed.is_empty()).then_some(listed.len() as u64);
         results.listed = Some(listed);
         results
     }
 
-    fn configuration(&self, text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+    fn configuration(
+        &self,
+        text: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<(&'static str, String)> {
         Some(("tsconfig.json", text("tsconfig.json")?))
     }
 
@@ -111,7 +128,8 @@ fn diagnostic(line: &str) -> Option<Diagnostic> {
         let (file, position) = place.rsplit_once('(')?;
         let (line, column) = position.split_once(',')?;
         diagnostic.file = Some(file.to_owned());
-        (diagnostic.line, diagnostic.column) = (Some(line.parse().ok()?), Some(column.parse().ok()?));
+        (diagnostic.line, diagnostic.column) =
+            (Some(line.parse().ok()?), Some(column.parse().ok()?));
     }
     Some(diagnostic)
 }
@@ -127,7 +145,8 @@ fn head(text: &str) -> Option<(Severity, &str, &str)> {
     };
     let (code, message) = rest.split_once(": ")?;
     let digits = code.strip_prefix("TS")?;
-    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some((severity, code, message))
+    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        .then_some((severity, code, message))
 }
 
 /// What tsc says, and the files that it looked at: `--listFiles` names them, one a line, absolute.
@@ -136,7 +155,8 @@ fn split(stdout: &[u8]) -> (Vec<u8>, BTreeSet<String>) {
     for line in stdout.split_inclusive(|byte| *byte == b'\n') {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end();
-        if text.starts_with('/') && !text.contains("): error TS") && !text.contains("): warning TS") {
+        if text.starts_with('/') && !text.contains("): error TS") && !text.contains("): warning TS")
+        {
             if !text.contains("/node_modules/") {
                 files.insert(text.to_owned());
             }
@@ -150,7 +170,9 @@ fn split(stdout: &[u8]) -> (Vec<u8>, BTreeSet<String>) {
 /// Whether a `tsconfig.json` refers to other projects.
 fn has_references(tsconfig: &str) -> bool {
     let config: Value = serde_json::from_str(&node::without_comments(tsconfig)).unwrap_or_default();
-    config["references"].as_array().is_some_and(|references| !references.is_empty())
+    config["references"]
+        .as_array()
+        .is_some_and(|references| !references.is_empty())
 }
 
 fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
@@ -165,8 +187,13 @@ fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
         return Some("`skipLibCheck` of tsconfig.json leaves out files of declarations".to_owned());
     }
     // What it extends, and what it refers to, may say otherwise.
-    let is_whole = config.is_object() && config.get("extends").is_none() && config.get("references").is_none();
-    if ends(&[".js", ".jsx", ".mjs", ".cjs"]) && directive.is_none() && is_whole && option("checkJs") != Some(true) {
+    let is_whole =
+        config.is_object() && config.get("extends").is_none() && config.get("references").is_none();
+    if ends(&[".js", ".jsx", ".mjs", ".cjs"])
+        && directive.is_none()
+        && is_whole
+        && option("checkJs") != Some(true)
+    {
         return Some(
             "it is JavaScript, and neither `checkJs` of tsconfig.json nor `@ts-check` has it checked".to_owned(),
         );
@@ -185,8 +212,12 @@ fn directive(text: &str) -> Option<bool> {
         rest = rest.trim_start();
         if let Some(line) = rest.strip_prefix("//") {
             let (line, after) = line.split_once('\n').unwrap_or((line, ""));
-            let word =
-                line.trim_start_matches('/').trim_start().split([' ', '\t', ':', '\r']).next().unwrap_or_default();
+            let word = line
+                .trim_start_matches('/')
+                .trim_start()
+                .split([' ', '\t', ':', '\r'])
+                .next()
+                .unwrap_or_default();
             match word {
                 "@ts-check" => found = Some(true),
                 "@ts-nocheck" => found = Some(false),
@@ -209,7 +240,10 @@ mod tests {
     fn references_are_found_in_json_with_comments() {
         let vite = "\u{feff}{\n  // of Vite\n  \"files\": [],\n  \"references\": [\n    { \"path\": \"./a\" }, /* , */\n  ],\n}\n";
         assert!(has_references(vite));
-        assert!(!has_references("{\"references\": []}") && !has_references("{\"x\": \"// \\\" references\"}"));
+        assert!(
+            !has_references("{\"references\": []}")
+                && !has_references("{\"x\": \"// \\\" references\"}")
+        );
         assert!(!has_references("not json"));
     }
 }

@@ -10,10 +10,15 @@ use crate::testrun::model::Listed;
 use crate::testrun::project::disk::tests::tree;
 use crate::testrun::runners::{CargoTest, Go, Jest, Nextest, Pytest, Vitest};
 
-const GO: &str = "package a\n\nfunc TestMain(m *testing.M) {}\nfunc TestA(t *testing.T) {}\nfunc helper() {}\n";
+const GO: &str =
+    "package a\n\nfunc TestMain(m *testing.M) {}\nfunc TestA(t *testing.T) {}\nfunc helper() {}\n";
 
 fn results(files: &[&str], tests: &[(&str, State)]) -> TestResults {
-    let listed = |(id, state): &(&str, State)| Listed { id: (*id).to_owned(), state: *state, duration_ms: None };
+    let listed = |(id, state): &(&str, State)| Listed {
+        id: (*id).to_owned(),
+        state: *state,
+        duration_ms: None,
+    };
     TestResults {
         files: files.iter().map(|file| (*file).to_owned()).collect(),
         tests: tests.iter().map(listed).collect(),
@@ -21,13 +26,23 @@ fn results(files: &[&str], tests: &[(&str, State)]) -> TestResults {
     }
 }
 
-fn missed_of(runner: &dyn Runner, selection: &TestSelection, is_filtered: bool, results: &TestResults) -> Vec<String> {
-    let facts = ProjectFacts { go_package: "example.com/demo".to_owned(), ..ProjectFacts::default() };
+fn missed_of(
+    runner: &dyn Runner,
+    selection: &TestSelection,
+    is_filtered: bool,
+    results: &TestResults,
+) -> Vec<String> {
+    let facts = ProjectFacts {
+        go_package: "example.com/demo".to_owned(),
+        ..ProjectFacts::default()
+    };
     let evidence = Evidence {
         is_filtered,
         project: Path::new("/w"),
         facts: &facts,
-        true_path: &|path| (path == Path::new("/w/link.test.ts")).then(|| PathBuf::from("/w/src/true.test.ts")),
+        true_path: &|path| {
+            (path == Path::new("/w/link.test.ts")).then(|| PathBuf::from("/w/src/true.test.ts"))
+        },
         tree: &tree(&[
             ("/w/Cargo.toml", "[package]\nname = \"shop\"\n"),
             ("/w/a/a_test.go", GO),
@@ -43,40 +58,87 @@ fn missed_of(runner: &dyn Runner, selection: &TestSelection, is_filtered: bool, 
 fn targets(paths: &[&str]) -> TestSelection {
     let target = |path: &&str| {
         let (file, part) = path.split_at(path.find("::").unwrap_or(path.len()));
-        let whole = NamedPath::whole(Path::new("/w").join(file.trim_end_matches('/')), file.ends_with('/'));
-        NamedPath { part: part.to_owned(), ..whole }
+        let whole = NamedPath::whole(
+            Path::new("/w").join(file.trim_end_matches('/')),
+            file.ends_with('/'),
+        );
+        NamedPath {
+            part: part.to_owned(),
+            ..whole
+        }
     };
     TestSelection::Targets(paths.iter().map(target).collect())
 }
 
 #[test]
 fn files_are_compared_with_those_that_the_runner_took_up() {
-    let ran = results(&["src/a.test.ts", "/w/src/b.test.ts", "./x/../src/true.test.ts"], &[]);
+    let ran = results(
+        &[
+            "src/a.test.ts",
+            "/w/src/b.test.ts",
+            "./x/../src/true.test.ts",
+        ],
+        &[],
+    );
     let of = |paths: &[&str]| missed_of(&Vitest, &targets(paths), false, &ran);
-    assert_eq!(of(&["src/a.test.ts", "src/b.test.ts", "link.test.ts", "src/"]), [""; 0]);
-    assert_eq!(of(&["src/a.test.ts", "src/c.test.ts", "sr/", "src/a.test/"]), ["src/c.test.ts", "sr", "src/a.test"]);
-    assert_eq!(missed_of(&Vitest, &TestSelection::All, false, &ran), [""; 0]);
+    assert_eq!(
+        of(&["src/a.test.ts", "src/b.test.ts", "link.test.ts", "src/"]),
+        [""; 0]
+    );
+    assert_eq!(
+        of(&["src/a.test.ts", "src/c.test.ts", "sr/", "src/a.test/"]),
+        ["src/c.test.ts", "sr", "src/a.test"]
+    );
+    assert_eq!(
+        missed_of(&Vitest, &TestSelection::All, false, &ran),
+        [""; 0]
+    );
 }
 
 #[test]
 fn of_what_a_glob_matches_only_tests_are_missed() {
-    let matched = |name: &str| NamedPath { is_matched: true, ..NamedPath::whole(Path::new("/w").join(name), false) };
+    let matched = |name: &str| NamedPath {
+        is_matched: true,
+        ..NamedPath::whole(Path::new("/w").join(name), false)
+    };
     let selection = TestSelection::Targets(vec![matched("helper.ts"), matched("b.spec.tsx")]);
-    assert_eq!(missed_of(&Jest, &selection, false, &results(&[], &[])), ["b.spec.tsx"]);
+    assert_eq!(
+        missed_of(&Jest, &selection, false, &results(&[], &[])),
+        ["b.spec.tsx"]
+    );
 }
 
 #[test]
 fn parts_of_files_are_compared_by_node_id() {
-    let ran = results(&["t.py"], &[("t.py::A::x", State::Passed), ("t.py::y[1]", State::Skipped)]);
-    let of = |is_filtered| missed_of(&Pytest, &targets(&["t.py::A", "t.py::y", "t.py::z", "u.py"]), is_filtered, &ran);
+    let ran = results(
+        &["t.py"],
+        &[
+            ("t.py::A::x", State::Passed),
+            ("t.py::y[1]", State::Skipped),
+        ],
+    );
+    let of = |is_filtered| {
+        missed_of(
+            &Pytest,
+            &targets(&["t.py::A", "t.py::y", "t.py::z", "u.py"]),
+            is_filtered,
+            &ran,
+        )
+    };
     assert_eq!(of(false), ["t.py::z", "u.py"]);
     assert_eq!(of(true), ["u.py"]);
 }
 
 #[test]
 fn files_of_rust_are_programs_or_modules() {
-    let selection =
-        targets(&["tests/it.rs", "tests/cli.rs", "src/text/glob.rs", "src/edit.rs", "src/lib.rs", "benches/b.rs"]);
+    let selection = targets(&[
+        "tests/it.rs",
+        "tests/cli.rs",
+        "src/text/glob.rs",
+        "src/edit.rs",
+        "src/lib.rs",
+        "benches/b.rs",
+    ]);
     let ran = results(
         &[],
         &[
@@ -85,20 +147,38 @@ fn files_of_rust_are_programs_or_modules() {
             ("shop (src/lib.rs) > reedit::x", State::Passed),
         ],
     );
-    assert_eq!(missed_of(&CargoTest, &selection, false, &ran), ["tests/cli.rs", "src/edit.rs", "benches/b.rs"]);
+    assert_eq!(
+        missed_of(&CargoTest, &selection, false, &ran),
+        ["tests/cli.rs", "src/edit.rs", "benches/b.rs"]
+    );
     assert_eq!(missed_of(&CargoTest, &selection, true, &ran), [""; 0]);
-    let ran = results(&[], &[("shop::it a::b", State::Passed), ("shop edit::tests::x", State::Passed)]);
-    assert_eq!(missed_of(&Nextest, &selection, false, &ran), ["tests/cli.rs", "src/text/glob.rs", "benches/b.rs"]);
+    let ran = results(
+        &[],
+        &[
+            ("shop::it a::b", State::Passed),
+            ("shop edit::tests::x", State::Passed),
+        ],
+    );
+    assert_eq!(
+        missed_of(&Nextest, &selection, false, &ran),
+        ["tests/cli.rs", "src/text/glob.rs", "benches/b.rs"]
+    );
 }
 
 #[test]
 fn files_of_go_are_packages_and_what_they_declare() {
     let selection = targets(&["a/a_test.go", "b/b_test.go", "c/", "a/"]);
     let ran = results(&[], &[("example.com/demo/a > TestA/sub/x", State::Passed)]);
-    assert_eq!(missed_of(&Go, &selection, false, &ran), ["b/b_test.go", "c"]);
+    assert_eq!(
+        missed_of(&Go, &selection, false, &ran),
+        ["b/b_test.go", "c"]
+    );
     // Another file of the package has run.
     let ran = results(&[], &[("example.com/demo/a > TestB", State::Passed)]);
-    assert_eq!(missed_of(&Go, &targets(&["a/a_test.go"]), false, &ran), ["a/a_test.go"]);
+    assert_eq!(
+        missed_of(&Go, &targets(&["a/a_test.go"]), false, &ran),
+        ["a/a_test.go"]
+    );
 }
 
 #[test]
@@ -108,8 +188,18 @@ fn tests_that_were_to_run_again_are_compared_by_id() {
         file: "a.ts".to_owned(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
     };
-    let selection = TestSelection::Failed(vec![test("a.ts > x", &["x"]), test("a.ts > y", &["y"]), test("", &[])]);
-    let ran = results(&["a.ts"], &[("a.ts > x", State::Failed), ("a.ts > y", State::Skipped)]);
+    let selection = TestSelection::Failed(vec![
+        test("a.ts > x", &["x"]),
+        test("a.ts > y", &["y"]),
+        test("", &[]),
+    ]);
+    let ran = results(
+        &["a.ts"],
+        &[("a.ts > x", State::Failed), ("a.ts > y", State::Skipped)],
+    );
     assert_eq!(missed_of(&Vitest, &selection, false, &ran), ["a.ts > y"]);
-    assert_eq!(missed_of(&Vitest, &selection, false, &results(&[], &[])), ["a.ts > x", "a.ts > y", "a.ts"]);
+    assert_eq!(
+        missed_of(&Vitest, &selection, false, &results(&[], &[])),
+        ["a.ts > x", "a.ts > y", "a.ts"]
+    );
 }

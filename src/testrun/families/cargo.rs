@@ -19,18 +19,25 @@ pub const NAME: &str = "cargo";
 /// The parts of a workspace that are asked for; empty for all.
 pub fn parts(wanted: &WantedRun<'_>) -> Result<Vec<CargoPart>, TestrunError> {
     match wanted.selection {
-        TestSelection::Targets(targets) => cargo::cargo_parts(wanted.tree, targets, wanted.by_package),
+        TestSelection::Targets(targets) => {
+            cargo::cargo_parts(wanted.tree, targets, wanted.by_package)
+        }
         TestSelection::All | TestSelection::Changed | TestSelection::Failed(_) => Ok(Vec::new()),
     }
 }
 
-/// Says which packages, targets and names of tests are meant; returns the filters, which stand at the end.
+/// Says which packages, targets and names of tests are meant; returns the filters, which stand at
+/// the end.
 pub fn select(plan: &mut RunPlan, wanted: &WantedRun<'_>) -> Result<Vec<String>, TestrunError> {
     plan.add(["--no-fail-fast", "--color=never"]);
     let parts = parts(wanted)?;
     let mut packages: Vec<&str> = parts.iter().map(|part| part.package.as_str()).collect();
     packages.dedup();
-    plan.argv.extend(packages.iter().map(|package| format!("--package={package}")));
+    plan.argv.extend(
+        packages
+            .iter()
+            .map(|package| format!("--package={package}")),
+    );
     if packages.is_empty() && cargo::is_workspace(wanted.tree, wanted.project) {
         plan.argv.push("--workspace".to_owned());
     }
@@ -70,7 +77,10 @@ pub fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
 
 /// The paths of tests that failed. One that begins so would be an option of libtest.
 pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
-    failed.iter().map(|test| test.names.join("::")).filter(|name| !name.starts_with('-'))
+    failed
+        .iter()
+        .map(|test| test.names.join("::"))
+        .filter(|name| !name.starts_with('-'))
 }
 
 /// Why a filter is none.
@@ -85,13 +95,20 @@ pub fn refuse_filter(filter: &str) -> Option<String> {
 /// The manifests of a project: `all` of those that lie in it or, unless it is a workspace, its own.
 fn manifests(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<PathBuf> {
     let all = all || cargo::is_workspace(&context.disk(), project.shown());
-    let found = if all { matching(context.call(), project, "**/Cargo.toml").ok() } else { None };
+    let found = if all {
+        matching(context.call(), project, "**/Cargo.toml").ok()
+    } else {
+        None
+    };
     found.unwrap_or_else(|| vec![project.shown().join("Cargo.toml")])
 }
 
 /// Their texts.
 pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<String> {
-    manifests(context, project, all).iter().filter_map(|manifest| context.disk().text(manifest)).collect()
+    manifests(context, project, all)
+        .iter()
+        .filter_map(|manifest| context.disk().text(manifest))
+        .collect()
 }
 
 /// What to say of programs that tell of no tests.
@@ -102,24 +119,41 @@ pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
     })
 }
 
-/// What was named and did not run. Where there is a filter Cargo says nothing of what that leaves out.
+/// What was named and did not run. Where there is a filter Cargo says nothing of what that leaves
+/// out.
 pub fn missed<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
     results: &TestResults,
     is_nextest: bool,
 ) -> Vec<&'t NamedPath> {
-    let ran = |target: &NamedPath| evidence.is_filtered || has_run(evidence, target, results, is_nextest);
-    targets.iter().copied().filter(|target| !ran(target)).collect()
+    let ran =
+        |target: &NamedPath| evidence.is_filtered || has_run(evidence, target, results, is_nextest);
+    targets
+        .iter()
+        .copied()
+        .filter(|target| !ran(target))
+        .collect()
 }
 
-fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, is_nextest: bool) -> bool {
+fn has_run(
+    evidence: &Evidence<'_>,
+    target: &NamedPath,
+    results: &TestResults,
+    is_nextest: bool,
+) -> bool {
     // No tests to Cargo, whose whole package is tested then.
-    let of_dir = target.path.parent().and_then(Path::file_name).filter(|_| !target.is_dir);
+    let of_dir = target
+        .path
+        .parent()
+        .and_then(Path::file_name)
+        .filter(|_| !target.is_dir);
     if of_dir.is_some_and(|dir| dir == "benches" || dir == "examples") {
         return false;
     }
-    let Ok(CargoPart { package, what }) = cargo::cargo_part(evidence.tree, target, evidence.by_package) else {
+    let Ok(CargoPart { package, what }) =
+        cargo::cargo_part(evidence.tree, target, evidence.by_package)
+    else {
         return true;
     };
     let separator = if is_nextest { " " } else { " > " };
@@ -139,67 +173,123 @@ fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, i
     what == CargoTargets::All || results.tests.iter().any(|test| is_of(&test.id))
 }
 
-/// What has tests and is switched off, each with the key that does it: of all, or of what was named. A library that is named is
-/// tested all the same.
-pub fn switched_off(context: &RunContext<'_>, root: &Path, selection: &TestSelection) -> Vec<String> {
+/// What has tests and is switched off, each with the key that does it: of all, or of what was
+/// named. A library that is named is tested all the same.
+pub fn switched_off(
+    context: &RunContext<'_>,
+    root: &Path,
+    selection: &TestSelection,
+) -> Vec<String> {
     let project = context.disk().directory(root).ok();
-    let manifests = project.map(|project| manifests(context, &project, false)).unwrap_or_default();
-    let off: Vec<(PathBuf, &str)> =
-        manifests.iter().filter_map(|file| file.parent()).flat_map(|dir| of_package(context, dir)).collect();
+    let manifests = project
+        .map(|project| manifests(context, &project, false))
+        .unwrap_or_default();
+    let off: Vec<(PathBuf, &str)> = manifests
+        .iter()
+        .filter_map(|file| file.parent())
+        .flat_map(|dir| of_package(context, dir))
+        .collect();
     let is_meant = |path: &Path| match selection {
         TestSelection::All => true,
         TestSelection::Targets(targets) => targets.iter().any(|target| target.path == path),
         TestSelection::Failed(_) | TestSelection::Changed => false,
     };
     let off = off.iter().filter(|(path, _)| is_meant(path));
-    off.map(|(path, why)| format!("{} ({why})", path.strip_prefix(root).unwrap_or(path).display())).collect()
+    off.map(|(path, why)| {
+        format!(
+            "{} ({why})",
+            path.strip_prefix(root).unwrap_or(path).display()
+        )
+    })
+    .collect()
 }
 
 /// Whether there are examples in the documentation of a library that are run as tests.
 pub fn has_doc_tests(context: &RunContext<'_>, root: &Path) -> bool {
-    let Ok(project) = context.disk().directory(root) else { return false };
+    let Ok(project) = context.disk().directory(root) else {
+        return false;
+    };
     let dirs = manifests(context, &project, false);
     dirs.iter().filter_map(|file| file.parent()).any(|dir| {
-        let manifest = context.disk().text(&dir.join("Cargo.toml")).unwrap_or_default();
-        let is_off = tables_of(&manifest, &["[lib]"]).iter().any(|table| table.off.contains(&"doctest"));
-        let Ok(src) = context.disk().directory(&dir.join("src")) else { return false };
+        let manifest = context
+            .disk()
+            .text(&dir.join("Cargo.toml"))
+            .unwrap_or_default();
+        let is_off = tables_of(&manifest, &["[lib]"])
+            .iter()
+            .any(|table| table.off.contains(&"doctest"));
+        let Ok(src) = context.disk().directory(&dir.join("src")) else {
+            return false;
+        };
         if is_off || context.disk().text(&dir.join("src/lib.rs")).is_none() {
             return false;
         }
         let files = written(context.call(), &src, &["**/*.rs"], &[]).unwrap_or_default();
-        files.iter().filter_map(|file| context.disk().text(file)).any(|text| has_example(&text))
+        files
+            .iter()
+            .filter_map(|file| context.disk().text(file))
+            .any(|text| has_example(&text))
     })
 }
 
-/// Whether comments of documentation have a block of Rust that is run: <https://doc.rust-lang.org/rustdoc/write-documentation/documentation-tests.html>.
+/// Whether comments of documentation have a block of Rust that is run:
+/// <https://doc.rust-lang.org/rustdoc/write-documentation/documentation-tests.html>.
 fn has_example(text: &str) -> bool {
     let comments = text.lines().map(str::trim_start);
     let fences = comments.filter_map(|line| {
-        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+        let comment = line
+            .strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"))?;
         comment.trim_start().strip_prefix("```")
     });
     // Every second one ends a block.
     let mut infos = fences.step_by(2).filter_map(|info| info.split(',').next());
-    infos.any(|word| matches!(word.trim(), "" | "rust" | "no_run" | "should_panic" | "compile_fail"))
+    infos.any(|word| {
+        matches!(
+            word.trim(),
+            "" | "rust" | "no_run" | "should_panic" | "compile_fail"
+        )
+    })
 }
 
 /// What a package has and does not test: its own paths, and why.
 fn of_package(context: &RunContext<'_>, dir: &Path) -> Vec<(PathBuf, &'static str)> {
-    let manifest = context.disk().text(&dir.join("Cargo.toml")).unwrap_or_default();
-    let is_off = |kind: &str, key: &str| tables_of(&manifest, &[kind]).iter().any(|table| table.off.contains(&key));
+    let manifest = context
+        .disk()
+        .text(&dir.join("Cargo.toml"))
+        .unwrap_or_default();
+    let is_off = |kind: &str, key: &str| {
+        tables_of(&manifest, &[kind])
+            .iter()
+            .any(|table| table.off.contains(&key))
+    };
     let mut found = Vec::new();
     if is_off("[lib]", "test") && has_tests(context, dir, "src/**/*.rs") {
         found.push((dir.join("src"), "`test = false` of the library"));
     }
     let declared = tables_of(&manifest, &["[[test]]"]);
     let names = |file: &Path| {
-        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        [stem, file.strip_prefix(dir).unwrap_or(file).to_string_lossy().into_owned()]
+        let stem = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        [
+            stem,
+            file.strip_prefix(dir)
+                .unwrap_or(file)
+                .to_string_lossy()
+                .into_owned(),
+        ]
     };
-    let Ok(package) = context.disk().directory(dir) else { return found };
+    let Ok(package) = context.disk().directory(dir) else {
+        return found;
+    };
     for file in matching(context.call(), &package, "tests/*.rs").unwrap_or_default() {
         let names = names(&file);
-        let own = declared.iter().find(|table| table.named.iter().any(|name| names.contains(name)));
+        let own = declared
+            .iter()
+            .find(|table| table.named.iter().any(|name| names.contains(name)));
         match own {
             Some(own) if own.off.contains(&"test") => found.push((file, "`test = false`")),
             None if is_off("[package]", "autotests") && is_tested(context, &file) => {
@@ -212,14 +302,19 @@ fn of_package(context: &RunContext<'_>, dir: &Path) -> Vec<(PathBuf, &'static st
 }
 
 fn has_tests(context: &RunContext<'_>, dir: &Path, glob: &str) -> bool {
-    let Ok(package) = context.disk().directory(dir) else { return false };
+    let Ok(package) = context.disk().directory(dir) else {
+        return false;
+    };
     let files = written(context.call(), &package, &[glob], &[]).unwrap_or_default();
     files.iter().any(|file| is_tested(context, file))
 }
 
 /// Whether there is a test in a file.
 fn is_tested(context: &RunContext<'_>, file: &Path) -> bool {
-    context.disk().text(file).is_some_and(|text| text.contains("#[test]"))
+    context
+        .disk()
+        .text(file)
+        .is_some_and(|text| text.contains("#[test]"))
 }
 
 #[cfg(test)]
@@ -228,7 +323,11 @@ mod tests {
 
     #[test]
     fn examples_that_are_run_are_tests() {
-        let of = |info: &str| has_example(&format!("    /// Adds.\n    /// ```{info}\n    /// x\n    /// ```\n"));
+        let of = |info: &str| {
+            has_example(&format!(
+                "    /// Adds.\n    /// ```{info}\n    /// x\n    /// ```\n"
+            ))
+        };
         assert_eq!(
             ["", "rust", "no_run,edition2021", "text", "ignore", "sh"].map(of),
             [true, true, true, false, false, false]

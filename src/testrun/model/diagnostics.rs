@@ -26,7 +26,8 @@ pub enum CheckStatus {
     Clean,
     /// It found errors.
     Errors,
-    /// It found no error, but did not look at everything that was asked for, or does not tell its errors (`notChecked`).
+    /// It found no error, but did not look at everything that was asked for, or does not tell its
+    /// errors (`notChecked`).
     Incomplete,
     /// It refused its configuration or its arguments, or died, and named no place in the sources.
     ConfigError,
@@ -56,8 +57,8 @@ pub struct Diagnostics {
     /// Files that were looked at, if the checker says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_checked: Option<u64>,
-    /// Files and directories that were asked for and not looked at, where the checker says what it looks at; and files of
-    /// which no errors are told, because they or the configuration say so.
+    /// Files and directories that were asked for and not looked at, where the checker says what it
+    /// looks at; and files of which no errors are told, because they or the configuration say so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_checked: Vec<String>,
     /// How many there are.

@@ -29,7 +29,9 @@ pub fn cargo_parts(
     targets: &[NamedPath],
     by_package: bool,
 ) -> Result<Vec<CargoPart>, TestrunError> {
-    let parts = targets.iter().map(|target| cargo_part(tree, target, by_package));
+    let parts = targets
+        .iter()
+        .map(|target| cargo_part(tree, target, by_package));
     let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
     parts.sort();
     parts.dedup();
@@ -37,10 +39,21 @@ pub fn cargo_parts(
 }
 
 /// Which package a file or directory belongs to, and what of it it is.
-pub fn cargo_part(tree: &dyn ProjectTree, target: &NamedPath, by_package: bool) -> Result<CargoPart, TestrunError> {
-    let inside = if target.is_dir { target.path.join("any") } else { target.path.clone() };
+pub fn cargo_part(
+    tree: &dyn ProjectTree,
+    target: &NamedPath,
+    by_package: bool,
+) -> Result<CargoPart, TestrunError> {
+    let inside = if target.is_dir {
+        target.path.join("any")
+    } else {
+        target.path.clone()
+    };
     let Some((package, dir)) = package(tree, &inside) else {
-        return Err(TestrunError::arguments(format!("`{}` belongs to no package of Cargo", target.path.display())));
+        return Err(TestrunError::arguments(format!(
+            "`{}` belongs to no package of Cargo",
+            target.path.display()
+        )));
     };
     let below = inside.strip_prefix(&dir).unwrap_or(Path::new(""));
     let what = if by_package {
@@ -75,7 +88,8 @@ pub fn cargo_targets(below: &str) -> CargoTargets {
     }
 }
 
-/// The name of the package whose manifest is the nearest one above a file, and the manifest's directory.
+/// The name of the package whose manifest is the nearest one above a file, and the manifest's
+/// directory.
 fn package(tree: &dyn ProjectTree, file: &Path) -> Option<(String, PathBuf)> {
     for dir in file.ancestors().skip(1) {
         tree.names(dir)?;
@@ -90,22 +104,30 @@ fn package(tree: &dyn ProjectTree, file: &Path) -> Option<(String, PathBuf)> {
 
 /// `name` of the table `[package]`.
 fn package_name(manifest: &str) -> Option<String> {
-    let mut lines = manifest.lines().map(str::trim).skip_while(|line| *line != "[package]").skip(1);
+    let mut lines = manifest
+        .lines()
+        .map(str::trim)
+        .skip_while(|line| *line != "[package]")
+        .skip(1);
     let line = lines
         .by_ref()
         .take_while(|line| !line.starts_with('['))
-        .find(|line| line.strip_prefix("name").is_some_and(|rest| rest.trim_start().starts_with('=')))?;
+        .find(|line| {
+            line.strip_prefix("name")
+                .is_some_and(|rest| rest.trim_start().starts_with('='))
+        })?;
     let value = line.split_once('=')?.1.trim();
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Whether a directory has the manifest of a workspace.
 pub fn is_workspace(tree: &dyn ProjectTree, dir: &Path) -> bool {
-    tree.text(&dir.join("Cargo.toml")).is_some_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
+    tree.text(&dir.join("Cargo.toml"))
+        .is_some_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
 }
 
-/// The targets of a manifest of Cargo that have `harness = false`: of each its name and its source file, as far as they are
-/// told. `tables` are the kinds of targets, such as `[[test]]`.
+/// The targets of a manifest of Cargo that have `harness = false`: of each its name and its source
+/// file, as far as they are told. `tables` are the kinds of targets, such as `[[test]]`.
 pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
     tables_of(manifest, tables)
         .into_iter()
@@ -133,8 +155,12 @@ pub fn tables_of<'a>(manifest: &'a str, tables: &[&str]) -> Vec<ManifestTable<'a
             found.extend(is_target.then(ManifestTable::default));
             continue;
         }
-        let Some(table) = found.last_mut().filter(|_| is_target) else { continue };
-        let Some((key, value)) = line.split_once('=') else { continue };
+        let Some(table) = found.last_mut().filter(|_| is_target) else {
+            continue;
+        };
+        let Some((key, value)) = line.split_once('=') else {
+            continue;
+        };
         let (key, value) = (key.trim(), value.split('#').next().unwrap_or(value).trim());
         match key {
             "name" | "path" => table.named.push(value.trim_matches(['"', '\'']).to_owned()),
@@ -153,26 +179,43 @@ mod tests {
     fn harnesses_of_their_own_are_found() {
         let manifest = "[package]\nname = 'x'\n[[test]]\nname = \"own\" \nharness = false # ours\n[[test]]\nname = 'it'\n\
             [[bench]]\nharness=false\npath = \"benches/b.rs\"";
-        assert_eq!(own_harness(manifest, &["[[test]]", "[[bench]]"]), [["own"], ["benches/b.rs"]]);
+        assert_eq!(
+            own_harness(manifest, &["[[test]]", "[[bench]]"]),
+            [["own"], ["benches/b.rs"]]
+        );
         assert_eq!(own_harness(manifest, &["[[test]]"]), [["own"]]);
         let manifest = "[package]\nautotests = false\n[lib]\ntest = false\n[[test]]\nname = 'it'\n";
-        let off = |kinds: &[&str]| tables_of(manifest, kinds).into_iter().map(|table| table.off).collect::<Vec<_>>();
+        let off = |kinds: &[&str]| {
+            tables_of(manifest, kinds)
+                .into_iter()
+                .map(|table| table.off)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(off(&["[package]", "[[test]]"]), [vec!["autotests"], vec![]]);
         assert_eq!(off(&["[lib]"]), [["test"]]);
     }
 
     #[test]
     fn the_name_of_a_package_is_that_of_its_table() {
-        let manifest =
-            "[workspace]\nmembers = ['x']\n[package]\nedition = \"2024\"\nname = \"shop\"\n[[bin]]\nname='b'\n";
+        let manifest = "[workspace]\nmembers = ['x']\n[package]\nedition = \"2024\"\nname = \"shop\"\n[[bin]]\nname='b'\n";
         assert_eq!(package_name(manifest).as_deref(), Some("shop"));
         assert_eq!(package_name("[workspace]\nname = \"w\"\n"), None);
-        assert_eq!(package_name("[package]\nversion = \"1\"\n[lib]\nname = \"l\"\n"), None);
+        assert_eq!(
+            package_name("[package]\nversion = \"1\"\n[lib]\nname = \"l\"\n"),
+            None
+        );
     }
 
     #[test]
     fn a_file_of_rust_is_a_target_or_a_module() {
-        let of = ["tests/it/main.rs", "tests/cli.rs", "src/text/glob.rs", "src/edit/mod.rs", "src/lib.rs", "build.rs"];
+        let of = [
+            "tests/it/main.rs",
+            "tests/cli.rs",
+            "src/text/glob.rs",
+            "src/edit/mod.rs",
+            "src/lib.rs",
+            "build.rs",
+        ];
         assert_eq!(
             of.map(cargo_targets),
             [

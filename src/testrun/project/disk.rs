@@ -16,7 +16,8 @@ pub trait ProjectTree {
     fn text(&self, file: &Path) -> Option<String>;
 }
 
-/// The allowed directories on the disk: what is looked for may well lie outside, which nobody has asked for.
+/// The allowed directories on the disk: what is looked for may well lie outside, which nobody has
+/// asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct AllowedDisk<'a>(pub &'a Policy);
 
@@ -27,7 +28,12 @@ impl ProjectTree for AllowedDisk<'_> {
             return None;
         }
         let entries = fs::entries(&dir).ok()?;
-        Some(entries.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
+        Some(
+            entries
+                .into_iter()
+                .filter_map(|entry| entry.name.into_string().ok())
+                .collect(),
+        )
     }
 
     fn text(&self, file: &Path) -> Option<String> {
@@ -38,8 +44,8 @@ impl ProjectTree for AllowedDisk<'_> {
 }
 
 impl AllowedDisk<'_> {
-    /// An allowed directory that was asked for, by its true path, without links: that is how programs see it, and how they
-    /// name what is in it.
+    /// An allowed directory that was asked for, by its true path, without links: that is how
+    /// programs see it, and how they name what is in it.
     pub fn directory(self, path: &Path) -> Result<Checked<Read>, TestrunError> {
         self.true_directory(self.0.read(path)?)
     }
@@ -52,7 +58,9 @@ impl AllowedDisk<'_> {
 
     fn true_directory(self, dir: Checked<Read>) -> Result<Checked<Read>, TestrunError> {
         if dir.kind() != Kind::Directory {
-            return Err(TestrunError::NoDirectory { path: dir.shown().to_path_buf() });
+            return Err(TestrunError::NoDirectory {
+                path: dir.shown().to_path_buf(),
+            });
         }
         let place = place_of(&dir)?.path.as_path().to_path_buf();
         match self.0.probe(&place) {
@@ -64,12 +72,17 @@ impl AllowedDisk<'_> {
 
     /// The directory and those around it that are allowed, the nearest first.
     pub fn upwards(self, from: &Path) -> impl Iterator<Item = &Path> {
-        from.ancestors().take_while(move |dir| self.0.probe(dir).is_ok())
+        from.ancestors()
+            .take_while(move |dir| self.0.probe(dir).is_ok())
     }
 
     /// The true path of a file; `None` where there is none.
     pub fn true_path(self, file: &Path) -> Option<String> {
-        let file = self.0.probe(file).ok().filter(|file| file.kind() == Kind::File)?;
+        let file = self
+            .0
+            .probe(file)
+            .ok()
+            .filter(|file| file.kind() == Kind::File)?;
         Some(place_of(&file).ok()?.path.as_path().to_str()?.to_owned())
     }
 }
@@ -88,7 +101,10 @@ pub mod tests {
             if !dir.starts_with("/w") {
                 return None;
             }
-            let below = self.0.keys().filter_map(|file| file.strip_prefix(dir).ok()?.iter().next()?.to_str());
+            let below = self
+                .0
+                .keys()
+                .filter_map(|file| file.strip_prefix(dir).ok()?.iter().next()?.to_str());
             let mut names: Vec<String> = below.map(str::to_owned).collect();
             names.dedup();
             (!names.is_empty() || dir == Path::new("/w")).then_some(names)
@@ -100,6 +116,11 @@ pub mod tests {
     }
 
     pub fn tree(files: &[(&'static str, &'static str)]) -> TreeFiles {
-        TreeFiles(files.iter().map(|(path, text)| (PathBuf::from(path), *text)).collect())
+        TreeFiles(
+            files
+                .iter()
+                .map(|(path, text)| (PathBuf::from(path), *text))
+                .collect(),
+        )
     }
 }

@@ -28,19 +28,28 @@ pub struct NamedPath {
 impl NamedPath {
     /// All of a file or directory.
     pub fn whole(path: PathBuf, is_dir: bool) -> Self {
-        Self { path, is_dir, part: String::new(), is_matched: false }
+        Self {
+            path,
+            is_dir,
+            part: String::new(),
+            is_matched: false,
+        }
     }
 
     /// Its path below a directory, or the whole path if it lies elsewhere.
     pub fn below(&self, dir: &Path) -> String {
         let below = self.path.strip_prefix(dir).unwrap_or(&self.path);
-        let text = if below.as_os_str().is_empty() { ".".into() } else { below.to_string_lossy() };
+        let text = if below.as_os_str().is_empty() {
+            ".".into()
+        } else {
+            below.to_string_lossy()
+        };
         text.into_owned() + &self.part
     }
 }
 
-/// Where a project is looked for: the nearest directory that holds all of `given`; `cwd` where that is told, or where there
-/// is none.
+/// Where a project is looked for: the nearest directory that holds all of `given`; `cwd` where that
+/// is told, or where there is none.
 pub fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> PathBuf {
     if is_told {
         return cwd.to_path_buf();
@@ -48,17 +57,24 @@ pub fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String])
     let mut common: Option<PathBuf> = None;
     for dir in given.iter().filter_map(|given| holder(disk, cwd, given)) {
         common = match common {
-            Some(known) => known.ancestors().find(|above| dir.starts_with(above)).map(Path::to_path_buf),
+            Some(known) => known
+                .ancestors()
+                .find(|above| dir.starts_with(above))
+                .map(Path::to_path_buf),
             None => Some(dir),
         };
     }
-    common.filter(|dir| disk.directory_above(dir).is_some()).unwrap_or_else(|| cwd.to_path_buf())
+    common
+        .filter(|dir| disk.directory_above(dir).is_some())
+        .unwrap_or_else(|| cwd.to_path_buf())
 }
 
 /// The nearest directory to what a caller named that is there, and allowed.
 pub fn holder(disk: AllowedDisk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
     let path = given.split("::").next().unwrap_or(given);
-    cwd.join(path).ancestors().find_map(|dir| disk.directory_above(dir))
+    cwd.join(path)
+        .ancestors()
+        .find_map(|dir| disk.directory_above(dir))
 }
 
 /// Not the project's own files, or none that a person wrote.
@@ -66,9 +82,13 @@ const LEFT_OUT: [&str; 4] = ["node_modules", ".git", "target", "__pycache__"];
 
 const ENVIRONMENTS: [&str; 5] = [".venv", "venv", "site-packages", ".tox", ".nox"];
 
-/// The files that `given` stands for, each once and in order: relative to the first of `bases` in which there are any. A
-/// path that is nowhere is looked for at any depth below them.
-pub fn targets(call: Call<'_>, bases: &[&Checked<Read>], given: &[String]) -> Result<Vec<NamedPath>, TestrunError> {
+/// The files that `given` stands for, each once and in order: relative to the first of `bases` in
+/// which there are any. A path that is nowhere is looked for at any depth below them.
+pub fn targets(
+    call: Call<'_>,
+    bases: &[&Checked<Read>],
+    given: &[String],
+) -> Result<Vec<NamedPath>, TestrunError> {
     let mut targets = Vec::new();
     for given in given {
         let found = one(call, bases, given)?;
@@ -86,7 +106,11 @@ pub fn targets(call: Call<'_>, bases: &[&Checked<Read>], given: &[String]) -> Re
     Ok(targets)
 }
 
-fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<NamedPath>, TestrunError> {
+fn one(
+    call: Call<'_>,
+    bases: &[&Checked<Read>],
+    given: &str,
+) -> Result<Vec<NamedPath>, TestrunError> {
     let (path, part) = match given.find("::") {
         Some(at) => given.split_at(at),
         None => (given, ""),
@@ -98,9 +122,15 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Name
                 let is_dir = found.kind() == Kind::Directory;
                 let spelt: PathBuf = found.shown().components().collect();
                 // Programs name files by their true paths.
-                let path =
-                    if spelt.starts_with(base.shown()) { spelt } else { place_of(&found)?.path.as_path().into() };
-                return Ok(vec![NamedPath { part: part.to_owned(), ..NamedPath::whole(path, is_dir) }]);
+                let path = if spelt.starts_with(base.shown()) {
+                    spelt
+                } else {
+                    place_of(&found)?.path.as_path().into()
+                };
+                return Ok(vec![NamedPath {
+                    part: part.to_owned(),
+                    ..NamedPath::whole(path, is_dir)
+                }]);
             }
             Err(PolicyError::NotFound { .. } | PolicyError::NotADirectory { .. }) => {}
             Err(error) if is_glob(path) => drop(error),
@@ -112,34 +142,67 @@ fn one(call: Call<'_>, bases: &[&Checked<Read>], given: &str) -> Result<Vec<Name
     }
     for base in bases {
         let is_matched = is_glob(path);
-        let glob = if is_matched { path.to_owned() } else { anywhere(path) };
+        let glob = if is_matched {
+            path.to_owned()
+        } else {
+            anywhere(path)
+        };
         let found = matching(call, base, &glob)?;
         if !found.is_empty() {
-            let target = |path| NamedPath { part: part.to_owned(), is_matched, ..NamedPath::whole(path, false) };
+            let target = |path| NamedPath {
+                part: part.to_owned(),
+                is_matched,
+                ..NamedPath::whole(path, false)
+            };
             return Ok(found.into_iter().map(target).collect());
         }
     }
-    let dir = bases.first().map(|base| base.shown().to_path_buf()).unwrap_or_default();
-    let near = bases.first().filter(|_| !is_glob(path)).and_then(|base| near(call, base, path));
-    Err(TestrunError::NoMatch { what: given.to_owned(), dir, near })
+    let dir = bases
+        .first()
+        .map(|base| base.shown().to_path_buf())
+        .unwrap_or_default();
+    let near = bases
+        .first()
+        .filter(|_| !is_glob(path))
+        .and_then(|base| near(call, base, path));
+    Err(TestrunError::NoMatch {
+        what: given.to_owned(),
+        dir,
+        near,
+    })
 }
 
-/// The file below a directory whose name is nearest to that of a path that leads nowhere, by its path from there: one with
-/// another ending or none told, else one with the same ending.
+/// The file below a directory whose name is nearest to that of a path that leads nowhere, by its
+/// path from there: one with another ending or none told, else one with the same ending.
 fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
     let name = path.trim_end_matches('/').rsplit('/').next()?;
     let (stem, same) = match name.rsplit_once('.') {
         Some((stem, ending)) => (stem, format!("**/*.{}", escape(ending))),
         None => (name, "**/*.*".to_owned()),
     };
-    let without = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
-    for glob in [format!("**/{}.*", escape(name)), format!("**/{}.*", escape(stem)), same] {
+    let without = |name: &str| {
+        name.rsplit_once('.')
+            .map_or(name, |(stem, _)| stem)
+            .to_owned()
+    };
+    for glob in [
+        format!("**/{}.*", escape(name)),
+        format!("**/{}.*", escape(stem)),
+        same,
+    ] {
         let found = written(call, base, &[&glob], &[]).ok()?;
-        let stems: Vec<String> = found.iter().filter_map(|file| Some(without(file.file_name()?.to_str()?))).collect();
+        let stems: Vec<String> = found
+            .iter()
+            .filter_map(|file| Some(without(file.file_name()?.to_str()?)))
+            .collect();
         let near = nearest(stem, stems.iter().map(String::as_str));
         if let Some(at) = near.and_then(|near| stems.iter().position(|stem| stem == near)) {
             let file = found.get(at)?;
-            return file.strip_prefix(base.shown()).ok()?.to_str().map(str::to_owned);
+            return file
+                .strip_prefix(base.shown())
+                .ok()?
+                .to_str()
+                .map(str::to_owned);
         }
     }
     None
@@ -147,23 +210,37 @@ fn near(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<String> {
 
 /// The glob for a path at any depth.
 fn anywhere(path: &str) -> String {
-    format!("**/{}", escape(path.trim_start_matches("./").trim_start_matches('/')))
+    format!(
+        "**/{}",
+        escape(path.trim_start_matches("./").trim_start_matches('/'))
+    )
 }
 
 /// The files below a directory that a glob matches.
-pub fn matching(call: Call<'_>, base: &Checked<Read>, glob: &str) -> Result<Vec<PathBuf>, TestrunError> {
+pub fn matching(
+    call: Call<'_>,
+    base: &Checked<Read>,
+    glob: &str,
+) -> Result<Vec<PathBuf>, TestrunError> {
     found(call, base, &[glob], &LEFT_OUT, false)
 }
 
-/// Files that somebody may have written and whose names one of these globs matches: none of an environment, and none that
-/// git is to ignore, or that lies in a directory of one of the names in `made`.
+/// Files that somebody may have written and whose names one of these globs matches: none of an
+/// environment, and none that git is to ignore, or that lies in a directory of one of the names in
+/// `made`.
 pub fn written(
     call: Call<'_>,
     base: &Checked<Read>,
     globs: &[&str],
     made: &[&str],
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    found(call, base, globs, &[&LEFT_OUT[..], &ENVIRONMENTS, made].concat(), true)
+    found(
+        call,
+        base,
+        globs,
+        &[&LEFT_OUT[..], &ENVIRONMENTS, made].concat(),
+        true,
+    )
 }
 
 fn found(
@@ -173,8 +250,12 @@ fn found(
     exclude: &[&str],
     respect_gitignore: bool,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    let [globs, exclude] =
-        [globs, exclude].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let [globs, exclude] = [globs, exclude].map(|names| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    });
     let directory = Some(call.policy.read(base.shown())?);
     let asked = Asked {
         directory,
@@ -187,5 +268,10 @@ fn found(
     let scope = Scope::new(call.policy, asked)?;
     let is_file = |_: &OsStr, kind: Kind| kind == Kind::File;
     let named = search::names(call, &scope, MAX_TEST_FILES + 1, &is_file)?;
-    Ok(named.paths.iter().filter_map(|path| std::str::from_utf8(path).ok()).map(PathBuf::from).collect())
+    Ok(named
+        .paths
+        .iter()
+        .filter_map(|path| std::str::from_utf8(path).ok())
+        .map(PathBuf::from)
+        .collect())
 }

@@ -8,8 +8,16 @@ use super::files::NamedPath;
 /// The packages that files and directories are of, as the commands of Go take them.
 pub fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
     let package = |target: &NamedPath| {
-        let of = if target.is_dir { &*target.path } else { target.path.parent().unwrap_or(&target.path) };
-        let below = of.strip_prefix(dir).unwrap_or(of).to_string_lossy().into_owned();
+        let of = if target.is_dir {
+            &*target.path
+        } else {
+            target.path.parent().unwrap_or(&target.path)
+        };
+        let below = of
+            .strip_prefix(dir)
+            .unwrap_or(of)
+            .to_string_lossy()
+            .into_owned();
         match (below.as_str(), target.is_dir) {
             ("", true) => "./...".to_owned(),
             ("", false) => ".".to_owned(),
@@ -26,8 +34,14 @@ pub fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
 /// The import path of the package in a module's directory; empty if it is not known.
 pub fn import_path(tree: &dyn ProjectTree, dir: &Path) -> String {
     let text = tree.text(&dir.join("go.mod")).unwrap_or_default();
-    let module = text.lines().find_map(|line| line.trim().strip_prefix("module "));
-    module.unwrap_or_default().trim().trim_matches('"').to_owned()
+    let module = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("module "));
+    module
+        .unwrap_or_default()
+        .trim()
+        .trim_matches('"')
+        .to_owned()
 }
 
 /// The directories that a `go.work` uses, without `./` (<https://go.dev/ref/mod#go-work-file-use>).
@@ -61,7 +75,8 @@ mod tests {
 
     #[test]
     fn the_modules_of_a_workspace_of_go_are_read() {
-        let work = "go 1.19\n\nuse ./a // one\nuse (\n\t./b/c\n\t\"./d e\"\n\n\t.\n)\nreplace x => ./y\n";
+        let work =
+            "go 1.19\n\nuse ./a // one\nuse (\n\t./b/c\n\t\"./d e\"\n\n\t.\n)\nreplace x => ./y\n";
         assert_eq!(modules(work), ["a", "b/c", "d e", "."]);
         assert_eq!(modules("go 1.19\nuser ./a\n"), [""; 0]);
     }
@@ -69,8 +84,14 @@ mod tests {
     #[test]
     fn files_and_directories_are_packages() {
         let target = |path: &str, is_dir| NamedPath::whole(path.into(), is_dir);
-        let found =
-            packages(Path::new("/w"), &[target("/w/a/x.go", false), target("/w", true), target("/w/y.go", false)]);
+        let found = packages(
+            Path::new("/w"),
+            &[
+                target("/w/a/x.go", false),
+                target("/w", true),
+                target("/w/y.go", false),
+            ],
+        );
         assert_eq!(found, [".", "./...", "./a"]);
     }
 }

@@ -26,7 +26,9 @@ impl Language {
     pub fn of(file: &str) -> Option<Self> {
         let (_, extension) = file.rsplit_once('.')?;
         Some(match extension {
-            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte" => Self::JavaScript,
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte" => {
+                Self::JavaScript
+            }
             "py" | "pyi" => Self::Python,
             "rs" => Self::Rust,
             "go" => Self::Go,
@@ -36,7 +38,8 @@ impl Language {
 
     /// Whether a file is part of a package.
     pub fn is_source(self, file: &Path) -> bool {
-        file.to_str().and_then(Self::of) == Some(self) || self == Self::Rust && file.ends_with("Cargo.toml")
+        file.to_str().and_then(Self::of) == Some(self)
+            || self == Self::Rust && file.ends_with("Cargo.toml")
     }
 
     /// Whether a file's name says that it is one of tests.
@@ -44,11 +47,14 @@ impl Language {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         match self {
             Self::JavaScript => name.contains(".test.") || name.contains(".spec."),
-            Self::Python => {
-                name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
-            }
+            Self::Python => name
+                .strip_suffix(".py")
+                .is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test")),
             // A program of tests of its own.
-            Self::Rust => file.parent().and_then(Path::file_name).is_some_and(|dir| dir == "tests"),
+            Self::Rust => file
+                .parent()
+                .and_then(Path::file_name)
+                .is_some_and(|dir| dir == "tests"),
             Self::Go => name.ends_with("_test.go"),
         }
     }
@@ -61,9 +67,11 @@ impl Language {
                 copies: &["dist", "build"],
                 marker: "",
             }),
-            Self::Python => {
-                Some(TestFiles { globs: &["**/test_*.py", "**/*_test.py"], copies: &[], marker: "def test" })
-            }
+            Self::Python => Some(TestFiles {
+                globs: &["**/test_*.py", "**/*_test.py"],
+                copies: &[],
+                marker: "def test",
+            }),
             Self::Rust | Self::Go => None,
         }
     }

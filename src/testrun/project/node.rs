@@ -12,37 +12,66 @@ use super::signs::{LEVELS_BELOW, LOOKED_AT, ProjectLevel, Sign, SignWeight, open
 /// What `package.json` says of a package that is also a program.
 pub fn in_package(level: &ProjectLevel<'_>, name: &str) -> Sign {
     let package = level.package();
-    let script = |text: &str| text.split(|next: char| !next.is_alphanumeric() && next != '-').any(|word| word == name);
+    let script = |text: &str| {
+        text.split(|next: char| !next.is_alphanumeric() && next != '-')
+            .any(|word| word == name)
+    };
     let scripts = package["scripts"].as_object();
     if package["scripts"]["test"].as_str().is_some_and(script) {
-        return Some((SignWeight::Script, format!("the test script of package.json runs {name}")));
+        return Some((
+            SignWeight::Script,
+            format!("the test script of package.json runs {name}"),
+        ));
     }
-    let depends = ["devDependencies", "dependencies", "peerDependencies", "optionalDependencies"]
-        .iter()
-        .any(|kind| package[kind].get(name).is_some());
+    let depends = [
+        "devDependencies",
+        "dependencies",
+        "peerDependencies",
+        "optionalDependencies",
+    ]
+    .iter()
+    .any(|kind| package[kind].get(name).is_some());
     if depends {
-        return Some((SignWeight::Named, format!("{name} is a dependency in package.json")));
+        return Some((
+            SignWeight::Named,
+            format!("{name} is a dependency in package.json"),
+        ));
     }
-    let called = scripts.is_some_and(|scripts| scripts.values().filter_map(Value::as_str).any(script));
-    called.then(|| (SignWeight::Named, format!("a script of package.json runs {name}")))
+    let called =
+        scripts.is_some_and(|scripts| scripts.values().filter_map(Value::as_str).any(script));
+    called.then(|| {
+        (
+            SignWeight::Named,
+            format!("a script of package.json runs {name}"),
+        )
+    })
 }
 
-/// A package that is installed here as a program, and that a test imports: nothing else need say that it is used.
+/// A package that is installed here as a program, and that a test imports: nothing else need say
+/// that it is used.
 pub fn imported(level: &ProjectLevel<'_>, package: &str) -> Sign {
     let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
     let is_test = |name: &str| {
-        Language::of(name) == Some(Language::JavaScript) && (name.contains(".test.") || name.contains(".spec."))
+        Language::of(name) == Some(Language::JavaScript)
+            && (name.contains(".test.") || name.contains(".spec."))
     };
     let imports = |file: &String| {
         let text = level.tree.text(&level.dir.join(file)).unwrap_or_default();
-        ['\'', '"'].iter().any(|quote| text.contains(&format!("{quote}{package}{quote}")))
+        ['\'', '"']
+            .iter()
+            .any(|quote| text.contains(&format!("{quote}{package}{quote}")))
     };
     if !installed.iter().any(|name| name == package) {
         return None;
     }
-    let tests = open_below(level.tree, level.dir, LEVELS_BELOW).into_iter().filter(|file| is_test(file));
+    let tests = open_below(level.tree, level.dir, LEVELS_BELOW)
+        .into_iter()
+        .filter(|file| is_test(file));
     let test = tests.take(LOOKED_AT).find(imports)?;
-    Some((SignWeight::Named, format!("{test} imports {package}, which is in node_modules")))
+    Some((
+        SignWeight::Named,
+        format!("{test} imports {package}, which is in node_modules"),
+    ))
 }
 
 /// The test script of the nearest `package.json`, if it has one that says something.
@@ -50,7 +79,11 @@ pub fn test_script(tree: &dyn ProjectTree, cwd: &Path) -> Option<String> {
     let levels = cwd.ancestors().map_while(|dir| ProjectLevel::at(tree, dir));
     let script = levels
         .filter(|level| level.has("package.json"))
-        .find_map(|level| level.package()["scripts"]["test"].as_str().map(str::to_owned))?;
+        .find_map(|level| {
+            level.package()["scripts"]["test"]
+                .as_str()
+                .map(str::to_owned)
+        })?;
     // What `npm init` writes is no script.
     let is_shown = script.len() <= LONGEST_SCRIPT && !script.contains(char::is_control);
     (is_shown && !script.contains("no test specified")).then_some(script)
@@ -59,9 +92,15 @@ pub fn test_script(tree: &dyn ProjectTree, cwd: &Path) -> Option<String> {
 /// The longest script that is told, in bytes.
 const LONGEST_SCRIPT: usize = 200;
 
-/// A program of a package in the nearest `node_modules`: by the package's own word, since what lies in `.bin` may be
-/// a script of a shell. The arguments that begin its command, and the package's version.
-pub fn find(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) -> Option<(Vec<String>, Option<String>)> {
+/// A program of a package in the nearest `node_modules`: by the package's own word, since what lies
+/// in `.bin` may be a script of a shell. The arguments that begin its command, and the package's
+/// version.
+pub fn find(
+    disk: AllowedDisk<'_>,
+    from: &Path,
+    package: &str,
+    program: &str,
+) -> Option<(Vec<String>, Option<String>)> {
     for dir in disk.upwards(from) {
         let modules = dir.join("node_modules");
         let home = modules.join(package);
@@ -71,14 +110,23 @@ pub fn find(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) ->
         if let Some(bin) = bin[program].as_str().or_else(|| bin.as_str())
             && let Some(path) = disk.true_path(&home.join(bin))
         {
-            return Some((vec!["node".to_owned(), path], about["version"].as_str().map(str::to_owned)));
+            return Some((
+                vec!["node".to_owned(), path],
+                about["version"].as_str().map(str::to_owned),
+            ));
         }
         let linked = modules.join(".bin").join(program);
         if let Some(path) = disk.true_path(&linked) {
             let is_shell = disk.text(&linked).is_some_and(|text| {
-                text.lines().next().is_some_and(|first| first.starts_with("#!") && first.ends_with("sh"))
+                text.lines()
+                    .next()
+                    .is_some_and(|first| first.starts_with("#!") && first.ends_with("sh"))
             });
-            let argv = if is_shell { vec![path] } else { vec!["node".to_owned(), path] };
+            let argv = if is_shell {
+                vec![path]
+            } else {
+                vec!["node".to_owned(), path]
+            };
             return Some((argv, None));
         }
     }
@@ -87,7 +135,9 @@ pub fn find(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) ->
 
 /// The nearest directory of such programs.
 pub fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<PathBuf> {
-    disk.upwards(from).map(|dir| dir.join("node_modules/.bin")).find(|dir| disk.directory_above(dir).is_some())
+    disk.upwards(from)
+        .map(|dir| dir.join("node_modules/.bin"))
+        .find(|dir| disk.directory_above(dir).is_some())
 }
 
 /// The same, or how to get it.
@@ -113,13 +163,26 @@ fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> Missing {
         let Some(names) = disk.names(dir) else { break };
         let manifest = disk.text(&dir.join("package.json")).unwrap_or_default();
         listed |= manifest.contains(&format!("\"{package}\""));
-        if let Some((_, install, add)) = LOCKS.iter().find(|(lock, ..)| names.iter().any(|name| name == lock)) {
+        if let Some((_, install, add)) = LOCKS
+            .iter()
+            .find(|(lock, ..)| names.iter().any(|name| name == lock))
+        {
             manager = (*install, *add);
             break;
         }
     }
-    let install = if listed { manager.0.to_owned() } else { format!("{} {package}", manager.1) };
-    Missing { what: format!("no node_modules in `{}` or above it holds {package}", from.display()), install }
+    let install = if listed {
+        manager.0.to_owned()
+    } else {
+        format!("{} {package}", manager.1)
+    };
+    Missing {
+        what: format!(
+            "no node_modules in `{}` or above it holds {package}",
+            from.display()
+        ),
+        install,
+    }
 }
 
 /// JSON as `tsconfig.json` may have it (comments, commas before a closing bracket) as JSON.
@@ -138,7 +201,11 @@ pub fn without_comments(text: &str) -> String {
             rest = &rest[skipped..];
             continue;
         }
-        let length = if next == '"' { string_length(rest) } else { next.len_utf8() };
+        let length = if next == '"' {
+            string_length(rest)
+        } else {
+            next.len_utf8()
+        };
         if matches!(next, ']' | '}') {
             let end = plain.trim_end().len();
             if plain[..end].ends_with(',') {
@@ -173,13 +240,22 @@ mod tests {
     #[test]
     fn a_test_script_is_told() {
         let script = |text| test_script(&tree(&[("/w/package.json", text)]), Path::new("/w"));
-        assert_eq!(script(r#"{"scripts": {"test": "mocha -r x"}}"#).as_deref(), Some("mocha -r x"));
-        assert_eq!(script(r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#), None);
+        assert_eq!(
+            script(r#"{"scripts": {"test": "mocha -r x"}}"#).as_deref(),
+            Some("mocha -r x")
+        );
+        assert_eq!(
+            script(r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#),
+            None
+        );
         assert_eq!(script("{}"), None);
     }
 
     #[test]
     fn comments_of_json_are_taken_out() {
-        assert_eq!(without_comments("{\"a\": \"/* ä */\", }"), "{\"a\": \"/* ä */\"}");
+        assert_eq!(
+            without_comments("{\"a\": \"/* ä */\", }"),
+            "{\"a\": \"/* ä */\"}"
+        );
     }
 }

@@ -9,13 +9,18 @@ use super::{node, python};
 use crate::exec::Launcher;
 use crate::policy::Policy;
 
-/// PATH of a command that begins in this directory, with the nearest `node_modules/.bin` and virtual environment first; `None`
-/// where there are none, or their place cannot stand in a PATH.
+/// PATH of a command that begins in this directory, with the nearest `node_modules/.bin` and
+/// virtual environment first; `None` where there are none, or their place cannot stand in a PATH.
 pub fn path(policy: &Policy, launcher: &Launcher, dir: &Path) -> Option<OsString> {
     let disk = AllowedDisk(policy);
     let python = python::interpreter(disk, dir);
-    let of_python = python.as_deref().and_then(|python| Path::new(python).parent());
-    let own: Vec<_> = node::programs(disk, dir).into_iter().chain(of_python.map(Path::to_path_buf)).collect();
+    let of_python = python
+        .as_deref()
+        .and_then(|python| Path::new(python).parent());
+    let own: Vec<_> = node::programs(disk, dir)
+        .into_iter()
+        .chain(of_python.map(Path::to_path_buf))
+        .collect();
     let usual = launcher.variable("PATH").filter(|_| !own.is_empty())?;
     env::join_paths(own.into_iter().chain(env::split_paths(usual))).ok()
 }

@@ -1,4 +1,5 @@
-//! What a project's test script says beside the runner: the environment and the options that its tests are meant for.
+//! What a project's test script says beside the runner: the environment and the options that its
+//! tests are meant for.
 
 /// A test script of `package.json`, as far as it is a plain command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,7 +14,8 @@ pub struct TestScript {
     pub unheeded: Option<String>,
 }
 
-/// What a run says itself: it has its own reporter, writes nothing else, has no coverage, and goes to its end once.
+/// What a run says itself: it has its own reporter, writes nothing else, has no coverage, and goes
+/// to its end once.
 const OF_A_RUN: [&str; 16] = [
     "-b",
     "-w",
@@ -38,21 +40,34 @@ const WITH_A_VALUE: [&str; 4] = ["--bail", "--outputFile", "--reporter", "--repo
 const WAITS: [&str; 2] = ["--inspect", "--watch"];
 
 const VITEST: &str = "vitest";
-/// Vitest's words for a run of tests, which may stand behind options (<https://vitest.dev/guide/cli>).
+/// Vitest's words for a run of tests, which may stand behind options
+/// (<https://vitest.dev/guide/cli>).
 const RUNS_TESTS: [&str; 3] = ["run", "watch", "dev"];
 /// Its words for something else.
 const OTHER_WORK: [&str; 4] = ["bench", "init", "list", "related"];
 
-/// What a script says for a runner of Node: of commands that follow each other, the one that runs it.
+/// What a script says for a runner of Node: of commands that follow each other, the one that runs
+/// it.
 pub fn read(script: &str, runner: &str) -> TestScript {
     let parts: Vec<&str> = script.split("&&").map(str::trim).collect();
     let found: Vec<Option<TestScript>> = parts.iter().map(|part| plain(part, runner)).collect();
     if found.iter().flatten().count() != 1 {
-        return TestScript { unheeded: Some(script.trim().to_owned()), ..TestScript::default() };
+        return TestScript {
+            unheeded: Some(script.trim().to_owned()),
+            ..TestScript::default()
+        };
     }
-    let others: Vec<&str> = parts.iter().zip(&found).filter(|(_, own)| own.is_none()).map(|(part, _)| *part).collect();
+    let others: Vec<&str> = parts
+        .iter()
+        .zip(&found)
+        .filter(|(_, own)| own.is_none())
+        .map(|(part, _)| *part)
+        .collect();
     let unheeded = (!others.is_empty()).then(|| others.join(" && "));
-    TestScript { unheeded, ..found.into_iter().flatten().next().unwrap_or_default() }
+    TestScript {
+        unheeded,
+        ..found.into_iter().flatten().next().unwrap_or_default()
+    }
 }
 
 fn plain(script: &str, runner: &str) -> Option<TestScript> {
@@ -83,8 +98,14 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
         if runner == VITEST && RUNS_TESTS.contains(&&*word) {
             continue;
         }
-        let (option, value) = word.split_once('=').map_or((&*word, None), |(name, value)| (name, Some(value)));
-        if !OF_A_RUN.contains(&option) && !["--coverage.", "--outputFile."].iter().any(|of| option.starts_with(of)) {
+        let (option, value) = word
+            .split_once('=')
+            .map_or((&*word, None), |(name, value)| (name, Some(value)));
+        if !OF_A_RUN.contains(&option)
+            && !["--coverage.", "--outputFile."]
+                .iter()
+                .any(|of| option.starts_with(of))
+        {
             found.options.push(word);
         } else if WITH_A_VALUE.contains(&option) && value.is_none() {
             words.next_if(|word| !word.starts_with('-'));
@@ -93,13 +114,17 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
     Some(found)
 }
 
-/// What may stand before the program: an assignment, or what only takes assignments or finds the program.
+/// What may stand before the program: an assignment, or what only takes assignments or finds the
+/// program.
 fn is_start(word: &str) -> bool {
     let is_name = |name: &str| {
         name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-            && name.chars().all(|next| next.is_ascii_alphanumeric() || next == '_')
+            && name
+                .chars()
+                .all(|next| next.is_ascii_alphanumeric() || next == '_')
     };
-    matches!(word, "cross-env" | "env" | "npx") || word.split_once('=').is_some_and(|(name, _)| is_name(name))
+    matches!(word, "cross-env" | "env" | "npx")
+        || word.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 /// The words of one plain command; none if a shell would do more with it than to take away quotes.
@@ -116,7 +141,11 @@ fn words(script: &str) -> Option<Vec<String>> {
                 quote = Some(next);
             }
             (None, ' ' | '\t') => words.extend(word.take()),
-            (None, '&' | '|' | ';' | '<' | '>' | '(' | ')' | '{' | '}' | '*' | '?' | '[' | '~' | '#' | '!' | '\n') => {
+            (
+                None,
+                '&' | '|' | ';' | '<' | '>' | '(' | ')' | '{' | '}' | '*' | '?' | '[' | '~' | '#'
+                | '!' | '\n',
+            ) => {
                 return None;
             }
             _ => word.get_or_insert_default().push(next),
@@ -133,52 +162,105 @@ mod tests {
     use super::*;
 
     fn of(script: &str, runner: &str) -> [String; 3] {
-        let TestScript { environment, node, options, unheeded } = read(script, runner);
+        let TestScript {
+            environment,
+            node,
+            options,
+            unheeded,
+        } = read(script, runner);
         assert_eq!(unheeded, None, "{script}");
-        let variables: Vec<String> = environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let variables: Vec<String> = environment
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         [variables, node, options].map(|words| words.join(" "))
     }
 
     #[test]
     fn a_plain_command_is_taken_over() {
-        assert_eq!(of("MODE=full vitest run --typecheck", "vitest"), ["MODE=full", "", "--typecheck"]);
+        assert_eq!(
+            of("MODE=full vitest run --typecheck", "vitest"),
+            ["MODE=full", "", "--typecheck"]
+        );
         assert_eq!(
             of(
                 "cross-env NODE_OPTIONS='--a --b' npx jest -c e2e.config.js --env jsdom --ci --reporters x --bail 1",
                 "jest"
             ),
-            ["NODE_OPTIONS=--a --b", "", "-c e2e.config.js --env jsdom --ci"]
+            [
+                "NODE_OPTIONS=--a --b",
+                "",
+                "-c e2e.config.js --env jsdom --ci"
+            ]
         );
         assert_eq!(
-            of("vitest --globals --coverage.enabled --project unit src", "vitest")[2],
+            of(
+                "vitest --globals --coverage.enabled --project unit src",
+                "vitest"
+            )[2],
             "--globals --project unit src"
         );
-        for script in ["vitest --retry 2 run", "vitest dev --retry 2 --run", "vitest --retry 2 --watch dev"] {
+        for script in [
+            "vitest --retry 2 run",
+            "vitest dev --retry 2 --run",
+            "vitest --retry 2 --watch dev",
+        ] {
             assert_eq!(of(script, "vitest"), ["", "", "--retry 2"], "{script}");
         }
         assert_eq!(of("jest run", "jest")[2], "run");
         assert_eq!(of("./node_modules/.bin/jest", "jest"), ["", "", ""]);
-        assert_eq!(of("node --x node_modules/jest/bin/jest.js --watch", "jest"), ["", "--x", ""]);
         assert_eq!(
-            of("node --inspect-brk --watch --x jest.js --json --outputFile out.json -i", "jest"),
+            of("node --x node_modules/jest/bin/jest.js --watch", "jest"),
+            ["", "--x", ""]
+        );
+        assert_eq!(
+            of(
+                "node --inspect-brk --watch --x jest.js --json --outputFile out.json -i",
+                "jest"
+            ),
             ["", "--x", "-i"]
         );
-        assert_eq!(of("vitest run --outputFile.junit=a.xml --outputFile=b", "vitest")[2], "");
+        assert_eq!(
+            of(
+                "vitest run --outputFile.junit=a.xml --outputFile=b",
+                "vitest"
+            )[2],
+            ""
+        );
     }
 
     #[test]
     fn of_commands_in_a_row_the_runner_is_taken_over() {
         let found = read("tsc && A=1 jest --ci && echo done", "jest");
-        assert_eq!((found.options, found.unheeded), (vec!["--ci".to_owned()], Some("tsc && echo done".to_owned())));
+        assert_eq!(
+            (found.options, found.unheeded),
+            (vec!["--ci".to_owned()], Some("tsc && echo done".to_owned()))
+        );
     }
 
     #[test]
     fn nothing_is_taken_over_of_what_is_no_plain_command() {
-        let nothing = |script: &str| TestScript { unheeded: Some(script.to_owned()), ..TestScript::default() };
-        for script in ["vitest bench", "vitest --run related a.ts", "vitest init browser"] {
+        let nothing = |script: &str| TestScript {
+            unheeded: Some(script.to_owned()),
+            ..TestScript::default()
+        };
+        for script in [
+            "vitest bench",
+            "vitest --run related a.ts",
+            "vitest init browser",
+        ] {
             assert_eq!(read(script, "vitest"), nothing(script));
         }
-        for script in ["jest -i -- a", "jest && jest", "tsc; jest", "A=$B jest", "mocha", "A=\"x jest", "A=1", ""] {
+        for script in [
+            "jest -i -- a",
+            "jest && jest",
+            "tsc; jest",
+            "A=$B jest",
+            "mocha",
+            "A=\"x jest",
+            "A=1",
+            "",
+        ] {
             assert_eq!(read(script, "jest"), nothing(script));
         }
     }

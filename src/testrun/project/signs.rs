@@ -41,7 +41,12 @@ pub struct ProjectLevel<'a> {
 impl<'a> ProjectLevel<'a> {
     /// A directory; `None` where there is none, or it is not allowed.
     pub fn at(tree: &'a dyn ProjectTree, dir: &'a Path) -> Option<Self> {
-        Some(Self { tree, dir, names: tree.names(dir)?, package: OnceCell::new() })
+        Some(Self {
+            tree,
+            dir,
+            names: tree.names(dir)?,
+            package: OnceCell::new(),
+        })
     }
 
     /// Whether a name is there.
@@ -55,12 +60,17 @@ impl<'a> ProjectLevel<'a> {
 
     /// The text of a file; empty if there is none.
     pub fn text(&self, name: &str) -> String {
-        if self.has(name) { self.tree.text(&self.dir.join(name)).unwrap_or_default() } else { String::new() }
+        if self.has(name) {
+            self.tree.text(&self.dir.join(name)).unwrap_or_default()
+        } else {
+            String::new()
+        }
     }
 
     /// Its `package.json`.
     pub fn package(&self) -> &Value {
-        self.package.get_or_init(|| serde_json::from_str(&self.text("package.json")).unwrap_or_default())
+        self.package
+            .get_or_init(|| serde_json::from_str(&self.text("package.json")).unwrap_or_default())
     }
 
     /// A file that is there.
@@ -70,14 +80,22 @@ impl<'a> ProjectLevel<'a> {
 
     /// A configuration whose name begins so.
     pub fn configured(&self, start: &str) -> Sign {
-        self.starting(start).map(|name| (SignWeight::Named, name.clone()))
+        self.starting(start)
+            .map(|name| (SignWeight::Named, name.clone()))
     }
 
     /// A section of a file.
     pub fn section(&self, file: &str, section: &str) -> Sign {
         let text = self.text(file);
-        let found = text.lines().any(|line| line.trim_start().starts_with(section));
-        found.then(|| (SignWeight::Named, format!("{file} has {}", section.trim_matches(['[', ']']))))
+        let found = text
+            .lines()
+            .any(|line| line.trim_start().starts_with(section));
+        found.then(|| {
+            (
+                SignWeight::Named,
+                format!("{file} has {}", section.trim_matches(['[', ']'])),
+            )
+        })
     }
 }
 
@@ -90,7 +108,8 @@ pub fn stronger(first: Sign, second: Sign) -> Sign {
     }
 }
 
-/// What lies in a directory and so many levels below it, by its path from there, but for what is not looked into.
+/// What lies in a directory and so many levels below it, by its path from there, but for what is
+/// not looked into.
 pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<String> {
     let mut found = inside("", tree.names(dir).unwrap_or_default());
     let (mut from, mut looks) = (0, LOOKED_AT);
@@ -112,5 +131,9 @@ pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<Stri
 pub fn inside(dir: &str, names: Vec<String>) -> Vec<String> {
     let is_open = |name: &String| !name.starts_with('.') && !CLOSED.contains(&name.as_str());
     let names = names.into_iter().filter(is_open);
-    if dir.is_empty() { names.collect() } else { names.map(|name| format!("{dir}/{name}")).collect() }
+    if dir.is_empty() {
+        names.collect()
+    } else {
+        names.map(|name| format!("{dir}/{name}")).collect()
+    }
 }

@@ -1,13 +1,16 @@
-//! Gathers what a parser finds, within the limits: however much a report holds, what is kept of it is bounded.
+//! Gathers what a parser finds, within the limits: however much a report holds, what is kept of it
+//! is bounded.
 
 use super::results::TestResults;
 use super::{stack, visible_text};
 use crate::limits::{
-    MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_LEFT_OUT, MAX_PATH_BYTES, MAX_RUN_FAULTS, MAX_SLOWEST_TESTS,
-    MAX_TEST_DETAIL_BYTES, MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES,
-    MAX_TEST_TEXT_BYTES,
+    MAX_KEPT_FAILURES, MAX_KEPT_TESTS, MAX_LEFT_OUT, MAX_PATH_BYTES, MAX_RUN_FAULTS,
+    MAX_SLOWEST_TESTS, MAX_TEST_DETAIL_BYTES, MAX_TEST_ERRORS, MAX_TEST_NAME_BYTES,
+    MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES, MAX_TEST_TEXT_BYTES,
 };
-use crate::testrun::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError};
+use crate::testrun::model::{
+    Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError,
+};
 
 /// What a test says once the room for all is used up, in bytes.
 const LAST_WORDS_BYTES: usize = 160;
@@ -21,7 +24,11 @@ pub struct ResultCollector<'a> {
 impl<'a> ResultCollector<'a> {
     /// For a run that began in `root`.
     pub fn new(root: &'a str) -> Self {
-        Self { results: TestResults::default(), root, detail_bytes: 0 }
+        Self {
+            results: TestResults::default(),
+            root,
+            detail_bytes: 0,
+        }
     }
 
     /// The directory that the run began in.
@@ -54,12 +61,17 @@ impl<'a> ResultCollector<'a> {
     }
 
     pub fn suite<S: AsRef<str>>(&mut self, names: &[S]) -> Vec<String> {
-        names.iter().take(MAX_TEST_SUITES).map(|name| self.name(name.as_ref())).collect()
+        names
+            .iter()
+            .take(MAX_TEST_SUITES)
+            .map(|name| self.name(name.as_ref()))
+            .collect()
     }
 
     /// A message or a value.
     pub fn text(&mut self, text: &str) -> String {
-        let (text, cut) = visible_text::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
+        let (text, cut) =
+            visible_text::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
         self.results.truncated.bytes += cut;
         text
     }
@@ -86,14 +98,26 @@ impl<'a> ResultCollector<'a> {
         let results = &mut self.results;
         results.summary.count(case.state, case.is_flaky());
         if let Some(duration_ms) = case.duration_ms {
-            let at = results.slowest.partition_point(|slow| slow.duration_ms >= duration_ms);
+            let at = results
+                .slowest
+                .partition_point(|slow| slow.duration_ms >= duration_ms);
             if at < MAX_SLOWEST_TESTS && duration_ms > 0 {
-                results.slowest.insert(at, Slow { id: case.id.clone(), duration_ms });
+                results.slowest.insert(
+                    at,
+                    Slow {
+                        id: case.id.clone(),
+                        duration_ms,
+                    },
+                );
                 results.slowest.truncate(MAX_SLOWEST_TESTS);
             }
         }
         if results.tests.len() < MAX_KEPT_TESTS {
-            results.tests.push(Listed { id: case.id.clone(), state: case.state, duration_ms: case.duration_ms });
+            results.tests.push(Listed {
+                id: case.id.clone(),
+                state: case.state,
+                duration_ms: case.duration_ms,
+            });
         } else {
             results.truncated.others += 1;
         }
@@ -127,12 +151,25 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// A file that could not be loaded, compiled or set up.
-    pub fn file_error(&mut self, file: &str, phase: Phase, message: &str, line: Option<u32>, column: Option<u32>) {
+    pub fn file_error(
+        &mut self,
+        file: &str,
+        phase: Phase,
+        message: &str,
+        line: Option<u32>,
+        column: Option<u32>,
+    ) {
         if self.results.file_errors.len() >= MAX_RUN_FAULTS {
             self.results.truncated.others += 1;
             return;
         }
-        let error = FileError { file: self.path(file), phase, message: self.text(message), line, column };
+        let error = FileError {
+            file: self.path(file),
+            phase,
+            message: self.text(message),
+            line,
+            column,
+        };
         if !self.results.file_errors.contains(&error) {
             self.results.file_errors.push(error);
         }
@@ -154,8 +191,11 @@ impl<'a> ResultCollector<'a> {
 
     /// What keeps the process from ending when the tests have ended.
     pub fn held(&mut self, message: &str, frames: Vec<Frame>) {
-        let error =
-            RunError { class: Some("held on".to_owned()), message: self.text(message), stack: self.stack(frames) };
+        let error = RunError {
+            class: Some("held on".to_owned()),
+            message: self.text(message),
+            stack: self.stack(frames),
+        };
         self.results.held.push(error);
     }
 
@@ -177,17 +217,28 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    /// What the project's own configuration leaves out: a sentence that ends with what does it, or with what it is.
+    /// What the project's own configuration leaves out: a sentence that ends with what does it, or
+    /// with what it is.
     pub fn left_out(&mut self, lead: &str, what: &[String]) {
-        let told: Vec<String> = what.iter().take(MAX_LEFT_OUT).map(|one| self.name(one)).collect();
+        let told: Vec<String> = what
+            .iter()
+            .take(MAX_LEFT_OUT)
+            .map(|one| self.name(one))
+            .collect();
         if !told.is_empty() {
-            self.results.left_out.push(format!("{lead}: {}", told.join(", ")));
+            self.results
+                .left_out
+                .push(format!("{lead}: {}", told.join(", ")));
         }
     }
 
     /// What the project's configuration takes for files of tests.
     pub fn takes(&mut self, what: &[String]) {
-        self.results.takes = what.iter().take(MAX_LEFT_OUT).map(|one| self.name(one)).collect();
+        self.results.takes = what
+            .iter()
+            .take(MAX_LEFT_OUT)
+            .map(|one| self.name(one))
+            .collect();
     }
 
     /// A file that was to run and never began.
@@ -212,7 +263,11 @@ impl<'a> ResultCollector<'a> {
 
     /// An error that is a message alone.
     pub fn error(&mut self, class: Option<&str>, message: &str) -> TestError {
-        TestError { class: class.map(|class| self.name(class)), message: self.text(message), ..TestError::default() }
+        TestError {
+            class: class.map(|class| self.name(class)),
+            message: self.text(message),
+            ..TestError::default()
+        }
     }
 }
 
@@ -222,11 +277,21 @@ fn size(case: &Case) -> usize {
         .iter()
         .map(|error| {
             let texts = [&error.expected, &error.actual, &error.diff, &error.class];
-            let frames = error.stack.iter().map(|frame| frame.file.len() + 32).sum::<usize>();
-            error.message.len() + texts.into_iter().flatten().map(String::len).sum::<usize>() + frames
+            let frames = error
+                .stack
+                .iter()
+                .map(|frame| frame.file.len() + 32)
+                .sum::<usize>();
+            error.message.len()
+                + texts.into_iter().flatten().map(String::len).sum::<usize>()
+                + frames
         })
         .sum();
-    let outputs = [&case.stdout, &case.stderr].into_iter().flatten().map(String::len).sum::<usize>();
+    let outputs = [&case.stdout, &case.stderr]
+        .into_iter()
+        .flatten()
+        .map(String::len)
+        .sum::<usize>();
     errors + outputs
 }
 
@@ -254,7 +319,11 @@ pub fn milliseconds(value: f64) -> Option<u64> {
 
 /// An id out of what stands around a test and its name.
 pub fn joined<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ")
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" > ")
 }
 
 /// The worse of two states of one test.

@@ -13,7 +13,10 @@ pub struct Findings<'a> {
 impl<'a> Findings<'a> {
     /// For a check that began in `root`.
     pub fn new(root: &'a str) -> Self {
-        Self { checked: CheckResults::default(), root }
+        Self {
+            checked: CheckResults::default(),
+            root,
+        }
     }
 
     /// One more, with its texts as the checker wrote them.
@@ -29,10 +32,15 @@ impl<'a> Findings<'a> {
         diagnostic.file = diagnostic.file.map(|file| self.path(&file));
         let message = stack::without_root(&diagnostic.message, self.root);
         (diagnostic.message, _) = visible_text::head(&message, MAX_TEST_TEXT_BYTES);
-        diagnostic.code = diagnostic.code.map(|code| visible_text::name(&code, MAX_TEST_NAME_BYTES).0);
+        diagnostic.code = diagnostic
+            .code
+            .map(|code| visible_text::name(&code, MAX_TEST_NAME_BYTES).0);
         diagnostic.related.truncate(MAX_RELATED);
         for related in &mut diagnostic.related {
-            related.file = related.file.take().map(|file| stack::relative(&file, self.root).to_owned());
+            related.file = related
+                .file
+                .take()
+                .map(|file| stack::relative(&file, self.root).to_owned());
             (related.message, _) = visible_text::head(&related.message, MAX_TEST_TEXT_BYTES);
         }
         // The same file may be compiled more than once, as a library and as its own tests.
@@ -45,8 +53,13 @@ impl<'a> Findings<'a> {
     /// What belongs to the last one; false if it is of another line.
     pub fn relate(&mut self, file: &str, line: Option<u32>, related: Related) -> bool {
         let file = self.path(file);
-        let Some(last) = self.checked.diagnostics.last_mut() else { return false };
-        if last.file.as_deref() != Some(&file) || last.line != line || last.severity == Severity::Note {
+        let Some(last) = self.checked.diagnostics.last_mut() else {
+            return false;
+        };
+        if last.file.as_deref() != Some(&file)
+            || last.line != line
+            || last.severity == Severity::Note
+        {
             return false;
         }
         if last.related.len() < MAX_RELATED {

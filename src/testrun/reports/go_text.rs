@@ -13,5 +13,10 @@ pub fn line(line: &str) -> Option<(&str, u32, Option<u32>, &str)> {
         Some((line, column)) => (line.parse().ok()?, Some(column.parse().ok()?)),
         None => (place.parse().ok()?, None),
     };
-    Some((file.strip_prefix("./").unwrap_or(file), number, column, message))
+    Some((
+        file.strip_prefix("./").unwrap_or(file),
+        number,
+        column,
+        message,
+    ))
 }

@@ -1,5 +1,6 @@
-//! `JUnit` XML, as loosely as its writers take it: only what all of them write is relied upon. There is no standard; the
-//! elements are those of the Ant task and of Maven Surefire's schema (`flakyFailure`, `rerunFailure`).
+//! `JUnit` XML, as loosely as its writers take it: only what all of them write is relied upon.
+//! There is no standard; the elements are those of the Ant task and of Maven Surefire's schema
+//! (`flakyFailure`, `rerunFailure`).
 
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
@@ -71,7 +72,12 @@ enum TextOwner {
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
     let mut wrong = Vec::new();
-    let (begun, ended) = read(sources.report, bound, |element| add(&mut collector, element), |told| wrong.push(told));
+    let (begun, ended) = read(
+        sources.report,
+        bound,
+        |element| add(&mut collector, element),
+        |told| wrong.push(told),
+    );
     (collector.results.begun, collector.results.ended) = (begun, ended);
     // What a suite says of itself is believed, where it is worse than what it holds.
     for Wrong { class, message } in wrong {
@@ -98,14 +104,24 @@ struct Suite {
 
 impl Suite {
     fn of(tag: &BytesStart<'_>) -> Self {
-        let number = |name: &[u8]| attribute(tag, name).trim().parse::<u64>().unwrap_or_default();
+        let number = |name: &[u8]| {
+            attribute(tag, name)
+                .trim()
+                .parse::<u64>()
+                .unwrap_or_default()
+        };
         let left_out = number(b"skipped").saturating_add(number(b"disabled"));
         let said = [
             // Some count what was left out, and do not hold it.
             number(b"tests").saturating_sub(left_out),
             number(b"failures").saturating_add(number(b"errors")),
         ];
-        Self { name: attribute(tag, b"name"), file: attribute(tag, b"file"), said, held: [0; 2] }
+        Self {
+            name: attribute(tag, b"name"),
+            file: attribute(tag, b"file"),
+            said,
+            held: [0; 2],
+        }
     }
 
     /// Counts a test case.
@@ -118,7 +134,11 @@ impl Suite {
     fn wrong(&self) -> Option<Wrong> {
         let [tests, failures] = self.said;
         let [cases, faults] = self.held;
-        let is_short = if self.name == PYTEST_SUITE { tests > 0 && cases == 0 } else { tests > cases };
+        let is_short = if self.name == PYTEST_SUITE {
+            tests > 0 && cases == 0
+        } else {
+            tests > cases
+        };
         (failures > faults || is_short).then(|| Wrong {
             class: "counts disagree",
             message: format!(
@@ -133,8 +153,15 @@ impl Suite {
     fn fault(&self, tag: &BytesStart<'_>) -> Wrong {
         let what = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
         let words = [attribute(tag, b"type"), attribute(tag, b"message")].join(" ");
-        let message = format!("the suite `{}` holds `<{what}>` outside its tests: {}", self.name, words.trim());
-        Wrong { class: "suite", message: message.trim_end_matches(": ").to_owned() }
+        let message = format!(
+            "the suite `{}` holds `<{what}>` outside its tests: {}",
+            self.name,
+            words.trim()
+        );
+        Wrong {
+            class: "suite",
+            message: message.trim_end_matches(": ").to_owned(),
+        }
     }
 }
 
@@ -144,15 +171,27 @@ pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(JunitCase)) -> (bo
 }
 
 /// As [`cases`]; `wrong` gets what suites say of themselves that is worse than what they hold.
-fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(JunitCase), mut wrong: impl FnMut(Wrong)) -> (bool, bool) {
+fn read(
+    bytes: &[u8],
+    bound: Bound<'_>,
+    mut each: impl FnMut(JunitCase),
+    mut wrong: impl FnMut(Wrong),
+) -> (bool, bool) {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
     let config = reader.config_mut();
-    (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
+    (
+        config.check_end_names,
+        config.allow_unmatched_ends,
+        config.allow_dangling_amp,
+    ) = (false, true, true);
     let mut suites: Vec<Suite> = Vec::new();
     let mut root: Option<Suite> = None;
     let mut each = |element: JunitCase, suites: &mut [Suite], root: &mut Option<Suite>| {
-        suites.iter_mut().chain(root).for_each(|suite| suite.hold(&element));
+        suites
+            .iter_mut()
+            .chain(root)
+            .for_each(|suite| suite.hold(&element));
         each(element);
     };
     let mut begun = false;
@@ -164,36 +203,64 @@ fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(JunitCase), mut wro
         if index.is_multiple_of(EVENTS_A_LOOK) && bound.is_over() {
             return (begun, false);
         }
-        let Ok(event) = reader.read_event() else { return (begun, false) };
+        let Ok(event) = reader.read_event() else {
+            return (begun, false);
+        };
         let is_empty = matches!(event, Event::Empty(_));
         match event {
             Event::Start(tag) | Event::Empty(tag) => match (tag.local_name().as_ref(), &mut open) {
                 (b"testsuites", _) => {
                     begun = true;
                     let whole = Suite::of(&tag);
-                    if is_empty { whole.wrong().into_iter().for_each(&mut wrong) } else { root = Some(whole) }
+                    if is_empty {
+                        whole.wrong().into_iter().for_each(&mut wrong)
+                    } else {
+                        root = Some(whole)
+                    }
                 }
-                (b"testsuite", _) if is_empty => Suite::of(&tag).wrong().into_iter().for_each(&mut wrong),
+                (b"testsuite", _) if is_empty => {
+                    Suite::of(&tag).wrong().into_iter().for_each(&mut wrong)
+                }
                 (b"testsuite", _) if suites.len() < MAX_TEST_SUITES => {
                     begun = true;
                     suites.push(Suite::of(&tag));
                 }
                 (b"testcase", _) => {
-                    let around = suites.last().map(|suite| (suite.name.clone(), suite.file.clone()));
+                    let around = suites
+                        .last()
+                        .map(|suite| (suite.name.clone(), suite.file.clone()));
                     let (suite, file) = around.unwrap_or_default();
                     let element = element(&tag, suite, file);
-                    if is_empty { each(element, &mut suites, &mut root) } else { open = Some(element) }
+                    if is_empty {
+                        each(element, &mut suites, &mut root)
+                    } else {
+                        open = Some(element)
+                    }
                 }
-                (b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError", Some(element)) => {
+                (
+                    b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError",
+                    Some(element),
+                ) => {
                     element.attempts += 1;
                     attempt += u32::from(!is_empty);
                 }
                 (b"failure" | b"error", None) => {
-                    suites.iter_mut().chain(&mut root).for_each(|suite| suite.held[1] += 1);
+                    suites
+                        .iter_mut()
+                        .chain(&mut root)
+                        .for_each(|suite| suite.held[1] += 1);
                     let nowhere = Suite::default();
-                    wrong(suites.last().or(root.as_ref()).unwrap_or(&nowhere).fault(&tag));
+                    wrong(
+                        suites
+                            .last()
+                            .or(root.as_ref())
+                            .unwrap_or(&nowhere)
+                            .fault(&tag),
+                    );
                 }
-                (name, Some(element)) if attempt == 0 => target = begin(element, &tag, name, is_empty),
+                (name, Some(element)) if attempt == 0 => {
+                    target = begin(element, &tag, name, is_empty)
+                }
                 _ => {}
             },
             Event::End(tag) => match tag.local_name().as_ref() {
@@ -202,12 +269,22 @@ fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(JunitCase), mut wro
                         each(element, &mut suites, &mut root);
                     }
                 }
-                b"testsuite" => suites.pop().and_then(|suite| suite.wrong()).into_iter().for_each(&mut wrong),
-                b"testsuites" => root.take().and_then(|root| root.wrong()).into_iter().for_each(&mut wrong),
+                b"testsuite" => suites
+                    .pop()
+                    .and_then(|suite| suite.wrong())
+                    .into_iter()
+                    .for_each(&mut wrong),
+                b"testsuites" => root
+                    .take()
+                    .and_then(|root| root.wrong())
+                    .into_iter()
+                    .for_each(&mut wrong),
                 b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => {
                     attempt = attempt.saturating_sub(1);
                 }
-                b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => target = TextOwner::Nothing,
+                b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => {
+                    target = TextOwner::Nothing
+                }
                 _ => {}
             },
             Event::Text(text) => append(open.as_mut(), target, &String::from_utf8_lossy(&text)),
@@ -216,11 +293,18 @@ fn read(bytes: &[u8], bound: Bound<'_>, mut each: impl FnMut(JunitCase), mut wro
             Event::GeneralRef(name) => {
                 if let Ok(Some(character)) = name.resolve_char_ref() {
                     append(open.as_mut(), target, character.encode_utf8(&mut [0; 4]));
-                } else if let Some(text) = resolve_predefined_entity(&String::from_utf8_lossy(&name)) {
+                } else if let Some(text) =
+                    resolve_predefined_entity(&String::from_utf8_lossy(&name))
+                {
                     append(open.as_mut(), target, text);
                 }
             }
-            Event::Eof => return (begun, begun && open.is_none() && suites.is_empty() && root.is_none()),
+            Event::Eof => {
+                return (
+                    begun,
+                    begun && open.is_none() && suites.is_empty() && root.is_none(),
+                );
+            }
             _ => {}
         }
     }
@@ -235,26 +319,37 @@ fn element(tag: &BytesStart<'_>, suite: String, file: String) -> JunitCase {
         file: if own.is_empty() { file } else { own },
         line: attribute(tag, b"line").parse().ok(),
         time: attribute(tag, b"time").replace(',', "").parse().ok(),
-        said: [b"status".as_slice(), b"result"].into_iter().fold(None, |said, name| {
-            let state = said_state(&attribute(tag, name));
-            if said.is_some_and(State::is_failure) { said } else { state.or(said) }
-        }),
+        said: [b"status".as_slice(), b"result"]
+            .into_iter()
+            .fold(None, |said, name| {
+                let state = said_state(&attribute(tag, name));
+                if said.is_some_and(State::is_failure) {
+                    said
+                } else {
+                    state.or(said)
+                }
+            }),
         suite,
         ..JunitCase::default()
     }
 }
 
-/// What an attribute says became of a test, if that is not that it passed. The words are those of `GoogleTest`
-/// (`status="notrun" result="suppressed"`), `CTest`, behave and `NUnit`; others say nothing.
+/// What an attribute says became of a test, if that is not that it passed. The words are those of
+/// `GoogleTest` (`status="notrun" result="suppressed"`), `CTest`, behave and `NUnit`; others say
+/// nothing.
 fn said_state(word: &str) -> Option<State> {
-    let word: String = word.chars().filter(char::is_ascii_alphabetic).map(|next| next.to_ascii_lowercase()).collect();
+    let word: String = word
+        .chars()
+        .filter(char::is_ascii_alphabetic)
+        .map(|next| next.to_ascii_lowercase())
+        .collect();
     match word.as_str() {
         "fail" | "failed" | "failure" | "undefined" => Some(State::Failed),
         "error" | "errored" | "broken" => Some(State::Errored),
         "timeout" | "timedout" => Some(State::TimedOut),
         "crash" | "crashed" | "aborted" => Some(State::Crashed),
-        "skip" | "skipped" | "notrun" | "suppressed" | "disabled" | "ignored" | "pending" | "untested"
-        | "inconclusive" => Some(State::Skipped),
+        "skip" | "skipped" | "notrun" | "suppressed" | "disabled" | "ignored" | "pending"
+        | "untested" | "inconclusive" => Some(State::Skipped),
         "todo" => Some(State::Todo),
         _ => None,
     }
@@ -285,8 +380,14 @@ fn begin(element: &mut JunitCase, tag: &BytesStart<'_>, name: &[u8], is_empty: b
 }
 
 fn attribute(tag: &BytesStart<'_>, name: &[u8]) -> String {
-    let found = tag.attributes().with_checks(false).flatten().find(|attribute| attribute.key.as_ref() == name);
-    let Some(found) = found else { return String::new() };
+    let found = tag
+        .attributes()
+        .with_checks(false)
+        .flatten()
+        .find(|attribute| attribute.key.as_ref() == name);
+    let Some(found) = found else {
+        return String::new();
+    };
     let text = String::from_utf8_lossy(&found.value);
     unescape(&text).map_or_else(|_| text.clone().into_owned(), std::borrow::Cow::into_owned)
 }
@@ -319,10 +420,18 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
         }
     };
     let name = element.name.trim();
-    let around = if element.class.is_empty() { element.suite.trim() } else { element.class.trim() };
+    let around = if element.class.is_empty() {
+        element.suite.trim()
+    } else {
+        element.class.trim()
+    };
     // Some write the same into both.
     let around = if around == name { "" } else { around };
-    let mut case = Case::new(collector.name(&joined([around, name])), collector.name(name), state);
+    let mut case = Case::new(
+        collector.name(&joined([around, name])),
+        collector.name(name),
+        state,
+    );
     case.file = (!element.file.is_empty()).then(|| collector.path(&element.file));
     case.line = element.line;
     if !around.is_empty() {
@@ -334,17 +443,27 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
         for fault in &element.faults {
             let (text, frames) = stack::of_v8(&fault.text);
             // Some write the whole message into the element, and its first line into the attribute.
-            let own =
-                text.trim().strip_prefix(fault.kind.as_str()).map_or(text.trim(), |rest| rest.trim_start_matches(": "));
-            let is_whole = own.starts_with(fault.message.as_str()) || fault.message == "collection failure";
-            let message = if is_whole && !own.is_empty() { own } else { &fault.message };
+            let own = text
+                .trim()
+                .strip_prefix(fault.kind.as_str())
+                .map_or(text.trim(), |rest| rest.trim_start_matches(": "));
+            let is_whole =
+                own.starts_with(fault.message.as_str()) || fault.message == "collection failure";
+            let message = if is_whole && !own.is_empty() {
+                own
+            } else {
+                &fault.message
+            };
             let class = (!fault.kind.is_empty()).then_some(fault.kind.as_str());
             let mut error = collector.error(class, message.trim());
             error.stack = collector.stack(frames);
             case.errors.push(error);
         }
         if element.faults.is_empty() {
-            case.errors.push(collector.error(None, "the report says in an attribute that it failed, and not why"));
+            case.errors.push(collector.error(
+                None,
+                "the report says in an attribute that it failed, and not why",
+            ));
         }
         case.stdout = collector.output(&element.out.text());
         case.stderr = collector.output(&element.err.text());

@@ -21,7 +21,8 @@ impl KeptOutput {
             *room -= text.len();
         }
         if self.tail.is_empty() {
-            let (first, rest) = text.split_at(text.floor_char_boundary(MAX_END_BYTES - self.head.len()));
+            let (first, rest) =
+                text.split_at(text.floor_char_boundary(MAX_END_BYTES - self.head.len()));
             self.head.push_str(first);
             text = rest;
         }
@@ -52,7 +53,11 @@ impl KeptOutput {
         let from = self.tail.len().saturating_sub(MAX_END_BYTES);
         let from = self.tail.ceil_char_boundary(from);
         // By whole lines, where they are not too long for that.
-        let from = if from == 0 { 0 } else { self.tail[from..].find('\n').map_or(from, |end| from + end) };
+        let from = if from == 0 {
+            0
+        } else {
+            self.tail[from..].find('\n').map_or(from, |end| from + end)
+        };
         self.tail.drain(..from);
     }
 }
@@ -68,9 +73,17 @@ mod tests {
         for line in 0..50_000 {
             output.push(&format!("line {line}\n"));
         }
-        let mut dying = KeptOutput { head: output.head.clone(), tail: output.tail.clone(), room: None };
+        let mut dying = KeptOutput {
+            head: output.head.clone(),
+            tail: output.tail.clone(),
+            room: None,
+        };
         let text = output.text();
-        assert!(text.starts_with("first\nline 0\n") && text.ends_with("\nline 49999\n"), "{}", text.len());
+        assert!(
+            text.starts_with("first\nline 0\n") && text.ends_with("\nline 49999\n"),
+            "{}",
+            text.len()
+        );
         assert!(text.len() <= 3 * MAX_END_BYTES);
 
         dying.keep_what_follows();

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::value::RawValue;
 
 use crate::cancel::Bound;
@@ -27,14 +29,20 @@ pub fn lines<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a 
 }
 
 /// The lines that are JSON of this type; whatever else a program put between them is left out.
-pub fn events<'a, T: DeserializeOwned>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = T> {
-    lines(bytes, bound).filter(|line| line.starts_with(b"{")).filter_map(|line| serde_json::from_slice(line).ok())
+pub fn events<'a, T: DeserializeOwned>(
+    bytes: &'a [u8],
+    bound: Bound<'a>,
+) -> impl Iterator<Item = T> {
+    lines(bytes, bound)
+        .filter(|line| line.starts_with(b"{"))
+        .filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// Reads a JSON object with a long array: `each` gets its elements, `other` the other members as JSON text.
+/// Reads a JSON object with a long array: `each` gets its elements, `other` the other members as
+/// JSON text.
 ///
-/// Elements are handed over as they are read, so those before a missing end, or before one that is no `T`, are not
-/// lost. Returns whether the document has its end.
+/// Elements are handed over as they are read, so those before a missing end, or before one that is
+/// no `T`, are not lost. Returns whether the document has its end.
 pub fn document<T: DeserializeOwned>(
     bytes: &[u8],
     array: &str,
@@ -44,9 +52,17 @@ pub fn document<T: DeserializeOwned>(
 ) -> bool {
     let text = String::from_utf8_lossy(bytes);
     // Programs that share the stream may have written before it.
-    let Some(start) = text.find('{') else { return false };
+    let Some(start) = text.find('{') else {
+        return false;
+    };
     let mut reader = serde_json::Deserializer::from_str(&text[start..]);
-    let members = ObjectMembers { array, bound, each: &mut each, other: &mut other, kind: std::marker::PhantomData };
+    let members = ObjectMembers {
+        array,
+        bound,
+        each: &mut each,
+        other: &mut other,
+        kind: std::marker::PhantomData,
+    };
     reader.deserialize_map(members).is_ok()
 }
 
@@ -58,7 +74,9 @@ struct ObjectMembers<'a, T, E, O> {
     kind: std::marker::PhantomData<T>,
 }
 
-impl<'de, T: DeserializeOwned, E: FnMut(T), O: FnMut(&str, &str)> Visitor<'de> for ObjectMembers<'_, T, E, O> {
+impl<'de, T: DeserializeOwned, E: FnMut(T), O: FnMut(&str, &str)> Visitor<'de>
+    for ObjectMembers<'_, T, E, O>
+{
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,7 +86,11 @@ impl<'de, T: DeserializeOwned, E: FnMut(T), O: FnMut(&str, &str)> Visitor<'de> f
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             if key == self.array {
-                map.next_value_seed(Elements { bound: self.bound, each: &mut *self.each, kind: self.kind })?;
+                map.next_value_seed(Elements {
+                    bound: self.bound,
+                    each: &mut *self.each,
+                    kind: self.kind,
+                })?;
             } else {
                 let value = map.next_value::<&'de RawValue>()?;
                 (self.other)(&key, value.get());
@@ -140,7 +162,11 @@ mod tests {
     fn what_stands_before_a_missing_end_is_read() {
         assert_eq!(
             read("noise {\"a\":{\"b\":1},\"list\":[1,\"x\",2],\"c\":true}"),
-            (true, vec![1, 2], vec!["a={\"b\":1}".to_owned(), "c=true".to_owned()])
+            (
+                true,
+                vec![1, 2],
+                vec!["a={\"b\":1}".to_owned(), "c=true".to_owned()]
+            )
         );
         assert_eq!(read("{\"list\":[1,2,{\"x\""), (false, vec![1, 2], vec![]));
         assert_eq!(read("nothing"), (false, vec![], vec![]));
@@ -154,8 +180,14 @@ mod tests {
 
     #[test]
     fn lines_end_when_the_work_has_to_be_over() {
-        let over = Bound { deadline: Some(std::time::Instant::now()), cancel: None };
+        let over = Bound {
+            deadline: Some(std::time::Instant::now()),
+            cancel: None,
+        };
         assert_eq!(lines(b"a\nb", over).count(), 0);
-        assert_eq!(lines(b"a\r\n\nb", Bound::default()).collect::<Vec<_>>(), [b"a", b"b"]);
+        assert_eq!(
+            lines(b"a\r\n\nb", Bound::default()).collect::<Vec<_>>(),
+            [b"a", b"b"]
+        );
     }
 }

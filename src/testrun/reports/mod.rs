@@ -1,4 +1,5 @@
-//! What reading a report takes, whoever wrote it. Bytes in, values out: no disk, no process, no clock.
+//! What reading a report takes, whoever wrote it. Bytes in, values out: no disk, no process, no
+//! clock.
 
 pub mod collector;
 pub mod findings;

@@ -1,12 +1,19 @@
-//! What Python itself writes: tracebacks, and the last words of a process that dies (`faulthandler`).
+//! What Python itself writes: tracebacks, and the last words of a process that dies
+//! (`faulthandler`).
 
 use crate::testrun::model::Frame;
 
 /// The error of the last traceback in a text: its first line, and its frames, the innermost first.
 pub fn traceback(text: &str) -> Option<(&str, Vec<Frame>)> {
     let (_, last) = text.rsplit_once("Traceback (most recent call last):\n")?;
-    let error = last.lines().find(|line| !line.is_empty() && !line.starts_with([' ', '\t']))?;
-    let mut frames: Vec<Frame> = last.lines().take_while(|line| *line != error).filter_map(frame).collect();
+    let error = last
+        .lines()
+        .find(|line| !line.is_empty() && !line.starts_with([' ', '\t']))?;
+    let mut frames: Vec<Frame> = last
+        .lines()
+        .take_while(|line| *line != error)
+        .filter_map(frame)
+        .collect();
     frames.reverse();
     Some((error, frames))
 }
@@ -15,20 +22,34 @@ pub fn traceback(text: &str) -> Option<(&str, Vec<Frame>)> {
 pub fn fatal_error(text: &str) -> Option<(&str, Vec<Frame>)> {
     let (_, said) = text.rsplit_once("Fatal Python error: ")?;
     let (_, stack) = said.split_once("\nCurrent thread ").unwrap_or_default();
-    Some((said.lines().next()?, stack.lines().skip(1).map_while(frame).collect()))
+    Some((
+        said.lines().next()?,
+        stack.lines().skip(1).map_while(frame).collect(),
+    ))
 }
 
-/// Where processes were that were asked to end, the innermost frame first (`faulthandler.register` of one thread).
+/// Where processes were that were asked to end, the innermost frame first (`faulthandler.register`
+/// of one thread).
 pub fn ended_at(text: &str) -> impl Iterator<Item = Vec<Frame>> {
-    text.split("Stack (most recent call first):\n").skip(1).map(|stack| stack.lines().map_while(frame).collect())
+    text.split("Stack (most recent call first):\n")
+        .skip(1)
+        .map(|stack| stack.lines().map_while(frame).collect())
 }
 
 /// `File "a.py", line 3, in f` of a traceback, `File "a.py", line 3 in f` of `faulthandler`.
 pub fn frame(line: &str) -> Option<Frame> {
-    let (file, rest) = line.trim_start().strip_prefix("File \"")?.split_once("\", line ")?;
+    let (file, rest) = line
+        .trim_start()
+        .strip_prefix("File \"")?
+        .split_once("\", line ")?;
     let (number, function) = rest.split_once([',', ' ']).unwrap_or((rest, ""));
     let function = function.trim_start().strip_prefix("in ").map(str::to_owned);
-    Some(Frame { file: file.to_owned(), line: number.parse().ok(), column: None, function })
+    Some(Frame {
+        file: file.to_owned(),
+        line: number.parse().ok(),
+        column: None,
+        function,
+    })
 }
 
 #[cfg(test)]
@@ -38,7 +59,12 @@ mod tests {
     use super::*;
 
     fn at(file: &str, line: u32, function: &str) -> Frame {
-        Frame { file: file.to_owned(), line: Some(line), column: None, function: Some(function.to_owned()) }
+        Frame {
+            file: file.to_owned(),
+            line: Some(line),
+            column: None,
+            function: Some(function.to_owned()),
+        }
     }
 
     #[test]
@@ -46,7 +72,10 @@ mod tests {
         let text = "Exception in thread T (work)\n\nTraceback (most recent call last):\n  File \"/lib/python3/threading.py\", \
             line 982, in run\n    self._target()\n  File \"t.py\", line 3, in work\n    raise ValueError(\"x\")\nValueError: x\n\n\
             Enable tracemalloc\n";
-        let frames = vec![at("t.py", 3, "work"), at("/lib/python3/threading.py", 982, "run")];
+        let frames = vec![
+            at("t.py", 3, "work"),
+            at("/lib/python3/threading.py", 982, "run"),
+        ];
         assert_eq!(traceback(text), Some(("ValueError: x", frames)));
         assert_eq!(traceback("ValueError: x"), None);
     }
@@ -56,10 +85,15 @@ mod tests {
         let text = "t.py Fatal Python error: Segmentation fault\n\nThread 0x1 (most recent call first):\n  \
             File \"o.py\", line 1 in wait\n\nCurrent thread 0x2 (most recent call first):\n  File \"t.py\", line 3 in crash\n\n\
             Extension modules: x\n";
-        assert_eq!(fatal_error(text), Some(("Segmentation fault", vec![at("t.py", 3, "crash")])));
+        assert_eq!(
+            fatal_error(text),
+            Some(("Segmentation fault", vec![at("t.py", 3, "crash")]))
+        );
         assert_eq!(fatal_error("stray words"), None);
-        let text =
-            "t.py Stack (most recent call first):\n  File \"a.py\", line 1 in f\n  File \"t.py\", line 3 in t\nStack";
-        assert_eq!(ended_at(text).collect::<Vec<_>>(), [vec![at("a.py", 1, "f"), at("t.py", 3, "t")]]);
+        let text = "t.py Stack (most recent call first):\n  File \"a.py\", line 1 in f\n  File \"t.py\", line 3 in t\nStack";
+        assert_eq!(
+            ended_at(text).collect::<Vec<_>>(),
+            [vec![at("a.py", 1, "f"), at("t.py", 3, "t")]]
+        );
     }
 }

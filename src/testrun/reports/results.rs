@@ -4,28 +4,36 @@ use std::collections::BTreeSet;
 
 use super::{stack, visible_text};
 use crate::limits::MAX_TEST_TEXT_BYTES;
-use crate::testrun::model::{Case, Diagnostic, FileError, Listed, RunError, Slow, Summary, Truncated};
+use crate::testrun::model::{
+    Case, Diagnostic, FileError, Listed, RunError, Slow, Summary, Truncated,
+};
 
 /// What a run left to read. Each may be empty and may end anywhere: the run may have been ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
-    /// The report file: JSON lines of the bundled reporters, `JUnit` XML. Empty for runners that report on stdout.
+    /// The report file: JSON lines of the bundled reporters, `JUnit` XML. Empty for runners that
+    /// report on stdout.
     pub report: &'a [u8],
     /// What the runner wrote to stdout.
     pub stdout: &'a [u8],
     /// What the runner wrote to stderr.
     pub stderr: &'a [u8],
-    /// The directory that the run began in, absolute and without a slash at the end; paths below it become relative.
+    /// The directory that the run began in, absolute and without a slash at the end; paths below it
+    /// become relative.
     pub root: &'a str,
     /// For Go, the import path of the package in `root`; empty if it is not known.
     pub go_package: &'a str,
-    /// For Cargo, names and source files of the test targets with `harness = false`; for nextest their names alone.
+    /// For Cargo, names and source files of the test targets with `harness = false`; for nextest
+    /// their names alone.
     pub own_harness: &'a [String],
 }
 
 /// What was read of a test run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "things that may be true of a report, several at once")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "things that may be true of a report, several at once"
+)]
 pub struct TestResults {
     /// The runner's version, if it was told.
     pub version: Option<String>,
@@ -46,7 +54,8 @@ pub struct TestResults {
     pub unfinished: Vec<String>,
     /// Files that the runner knew of and never began, where it says so.
     pub unreached: Vec<String>,
-    /// Files that the runner took up, as paths below `root` where they lie there, for runners that know files.
+    /// Files that the runner took up, as paths below `root` where they lie there, for runners that
+    /// know files.
     pub files: BTreeSet<String>,
     /// Programs or packages that should have told of their tests, ended, and did not.
     pub silent: Vec<String>,
@@ -58,17 +67,20 @@ pub struct TestResults {
     pub snapshots: u64,
     /// What the project's own configuration leaves out, a sentence each.
     pub left_out: Vec<String>,
-    /// What the project's configuration takes for files of tests, where the runner says it: an option with a value each.
+    /// What the project's configuration takes for files of tests, where the runner says it: an
+    /// option with a value each.
     pub takes: Vec<String>,
     /// Files, and directories with a slash, that `left_out` tells of in other words.
     pub told: BTreeSet<String>,
     /// What the limits left out.
     pub truncated: Truncated,
-    /// Whether anything of a report was there: if not, the runner never got as far as running tests.
+    /// Whether anything of a report was there: if not, the runner never got as far as running
+    /// tests.
     pub begun: bool,
     /// Whether the report has its end.
     pub ended: bool,
-    /// Whether the runner's process ended after that and before the runner was through, if it says so much.
+    /// Whether the runner's process ended after that and before the runner was through, if it says
+    /// so much.
     pub is_cut_short: bool,
     /// What the runner itself says of the whole: whether it passed.
     pub passed: Option<bool>,
@@ -107,13 +119,30 @@ pub struct CheckResults {
 pub fn remarks(sources: &Sources<'_>) -> String {
     let tail = |bytes: &[u8]| {
         let from = bytes.len().saturating_sub(MAX_TEST_TEXT_BYTES * 8);
-        let (text, _) = visible_text::tail(&String::from_utf8_lossy(&bytes[from..]), MAX_TEST_TEXT_BYTES * 8);
+        let (text, _) = visible_text::tail(
+            &String::from_utf8_lossy(&bytes[from..]),
+            MAX_TEST_TEXT_BYTES * 8,
+        );
         // Rulers, and frames of the runner's own code, say nothing; events are no words.
-        let is_frame = |line: &str| line.trim_start().strip_prefix("at ").is_some_and(|rest| rest.contains("node"));
-        let says = |line: &&str| line.contains(char::is_alphanumeric) && !is_frame(line) && !line.starts_with('{');
+        let is_frame = |line: &str| {
+            line.trim_start()
+                .strip_prefix("at ")
+                .is_some_and(|rest| rest.contains("node"))
+        };
+        let says = |line: &&str| {
+            line.contains(char::is_alphanumeric) && !is_frame(line) && !line.starts_with('{')
+        };
         let text = text.lines().filter(says).collect::<Vec<_>>().join("\n");
-        visible_text::tail(&stack::without_root(&text, sources.root), MAX_TEST_TEXT_BYTES / 2).0
+        visible_text::tail(
+            &stack::without_root(&text, sources.root),
+            MAX_TEST_TEXT_BYTES / 2,
+        )
+        .0
     };
     let stderr = tail(sources.stderr);
-    if stderr.trim().is_empty() { tail(sources.stdout) } else { stderr }
+    if stderr.trim().is_empty() {
+        tail(sources.stdout)
+    } else {
+        stderr
+    }
 }

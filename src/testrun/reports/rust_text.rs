@@ -6,9 +6,13 @@ use crate::testrun::model::{Frame, Phase, TestError};
 
 /// What a failed test wrote, taken apart: what went wrong, and what was written before.
 ///
-/// The text of a panic is that of the default hook in `library/std/src/panicking.rs`, before and since Rust 1.73.
+/// The text of a panic is that of the default hook in `library/std/src/panicking.rs`, before and
+/// since Rust 1.73.
 pub fn failure<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestError, &'t str) {
-    let Some(at) = text.find("' panicked at ").or_else(|| text.find(") panicked at ")) else {
+    let Some(at) = text
+        .find("' panicked at ")
+        .or_else(|| text.find(") panicked at "))
+    else {
         return without_panic(collector, text);
     };
     let start = text[..at].rfind("thread '").unwrap_or(at);
@@ -16,18 +20,29 @@ pub fn failure<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestE
     let said = said.split("\nstack backtrace:\n").next().unwrap_or(said);
     let (place, message) = said.split_once('\n').unwrap_or((said, ""));
     let message = message.split("\nnote: ").next().unwrap_or(message);
-    let message = if message.starts_with("note: ") { "" } else { message };
+    let message = if message.starts_with("note: ") {
+        ""
+    } else {
+        message
+    };
     let (place, message) = match place.strip_suffix(':') {
         Some(place) => (place, message.to_owned()),
         // Before Rust 1.73 the message stood before the place.
         None => match place.rsplit_once("', ") {
-            Some((first, place)) => (place, format!("{}\n{message}", first.trim_start_matches('\''))),
+            Some((first, place)) => (
+                place,
+                format!("{}\n{message}", first.trim_start_matches('\'')),
+            ),
             None => (place, message.to_owned()),
         },
     };
     let mut error = compared(collector, message.trim());
     if let Some((_, note)) = text.split_once("note: panic did not contain expected string") {
-        let part = |name: &str| note.lines().find_map(|line| line.trim().strip_prefix(name)).map(str::to_owned);
+        let part = |name: &str| {
+            note.lines()
+                .find_map(|line| line.trim().strip_prefix(name))
+                .map(str::to_owned)
+        };
         let (actual, expected) = (part("panic message: "), part("expected substring: "));
         error = collector.error(None, "panic did not contain expected string");
         error.actual = actual.map(|text| collector.text(&text));
@@ -42,10 +57,16 @@ fn without_panic<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (Tes
     if let Some(at) = text.find("note: test did not panic as expected") {
         let line = text[at..].lines().next().unwrap_or_default();
         let mut error = collector.error(None, "test did not panic as expected");
-        error.stack = line.rsplit_once(" at ").map(|(_, place)| frame(collector, place)).unwrap_or_default();
+        error.stack = line
+            .rsplit_once(" at ")
+            .map(|(_, place)| frame(collector, place))
+            .unwrap_or_default();
         return (error, &text[..at]);
     }
-    match text.rfind("Error: ").filter(|at| *at == 0 || text[..*at].ends_with('\n')) {
+    match text
+        .rfind("Error: ")
+        .filter(|at| *at == 0 || text[..*at].ends_with('\n'))
+    {
         Some(at) => (collector.error(None, text[at..].trim()), &text[..at]),
         None => (collector.error(None, text.trim()), ""),
     }
@@ -57,7 +78,9 @@ fn compared(collector: &mut ResultCollector<'_>, message: &str) -> TestError {
         let (left, right) = rest.split_once("\n right: ")?;
         Some((first, left, right))
     });
-    let Some((first, left, right)) = parts else { return collector.error(None, message) };
+    let Some((first, left, right)) = parts else {
+        return collector.error(None, message);
+    };
     let mut error = collector.error(None, first);
     // The order is nobody's convention: both are told under the names of the message.
     error.actual = Some(collector.text(left));
@@ -66,11 +89,19 @@ fn compared(collector: &mut ResultCollector<'_>, message: &str) -> TestError {
 }
 
 fn frame(collector: &mut ResultCollector<'_>, place: &str) -> Vec<Frame> {
-    let Some((file, line, column)) = place_of(place.trim()) else { return Vec::new() };
-    collector.stack(vec![Frame { file: file.to_owned(), line: Some(line), column: Some(column), function: None }])
+    let Some((file, line, column)) = place_of(place.trim()) else {
+        return Vec::new();
+    };
+    collector.stack(vec![Frame {
+        file: file.to_owned(),
+        line: Some(line),
+        column: Some(column),
+        function: None,
+    }])
 }
 
-/// The errors of the compiler in what Cargo wrote to stderr. Returns whether something could not be built.
+/// The errors of the compiler in what Cargo wrote to stderr. Returns whether something could not be
+/// built.
 pub fn compile_errors(collector: &mut ResultCollector<'_>, text: &str) -> bool {
     let mut failed = false;
     let mut lines = text.lines().peekable();
@@ -85,17 +116,33 @@ pub fn compile_errors(collector: &mut ResultCollector<'_>, text: &str) -> bool {
             continue;
         }
         // The place follows at once; Cargo's own errors have none.
-        let Some(place) = lines.peek().and_then(|next| next.trim_start().strip_prefix("--> ")) else { continue };
-        let Some((file, number, column)) = place_of(place) else { continue };
+        let Some(place) = lines
+            .peek()
+            .and_then(|next| next.trim_start().strip_prefix("--> "))
+        else {
+            continue;
+        };
+        let Some((file, number, column)) = place_of(place) else {
+            continue;
+        };
         lines.next();
         let label = lines
             .by_ref()
             .take_while(|line| !line.is_empty())
             .take(12)
-            .find_map(|line| line.split_once(" | ")?.1.split_once('^').map(|(_, label)| label))
+            .find_map(|line| {
+                line.split_once(" | ")?
+                    .1
+                    .split_once('^')
+                    .map(|(_, label)| label)
+            })
             .unwrap_or_default();
         let label = label.trim_start_matches('^').trim();
-        let message = if label.is_empty() { line.to_owned() } else { format!("{line} ({label})") };
+        let message = if label.is_empty() {
+            line.to_owned()
+        } else {
+            format!("{line} ({label})")
+        };
         collector.file_error(file, Phase::Compile, &message, Some(number), Some(column));
     }
     failed

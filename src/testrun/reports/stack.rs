@@ -25,7 +25,12 @@ const LIBRARIES: [&str; 13] = [
 /// The path below `root`, if it is there; a `file://` URL as the path that it names.
 pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
     let path = path.strip_prefix("file://").unwrap_or(path);
-    let below = if root.is_empty() { None } else { path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) };
+    let below = if root.is_empty() {
+        None
+    } else {
+        path.strip_prefix(root)
+            .and_then(|rest| rest.strip_prefix('/'))
+    };
     below.unwrap_or_else(|| path.strip_prefix("./").unwrap_or(path))
 }
 
@@ -41,7 +46,10 @@ pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
         // The end of a longer path is another one.
         let begins = !out.is_empty() && before.is_empty()
             || before.ends_with(|next: char| next.is_alphanumeric() || "/._-".contains(next));
-        let before = before.strip_suffix("file://").filter(|_| after.starts_with('/')).unwrap_or(before);
+        let before = before
+            .strip_suffix("file://")
+            .filter(|_| after.starts_with('/'))
+            .unwrap_or(before);
         out.push_str(before);
         match after.strip_prefix('/') {
             Some(below) if !begins || before.len() + "file://".len() == at => rest = below,
@@ -57,21 +65,39 @@ pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
 
 /// Whether a frame is of a library or of the runtime.
 pub fn is_library(file: &str) -> bool {
-    LIBRARIES.iter().any(|part| if part.starts_with('/') { file.contains(part) } else { file.starts_with(part) })
+    LIBRARIES.iter().any(|part| {
+        if part.starts_with('/') {
+            file.contains(part)
+        } else {
+            file.starts_with(part)
+        }
+    })
 }
 
-/// The place to mend of an error of `file`: `own`, unless the error came up in another file of the project, whose place then ends
-/// the message.
+/// The place to mend of an error of `file`: `own`, unless the error came up in another file of the
+/// project, whose place then ends the message.
 pub fn to_mend(
     own: Option<(u32, Option<u32>)>,
     frames: &[Frame],
     file: &str,
     message: &mut String,
 ) -> Option<(u32, Option<u32>)> {
-    match frames.iter().find(|frame| !is_library(&frame.file)).filter(|frame| !frame.file.ends_with(file)) {
+    match frames
+        .iter()
+        .find(|frame| !is_library(&frame.file))
+        .filter(|frame| !frame.file.ends_with(file))
+    {
         Some(frame) => {
-            let numbers = [frame.line, frame.column].into_iter().flatten().map(|number| format!(":{number}"));
-            message.extend(["\nat ", &frame.file].map(str::to_owned).into_iter().chain(numbers));
+            let numbers = [frame.line, frame.column]
+                .into_iter()
+                .flatten()
+                .map(|number| format!(":{number}"));
+            message.extend(
+                ["\nat ", &frame.file]
+                    .map(str::to_owned)
+                    .into_iter()
+                    .chain(numbers),
+            );
             None
         }
         None => own,
@@ -80,22 +106,37 @@ pub fn to_mend(
 
 /// How many frames are told: those of the project; where there is none, the first.
 pub fn told_frames(stack: &[Frame]) -> usize {
-    stack.iter().take_while(|frame| !is_library(&frame.file)).count().max(1)
+    stack
+        .iter()
+        .take_while(|frame| !is_library(&frame.file))
+        .count()
+        .max(1)
 }
 
 /// The frames of the project first, then the first of the libraries'.
 pub fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
-    let (mut theirs, mut own): (Vec<_>, Vec<_>) = frames.into_iter().partition(|frame| is_library(&frame.file));
+    let (mut theirs, mut own): (Vec<_>, Vec<_>) = frames
+        .into_iter()
+        .partition(|frame| is_library(&frame.file));
     own.dedup();
     own.truncate(MAX_TEST_FRAMES);
-    theirs.truncate(if own.is_empty() { MAX_TEST_FRAMES } else { MAX_LIBRARY_FRAMES.min(MAX_TEST_FRAMES - own.len()) });
+    theirs.truncate(if own.is_empty() {
+        MAX_TEST_FRAMES
+    } else {
+        MAX_LIBRARY_FRAMES.min(MAX_TEST_FRAMES - own.len())
+    });
     own.append(&mut theirs);
     own
 }
 
-/// A text of V8's `Error.stack`: the message, then the frames (<https://v8.dev/docs/stack-trace-api>).
+/// A text of V8's `Error.stack`: the message, then the frames
+/// (<https://v8.dev/docs/stack-trace-api>).
 pub fn of_v8(text: &str) -> (&str, Vec<Frame>) {
-    let is_frame = |line: &str| line.trim_start().strip_prefix("at ").is_some_and(|rest| v8_frame(rest).is_some());
+    let is_frame = |line: &str| {
+        line.trim_start()
+            .strip_prefix("at ")
+            .is_some_and(|rest| v8_frame(rest).is_some())
+    };
     let mut end = text.len();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -116,7 +157,10 @@ pub fn of_v8(text: &str) -> (&str, Vec<Frame>) {
 /// What follows `at `: `name (file:line:column)` or `file:line:column`.
 fn v8_frame(text: &str) -> Option<Frame> {
     let text = text.strip_prefix("async ").unwrap_or(text);
-    let (function, place) = match text.strip_suffix(')').and_then(|text| text.rsplit_once(" (")) {
+    let (function, place) = match text
+        .strip_suffix(')')
+        .and_then(|text| text.rsplit_once(" ("))
+    {
         Some((function, place)) => (Some(function), place),
         None => (None, text),
     };
@@ -124,8 +168,14 @@ fn v8_frame(text: &str) -> Option<Frame> {
     if file.is_empty() || file.starts_with('<') {
         return None;
     }
-    let function = function.filter(|name| !name.is_empty() && *name != "Object.<anonymous>" && *name != "<anonymous>");
-    Some(Frame { file: file.to_owned(), line: Some(line), column: Some(column), function: function.map(str::to_owned) })
+    let function = function
+        .filter(|name| !name.is_empty() && *name != "Object.<anonymous>" && *name != "<anonymous>");
+    Some(Frame {
+        file: file.to_owned(),
+        line: Some(line),
+        column: Some(column),
+        function: function.map(str::to_owned),
+    })
 }
 
 /// `file:line:column` taken apart.
@@ -135,7 +185,8 @@ pub fn place_of(text: &str) -> Option<(&str, u32, u32)> {
     Some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// Where a text names a line of `file`: `file:line:column`, `file:line` or Python's `file", line 3`.
+/// Where a text names a line of `file`: `file:line:column`, `file:line` or Python's `file", line
+/// 3`.
 pub fn place_in(text: &str, file: &str) -> Option<(u32, Option<u32>)> {
     if file.is_empty() {
         return None;
@@ -146,12 +197,19 @@ pub fn place_in(text: &str, file: &str) -> Option<(u32, Option<u32>)> {
             return number(rest).map(|(line, _)| (line, None));
         }
         let (line, rest) = number(rest.strip_prefix(':')?)?;
-        Some((line, rest.strip_prefix(':').and_then(number).map(|(column, _)| column)))
+        Some((
+            line,
+            rest.strip_prefix(':')
+                .and_then(number)
+                .map(|(column, _)| column),
+        ))
     })
 }
 
 fn number(text: &str) -> Option<(u32, &str)> {
-    let end = text.find(|next: char| !next.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|next: char| !next.is_ascii_digit())
+        .unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
@@ -168,7 +226,13 @@ mod tests {
         assert_eq!(message, "TypeError: boom\n    over two lines");
         let told: Vec<_> = ordered(frames)
             .iter()
-            .map(|frame| (relative(&frame.file, "/p").to_owned(), frame.line, frame.function.clone()))
+            .map(|frame| {
+                (
+                    relative(&frame.file, "/p").to_owned(),
+                    frame.line,
+                    frame.function.clone(),
+                )
+            })
             .collect();
         assert_eq!(
             told,
@@ -183,15 +247,33 @@ mod tests {
     #[test]
     fn paths_below_the_root_become_relative() {
         let of = |text: &str| without_root(text, "/p").into_owned();
-        assert_eq!(of("in /p/a.ts and '/p/b.ts' (file:///p/c.ts)"), "in a.ts and 'b.ts' (c.ts)");
-        assert_eq!(of("/x/p/a.ts /p /people x/p/p/"), "/x/p/a.ts /p /people x/p/p/");
+        assert_eq!(
+            of("in /p/a.ts and '/p/b.ts' (file:///p/c.ts)"),
+            "in a.ts and 'b.ts' (c.ts)"
+        );
+        assert_eq!(
+            of("/x/p/a.ts /p /people x/p/p/"),
+            "/x/p/a.ts /p /people x/p/p/"
+        );
     }
 
     #[test]
     fn a_place_is_found_in_a_message() {
-        assert_eq!(place_in("[ src/a.ts:2:33 ]", "src/a.ts"), Some((2, Some(33))));
-        assert_eq!(place_in("  File \"/p/t.py\", line 7\n", "/p/t.py"), Some((7, None)));
-        assert_eq!(place_in("t.py: t.py:1: in <module>", "t.py"), Some((1, None)));
-        assert_eq!([place_in("t.py", "t.py"), place_in("t.py", "")], [None, None]);
+        assert_eq!(
+            place_in("[ src/a.ts:2:33 ]", "src/a.ts"),
+            Some((2, Some(33)))
+        );
+        assert_eq!(
+            place_in("  File \"/p/t.py\", line 7\n", "/p/t.py"),
+            Some((7, None))
+        );
+        assert_eq!(
+            place_in("t.py: t.py:1: in <module>", "t.py"),
+            Some((1, None))
+        );
+        assert_eq!(
+            [place_in("t.py", "t.py"), place_in("t.py", "")],
+            [None, None]
+        );
     }
 }

@@ -1,7 +1,9 @@
-//! Texts of programs made fit to be told: no terminal escapes, no controls, no more than so many bytes.
+//! Texts of programs made fit to be told: no terminal escapes, no controls, no more than so many
+//! bytes.
 
-/// The text without ANSI escape sequences (ECMA-48), without carriage returns before a line feed and without controls
-/// but line feed and tab; cut after `max` bytes, with `…` where it was. Also returns how many bytes were cut.
+/// The text without ANSI escape sequences (ECMA-48), without carriage returns before a line feed
+/// and without controls but line feed and tab; cut after `max` bytes, with `…` where it was. Also
+/// returns how many bytes were cut.
 pub fn head(text: &str, max: usize) -> (String, u64) {
     let mut out = String::new();
     let mut rest = VisibleChars(text);
@@ -32,13 +34,21 @@ pub fn tail(text: &str, max: usize) -> (String, u64) {
         start += 1;
     }
     let cut = (from + start) as u64;
-    if cut == 0 { (clean.to_owned(), 0) } else { (format!("…{}", &clean[start..]), cut) }
+    if cut == 0 {
+        (clean.to_owned(), 0)
+    } else {
+        (format!("…{}", &clean[start..]), cut)
+    }
 }
 
 /// A name or an id: one line.
 pub fn name(text: &str, max: usize) -> (String, u64) {
     let (name, cut) = head(text, max);
-    if name.contains(['\n', '\t']) { (name.replace(['\n', '\t'], " "), cut) } else { (name, cut) }
+    if name.contains(['\n', '\t']) {
+        (name.replace(['\n', '\t'], " "), cut)
+    } else {
+        (name, cut)
+    }
 }
 
 /// The characters of a text that are to be seen.
@@ -70,7 +80,9 @@ impl VisibleChars<'_> {
             Some('[') => {
                 let end = chars.as_str().find(|next: char| !matches!(next, ' '..='?'));
                 let rest = end.map_or("", |end| &chars.as_str()[end..]);
-                self.0 = rest.strip_prefix(|next: char| matches!(next, '@'..='~')).unwrap_or(rest);
+                self.0 = rest
+                    .strip_prefix(|next: char| matches!(next, '@'..='~'))
+                    .unwrap_or(rest);
             }
             // OSC and its like: up to BEL or ST.
             Some(']' | 'P' | '_' | '^' | 'X') => {
@@ -95,7 +107,10 @@ mod tests {
     #[test]
     fn escapes_and_controls_are_not_seen() {
         let text = "\u{1b}[31m[ERR] \u{1b}[0mUn\u{8}expected\r\n\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\ \u{1b}[38;5;246m╭\u{1b}[0m\tx\u{1b}";
-        assert_eq!(head(text, 100), ("[ERR] Unexpected\nlink ╭\tx".to_owned(), 0));
+        assert_eq!(
+            head(text, 100),
+            ("[ERR] Unexpected\nlink ╭\tx".to_owned(), 0)
+        );
         assert_eq!(head("\u{1b}[", 10), (String::new(), 0));
         assert_eq!(head("\u{1b}]never ended", 10), (String::new(), 0));
     }

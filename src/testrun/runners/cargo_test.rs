@@ -10,7 +10,12 @@ pub struct CargoTest;
 
 impl ProjectTool for CargoTest {
     fn about(&self) -> &'static About {
-        &About { name: cargo::NAME, title: "cargo test", language: Some(Language::Rust), origin: Origin::Path("cargo") }
+        &About {
+            name: cargo::NAME,
+            title: "cargo test",
+            language: Some(Language::Rust),
+            origin: Origin::Path("cargo"),
+        }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
@@ -38,11 +43,16 @@ impl Runner for CargoTest {
         project: &Checked<Read>,
     ) -> Result<Option<(&'static dyn Runner, &'static str)>, TestrunError> {
         let why = "by cargo-nextest, since it is installed; it runs no doc tests (`runner: \"cargo\"` does)";
-        Ok(context.is_installed(project, "cargo-nextest")?.then_some((&Nextest, why)))
+        Ok(context
+            .is_installed(project, "cargo-nextest")?
+            .then_some((&Nextest, why)))
     }
 
     fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
-        let mut plan = RunPlan { reports: false, ..RunPlan::of(wanted) };
+        let mut plan = RunPlan {
+            reports: false,
+            ..RunPlan::of(wanted)
+        };
         plan.add(["test"]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
@@ -56,19 +66,40 @@ impl Runner for CargoTest {
     }
 
     /// Cargo tells which programs it runs: all that have a harness of their own are asked for.
-    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &WantedRun<'_>) -> ProjectFacts {
+    fn facts(
+        &self,
+        context: &RunContext<'_>,
+        project: &Checked<Read>,
+        _: &WantedRun<'_>,
+    ) -> ProjectFacts {
         let tables = ["[lib]", "[[bin]]", "[[test]]", "[[bench]]", "[[example]]"];
         let texts = cargo::manifest_texts(context, project, true);
-        let own_harness = texts.iter().flat_map(|text| own_harness(text, &tables)).flatten().collect();
-        ProjectFacts { own_harness, ..ProjectFacts::default() }
+        let own_harness = texts
+            .iter()
+            .flat_map(|text| own_harness(text, &tables))
+            .flatten()
+            .collect();
+        ProjectFacts {
+            own_harness,
+            ..ProjectFacts::default()
+        }
     }
 
     fn count(&self, line: &[u8], counted: &mut TestCount) {
-        let Ok(line) = std::str::from_utf8(line) else { return };
+        let Ok(line) = std::str::from_utf8(line) else {
+            return;
+        };
         if let Some(rest) = line.strip_prefix("running ") {
-            let count = rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"));
-            counted.total += count.and_then(|count| count.parse::<u64>().ok()).unwrap_or_default();
-        } else if line.starts_with("test ") && !line.starts_with("test result: ") && line.contains(" ... ") {
+            let count = rest
+                .strip_suffix(" tests")
+                .or_else(|| rest.strip_suffix(" test"));
+            counted.total += count
+                .and_then(|count| count.parse::<u64>().ok())
+                .unwrap_or_default();
+        } else if line.starts_with("test ")
+            && !line.starts_with("test result: ")
+            && line.contains(" ... ")
+        {
             counted.done += 1;
         }
     }

@@ -13,7 +13,12 @@ pub struct Go;
 
 impl ProjectTool for Go {
     fn about(&self) -> &'static About {
-        &About { name: "go", title: "go test", language: Some(Language::Go), origin: Origin::Path("go") }
+        &About {
+            name: "go",
+            title: "go test",
+            language: Some(Language::Go),
+            origin: Origin::Path("go"),
+        }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
@@ -22,31 +27,59 @@ impl ProjectTool for Go {
 }
 
 impl Runner for Go {
-    /// Of a workspace (`go.work`) without a module of its own these are its modules, since `./...` names nothing there; beside
-    /// a module they are left out.
+    /// Of a workspace (`go.work`) without a module of its own these are its modules, since `./...`
+    /// names nothing there; beside a module they are left out.
     fn whole(&self, context: &RunContext<'_>, project: &Path) -> (TestSelection, Option<String>) {
         let text = |name: &str| context.disk().text(&project.join(name));
-        let modules = text("go.work").map(|work| go::modules(&work)).unwrap_or_default();
+        let modules = text("go.work")
+            .map(|work| go::modules(&work))
+            .unwrap_or_default();
         if text("go.mod").is_some() {
-            let others: Vec<&str> = modules.iter().map(String::as_str).filter(|module| *module != ".").collect();
+            let others: Vec<&str> = modules
+                .iter()
+                .map(String::as_str)
+                .filter(|module| *module != ".")
+                .collect();
             let named = others[..others.len().min(MAX_LEFT_OUT)].join(", ");
-            return (TestSelection::All, (!others.is_empty()).then(|| format!("other modules of go.work: {named}")));
+            return (
+                TestSelection::All,
+                (!others.is_empty()).then(|| format!("other modules of go.work: {named}")),
+            );
         }
-        let below = modules.iter().map(|module| project.join(module)).filter(|dir| dir.starts_with(project));
-        let targets: Vec<NamedPath> = below.take(MAX_TEST_FILES).map(|dir| NamedPath::whole(dir, true)).collect();
-        (if targets.is_empty() { TestSelection::All } else { TestSelection::Targets(targets) }, None)
+        let below = modules
+            .iter()
+            .map(|module| project.join(module))
+            .filter(|dir| dir.starts_with(project));
+        let targets: Vec<NamedPath> = below
+            .take(MAX_TEST_FILES)
+            .map(|dir| NamedPath::whole(dir, true))
+            .collect();
+        (
+            if targets.is_empty() {
+                TestSelection::All
+            } else {
+                TestSelection::Targets(targets)
+            },
+            None,
+        )
     }
 
     fn plan(&self, wanted: &WantedRun<'_>) -> Result<RunPlan, TestrunError> {
-        let mut plan = RunPlan { reports: false, ..RunPlan::of(wanted) };
+        let mut plan = RunPlan {
+            reports: false,
+            ..RunPlan::of(wanted)
+        };
         plan.add(["test", "-json"]);
         if let Some(filter) = wanted.filter {
             plan.argv.push(format!("-run={filter}"));
         }
         match wanted.selection {
             TestSelection::Failed(failed) => {
-                let mut names: Vec<String> =
-                    failed.iter().filter_map(|test| test.names.first()).map(|name| escape_regex(name)).collect();
+                let mut names: Vec<String> = failed
+                    .iter()
+                    .filter_map(|test| test.names.first())
+                    .map(|name| escape_regex(name))
+                    .collect();
                 names.sort();
                 names.dedup();
                 if by_name(failed) {
@@ -60,13 +93,24 @@ impl Runner for Go {
         Ok(plan)
     }
 
-    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, _: &WantedRun<'_>) -> ProjectFacts {
-        ProjectFacts { go_package: go::import_path(&context.disk(), project.shown()), ..ProjectFacts::default() }
+    fn facts(
+        &self,
+        context: &RunContext<'_>,
+        project: &Checked<Read>,
+        _: &WantedRun<'_>,
+    ) -> ProjectFacts {
+        ProjectFacts {
+            go_package: go::import_path(&context.disk(), project.shown()),
+            ..ProjectFacts::default()
+        }
     }
 
     fn count(&self, line: &[u8], counted: &mut TestCount) {
-        let Ok(event) = serde_json::from_slice::<GoProgress>(line) else { return };
-        let has_ended = !event.test.is_empty() && matches!(event.action.as_str(), "pass" | "fail" | "skip");
+        let Ok(event) = serde_json::from_slice::<GoProgress>(line) else {
+            return;
+        };
+        let has_ended =
+            !event.test.is_empty() && matches!(event.action.as_str(), "pass" | "fail" | "skip");
         counted.done += u64::from(has_ended);
     }
 
@@ -84,33 +128,64 @@ impl Runner for Go {
         targets: &[&'t NamedPath],
         results: &TestResults,
     ) -> Vec<&'t NamedPath> {
-        let packages: HashSet<&str> = results.tests.iter().map(|test| self.file_of(&test.id)).collect();
-        let missed: Vec<&NamedPath> =
-            targets.iter().copied().filter(|target| !has_run(evidence, target, results, &packages)).collect();
-        // Of each by itself Go says nothing where there is a filter; that no test of all of them ran is known.
-        if evidence.is_filtered && missed.len() < targets.len() { Vec::new() } else { missed }
+        let packages: HashSet<&str> = results
+            .tests
+            .iter()
+            .map(|test| self.file_of(&test.id))
+            .collect();
+        let missed: Vec<&NamedPath> = targets
+            .iter()
+            .copied()
+            .filter(|target| !has_run(evidence, target, results, &packages))
+            .collect();
+        // Of each by itself Go says nothing where there is a filter; that no test of all of them
+        // ran is known.
+        if evidence.is_filtered && missed.len() < targets.len() {
+            Vec::new()
+        } else {
+            missed
+        }
     }
 
     fn download(&self, context: &RunContext<'_>) -> Option<&'static str> {
-        context.launcher.variable(GO_MODULES).map(|_| "go mod download")
+        context
+            .launcher
+            .variable(GO_MODULES)
+            .map(|_| "go mod download")
     }
 
-    /// By what the files of the package declare. Those with a build constraint may be no part of it.
+    /// By what the files of the package declare. Those with a build constraint may be no part of
+    /// it.
     fn behind(&self, evidence: &Evidence<'_>, results: &TestResults) -> Vec<String> {
-        let dead = results.failures.iter().filter(|case| matches!(case.state, State::Crashed | State::TimedOut));
-        let packages: BTreeSet<&str> = dead.filter_map(|case| case.suite.first()).map(String::as_str).collect();
-        let ids = results.tests.iter().map(|test| &test.id).chain(&results.unfinished);
+        let dead = results
+            .failures
+            .iter()
+            .filter(|case| matches!(case.state, State::Crashed | State::TimedOut));
+        let packages: BTreeSet<&str> = dead
+            .filter_map(|case| case.suite.first())
+            .map(String::as_str)
+            .collect();
+        let ids = results
+            .tests
+            .iter()
+            .map(|test| &test.id)
+            .chain(&results.unfinished);
         let told: HashSet<(&str, &str)> = ids
             .filter_map(|id| id.split_once(" > "))
             .map(|(package, name)| (package, name.split('/').next().unwrap_or(name)))
             .collect();
         let mut behind = Vec::new();
         for package in packages {
-            let Some(dir) = dir_of(evidence, package) else { continue };
+            let Some(dir) = dir_of(evidence, package) else {
+                continue;
+            };
             let mut files = evidence.tree.names(&dir).unwrap_or_default();
             files.retain(|name| name.ends_with("_test.go"));
             files.sort();
-            for text in files.iter().filter_map(|name| evidence.tree.text(&dir.join(name))) {
+            for text in files
+                .iter()
+                .filter_map(|name| evidence.tree.text(&dir.join(name)))
+            {
                 if !text.lines().any(|line| line.starts_with("//go:build ")) {
                     let names = declared(&text).filter(|name| !told.contains(&(package, *name)));
                     behind.extend(names.map(|name| joined([package, name])));
@@ -124,7 +199,9 @@ impl Runner for Go {
 
 /// Where a package of the project is.
 fn dir_of(evidence: &Evidence<'_>, package: &str) -> Option<PathBuf> {
-    let below = package.strip_prefix(&*evidence.facts.go_package).filter(|_| !evidence.facts.go_package.is_empty())?;
+    let below = package
+        .strip_prefix(&*evidence.facts.go_package)
+        .filter(|_| !evidence.facts.go_package.is_empty())?;
     Some(if below.is_empty() {
         evidence.project.to_path_buf()
     } else {
@@ -132,9 +209,20 @@ fn dir_of(evidence: &Evidence<'_>, package: &str) -> Option<PathBuf> {
     })
 }
 
-fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, packages: &HashSet<&str>) -> bool {
-    let dir = if target.is_dir { &*target.path } else { target.path.parent().unwrap_or(&target.path) };
-    let Ok(below) = dir.strip_prefix(evidence.project) else { return true };
+fn has_run(
+    evidence: &Evidence<'_>,
+    target: &NamedPath,
+    results: &TestResults,
+    packages: &HashSet<&str>,
+) -> bool {
+    let dir = if target.is_dir {
+        &*target.path
+    } else {
+        target.path.parent().unwrap_or(&target.path)
+    };
+    let Ok(below) = dir.strip_prefix(evidence.project) else {
+        return true;
+    };
     if evidence.facts.go_package.is_empty() {
         return true;
     }
@@ -145,12 +233,15 @@ fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, p
     };
     if target.is_dir {
         let inside = format!("{package}/");
-        return packages.iter().any(|name| *name == package || name.starts_with(&inside));
+        return packages
+            .iter()
+            .any(|name| *name == package || name.starts_with(&inside));
     }
     if !packages.contains(package.as_str()) {
         return false;
     }
-    // A file of a package that others of it ran of: one that a build constraint leaves out has none of its tests among them.
+    // A file of a package that others of it ran of: one that a build constraint leaves out has none
+    // of its tests among them.
     let text = evidence.tree.text(&target.path).unwrap_or_default();
     let names: HashSet<&str> = declared(&text).collect();
     let of_test = |id: &str| {
@@ -164,7 +255,8 @@ fn has_run(evidence: &Evidence<'_>, target: &NamedPath, results: &TestResults, p
 fn declared(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         let name = line.strip_prefix("func ")?.split('(').next()?;
-        ((name.starts_with("Test") && name != "TestMain") || name.starts_with("Fuzz")).then_some(name)
+        ((name.starts_with("Test") && name != "TestMain") || name.starts_with("Fuzz"))
+            .then_some(name)
     })
 }
 

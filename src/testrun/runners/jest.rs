@@ -19,8 +19,16 @@ impl ProjectTool for Jest {
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        stronger(node::in_package(level, "jest"), level.configured("jest.config.")).or_else(|| {
-            level.package().get("jest").is_some().then(|| (SignWeight::Named, "jest in package.json".to_owned()))
+        stronger(
+            node::in_package(level, "jest"),
+            level.configured("jest.config."),
+        )
+        .or_else(|| {
+            level
+                .package()
+                .get("jest")
+                .is_some()
+                .then(|| (SignWeight::Named, "jest in package.json".to_owned()))
         })
     }
 }
@@ -47,7 +55,8 @@ impl Runner for Jest {
             plan.argv.push("--runTestsByPath".to_owned());
             plan.argv.extend(paths);
         } else {
-            plan.argv.extend(paths.iter().map(|path| escape_regex(path)));
+            plan.argv
+                .extend(paths.iter().map(|path| escape_regex(path)));
         }
         Ok(plan)
     }

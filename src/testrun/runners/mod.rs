@@ -16,15 +16,23 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 #[cfg(test)]
 pub use self::{
-    cargo_test::CargoTest, go::Go, jest::Jest, junit::Junit, nextest::Nextest, pytest::Pytest, vitest::Vitest,
+    cargo_test::CargoTest, go::Go, jest::Jest, junit::Junit, nextest::Nextest, pytest::Pytest,
+    vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All of them. Of two that a project has for equal reasons the first is taken.
-pub static RUNNERS: [&dyn Runner; 7] =
-    [&vitest::Vitest, &jest::Jest, &cargo_test::CargoTest, &nextest::Nextest, &go::Go, &pytest::Pytest, &junit::Junit];
+pub static RUNNERS: [&dyn Runner; 7] = [
+    &vitest::Vitest,
+    &jest::Jest,
+    &cargo_test::CargoTest,
+    &nextest::Nextest,
+    &go::Go,
+    &pytest::Pytest,
+    &junit::Junit,
+];
 
 impl ToolKind for dyn Runner {
     fn all() -> &'static [&'static Self] {

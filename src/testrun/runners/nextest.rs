@@ -44,15 +44,23 @@ impl Runner for Nextest {
         let mut plan = RunPlan::of(wanted);
         let path = format!("{}/{REPORT}", wanted.place);
         // What passed shows there whether its process came to the end of the test.
-        let text = format!("[profile.replay.junit]\npath = {path:?}\nstore-success-output = true\n");
+        let text =
+            format!("[profile.replay.junit]\npath = {path:?}\nstore-success-output = true\n");
         plan.files.push((CONFIG, text));
         plan.add(["nextest", "run", "--profile=replay"]);
-        plan.add([format!("--tool-config-file=replay:{}/{CONFIG}", wanted.place)]);
+        plan.add([format!(
+            "--tool-config-file=replay:{}/{CONFIG}",
+            wanted.place
+        )]);
         let filters = cargo::select(&mut plan, wanted)?;
         match wanted.selection {
             TestSelection::Failed(failed) if by_name(failed) => {
-                let exact = cargo::paths(failed).map(|name| format!("test(={})", name.replace([')', '\\'], "?")));
-                plan.add([format!("--filterset={}", exact.collect::<Vec<_>>().join(" + "))]);
+                let exact = cargo::paths(failed)
+                    .map(|name| format!("test(={})", name.replace([')', '\\'], "?")));
+                plan.add([format!(
+                    "--filterset={}",
+                    exact.collect::<Vec<_>>().join(" + ")
+                )]);
             }
             _ => cargo::add_filters(&mut plan, filters),
         }
@@ -60,7 +68,12 @@ impl Runner for Nextest {
     }
 
     /// The names of the targets that nextest would run.
-    fn facts(&self, context: &RunContext<'_>, project: &Checked<Read>, wanted: &WantedRun<'_>) -> ProjectFacts {
+    fn facts(
+        &self,
+        context: &RunContext<'_>,
+        project: &Checked<Read>,
+        wanted: &WantedRun<'_>,
+    ) -> ProjectFacts {
         let parts = cargo::parts(wanted).unwrap_or_default();
         let texts = cargo::manifest_texts(context, project, false);
         let is_meant = |name: &String| {
@@ -72,12 +85,19 @@ impl Runner for Nextest {
         };
         let name = |names: Vec<String>| {
             let first = names.first()?;
-            let stem = first.strip_suffix(".rs").and_then(|path| path.rsplit('/').next());
+            let stem = first
+                .strip_suffix(".rs")
+                .and_then(|path| path.rsplit('/').next());
             Some(stem.unwrap_or(first).to_owned())
         };
-        let targets = texts.iter().flat_map(|text| own_harness(text, &["[[test]]", "[[bin]]"]));
+        let targets = texts
+            .iter()
+            .flat_map(|text| own_harness(text, &["[[test]]", "[[bin]]"]));
         let own_harness = targets.filter_map(name).filter(is_meant).collect();
-        ProjectFacts { own_harness, ..ProjectFacts::default() }
+        ProjectFacts {
+            own_harness,
+            ..ProjectFacts::default()
+        }
     }
 
     /// A filter that matches nothing exits with 4.
@@ -85,7 +105,12 @@ impl Runner for Nextest {
         matches!(exit_code, Some(0 | 4))
     }
 
-    fn switched_off(&self, context: &RunContext<'_>, root: &Path, which: &TestSelection) -> Option<Vec<String>> {
+    fn switched_off(
+        &self,
+        context: &RunContext<'_>,
+        root: &Path,
+        which: &TestSelection,
+    ) -> Option<Vec<String>> {
         let mut off = cargo::switched_off(context, root, which);
         if *which == TestSelection::All && cargo::has_doc_tests(context, root) {
             off.push("tests in the documentation (`runner: \"cargo\"` runs them)".to_owned());
@@ -94,12 +119,24 @@ impl Runner for Nextest {
     }
 
     fn note(&self, _: &TestSelection, results: &TestResults, _: &Path) -> Option<String> {
-        cargo::own_harness_note("NOT run by cargo-nextest (`runner: \"cargo\"` does)", results)
+        cargo::own_harness_note(
+            "NOT run by cargo-nextest (`runner: \"cargo\"` does)",
+            results,
+        )
     }
 
-    fn hint(&self, context: &RunContext<'_>, report: &TestReport, has_own_harness: bool) -> Option<String> {
+    fn hint(
+        &self,
+        context: &RunContext<'_>,
+        report: &TestReport,
+        has_own_harness: bool,
+    ) -> Option<String> {
         if report.exit_code == Some(METADATA_FAILED) {
-            let who = if context.offline { " (commands have no network here, so the operator has to)" } else { "" };
+            let who = if context.offline {
+                " (commands have no network here, so the operator has to)"
+            } else {
+                ""
+            };
             return Some(format!(
                 "`cargo metadata` failed, which wants the crates of all platforms: `runner: \"cargo\"` does without those that this one \
                  builds nothing of, and `cargo fetch` downloads them{who}"

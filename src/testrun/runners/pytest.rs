@@ -47,9 +47,13 @@ impl Runner for Pytest {
         for (file, is_there) in changes.of(project) {
             if is_there && file.ends_with("conftest.py") {
                 let dir = file.parent().unwrap_or(project);
-                affected.targets.insert(NamedPath::whole(dir.to_path_buf(), true));
+                affected
+                    .targets
+                    .insert(NamedPath::whole(dir.to_path_buf(), true));
             } else if is_there && Language::Python.is_test_name(file) {
-                affected.targets.insert(NamedPath::whole(file.clone(), false));
+                affected
+                    .targets
+                    .insert(NamedPath::whole(file.clone(), false));
             } else if let Some(glob) = named_after(file) {
                 affected.globs.push((glob, file.clone()));
             } else {
@@ -63,14 +67,27 @@ impl Runner for Pytest {
         let mut plan = RunPlan::of(wanted);
         plan.report_by(wanted, PLUGIN);
         // Compiled files and the plugin's cache stay out of the project.
-        plan.environment.push(("PYTHONPYCACHEPREFIX", format!("{}/python-cache", wanted.tmp)));
-        // Many images set it. Empty it means nothing, and the next run finds what this one has compiled.
-        plan.environment.push(("PYTHONDONTWRITEBYTECODE", String::new()));
+        plan.environment.push((
+            "PYTHONPYCACHEPREFIX",
+            format!("{}/python-cache", wanted.tmp),
+        ));
+        // Many images set it. Empty it means nothing, and the next run finds what this one has
+        // compiled.
+        plan.environment
+            .push(("PYTHONDONTWRITEBYTECODE", String::new()));
         plan.python_path = Some(wanted.place.to_owned());
-        plan.add(["-p", "replay_pytest", "--continue-on-collection-errors", "--color=no", "-o"]);
-        plan.argv.push(format!("cache_dir={}/pytest-cache", wanted.place));
+        plan.add([
+            "-p",
+            "replay_pytest",
+            "--continue-on-collection-errors",
+            "--color=no",
+            "-o",
+        ]);
+        plan.argv
+            .push(format!("cache_dir={}/pytest-cache", wanted.place));
         // Node ids are told from there, and asked for from there.
-        plan.argv.push(format!("--rootdir={}", wanted.project.display()));
+        plan.argv
+            .push(format!("--rootdir={}", wanted.project.display()));
         if let Some(filter) = wanted.filter {
             plan.argv.push(format!("-k{filter}"));
         }
@@ -78,7 +95,9 @@ impl Runner for Pytest {
             && failed.len() <= MAX_RERUN_TESTS
         {
             // Of a file that did not load there is no name, and the file is asked for.
-            let id = |test: &FailedTest| safe([&[test.file.clone()][..], &test.names].concat().join("::"));
+            let id = |test: &FailedTest| {
+                safe([&[test.file.clone()][..], &test.names].concat().join("::"))
+            };
             plan.argv.extend(failed.iter().map(id));
         } else {
             plan.argv.extend(paths(wanted, PathStyle::Exact));
@@ -108,7 +127,8 @@ impl Runner for Pytest {
         id.split("::").next().unwrap_or(id)
     }
 
-    /// By the node id: an inherited test is declared in another file than the one that it is run by.
+    /// By the node id: an inherited test is declared in another file than the one that it is run
+    /// by.
     fn failed(&self, case: &Case) -> FailedTest {
         of_node(&case.id)
     }
@@ -125,7 +145,9 @@ impl Runner for Pytest {
     ) -> Vec<&'t NamedPath> {
         // What a filter left out of a file is not told by name.
         not_taken_up(evidence, targets, results, |target| {
-            target.part.is_empty() || evidence.is_filtered || has_run(&target.below(evidence.project), results)
+            target.part.is_empty()
+                || evidence.is_filtered
+                || has_run(&target.below(evidence.project), results)
         })
     }
 
@@ -138,23 +160,36 @@ impl Runner for Pytest {
 fn of_node(id: &str) -> FailedTest {
     let mut parts = id.split("::").map(str::to_owned);
     let file = parts.next().unwrap_or_default();
-    FailedTest { id: id.to_owned(), file, names: parts.collect() }
+    FailedTest {
+        id: id.to_owned(),
+        file,
+        names: parts.collect(),
+    }
 }
 
-/// Whether a test of pytest ran that a node id names: a test, one of its parameters, or one of a class.
+/// Whether a test of pytest ran that a node id names: a test, one of its parameters, or one of a
+/// class.
 fn has_run(id: &str, results: &TestResults) -> bool {
     let is_of = |test: &str| {
-        test.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('[') || rest.starts_with("::"))
+        test.strip_prefix(id)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('[') || rest.starts_with("::"))
     };
-    results.tests.iter().any(|test| is_of(&test.id)) || results.unfinished.iter().any(|test| is_of(test))
+    results.tests.iter().any(|test| is_of(&test.id))
+        || results.unfinished.iter().any(|test| is_of(test))
 }
 
 /// The glob for tests of pytest that are named after a source file; none if it is no such file.
 fn named_after(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_str()?;
-    let stem = name.strip_suffix(".py").filter(|_| !Language::Python.is_test_name(file) && name != "conftest.py")?;
+    let stem = name
+        .strip_suffix(".py")
+        .filter(|_| !Language::Python.is_test_name(file) && name != "conftest.py")?;
     // A package is tested under its own name.
-    let package = || file.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    let package = || {
+        file.parent()
+            .and_then(Path::file_name)
+            .and_then(|name| name.to_str())
+    };
     let stem = escape(package().filter(|_| stem == "__init__").unwrap_or(stem));
     Some(format!("**/{{test_{stem},{stem}_test,test_{stem}_*}}.py"))
 }

@@ -26,7 +26,16 @@ fn argv_in(
     selection: &TestSelection,
     filter: Option<&str>,
 ) -> String {
-    plan(runner, "x", files, selection, filter, &TestScript::default()).argv.join(" ")
+    plan(
+        runner,
+        "x",
+        files,
+        selection,
+        filter,
+        &TestScript::default(),
+    )
+    .argv
+    .join(" ")
 }
 
 fn plan(
@@ -65,13 +74,33 @@ fn vitest_gets_its_reporter_and_no_coverage() {
         --coverage.enabled=false";
     let vitest = |selection: &TestSelection, filter| argv(&Vitest, selection, filter);
     assert_eq!(vitest(&TestSelection::All, None), START);
-    assert_eq!(vitest(&TestSelection::Changed, Some("a b")), format!("{START} --changed --testNamePattern=a b"));
-    let targets =
-        TestSelection::Targets(vec![file("/w/src/a.test.ts"), NamedPath::whole("/w/packages/b".into(), true)]);
-    assert_eq!(vitest(&targets, None), format!("{START} src/a.test.ts packages/b/"));
-    assert_eq!(vitest(&TestSelection::Targets(vec![NamedPath::whole("/w".into(), true)]), None), START);
-    let again = TestSelection::Failed(vec![failed("a.ts", &["sum", "adds (1+1)"]), failed("a.ts", &["x"])]);
-    assert_eq!(vitest(&again, None), format!("{START} --testNamePattern=^ ?(?:sum(?: >)? adds \\(1\\+1\\)|x)$ a.ts"));
+    assert_eq!(
+        vitest(&TestSelection::Changed, Some("a b")),
+        format!("{START} --changed --testNamePattern=a b")
+    );
+    let targets = TestSelection::Targets(vec![
+        file("/w/src/a.test.ts"),
+        NamedPath::whole("/w/packages/b".into(), true),
+    ]);
+    assert_eq!(
+        vitest(&targets, None),
+        format!("{START} src/a.test.ts packages/b/")
+    );
+    assert_eq!(
+        vitest(
+            &TestSelection::Targets(vec![NamedPath::whole("/w".into(), true)]),
+            None
+        ),
+        START
+    );
+    let again = TestSelection::Failed(vec![
+        failed("a.ts", &["sum", "adds (1+1)"]),
+        failed("a.ts", &["x"]),
+    ]);
+    assert_eq!(
+        vitest(&again, None),
+        format!("{START} --testNamePattern=^ ?(?:sum(?: >)? adds \\(1\\+1\\)|x)$ a.ts")
+    );
     // A file that did not load has no names to ask for.
     let whole = TestSelection::Failed(vec![failed("a.ts", &["x"]), failed("-b.ts", &[])]);
     assert_eq!(vitest(&whole, None), format!("{START} ./-b.ts a.ts"));
@@ -79,23 +108,43 @@ fn vitest_gets_its_reporter_and_no_coverage() {
 
 #[test]
 fn jest_is_given_paths_not_patterns() {
-    const START: &str =
-        "x --reporters=/tmp/r/replay-jest.cjs --reporters=default --testLocationInResults --coverage=false";
+    const START: &str = "x --reporters=/tmp/r/replay-jest.cjs --reporters=default --testLocationInResults --coverage=false";
     let files = TestSelection::Targets(vec![file("/w/a.test.js")]);
-    assert_eq!(argv(&Jest, &files, None), format!("{START} --runTestsByPath a.test.js"));
+    assert_eq!(
+        argv(&Jest, &files, None),
+        format!("{START} --runTestsByPath a.test.js")
+    );
     let dir = TestSelection::Targets(vec![NamedPath::whole("/w/a.b".into(), true)]);
-    assert_eq!(argv(&Jest, &dir, Some("x")), format!("{START} --testNamePattern=x a\\.b/"));
+    assert_eq!(
+        argv(&Jest, &dir, Some("x")),
+        format!("{START} --testNamePattern=x a\\.b/")
+    );
 }
 
 #[test]
 fn pytest_leaves_the_project_as_it_is() {
-    const START: &str =
-        "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/pytest-cache --rootdir=/w";
-    let part = TestSelection::Targets(vec![NamedPath { part: "::T::test_x".to_owned(), ..file("/w/tests/test_a.py") }]);
-    assert_eq!(argv(&Pytest, &part, Some("not slow")), format!("{START} -knot slow tests/test_a.py::T::test_x"));
+    const START: &str = "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/pytest-cache --rootdir=/w";
+    let part = TestSelection::Targets(vec![NamedPath {
+        part: "::T::test_x".to_owned(),
+        ..file("/w/tests/test_a.py")
+    }]);
+    assert_eq!(
+        argv(&Pytest, &part, Some("not slow")),
+        format!("{START} -knot slow tests/test_a.py::T::test_x")
+    );
     let again = TestSelection::Failed(vec![failed("t.py", &["T", "test_y[1]"])]);
-    assert_eq!(argv(&Pytest, &again, None), format!("{START} t.py::T::test_y[1]"));
-    let plan = plan(&Pytest, "python3", &[], &TestSelection::All, Some("it's"), &TestScript::default());
+    assert_eq!(
+        argv(&Pytest, &again, None),
+        format!("{START} t.py::T::test_y[1]")
+    );
+    let plan = plan(
+        &Pytest,
+        "python3",
+        &[],
+        &TestSelection::All,
+        Some("it's"),
+        &TestScript::default(),
+    );
     assert_eq!(
         line(&plan),
         "exec env REPLAY_TEST_REPORT=/tmp/r/report PYTHONPYCACHEPREFIX=/tmp/python-cache \
@@ -116,9 +165,21 @@ fn a_file_of_rust_is_a_target_or_a_module() {
     ];
     let cargo = |named: &[&str], filter| {
         let targets = TestSelection::Targets(named.iter().map(|path| file(path)).collect());
-        argv_in(&CargoTest, &files, if named.is_empty() { &TestSelection::All } else { &targets }, filter)
+        argv_in(
+            &CargoTest,
+            &files,
+            if named.is_empty() {
+                &TestSelection::All
+            } else {
+                &targets
+            },
+            filter,
+        )
     };
-    assert_eq!(cargo(&[], Some("glob")), "x test --no-fail-fast --color=never --workspace -- glob");
+    assert_eq!(
+        cargo(&[], Some("glob")),
+        "x test --no-fail-fast --color=never --workspace -- glob"
+    );
     assert_eq!(
         cargo(&["/w/a/src/x/y.rs", "/w/b/src/z.rs"], None),
         "x test --no-fail-fast --color=never --package=a --package=b -- x::y z"
@@ -130,8 +191,14 @@ fn a_file_of_rust_is_a_target_or_a_module() {
     let again = TestSelection::Failed(vec![failed("a", &["m", "t"]), failed("a", &["u"])]);
     // No name of a test is an option.
     let option = TestSelection::Failed(vec![failed("a", &["--list"]), failed("a", &["u"])]);
-    assert_eq!(argv(&CargoTest, &option, None), "x test --no-fail-fast --color=never -- --exact u");
-    assert_eq!(argv(&CargoTest, &again, None), "x test --no-fail-fast --color=never -- --exact m::t u");
+    assert_eq!(
+        argv(&CargoTest, &option, None),
+        "x test --no-fail-fast --color=never -- --exact u"
+    );
+    assert_eq!(
+        argv(&CargoTest, &again, None),
+        "x test --no-fail-fast --color=never -- --exact m::t u"
+    );
     assert_eq!(
         argv(&Nextest, &again, None),
         "x nextest run --profile=replay --tool-config-file=replay:/tmp/r/nextest.toml --no-fail-fast --color=never \
@@ -146,8 +213,14 @@ fn go_tests_packages() {
         NamedPath::whole("/w/b".into(), true),
         file("/w/y_test.go"),
     ]);
-    assert_eq!(argv(&Go, &targets, Some("^A$")), "x test -json -run=^A$ . ./a ./b/...");
-    let again = TestSelection::Failed(vec![failed("m/a", &["TestA", "sub"]), failed("m/a", &["TestA", "b"])]);
+    assert_eq!(
+        argv(&Go, &targets, Some("^A$")),
+        "x test -json -run=^A$ . ./a ./b/..."
+    );
+    let again = TestSelection::Failed(vec![
+        failed("m/a", &["TestA", "sub"]),
+        failed("m/a", &["TestA", "b"]),
+    ]);
     assert_eq!(argv(&Go, &again, None), "x test -json -run=^(?:TestA)$ m/a");
     assert_eq!(argv(&Go, &TestSelection::All, None), "x test -json ./...");
 }
@@ -156,39 +229,84 @@ fn go_tests_packages() {
 fn what_the_test_script_says_is_done() {
     let environment = vec![("MODE".to_owned(), "a b".to_owned())];
     let (node, options) = (vec!["--x".to_owned()], vec!["--config=e2e.ts".to_owned()]);
-    let script = TestScript { environment, node, options, unheeded: None };
-    for (runner, begins) in
-        [(&Vitest as &dyn Runner, "run --config=e2e.ts --reporter="), (&Jest, "--config=e2e.ts --reporters=")]
-    {
-        let line = line(&plan(runner, "node", &[], &TestSelection::All, None, &script));
-        let begins = format!("exec env MODE='a b' REPLAY_TEST_REPORT=/tmp/r/report node --x {begins}");
+    let script = TestScript {
+        environment,
+        node,
+        options,
+        unheeded: None,
+    };
+    for (runner, begins) in [
+        (&Vitest as &dyn Runner, "run --config=e2e.ts --reporter="),
+        (&Jest, "--config=e2e.ts --reporters="),
+    ] {
+        let line = line(&plan(
+            runner,
+            "node",
+            &[],
+            &TestSelection::All,
+            None,
+            &script,
+        ));
+        let begins =
+            format!("exec env MODE='a b' REPLAY_TEST_REPORT=/tmp/r/report node --x {begins}");
         assert!(line.starts_with(&begins), "{line}");
     }
 }
 
 #[test]
 fn tests_are_found_by_name_and_place() {
-    let files =
-        ["/w/p/core.py", "/w/p/shop/__init__.py", "/w/p/tests/test_a.py", "/w/p/tests/conftest.py", "/w/q/b.py"]
-            .map(PathBuf::from);
+    let files = [
+        "/w/p/core.py",
+        "/w/p/shop/__init__.py",
+        "/w/p/tests/test_a.py",
+        "/w/p/tests/conftest.py",
+        "/w/q/b.py",
+    ]
+    .map(PathBuf::from);
     let gone = ["/w/p/old.py", "/w/p/tests/test_old.py"].map(PathBuf::from);
     let data = PathBuf::from("/w/p/data.json");
-    let changed = GitChanges { files: [&files[..], std::slice::from_ref(&data)].concat(), gone: gone.to_vec() };
+    let changed = GitChanges {
+        files: [&files[..], std::slice::from_ref(&data)].concat(),
+        gone: gone.to_vec(),
+    };
     let found = Pytest.affected(Path::new("/w/p"), &changed).unwrap();
     let expected = Affected {
-        targets: [NamedPath::whole("/w/p/tests".into(), true), NamedPath::whole("/w/p/tests/test_a.py".into(), false)]
-            .into(),
+        targets: [
+            NamedPath::whole("/w/p/tests".into(), true),
+            NamedPath::whole("/w/p/tests/test_a.py".into(), false),
+        ]
+        .into(),
         globs: vec![
-            ("**/{test_old,old_test,test_old_*}.py".to_owned(), gone[0].clone()),
-            ("**/{test_core,core_test,test_core_*}.py".to_owned(), files[0].clone()),
-            ("**/{test_shop,shop_test,test_shop_*}.py".to_owned(), files[1].clone()),
+            (
+                "**/{test_old,old_test,test_old_*}.py".to_owned(),
+                gone[0].clone(),
+            ),
+            (
+                "**/{test_core,core_test,test_core_*}.py".to_owned(),
+                files[0].clone(),
+            ),
+            (
+                "**/{test_shop,shop_test,test_shop_*}.py".to_owned(),
+                files[1].clone(),
+            ),
         ],
         by_package: false,
         unknown: vec![gone[1].clone(), data],
     };
     assert_eq!(found, expected);
     let files = ["/w/a/x.go", "/w/a/notes.md", "/w/go.sum"].map(PathBuf::from);
-    let found = Go.affected(Path::new("/w"), &GitChanges { files: files.to_vec(), gone: Vec::new() }).unwrap();
-    assert_eq!(found.targets, [NamedPath::whole("/w/a/x.go".into(), false)].into());
+    let found = Go
+        .affected(
+            Path::new("/w"),
+            &GitChanges {
+                files: files.to_vec(),
+                gone: Vec::new(),
+            },
+        )
+        .unwrap();
+    assert_eq!(
+        found.targets,
+        [NamedPath::whole("/w/a/x.go".into(), false)].into()
+    );
     assert_eq!(found.unknown, files[1..]);
 }

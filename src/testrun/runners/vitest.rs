@@ -23,7 +23,9 @@ impl ProjectTool for Vitest {
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         stronger(
             node::in_package(level, "vitest"),
-            level.configured("vitest.config.").or_else(|| level.configured("vitest.workspace.")),
+            level
+                .configured("vitest.config.")
+                .or_else(|| level.configured("vitest.workspace.")),
         )
         .or_else(|| node::imported(level, "vitest"))
     }
@@ -38,7 +40,8 @@ impl Runner for Vitest {
             // For the log, and last: one that fails keeps those behind it from hearing of the end.
             "--reporter=default".to_owned(),
             "--includeTaskLocation".to_owned(),
-            // A run of some tests would fail by the thresholds for all of them, and would replace the project's report.
+            // A run of some tests would fail by the thresholds for all of them, and would replace
+            // the project's report.
             "--coverage.enabled=false".to_owned(),
         ]);
         javascript::select(&mut plan, wanted, "--changed");
@@ -60,17 +63,37 @@ impl Runner for Vitest {
 
     /// A filter that matches nothing exits with 1.
     fn found_none(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
-        exit_code == Some(0) || exit_code == Some(1) && results.begun && results.unreached.is_empty()
+        exit_code == Some(0)
+            || exit_code == Some(1) && results.begun && results.unreached.is_empty()
     }
 
-    fn note(&self, selection: &TestSelection, results: &TestResults, root: &Path) -> Option<String> {
+    fn note(
+        &self,
+        selection: &TestSelection,
+        results: &TestResults,
+        root: &Path,
+    ) -> Option<String> {
         const NAMED: usize = 5;
-        let TestSelection::Targets(targets) = selection else { return None };
-        if targets.iter().any(|target| target.is_dir || !target.part.is_empty()) {
+        let TestSelection::Targets(targets) = selection else {
+            return None;
+        };
+        if targets
+            .iter()
+            .any(|target| target.is_dir || !target.part.is_empty())
+        {
             return None;
         }
-        let wanted: Vec<String> = targets.iter().map(|target| target.below(root.as_ref())).collect();
-        let others = results.files.iter().filter(|file| !wanted.contains(file)).cloned().collect();
-        listed(others, NAMED).map(|others| format!("ran too, since the runner matches parts of paths: {others}"))
+        let wanted: Vec<String> = targets
+            .iter()
+            .map(|target| target.below(root.as_ref()))
+            .collect();
+        let others = results
+            .files
+            .iter()
+            .filter(|file| !wanted.contains(file))
+            .cloned()
+            .collect();
+        listed(others, NAMED)
+            .map(|others| format!("ran too, since the runner matches parts of paths: {others}"))
     }
 }

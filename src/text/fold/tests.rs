@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use super::*;
 
 fn states(text: &str) -> String {
-    let rows: Vec<Vec<u8>> = rows(text.as_bytes(), 1).into_iter().map(|row| row.text).collect();
+    let rows: Vec<Vec<u8>> = rows(text.as_bytes(), 1)
+        .into_iter()
+        .map(|row| row.text)
+        .collect();
     String::from_utf8(rows.join(&b'\n')).unwrap()
 }
 
@@ -18,9 +21,16 @@ fn unfolded(rows: &[Row]) -> Vec<Vec<u8>> {
     let mut next = 0;
     for run in runs(rows) {
         all.extend(rows[next..=run.start].iter().map(|row| row.text.clone()));
-        let (first, last) = (fields(&rows[run.start].text), fields(&rows[run.end - 1].text));
+        let (first, last) = (
+            fields(&rows[run.start].text),
+            fields(&rows[run.end - 1].text),
+        );
         let gaps = i64::try_from(run.len()).unwrap() - 1;
-        let steps: Vec<i64> = steps(&first, &last).unwrap().into_iter().map(|step| step / gaps).collect();
+        let steps: Vec<i64> = steps(&first, &last)
+            .unwrap()
+            .into_iter()
+            .map(|step| step / gaps)
+            .collect();
         all.extend((1..gaps).map(|behind| expected(&first, &steps, behind).unwrap()));
         next = run.end - 1;
     }
@@ -40,7 +50,10 @@ fn a_line_that_is_begun_again_is_shown_as_it_ends() {
         ("|\x08/\x08-\x08\\ ok", "\\ ok"),
         ("b\x08bo\x08ol\x08ld é\x08e", "bold e"),
         // Three layers of an image, drawn again.
-        ("a: 1%\nb: 1%\nc: 1%\n\x1b[3A\x1b[2Ka: 9%\r\x1b[1B\x1b[2Kb: 9%\r\x1b[2Bend\n", "a: 9%\nb: 9%\nc: 1%\nend\n"),
+        (
+            "a: 1%\nb: 1%\nc: 1%\n\x1b[3A\x1b[2Ka: 9%\r\x1b[1B\x1b[2Kb: 9%\r\x1b[2Bend\n",
+            "a: 9%\nb: 9%\nc: 1%\nend\n",
+        ),
         ("a\nb\n\x1b[2A\x1b[Jc\n", "c\n"),
         // Nothing above what a terminal shows is in reach.
         ("a\n\x1b[99Ab\x1b[99Bc", "b\nc"),
@@ -55,7 +68,10 @@ fn a_line_that_is_begun_again_is_shown_as_it_ends() {
 fn colours_and_titles_are_taken_out_and_what_does_not_end_stays() {
     for (written, shown) in [
         ("\x1b[1;31merror\x1b[0m: \x1b[38;5;9mx\x1b[m", "error: x"),
-        ("\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\x1b]8;;\x1b\\c", "abc"),
+        (
+            "\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\x1b]8;;\x1b\\c",
+            "abc",
+        ),
         ("\x1b(B\x1b7a\x1b8\x1b=b\x1b[?25lc\x1b[2 qd", "abcd"),
         ("\x1b]0;no end\nerror: y", "\x1b]0;no end\nerror: y"),
         ("a\x1b", "a\x1b"),
@@ -69,7 +85,10 @@ fn colours_and_titles_are_taken_out_and_what_does_not_end_stays() {
 #[test]
 fn lines_that_count_evenly_are_their_first_and_their_last() {
     let tests = |from: usize, to: usize| {
-        (from..=to).map(|n| format!("test case_{n:03} of 900 ... ok\n")).collect::<Vec<_>>().concat()
+        (from..=to)
+            .map(|n| format!("test case_{n:03} of 900 ... ok\n"))
+            .collect::<Vec<_>>()
+            .concat()
     };
     assert_eq!(
         folded(&format!("begin\n{}end\n", tests(8, 421))),
@@ -81,26 +100,49 @@ fn lines_that_count_evenly_are_their_first_and_their_last() {
         "warning: the same thing again\n[… 48 lines like these, lines 2 to 49 …]\nwarning: the same thing again\n"
     );
     // What saves little is shown.
-    for short in [&*tests(1, 5), "\x1b[31mred\x1b[0m\n", "", "\n", "1\n2\n3\n4\n5\n"] {
+    for short in [
+        &*tests(1, 5),
+        "\x1b[31mred\x1b[0m\n",
+        "",
+        "\n",
+        "1\n2\n3\n4\n5\n",
+    ] {
         assert_eq!(folded(short), short);
     }
 }
 
 #[test]
 fn every_failing_test_and_the_first_error_are_shown() {
-    // A run ends where anything but an even count is said, so a word, a gap or another number is always shown.
+    // A run ends where anything but an even count is said, so a word, a gap or another number is
+    // always shown.
     let name = |n: usize| format!("tests/test_prices.py::test_rounds_up[{n}]");
-    let outcome = |n: usize| if n.is_multiple_of(37) { "FAILED" } else { "PASSED" };
-    let run: String = (0..400).map(|n| format!("{} {}\n", name(n), outcome(n))).collect::<Vec<_>>().concat();
+    let outcome = |n: usize| {
+        if n.is_multiple_of(37) {
+            "FAILED"
+        } else {
+            "PASSED"
+        }
+    };
+    let run: String = (0..400)
+        .map(|n| format!("{} {}\n", name(n), outcome(n)))
+        .collect::<Vec<_>>()
+        .concat();
     let shown = folded(&run);
     assert!(shown.len() < run.len() / 8, "{shown}");
     for n in (0..400_usize).filter(|n| n.is_multiple_of(37)) {
         assert!(shown.contains(&format!("{} FAILED\n", name(n))), "{n}");
     }
-    let failed: String = [1, 2, 3, 17, 41, 99, 100, 256, 300, 1000].map(|n| format!("FAILED {}\n", name(n))).concat();
+    let failed: String = [1, 2, 3, 17, 41, 99, 100, 256, 300, 1000]
+        .map(|n| format!("FAILED {}\n", name(n)))
+        .concat();
     assert_eq!(folded(&failed), failed);
     let status: String = (0..200)
-        .map(|n| format!("step {n} of the long way to the end: exit {}\n", usize::from(n == 99)))
+        .map(|n| {
+            format!(
+                "step {n} of the long way to the end: exit {}\n",
+                usize::from(n == 99)
+            )
+        })
         .collect::<Vec<_>>()
         .concat();
     assert!(folded(&status).contains("step 99 of the long way to the end: exit 1\n"));
@@ -108,7 +150,10 @@ fn every_failing_test_and_the_first_error_are_shown() {
 
 #[test]
 fn lines_that_were_not_written_one_after_the_other_are_no_run() {
-    let layers: String = (0..20).map(|n| format!("layer {n} of the image is waiting\n")).collect::<Vec<_>>().concat();
+    let layers: String = (0..20)
+        .map(|n| format!("layer {n} of the image is waiting\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let text = format!("{layers}\x1b[10A\rlayer 10 of the image is waiting\n\x1b[9B");
     let rows = rows(text.as_bytes(), 1);
     assert_eq!((rows[10].line, runs(&rows)), (21, vec![0..10, 11..20]));
@@ -152,7 +197,8 @@ proptest! {
         }
     }
 
-    /// What is folded is never longer, and folding it again as plain text says nothing new of what has no controls.
+    /// What is folded is never longer, and folding it again as plain text says nothing new of what
+    /// has no controls.
     #[test]
     fn it_saves_or_leaves_all_as_it_is(written in output()) {
         let folded = fold(&written, 1);

@@ -1,8 +1,10 @@
-//! A glob as a regular expression over characters, for paths that are not ASCII: the glob engine counts bytes.
+//! A glob as a regular expression over characters, for paths that are not ASCII: the glob engine
+//! counts bytes.
 
 use std::fmt::Write as _;
 
-/// What a glob is made of. `**` means what it means only beside slashes, so pieces are kept until the next one is known.
+/// What a glob is made of. `**` means what it means only beside slashes, so pieces are kept until
+/// the next one is known.
 enum Piece {
     /// A part of the expression that nothing changes.
     Text(String),
@@ -16,7 +18,11 @@ enum Piece {
 
 /// The expression for a whole path. The glob must have passed `measure`.
 pub(super) fn to_regex(glob: &str, case_insensitive: bool) -> String {
-    let mut reader = Reader { rest: glob, read: [None; 2], open: vec![vec![Vec::new()]] };
+    let mut reader = Reader {
+        rest: glob,
+        read: [None; 2],
+        open: vec![vec![Vec::new()]],
+    };
     while let Some(next) = reader.bump() {
         match next {
             '*' if reader.rest.starts_with('*') => reader.stars(),
@@ -41,8 +47,16 @@ pub(super) fn to_regex(glob: &str, case_insensitive: bool) -> String {
             literal => reader.literal(literal),
         }
     }
-    let whole = reader.open.first().and_then(|branches| branches.first()).map_or(&[][..], Vec::as_slice);
-    let whole = if matches!(whole, [Piece::Leading]) { ".*".to_owned() } else { joined(whole) };
+    let whole = reader
+        .open
+        .first()
+        .and_then(|branches| branches.first())
+        .map_or(&[][..], Vec::as_slice);
+    let whole = if matches!(whole, [Piece::Leading]) {
+        ".*".to_owned()
+    } else {
+        joined(whole)
+    };
     let flags = if case_insensitive { "(?si)" } else { "(?s)" };
     format!("{flags}^(?:{whole})$")
 }
@@ -143,7 +157,12 @@ impl Reader<'_> {
                 high = end;
             }
             // Writing to a String cannot fail.
-            let _ = write!(class, "\\x{{{:x}}}-\\x{{{:x}}}", u32::from(low), u32::from(high));
+            let _ = write!(
+                class,
+                "\\x{{{:x}}}-\\x{{{:x}}}",
+                u32::from(low),
+                u32::from(high)
+            );
         }
         class.push(']');
         self.text(&class);

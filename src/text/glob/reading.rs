@@ -1,7 +1,7 @@
 //! Readings of text that may be a path or a glob.
 //!
-//! Brackets, braces and backslashes are patterns, and also parts of names (`app/[slug]/page.tsx`). A name that exists is that name.
-//! Behind it each such part matches as a name and as a pattern.
+//! Brackets, braces and backslashes are patterns, and also parts of names (`app/[slug]/page.tsx`).
+//! A name that exists is that name. Behind it each such part matches as a name and as a pattern.
 
 use std::borrow::Cow;
 
@@ -32,13 +32,16 @@ impl<'a> Reading<'a> {
             return Err(GlobError::Empty);
         }
         if text.ends_with('/') {
-            return Err(GlobError::Directory { glob: text.to_owned() });
+            return Err(GlobError::Directory {
+                glob: text.to_owned(),
+            });
         }
         let mut name = None;
         let mut start = 0;
         for part in text.split('/') {
             let end = start + part.len();
-            let is_marked = part.contains(['[', '{', '}', '\\']) || start == 0 && part.starts_with('!');
+            let is_marked =
+                part.contains(['[', '{', '}', '\\']) || start == 0 && part.starts_with('!');
             if part.contains(['*', '?']) || is_marked && !exists(&text[..end]) {
                 break;
             }
@@ -60,33 +63,62 @@ impl<'a> Reading<'a> {
         if is_path {
             let rest = escape(rest);
             measure(&rest)?;
-            return Ok(Self { directory, rest, is_path, name, unclear: None });
+            return Ok(Self {
+                directory,
+                rest,
+                is_path,
+                name,
+                unclear: None,
+            });
         }
         if rest.starts_with('!') && start == 0 {
-            return Err(GlobError::Negated { glob: text.to_owned() });
+            return Err(GlobError::Negated {
+                glob: text.to_owned(),
+            });
         }
         measure(if name.is_some() { rest } else { text })?;
-        let unclear = parts(rest).into_iter().find(|part| LiteralGlob::new(part).is_unclear);
+        let unclear = parts(rest)
+            .into_iter()
+            .find(|part| LiteralGlob::new(part).is_unclear);
         let both = with_names(rest);
-        let rest = if measure(&both).is_ok() { both } else { Cow::Borrowed(rest) };
-        Ok(Self { directory, rest, is_path, name, unclear })
+        let rest = if measure(&both).is_ok() {
+            both
+        } else {
+            Cow::Borrowed(rest)
+        };
+        Ok(Self {
+            directory,
+            rest,
+            is_path,
+            name,
+            unclear,
+        })
     }
 
     /// The same as one glob.
     pub fn to_glob(&self) -> String {
-        let slash = if self.directory.is_empty() || self.directory.ends_with('/') { "" } else { "/" };
+        let slash = if self.directory.is_empty() || self.directory.ends_with('/') {
+            ""
+        } else {
+            "/"
+        };
         format!("{}{slash}{}", escape(self.directory), self.rest)
     }
 }
 
-/// The glob that also matches each part with brackets, braces or backslashes as the name that it looks like.
+/// The glob that also matches each part with brackets, braces or backslashes as the name that it
+/// looks like.
 pub fn with_names(glob: &str) -> Cow<'_, str> {
     const MARKS: [char; 4] = ['[', '{', '}', '\\'];
     if !glob.contains(MARKS) {
         return Cow::Borrowed(glob);
     }
     let both = |part: &&str| {
-        if part.contains(MARKS) { format!("{{{part},{}}}", as_name(part)) } else { (*part).to_owned() }
+        if part.contains(MARKS) {
+            format!("{{{part},{}}}", as_name(part))
+        } else {
+            (*part).to_owned()
+        }
     };
     Cow::Owned(parts(glob).iter().map(both).collect::<Vec<_>>().join("/"))
 }
@@ -131,21 +163,28 @@ pub struct LiteralGlob {
     pub glob: String,
     /// The path, if there is no pattern.
     pub path: Option<String>,
-    /// `true` if a bracket, brace or backslash that could be a pattern was read as a part of a name.
+    /// `true` if a bracket, brace or backslash that could be a pattern was read as a part of a
+    /// name.
     pub is_unclear: bool,
 }
 
 impl LiteralGlob {
-    /// Reads classes, braces without a comma and backslashes as parts of names, unless they escape a character.
+    /// Reads classes, braces without a comma and backslashes as parts of names, unless they escape
+    /// a character.
     pub fn new(text: &str) -> Self {
-        let (mut glob, mut has_pattern, mut is_unclear) = (String::with_capacity(text.len() + 8), false, false);
+        let (mut glob, mut has_pattern, mut is_unclear) =
+            (String::with_capacity(text.len() + 8), false, false);
         // Open braces: their place in the glob, and whether they have a comma.
         let mut braces: Vec<(usize, bool)> = Vec::new();
         let mut rest = text;
         while let Some(next) = rest.chars().next() {
             let after = &rest[next.len_utf8()..];
-            let escaped = after.chars().next().filter(|escaped| ESCAPABLE.contains(escaped));
-            let is_class_of_one = || escaped.is_some_and(|escaped| after[escaped.len_utf8()..].starts_with(']'));
+            let escaped = after
+                .chars()
+                .next()
+                .filter(|escaped| ESCAPABLE.contains(escaped));
+            let is_class_of_one =
+                || escaped.is_some_and(|escaped| after[escaped.len_utf8()..].starts_with(']'));
             rest = after;
             match (next, escaped) {
                 ('\\', Some(escaped)) => {
@@ -191,7 +230,11 @@ impl LiteralGlob {
             glob.insert(open, '\\');
         }
         let path = (!has_pattern).then(|| unescaped(&glob));
-        Self { glob, path, is_unclear }
+        Self {
+            glob,
+            path,
+            is_unclear,
+        }
     }
 }
 
@@ -213,7 +256,11 @@ mod tests {
 
     fn read<'a>(text: &'a str, there: &[&str]) -> (&'a str, String, bool) {
         let reading = Reading::new(text, |path| there.contains(&path)).unwrap();
-        (reading.directory, reading.rest.into_owned(), reading.is_path)
+        (
+            reading.directory,
+            reading.rest.into_owned(),
+            reading.is_path,
+        )
     }
 
     #[test]
@@ -230,20 +277,37 @@ mod tests {
             ("app/[slug/x*", &["app/[slug"], "app/[slug", "x*", false),
             ("!a/x", &["!a"], "!a", "x", true),
             ("{a,b}", &["{a,b}"], "", "\\{a\\,b\\}", true),
-            ("back\\slash.txt", &["back\\slash.txt"], "", "back\\\\slash.txt", true),
+            (
+                "back\\slash.txt",
+                &["back\\slash.txt"],
+                "",
+                "back\\\\slash.txt",
+                true,
+            ),
             // A wildcard matches the name that it looks like.
             ("*/x", &["*"], "", "*/x", false),
         ] {
-            assert_eq!(read(text, there), (directory, rest.to_owned(), is_path), "{text}");
+            assert_eq!(
+                read(text, there),
+                (directory, rest.to_owned(), is_path),
+                "{text}"
+            );
         }
-        assert_eq!(Reading::new("app/[slug]/**", |path| path == "app/[slug]").unwrap().name, Some("[slug]"));
+        assert_eq!(
+            Reading::new("app/[slug]/**", |path| path == "app/[slug]")
+                .unwrap()
+                .name,
+            Some("[slug]")
+        );
     }
 
     #[test]
     fn missing_names_match_as_names_and_patterns() {
         let matches = |glob: &str, path: &str| {
             let reading = Reading::new(glob, |_| false).unwrap();
-            GlobMatcher::new(&[reading.to_glob()], false).unwrap().is_match(path.as_bytes())
+            GlobMatcher::new(&[reading.to_glob()], false)
+                .unwrap()
+                .is_match(path.as_bytes())
         };
         for (glob, path, expected) in [
             ("app/[ab]/x", "app/[ab]/x", true),
@@ -268,25 +332,58 @@ mod tests {
     fn unclear_parts_are_named() {
         let unclear = |text: &'static str| Reading::new(text, |_| false).unwrap().unclear;
         let found = ["a/[slug]/*", "**/{prod}.key", "a\\b*", "[A-Z]*"].map(unclear);
-        assert_eq!(found, [Some("[slug]"), Some("{prod}.key"), Some("a\\b*"), Some("[A-Z]*")]);
-        assert_eq!(["*.{js,ts}", "\\[id\\]/*", "[[]id]/*", "**"].map(unclear), [None; 4]);
+        assert_eq!(
+            found,
+            [
+                Some("[slug]"),
+                Some("{prod}.key"),
+                Some("a\\b*"),
+                Some("[A-Z]*")
+            ]
+        );
+        assert_eq!(
+            ["*.{js,ts}", "\\[id\\]/*", "[[]id]/*", "**"].map(unclear),
+            [None; 4]
+        );
     }
 
     #[test]
     fn exclusions_and_directories_are_refused() {
         let refusal = |text: &str| Reading::new(text, |_| false).unwrap_err();
-        assert_eq!(refusal("!sub/**"), GlobError::Negated { glob: "!sub/**".to_owned() });
-        assert_eq!(refusal("!a"), GlobError::Negated { glob: "!a".to_owned() });
-        assert_eq!(refusal("sub/"), GlobError::Directory { glob: "sub/".to_owned() });
+        assert_eq!(
+            refusal("!sub/**"),
+            GlobError::Negated {
+                glob: "!sub/**".to_owned()
+            }
+        );
+        assert_eq!(
+            refusal("!a"),
+            GlobError::Negated {
+                glob: "!a".to_owned()
+            }
+        );
+        assert_eq!(
+            refusal("sub/"),
+            GlobError::Directory {
+                glob: "sub/".to_owned()
+            }
+        );
         assert_eq!(refusal(""), GlobError::Empty);
-        assert_eq!(refusal("a/[b").to_string(), "glob `a/[b` has a `[` that is not closed at offset 2");
+        assert_eq!(
+            refusal("a/[b").to_string(),
+            "glob `a/[b` has a `[` that is not closed at offset 2"
+        );
         assert_eq!(read("\\!a*", &[]).2, false);
     }
 
     #[test]
     fn brackets_alone_are_names() {
         for (text, glob, path) in [
-            ("app/[id]/page.tsx", "app/\\[id\\]/page.tsx", Some("app/[id]/page.tsx")),
+            (
+                "app/[id]/page.tsx",
+                "app/\\[id\\]/page.tsx",
+                Some("app/[id]/page.tsx"),
+            ),
             ("\\[id\\]/[[]x[*]", "\\[id\\]/\\[x\\*", Some("[id]/[x*")),
             ("keys/{prod}", "keys/\\{prod\\}", Some("keys/{prod}")),
             ("{a,{b}}", "{a,\\{b\\}}", None),
@@ -296,7 +393,11 @@ mod tests {
             ("a}é,", "a\\}é,", Some("a}é,")),
         ] {
             let named = LiteralGlob::new(text);
-            assert_eq!((named.glob.as_str(), named.path.as_deref()), (glob, path), "{text}");
+            assert_eq!(
+                (named.glob.as_str(), named.path.as_deref()),
+                (glob, path),
+                "{text}"
+            );
         }
     }
 

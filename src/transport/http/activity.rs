@@ -1,4 +1,5 @@
-//! What is known of a connection from outside: whether it has requests, and whether its client takes what is sent.
+//! What is known of a connection from outside: whether it has requests, and whether its client
+//! takes what is sent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -18,7 +19,8 @@ pub struct Activity {
     moved_ms: AtomicU64,
     /// Whether there was a request.
     asked: AtomicBool,
-    /// What is read, in bytes, before the connection is closed after an answer that came before its request was whole.
+    /// What is read, in bytes, before the connection is closed after an answer that came before its
+    /// request was whole.
     linger_bytes: AtomicU64,
     pub seat: Seat,
 }
@@ -53,7 +55,10 @@ impl Activity {
         self.open.fetch_add(1, Relaxed);
         self.asked.store(true, Relaxed);
         self.moved();
-        Open { activity: Arc::clone(self), owes: false }
+        Open {
+            activity: Arc::clone(self),
+            owes: false,
+        }
     }
 
     /// Whether there was a request on it.
@@ -62,7 +67,8 @@ impl Activity {
     }
 
     pub fn moved(&self) {
-        self.moved_ms.store(self.began.elapsed().as_millis() as u64, Relaxed);
+        self.moved_ms
+            .store(self.began.elapsed().as_millis() as u64, Relaxed);
     }
 
     /// So many bytes are read and thrown away before the connection is closed.
@@ -135,7 +141,10 @@ mod tests {
         assert_eq!(activity.state(now, now), State::Good);
         open.owes(true);
         open.owes(true);
-        assert_eq!([activity.state(now, now), activity.state(now, never)], [State::Stalled, State::Good]);
+        assert_eq!(
+            [activity.state(now, now), activity.state(now, never)],
+            [State::Stalled, State::Good]
+        );
         open.owes(false);
         assert_eq!(activity.state(now, now), State::Good);
         open.owes(true);

@@ -1,5 +1,6 @@
-//! The places that connections have. One that nobody is known to be behind yet has its place only until another needs it,
-//! so that strangers are in nobody's way ([`super::eviction`] says whose place it is); and no tenant has all of them.
+//! The places that connections have. One that nobody is known to be behind yet has its place only
+//! until another needs it, so that strangers are in nobody's way ([`super::eviction`] says whose
+//! place it is); and no tenant has all of them.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -28,7 +29,8 @@ struct Table {
     strangers: Strangers<oneshot::Sender<()>>,
 }
 
-/// A place, and what is told when the connection has to leave it; that its other end is gone means nothing.
+/// A place, and what is told when the connection has to leave it; that its other end is gone means
+/// nothing.
 pub type Taken = (Seat, oneshot::Receiver<()>);
 
 /// Why there is no place.
@@ -59,18 +61,25 @@ struct Holder {
 
 impl fmt::Debug for Seat {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Seat").field("number", &self.number).finish_non_exhaustive()
+        out.debug_struct("Seat")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
     }
 }
 
 impl Places {
     /// So many, all of them free.
     pub fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most: most.max(1), table: Mutex::default(), freed: Notify::new() })
+        Arc::new(Self {
+            most: most.max(1),
+            table: Mutex::default(),
+            freed: Notify::new(),
+        })
     }
 
-    /// Gives a place to a connection that comes from `peer`, as soon as there is one: a free one, or that of a stranger.
-    /// `None` if it should not be waited for, as others would wait behind it.
+    /// Gives a place to a connection that comes from `peer`, as soon as there is one: a free one,
+    /// or that of a stranger. `None` if it should not be waited for, as others would wait behind
+    /// it.
     pub async fn take(self: &Arc<Self>, peer: Peer) -> Option<Taken> {
         loop {
             let freed = self.freed.notified();
@@ -101,7 +110,10 @@ impl Places {
             if table.strangers.is_empty() {
                 return Err(NoPlace::Full);
             }
-            let given = table.strangers.give_way(peer, self.most, now).ok_or(NoPlace::Crowded)?;
+            let given = table
+                .strangers
+                .give_way(peer, self.most, now)
+                .ok_or(NoPlace::Crowded)?;
             table.taken -= 1;
             // It may be about to end by itself.
             let _ = given.send(());
@@ -110,7 +122,15 @@ impl Places {
         table.next += 1;
         let number = table.next;
         table.strangers.insert(number, peer, now, sender);
-        Ok((Seat { places: Arc::clone(self), number, peer, held: OnceLock::new() }, receiver))
+        Ok((
+            Seat {
+                places: Arc::clone(self),
+                number,
+                peer,
+                held: OnceLock::new(),
+            },
+            receiver,
+        ))
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -119,17 +139,24 @@ impl Places {
 }
 
 impl Seat {
-    /// Says whose connection it is, by the digest of which token: nobody takes its place any more. False if this tenant has as
-    /// many as it may. The first tenant is what counts.
+    /// Says whose connection it is, by the digest of which token: nobody takes its place any more.
+    /// False if this tenant has as many as it may. The first tenant is what counts.
     pub fn claim(&self, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>) -> bool {
         if self.held.get().is_some() {
             return true;
         }
-        let Some(held) = tenant.hold_connection() else { return false };
-        // Another request of this connection may have been faster, or the place may have gone to another connection.
+        let Some(held) = tenant.hold_connection() else {
+            return false;
+        };
+        // Another request of this connection may have been faster, or the place may have gone to
+        // another connection.
         if let Some(leave) = self.places.lock().strangers.remove(self.number) {
             tenant.keep(self.number, shown, leave);
-            let _ = self.held.set(Holder { tenant: Arc::clone(tenant), shown, _held: held });
+            let _ = self.held.set(Holder {
+                tenant: Arc::clone(tenant),
+                shown,
+                _held: held,
+            });
         }
         true
     }
@@ -151,12 +178,14 @@ impl Seat {
         self.places.lock().strangers.speaks(self.number);
     }
 
-    /// Its client was refused, and the connection is closed as soon as that is read: nobody waits for its place.
+    /// Its client was refused, and the connection is closed as soon as that is read: nobody waits
+    /// for its place.
     pub fn falls_silent(&self) {
         self.places.lock().strangers.falls_silent(self.number);
     }
 
-    /// What is told from now on when the connection has to be left, for one that nobody drives as before.
+    /// What is told from now on when the connection has to be left, for one that nobody drives as
+    /// before.
     pub fn leave(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         if let Some(Holder { tenant, shown, .. }) = self.held.get() {
@@ -187,7 +216,10 @@ mod tests {
     use crate::transport::http::tests::tenant;
 
     fn take(places: &Arc<Places>) -> Result<Taken, NoPlace> {
-        places.try_take(Peer::from(std::net::IpAddr::from([127, 0, 0, 1])), Instant::now())
+        places.try_take(
+            Peer::from(std::net::IpAddr::from([127, 0, 0, 1])),
+            Instant::now(),
+        )
     }
 
     fn is_told(leave: &mut oneshot::Receiver<()>) -> bool {
@@ -202,7 +234,10 @@ mod tests {
         let (second, mut second_leave) = take(&places).unwrap();
         assert!(first.claim(&alice, None) && first.claim(&alice, None));
         let (third, mut third_leave) = take(&places).unwrap();
-        assert_eq!([&mut first_leave, &mut second_leave, &mut third_leave].map(is_told), [false, true, false]);
+        assert_eq!(
+            [&mut first_leave, &mut second_leave, &mut third_leave].map(is_told),
+            [false, true, false]
+        );
         // Too late, and it counts for nobody.
         assert!(second.claim(&alice, None) && third.claim(&alice, None));
         assert_eq!(places.lock().taken, 2);
@@ -217,7 +252,10 @@ mod tests {
         // There are places, and they are not for alice.
         let roomy = Places::new(3);
         let seats = [(); 3].map(|()| take(&roomy).unwrap().0);
-        assert_eq!([0, 1, 2].map(|at| seats[at].claim(&alice, None)), [true, true, false]);
+        assert_eq!(
+            [0, 1, 2].map(|at| seats[at].claim(&alice, None)),
+            [true, true, false]
+        );
     }
 
     #[test]
@@ -231,12 +269,18 @@ mod tests {
         let (_second, mut second_leave) = take(&places).unwrap();
         first.speaks();
         let (third, mut third_leave) = take(&places).unwrap();
-        assert_eq!([&mut first_leave, &mut second_leave, &mut third_leave].map(is_told), [false, true, false]);
+        assert_eq!(
+            [&mut first_leave, &mut second_leave, &mut third_leave].map(is_told),
+            [false, true, false]
+        );
         third.speaks();
         assert_eq!(take(&places).err(), Some(NoPlace::Crowded));
         let elsewhere = Peer::from(std::net::IpAddr::from([127, 0, 0, 2]));
         assert!(places.try_take(elsewhere, Instant::now()).is_ok());
-        assert_eq!([&mut first_leave, &mut third_leave].map(is_told), [true, false]);
+        assert_eq!(
+            [&mut first_leave, &mut third_leave].map(is_told),
+            [true, false]
+        );
     }
 
     #[tokio::test(flavor = "current_thread")]

@@ -1,5 +1,5 @@
-//! Tokens that nobody has: who sends them is said in the log, the first time at once and then at most once a minute for each
-//! address. What was sent is not.
+//! Tokens that nobody has: who sends them is said in the log, the first time at once and then at
+//! most once a minute for each address. What was sent is not.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -66,7 +66,9 @@ impl Refusals {
         let mut lines = Vec::new();
         // Whether it stays.
         let mut look = |peer: Option<Peer>, count: &mut Count| {
-            if now.saturating_duration_since(count.said) < Duration::from_millis(HTTP_REFUSAL_LINE_MS) {
+            if now.saturating_duration_since(count.said)
+                < Duration::from_millis(HTTP_REFUSAL_LINE_MS)
+            {
                 return true;
             }
             let more = std::mem::take(&mut count.more);
@@ -77,7 +79,11 @@ impl Refusals {
             more > 0
         };
         table.each.retain(|peer, count| look(Some(*peer), count));
-        if table.others.as_mut().is_some_and(|others| !look(None, others)) {
+        if table
+            .others
+            .as_mut()
+            .is_some_and(|others| !look(None, others))
+        {
             table.others = None;
         }
         lines
@@ -106,7 +112,15 @@ mod tests {
         let refusals = Refusals::default();
         let start = Instant::now();
         let counted = [1, 1, 1, 2].map(|number| refusals.count(peer(number), start));
-        assert_eq!(counted, [Some((Some(peer(1)), 1)), None, None, Some((Some(peer(2)), 1))]);
+        assert_eq!(
+            counted,
+            [
+                Some((Some(peer(1)), 1)),
+                None,
+                None,
+                Some((Some(peer(2)), 1))
+            ]
+        );
         assert_eq!(refusals.due(start), []);
         let minute = Duration::from_millis(HTTP_REFUSAL_LINE_MS);
         assert_eq!(refusals.due(start + minute), [(Some(peer(1)), 2)]);
@@ -121,7 +135,10 @@ mod tests {
         let refusals = Refusals::default();
         let start = Instant::now();
         for number in 0..MAX_HTTP_REFUSED_PEERS as u32 {
-            assert_eq!(refusals.count(peer(number), start), Some((Some(peer(number)), 1)));
+            assert_eq!(
+                refusals.count(peer(number), start),
+                Some((Some(peer(number)), 1))
+            );
         }
         let counted = [0; 3].map(|_| refusals.count(peer(u32::MAX), start));
         assert_eq!(counted, [Some((None, 1)), None, None]);

@@ -1,5 +1,5 @@
-//! A message on its way through a session: it waits for its turn, is served, at once or on a thread of its own, and is
-//! answered once, be it by its work, or because that hangs.
+//! A message on its way through a session: it waits for its turn, is served, at once or on a thread
+//! of its own, and is answered once, be it by its work, or because that hangs.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,9 @@ use super::tenant::{Place, Tenant};
 use crate::budget::Share;
 use crate::cancel::CancelToken;
 use crate::limits::{HTTP_ROOM_MS, QUICK_BYTES};
-use crate::protocol::{Body, Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length};
+use crate::protocol::{
+    Body, Code, Id, Incoming, Outcome, Revision, RpcError, parse, render, rendered_length,
+};
 use crate::server::{ExclusiveWork, Outbox, Ticket, size};
 use crate::tools::Weight;
 use crate::transport::batch;
@@ -114,23 +116,27 @@ impl Outbox for Between<'_> {
     fn at_length(&self, work: &mut dyn FnMut()) {
         let begun = Instant::now();
         self.pace.aside(|| block_in_place(work));
-        self.aside.fetch_add(begun.elapsed().as_micros() as u64, Relaxed);
+        self.aside
+            .fetch_add(begun.elapsed().as_micros() as u64, Relaxed);
     }
 }
 
 impl Stage {
-    /// Serves it on a task of its own, whether or not anybody waits for the reply: whoever carries the bytes of its client
-    /// sees that this goes away, and what else it says.
+    /// Serves it on a task of its own, whether or not anybody waits for the reply: whoever carries
+    /// the bytes of its client sees that this goes away, and what else it says.
     pub fn start(self, place: Place, work: Work) -> Pending {
         Pending::Task(tokio::spawn(async move {
-            let Some(turn) = self.turn_now(&place, &work) else { return self.serve(&place, work).await };
+            let Some(turn) = self.turn_now(&place, &work) else {
+                return self.serve(&place, work).await;
+            };
             let (answer, id) = self.now(turn, work)?;
             Some(self.account(answer, id.as_ref()).await)
         }))
     }
 
-    /// Lets this thread, on which others wait, serve it if it is work that is done at once and may begin at once: going to
-    /// another thread and back takes longer than a small file. Nobody would see it hang, so the service has to be sure.
+    /// Lets this thread, on which others wait, serve it if it is work that is done at once and may
+    /// begin at once: going to another thread and back takes longer than a small file. Nobody would
+    /// see it hang, so the service has to be sure.
     fn turn_now(&self, place: &Place, work: &Work) -> Option<Turn> {
         let queue = match work {
             Work::Request(ticket, message, queue)
@@ -148,18 +154,32 @@ impl Stage {
             Queue::Calls => Some(place.turn_now()?),
             Queue::Waits => return None,
         };
-        let held = self.tenant.pace.begin(Instant::now().into_std(), Spent::now)?;
-        Some(Turn { held, _permit: permit })
+        let held = self
+            .tenant
+            .pace
+            .begin(Instant::now().into_std(), Spent::now)?;
+        Some(Turn {
+            held,
+            _permit: permit,
+        })
     }
 
     /// Serves it on this thread. The answer, and the id that it is for.
     fn now(&self, turn: Turn, work: Work) -> Option<(Answer, Option<Id>)> {
         let Turn { held, _permit } = turn;
         let id = work.id();
-        let outbox = Between { inner: &*self.outbox, pace: &self.tenant.pace, aside: AtomicU64::new(0) };
-        let served = catch_unwind(AssertUnwindSafe(|| perform(&self.tenant, &self.conversation, &outbox, work)));
+        let outbox = Between {
+            inner: &*self.outbox,
+            pace: &self.tenant.pace,
+            aside: AtomicU64::new(0),
+        };
+        let served = catch_unwind(AssertUnwindSafe(|| {
+            perform(&self.tenant, &self.conversation, &outbox, work)
+        }));
         let aside = Duration::from_micros(outbox.aside.into_inner());
-        self.tenant.pace.end(&held, aside, Instant::now().into_std(), Spent::now);
+        self.tenant
+            .pace
+            .end(&held, aside, Instant::now().into_std(), Spent::now);
         Some((served.ok().flatten()?, id))
     }
 
@@ -210,12 +230,15 @@ impl Stage {
     }
 }
 
-/// Room for a reply of so many bytes among those that clients have not taken yet, waited for a moment.
+/// Room for a reply of so many bytes among those that clients have not taken yet, waited for a
+/// moment.
 async fn room(tenant: &Tenant, bytes: usize) -> Option<Share> {
     if let Some(room) = tenant.try_give_out(bytes) {
         return Some(room);
     }
-    let room = timeout(Duration::from_millis(HTTP_ROOM_MS), tenant.give_out(bytes)).await.ok();
+    let room = timeout(Duration::from_millis(HTTP_ROOM_MS), tenant.give_out(bytes))
+        .await
+        .ok();
     if room.is_none() {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
     }
@@ -227,22 +250,46 @@ fn crowded(id: Option<&Id>, revision: Revision) -> Answer {
     let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or ask \
         for less at once";
     let mut bytes = Vec::new();
-    render(&mut bytes, id, &Err(RpcError::new(Code::Internal, text)), revision);
-    Answer { bytes, code: Some(Code::Internal), room: None }
+    render(
+        &mut bytes,
+        id,
+        &Err(RpcError::new(Code::Internal, text)),
+        revision,
+    );
+    Answer {
+        bytes,
+        code: Some(Code::Internal),
+        room: None,
+    }
 }
 
-fn perform(tenant: &Tenant, conversation: &Conversation, outbox: &dyn Outbox, work: Work) -> Option<Answer> {
+fn perform(
+    tenant: &Tenant,
+    conversation: &Conversation,
+    outbox: &dyn Outbox,
+    work: Work,
+) -> Option<Answer> {
     let session = &conversation.session;
     match work {
         Work::Request(ticket, message, _) => {
-            let Incoming::Request(request) = parse(&message.bytes) else { return None };
+            let Incoming::Request(request) = parse(&message.bytes) else {
+                return None;
+            };
             let outcome = session.serve(&ticket, &request, outbox)?;
-            let mut answer =
-                Answer { bytes: Vec::new(), code: outcome.as_ref().err().map(|error| error.code), room: None };
+            let mut answer = Answer {
+                bytes: Vec::new(),
+                code: outcome.as_ref().err().map(|error| error.code),
+                room: None,
+            };
             let size = size(&outcome) as usize;
             if size <= QUICK_BYTES {
                 answer.bytes.reserve(size + size / 16 + ENVELOPE_BYTES);
-                render(&mut answer.bytes, Some(&ticket.id), &outcome, ticket.revision);
+                render(
+                    &mut answer.bytes,
+                    Some(&ticket.id),
+                    &outcome,
+                    ticket.revision,
+                );
             } else {
                 let waits = Handle::current();
                 outbox.at_length(&mut || answer = write(tenant, &waits, &ticket, &outcome));
@@ -250,16 +297,22 @@ fn perform(tenant: &Tenant, conversation: &Conversation, outbox: &dyn Outbox, wo
             Some(answer)
         }
         Work::Batch(message, _, cancel) => {
-            let Incoming::Batch(members) = parse(&message.bytes) else { return None };
+            let Incoming::Batch(members) = parse(&message.bytes) else {
+                return None;
+            };
             let mut bytes = Vec::new();
             let _held = batch::serve(session, &members, outbox, &cancel, &mut bytes);
-            (!bytes.is_empty()).then_some(Answer { bytes, code: None, room: None })
+            (!bytes.is_empty()).then_some(Answer {
+                bytes,
+                code: None,
+                room: None,
+            })
         }
     }
 }
 
-/// Writes a large reply once there is room for it: control characters become six times as long, so that replies which wait to be
-/// counted could take far more memory than those that are.
+/// Writes a large reply once there is room for it: control characters become six times as long, so
+/// that replies which wait to be counted could take far more memory than those that are.
 fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) -> Answer {
     let bytes = rendered_length(outcome) + ENVELOPE_BYTES;
     let held = match outcome {
@@ -271,7 +324,16 @@ fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) ->
     };
     let code = outcome.as_ref().err().map(|error| error.code);
     // `render` asks for a sixteenth more than a text has; what is not written takes no memory.
-    let mut answer = Answer { bytes: Vec::with_capacity(bytes + bytes / 16), code, room: Some(room) };
-    render(&mut answer.bytes, Some(&ticket.id), outcome, ticket.revision);
+    let mut answer = Answer {
+        bytes: Vec::with_capacity(bytes + bytes / 16),
+        code,
+        room: Some(room),
+    };
+    render(
+        &mut answer.bytes,
+        Some(&ticket.id),
+        outcome,
+        ticket.revision,
+    );
     answer
 }

@@ -21,8 +21,8 @@ use super::admission::Seat;
 use super::io::{Duplex, Guarded, Socket};
 use super::router::{self, Context};
 use crate::limits::{
-    HTTP_END_MS, HTTP_FIRST_REQUEST_MS, HTTP_GONE_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS, MAX_HTTP_HEADER_BYTES,
-    MAX_HTTP2_REQUESTS,
+    HTTP_END_MS, HTTP_FIRST_REQUEST_MS, HTTP_GONE_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS,
+    MAX_HTTP_HEADER_BYTES, MAX_HTTP2_REQUESTS,
 };
 
 /// What a client of HTTP/2 says first (RFC 9113, 3.4).
@@ -30,9 +30,14 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// What HTTP/1 holds of a request or a reply that it has not passed on, in bytes; a head must fit.
 const BUFFER_BYTES: usize = 2 * MAX_HTTP_HEADER_BYTES;
 
-/// Serves a connection until either side ends it, or until it has to `leave`. `seat` is given back when nobody needs the
-/// connection any more.
-pub async fn serve(context: Arc<Context>, stream: TcpStream, seat: Seat, leave: oneshot::Receiver<()>) {
+/// Serves a connection until either side ends it, or until it has to `leave`. `seat` is given back
+/// when nobody needs the connection any more.
+pub async fn serve(
+    context: Arc<Context>,
+    stream: TcpStream,
+    seat: Seat,
+    leave: oneshot::Receiver<()>,
+) {
     // Small messages must not wait for more.
     let _ = stream.set_nodelay(true);
     let told = async {
@@ -64,7 +69,15 @@ async fn converse(context: Arc<Context>, stream: TcpStream, seat: Seat) -> Resul
             match timeout(Duration::from_millis(HTTP_TLS_MS), accepting).await {
                 Ok(Ok(stream)) => {
                     let is_second = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    speak(context, socket, Box::new(stream), Bytes::new(), is_second, seat).await
+                    speak(
+                        context,
+                        socket,
+                        Box::new(stream),
+                        Bytes::new(),
+                        is_second,
+                        seat,
+                    )
+                    .await
                 }
                 Ok(Err(error)) => Err(error.to_string()),
                 Err(_) => Err("the handshake took too long".to_owned()),
@@ -82,7 +95,9 @@ async fn converse(context: Arc<Context>, stream: TcpStream, seat: Seat) -> Resul
 
 /// How long a connection may take to its first request.
 fn first(context: &Context) -> Duration {
-    context.client_timeout.min(Duration::from_millis(HTTP_FIRST_REQUEST_MS))
+    context
+        .client_timeout
+        .min(Duration::from_millis(HTTP_FIRST_REQUEST_MS))
 }
 
 /// Reads until it is clear which version of HTTP a client speaks.
@@ -109,7 +124,12 @@ async fn speak(
     seat: Seat,
 ) -> Result<(), String> {
     let activity = Activity::new(seat);
-    let io = TokioIo::new(Guarded::new(stream, ahead, context.client_timeout, Arc::clone(&activity)));
+    let io = TokioIo::new(Guarded::new(
+        stream,
+        ahead,
+        context.client_timeout,
+        Arc::clone(&activity),
+    ));
     let service = {
         let (context, activity) = (Arc::clone(&context), Arc::clone(&activity));
         service_fn(move |request| router::answer(Arc::clone(&context), activity.open(), request))
@@ -123,7 +143,14 @@ async fn speak(
             .keep_alive_timeout(context.client_timeout)
             .serve_connection(io, service);
         // All that comes is read at once, so that the end is seen.
-        watch(&context, &activity, pending(), pin!(connection), http2::Connection::graceful_shutdown).await
+        watch(
+            &context,
+            &activity,
+            pending(),
+            pin!(connection),
+            http2::Connection::graceful_shutdown,
+        )
+        .await
     } else {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -133,13 +160,21 @@ async fn speak(
             .serve_connection(io, service)
             .with_upgrades();
         let ended = socket.ended();
-        watch(&context, &activity, ended, pin!(connection), http1::UpgradeableConnection::graceful_shutdown).await
+        watch(
+            &context,
+            &activity,
+            ended,
+            pin!(connection),
+            http1::UpgradeableConnection::graceful_shutdown,
+        )
+        .await
     }
 }
 
-/// Drives a connection, and ends it when the server ends, when it is idle, when its client takes nothing, and a moment after that
-/// has `gone`, which HTTP/1 does not see behind bytes that it has not read. Who sends no more and still reads is not told from who
-/// is gone (tcp(7)), and has its answer if that comes within the moment.
+/// Drives a connection, and ends it when the server ends, when it is idle, when its client takes
+/// nothing, and a moment after that has `gone`, which HTTP/1 does not see behind bytes that it has
+/// not read. Who sends no more and still reads is not told from who is gone (tcp(7)), and has its
+/// answer if that comes within the moment.
 async fn watch<C>(
     context: &Context,
     activity: &Activity,

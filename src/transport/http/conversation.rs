@@ -25,14 +25,22 @@ impl fmt::Debug for Conversation {
 impl Conversation {
     /// One that nobody waits for yet.
     pub fn new(session: Session) -> Arc<Self> {
-        Arc::new(Self { session, waiting: Mutex::default() })
+        Arc::new(Self {
+            session,
+            waiting: Mutex::default(),
+        })
     }
 
     /// Answers for the requests that hang.
     pub fn give_up(&self, limit: Duration) {
         for refused in self.session.give_up(limit) {
             let mut bytes = Vec::new();
-            render(&mut bytes, Some(&refused.id), &Err(refused.error), refused.revision);
+            render(
+                &mut bytes,
+                Some(&refused.id),
+                &Err(refused.error),
+                refused.revision,
+            );
             if let Some(waiting) = self.lock().remove(&refused.id) {
                 // It holds one, and the first is what counts.
                 let _ = waiting.try_send(bytes);
@@ -52,7 +60,10 @@ impl Conversation {
     pub fn forget(&self, ids: &[Id], heard: &mpsc::Sender<Vec<u8>>) {
         let mut waiting = self.lock();
         for id in ids {
-            if waiting.get(id).is_some_and(|other| other.same_channel(heard)) {
+            if waiting
+                .get(id)
+                .is_some_and(|other| other.same_channel(heard))
+            {
                 waiting.remove(id);
             }
         }

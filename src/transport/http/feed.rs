@@ -1,4 +1,5 @@
-//! Messages on their way to one client, from the threads that send them to the connection that writes them.
+//! Messages on their way to one client, from the threads that send them to the connection that
+//! writes them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -10,8 +11,9 @@ use super::message::Answer;
 use crate::limits::MAX_EVENTS_WAITING_BYTES;
 use crate::server::{ExclusiveWork, Outbox};
 
-/// The end where messages are put in. What a client does not read is left out once too much waits: these messages only
-/// tell how a call goes. Replies never are; what they may come to is bounded elsewhere.
+/// The end where messages are put in. What a client does not read is left out once too much waits:
+/// these messages only tell how a call goes. Replies never are; what they may come to is bounded
+/// elsewhere.
 #[derive(Clone, Debug)]
 pub struct Feed {
     sender: UnboundedSender<Item>,
@@ -47,7 +49,13 @@ impl Item {
 pub fn feed() -> (Feed, Fed) {
     let (sender, receiver) = unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
-    (Feed { sender, waiting: Arc::clone(&waiting) }, Fed { receiver, waiting })
+    (
+        Feed {
+            sender,
+            waiting: Arc::clone(&waiting),
+        },
+        Fed { receiver, waiting },
+    )
 }
 
 impl Feed {
@@ -82,7 +90,10 @@ impl Outbox for Feed {
     fn exclusively(&self, work: &mut ExclusiveWork<'_>) {
         let mut whole = Vec::new();
         work(&mut |bytes| whole.extend_from_slice(bytes));
-        for line in whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in whole
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
             self.send(line);
         }
     }
@@ -104,7 +115,11 @@ impl Fed {
 
     /// The next one, if it is there already.
     pub fn try_next(&mut self) -> Option<Item> {
-        let item = self.receiver.try_recv().ok().filter(|item| !matches!(item, Item::End))?;
+        let item = self
+            .receiver
+            .try_recv()
+            .ok()
+            .filter(|item| !matches!(item, Item::End))?;
         if let Item::Message(bytes) = &item {
             self.waiting.fetch_sub(bytes.len(), Relaxed);
         }
@@ -136,14 +151,20 @@ mod tests {
         for _ in 0..5 {
             feed.send(&half);
         }
-        feed.answer(Answer { bytes: vec![b'y'; MAX_EVENTS_WAITING_BYTES * 2], ..Answer::default() });
+        feed.answer(Answer {
+            bytes: vec![b'y'; MAX_EVENTS_WAITING_BYTES * 2],
+            ..Answer::default()
+        });
         drop(feed);
         let mut cx = Context::from_waker(std::task::Waker::noop());
         let mut lengths = Vec::new();
         while let Poll::Ready(Some(item)) = fed.poll_next(&mut cx) {
             lengths.push(item.bytes().len());
         }
-        assert_eq!(lengths, [half.len(), half.len(), MAX_EVENTS_WAITING_BYTES * 2]);
+        assert_eq!(
+            lengths,
+            [half.len(), half.len(), MAX_EVENTS_WAITING_BYTES * 2]
+        );
         assert_eq!(fed.waiting.load(Relaxed), 0);
     }
 
@@ -155,6 +176,8 @@ mod tests {
             send(b"1}\n");
         });
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        assert!(matches!(fed.poll_next(&mut cx), Poll::Ready(Some(Item::Message(bytes))) if bytes == b"{\"a\":1}"));
+        assert!(
+            matches!(fed.poll_next(&mut cx), Poll::Ready(Some(Item::Message(bytes))) if bytes == b"{\"a\":1}")
+        );
     }
 }

@@ -10,11 +10,16 @@ const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-versi
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// One header's value, if it is there once and is text; two of them are no value, and match nothing.
+/// One header's value, if it is there once and is text; two of them are no value, and match
+/// nothing.
 pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
-    Some(if values.next().is_some() { "" } else { first.to_str().unwrap_or_default() })
+    Some(if values.next().is_some() {
+        ""
+    } else {
+        first.to_str().unwrap_or_default()
+    })
 }
 
 pub fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
@@ -25,24 +30,40 @@ pub fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
     }
 }
 
-/// Whether a body is said to be JSON. Pages of others can send other kinds without being asked first.
+/// Whether a body is said to be JSON. Pages of others can send other kinds without being asked
+/// first.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let kind = single(headers, &CONTENT_TYPE).unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+    kind.split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .eq_ignore_ascii_case("application/json")
 }
 
 /// How a body is coded, if it is (RFC 9110, 8.4).
 pub fn coding(headers: &HeaderMap) -> Option<String> {
-    let codings = headers.get_all(CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("?"));
+    let codings = headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .map(|value| value.to_str().unwrap_or("?"));
     let mut codings = codings.flat_map(|value| value.split(',')).map(str::trim);
-    codings.find(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity")).map(str::to_owned)
+    codings
+        .find(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"))
+        .map(str::to_owned)
 }
 
 pub fn accept(headers: &HeaderMap) -> Accept {
-    Accept::of(headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()))
+    Accept::of(
+        headers
+            .get_all(ACCEPT)
+            .iter()
+            .filter_map(|value| value.to_str().ok()),
+    )
 }
 
-/// The media types of a reply that will do (RFC 9110, 12.5.1): one JSON text, or a stream of events.
+/// The media types of a reply that will do (RFC 9110, 12.5.1): one JSON text, or a stream of
+/// events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
     /// `application/json`; also where nothing was said.
@@ -55,7 +76,10 @@ impl Accept {
     /// Reads the values of all `Accept` headers.
     pub fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let mut said = false;
-        let mut accept = Self { json: false, events: false };
+        let mut accept = Self {
+            json: false,
+            events: false,
+        };
         for range in values.flat_map(|value| value.split(',')) {
             let mut parts = range.split(';').map(str::trim);
             let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -63,7 +87,9 @@ impl Accept {
                 continue;
             }
             said = true;
-            let refused = parts.filter_map(|part| part.strip_prefix("q=")).any(|weight| weight.parse() == Ok(0.0));
+            let refused = parts
+                .filter_map(|part| part.strip_prefix("q="))
+                .any(|weight| weight.parse() == Ok(0.0));
             match &*kind {
                 _ if refused => {}
                 "*/*" | "application/*" | "application/json" => accept.json = true,
@@ -71,7 +97,14 @@ impl Accept {
                 _ => {}
             }
         }
-        if said { accept } else { Self { json: true, events: false } }
+        if said {
+            accept
+        } else {
+            Self {
+                json: true,
+                events: false,
+            }
+        }
     }
 
     /// Whether nothing that could be sent can be read.
@@ -98,7 +131,11 @@ mod tests {
             (&["text/html,application/xhtml+xml,*/*;q=0.8"], true, false),
         ];
         for (values, json, events) in cases {
-            assert_eq!(Accept::of(values.iter().copied()), Accept { json, events }, "{values:?}");
+            assert_eq!(
+                Accept::of(values.iter().copied()),
+                Accept { json, events },
+                "{values:?}"
+            );
         }
         assert!(Accept::of(["image/png"].into_iter()).is_nothing());
     }

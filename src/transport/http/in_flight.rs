@@ -7,7 +7,8 @@ use tokio::task::JoinHandle;
 
 use super::message::Answer;
 
-/// A reply; `None` is silence. That nobody waits for it any more does not stop its work: that is a [`Hangup`]'s.
+/// A reply; `None` is silence. That nobody waits for it any more does not stop its work: that is a
+/// [`Hangup`]'s.
 #[derive(Debug)]
 pub enum Pending {
     Known(Option<Answer>),

@@ -1,5 +1,5 @@
-//! A connection as bytes: what was read ahead is put back, a client that takes nothing is hung up on, and one that still sends
-//! what nobody reads is not, for a while.
+//! A connection as bytes: what was read ahead is put back, a client that takes nothing is hung up
+//! on, and one that still sends what nobody reads is not, for a while.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -35,9 +35,11 @@ impl Socket {
         Self(Arc::new(stream))
     }
 
-    /// Waits until the other side has said that it sends nothing more, or is gone, whatever of what it said is unread.
+    /// Waits until the other side has said that it sends nothing more, or is gone, whatever of what
+    /// it said is unread.
     pub async fn ended(&self) {
-        // Urgent data is not asked for, so that the end is all there is to wait for (tokio's `Ready::is_priority`).
+        // Urgent data is not asked for, so that the end is all there is to wait for (tokio's
+        // `Ready::is_priority`).
         while let Ok(ready) = self.0.ready(Interest::PRIORITY).await {
             if ready.is_read_closed() {
                 return;
@@ -48,14 +50,23 @@ impl Socket {
 }
 
 impl AsyncRead for Socket {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         loop {
             ready!(self.0.poll_read_ready(cx))?;
             let (room, mut count) = (out.remaining(), 0);
             let read = self.0.try_io(Interest::READABLE, || {
                 count = self.0.try_read_buf(out)?;
-                // Less than there was room for is all that was there (epoll(7)): to ask once more would only be told so.
-                if count > 0 && count < room { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+                // Less than there was room for is all that was there (epoll(7)): to ask once more
+                // would only be told so.
+                if count > 0 && count < room {
+                    Err(io::ErrorKind::WouldBlock.into())
+                } else {
+                    Ok(())
+                }
             });
             match read {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && count == 0 => {}
@@ -67,7 +78,11 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.0.poll_write_ready(cx))?;
             match self.0.try_write(bytes) {
@@ -120,8 +135,8 @@ pub struct Guarded {
     lingering: Option<Lingering>,
 }
 
-/// The end of a connection whose client may still send. To close it at once would make the system say that it was broken off,
-/// and the answer with it (RFC 9112, 9.6).
+/// The end of a connection whose client may still send. To close it at once would make the system
+/// say that it was broken off, and the answer with it (RFC 9112, 9.6).
 struct Lingering {
     left: u64,
     until: Instant,
@@ -132,7 +147,11 @@ struct Lingering {
 impl Lingering {
     fn new(left: u64) -> Self {
         let until = Instant::now() + Duration::from_millis(HTTP_LINGER_MS);
-        Self { left, until, silent: Box::pin(sleep(Duration::from_millis(HTTP_LINGER_SILENCE_MS))) }
+        Self {
+            left,
+            until,
+            silent: Box::pin(sleep(Duration::from_millis(HTTP_LINGER_SILENCE_MS))),
+        }
     }
 
     /// Throws away what comes, until that ends or was enough.
@@ -155,13 +174,29 @@ impl Lingering {
 }
 
 impl Guarded {
-    /// Reads `ahead` first. A write that moves nothing for `stall` fails. Before it is closed, what `activity` says is thrown
-    /// away of what comes.
-    pub fn new(inner: Box<dyn Duplex>, ahead: Bytes, stall: Duration, activity: Arc<Activity>) -> Self {
-        Self { inner, ahead, stall, stalled: None, activity, lingering: None }
+    /// Reads `ahead` first. A write that moves nothing for `stall` fails. Before it is closed, what
+    /// `activity` says is thrown away of what comes.
+    pub fn new(
+        inner: Box<dyn Duplex>,
+        ahead: Bytes,
+        stall: Duration,
+        activity: Arc<Activity>,
+    ) -> Self {
+        Self {
+            inner,
+            ahead,
+            stall,
+            stalled: None,
+            activity,
+            lingering: None,
+        }
     }
 
-    fn wrote<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn wrote<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        result: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.stalled = None;
             return result;
@@ -177,7 +212,11 @@ impl Guarded {
 }
 
 impl AsyncRead for Guarded {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.ahead.is_empty() {
             return Pin::new(&mut self.inner).poll_read(cx, out);
         }
@@ -189,7 +228,11 @@ impl AsyncRead for Guarded {
 }
 
 impl AsyncWrite for Guarded {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.inner).poll_write(cx, bytes);
         self.wrote(cx, result)
     }
@@ -205,7 +248,9 @@ impl AsyncWrite for Guarded {
             let result = Pin::new(&mut this.inner).poll_shutdown(cx);
             ready!(this.wrote(cx, result))?;
         }
-        let lingering = this.lingering.get_or_insert_with(|| Lingering::new(this.activity.lingers()));
+        let lingering = this
+            .lingering
+            .get_or_insert_with(|| Lingering::new(this.activity.lingers()));
         lingering.poll(cx, &mut this.inner).map(Ok)
     }
 

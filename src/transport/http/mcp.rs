@@ -1,5 +1,6 @@
-//! `/mcp`: Streamable HTTP of all revisions. A message of 2026-07-28 stands alone. One of a handshake revision belongs to
-//! the session that it names, or stands alone as well: clients that know nothing but JSON-RPC have none.
+//! `/mcp`: Streamable HTTP of all revisions. A message of 2026-07-28 stands alone. One of a
+//! handshake revision belongs to the session that it names, or stands alone as well: clients that
+//! know nothing but JSON-RPC have none.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -51,8 +52,8 @@ struct Serving {
     what: What,
     /// Its reply opens a session.
     opens: bool,
-    /// It belongs to a session, which can stop it: a client that goes away does not (2025-11-25, basic/transports.mdx,
-    /// "Sending Messages to the Server").
+    /// It belongs to a session, which can stop it: a client that goes away does not (2025-11-25,
+    /// basic/transports.mdx, "Sending Messages to the Server").
     stays: bool,
     is_stateless: bool,
 }
@@ -63,19 +64,35 @@ enum What {
 }
 
 /// A message of a client's, of whose body some has to come every `silence`.
-pub async fn post(limits: Limits, silence: Duration, (tenant, shown): &Client, request: HttpRequest<Body>) -> Reply {
+pub async fn post(
+    limits: Limits,
+    silence: Duration,
+    (tenant, shown): &Client,
+    request: HttpRequest<Body>,
+) -> Reply {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         let text = "the body must be JSON, and say so: `Content-Type: application/json`";
-        let reply = refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+        let reply = refuse(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Code::InvalidRequest,
+            text,
+        );
         return pass_over(reply, &head.headers, body).await;
     }
     if let Some(coding) = coding(&head.headers) {
-        let text =
-            format!("the body is coded (`Content-Encoding: {coding}`), which is not read here; send it as it is");
-        let mut reply = refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidRequest, text);
+        let text = format!(
+            "the body is coded (`Content-Encoding: {coding}`), which is not read here; send it as it is"
+        );
+        let mut reply = refuse(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Code::InvalidRequest,
+            text,
+        );
         // What would do (RFC 9110, 15.5.16).
-        reply.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        reply
+            .headers_mut()
+            .insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         return pass_over(reply, &head.headers, body).await;
     }
     let accept = accept(&head.headers);
@@ -96,7 +113,15 @@ pub async fn post(limits: Limits, silence: Duration, (tenant, shown): &Client, r
         Step::Done(reply) => *reply,
         Step::Serve(serving) => {
             let place = tenant.queue(*shown);
-            serve(tenant, place, limits.stall_timeout, accept, serving, message).await
+            serve(
+                tenant,
+                place,
+                limits.stall_timeout,
+                accept,
+                serving,
+                message,
+            )
+            .await
         }
     }
 }
@@ -121,11 +146,15 @@ fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
         return step;
     }
     match incoming {
-        Incoming::Refused(refusal) => bad(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)),
+        Incoming::Refused(refusal) => bad(
+            refusal.id.as_ref(),
+            RpcError::new(refusal.code, refusal.message),
+        ),
         Incoming::Request(request) => match conversation(tenant, &head.headers, Some(&request)) {
             Ok((conversation, stays)) => {
                 let state = || single(&head.headers, &TRACE_STATE);
-                let trace = single(&head.headers, &TRACE_PARENT).and_then(|it| TraceContext::parse(it, state()));
+                let trace = single(&head.headers, &TRACE_PARENT)
+                    .and_then(|it| TraceContext::parse(it, state()));
                 admit(conversation, stays, &request, trace)
             }
             Err(step) => step,
@@ -138,7 +167,9 @@ fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
             Err(step) => step,
         },
         Incoming::Batch(members) => match conversation(tenant, &head.headers, None) {
-            Ok((conversation, stays)) => admit_batch(tenant, &head.headers, conversation, stays, &members),
+            Ok((conversation, stays)) => {
+                admit_batch(tenant, &head.headers, conversation, stays, &members)
+            }
             Err(step) => step,
         },
     }
@@ -153,52 +184,84 @@ fn conversation(
     let id = request.and_then(|request| request.id.as_ref());
     let mirrored = mirrored(headers);
     let service = || Arc::clone(&tenant.service);
-    let named = mirrored.version.map(|version| (version, Revision::parse(version)));
+    let named = mirrored
+        .version
+        .map(|version| (version, Revision::parse(version)));
     // What `_meta` cannot be read from is refused when the request is admitted.
     let meta = Meta::of(request.and_then(|request| request.params)).unwrap_or_default();
     if let (Some(request), Some(raw)) = (request, meta.protocol_version) {
         let own: String = serde_json::from_str(raw.get()).unwrap_or_default();
-        mirrored.check(request, &own).map_err(|error| bad(id, error))?;
+        mirrored
+            .check(request, &own)
+            .map_err(|error| bad(id, error))?;
         return Ok((Conversation::new(Session::new(service())), false));
     }
     match named {
         Some((_, Some(revision))) if revision.is_stateless() => {
-            let message = format!("revision {revision} needs `_meta` with `io.modelcontextprotocol/protocolVersion`");
+            let message = format!(
+                "revision {revision} needs `_meta` with `io.modelcontextprotocol/protocolVersion`"
+            );
             return Err(bad(id, RpcError::new(Code::InvalidParams, message)));
         }
         Some((version, None)) => {
             let supported = Revision::ALL.map(Revision::as_str);
-            let message = format!("revision `{version}` is not served; {} are", supported.join(", "));
+            let message = format!(
+                "revision `{version}` is not served; {} are",
+                supported.join(", ")
+            );
             let data = Some(json!({"supported": supported, "requested": version}));
-            return Err(bad(id, RpcError { data, ..RpcError::new(Code::UnsupportedVersion, message) }));
+            return Err(bad(
+                id,
+                RpcError {
+                    data,
+                    ..RpcError::new(Code::UnsupportedVersion, message)
+                },
+            ));
         }
         _ => {}
     }
-    let opens = request.is_some_and(|request| request.method == "initialize" && request.id.is_some());
+    let opens =
+        request.is_some_and(|request| request.method == "initialize" && request.id.is_some());
     if let Some(name) = single(headers, &SESSION_ID).filter(|_| !opens) {
         return match tenant.sessions.find(name) {
             Some(conversation) => Ok((conversation, true)),
             None => Err(done(no_session(id))),
         };
     }
-    let revision = named.and_then(|(_, revision)| revision).unwrap_or(Revision::NEWEST_HANDSHAKE);
+    let revision = named
+        .and_then(|(_, revision)| revision)
+        .unwrap_or(Revision::NEWEST_HANDSHAKE);
     Ok((Conversation::new(Session::of(service(), revision)), false))
 }
 
 fn no_session(id: Option<&Id>) -> Reply {
     let message = "no such session; it may have ended. Begin a new one with `initialize`, without `Mcp-Session-Id`";
-    refuse_as(StatusCode::NOT_FOUND, id, RpcError::new(Code::InvalidRequest, message))
+    refuse_as(
+        StatusCode::NOT_FOUND,
+        id,
+        RpcError::new(Code::InvalidRequest, message),
+    )
 }
 
 /// Charges for a message, whatever it is: one that is not answered takes work, too.
 fn charge(tenant: &Arc<Tenant>, incoming: &Incoming<'_>) -> Result<(), Step> {
-    tenant
-        .charge(incoming.count())
-        .map_err(|wait| done(later(StatusCode::TOO_MANY_REQUESTS, incoming.id(), wait, TOO_MANY)))
+    tenant.charge(incoming.count()).map_err(|wait| {
+        done(later(
+            StatusCode::TOO_MANY_REQUESTS,
+            incoming.id(),
+            wait,
+            TOO_MANY,
+        ))
+    })
 }
 
 /// `trace` is what the head says of it; what the message says counts more.
-fn admit(conversation: Arc<Conversation>, stays: bool, request: &Request<'_>, trace: Option<TraceContext>) -> Step {
+fn admit(
+    conversation: Arc<Conversation>,
+    stays: bool,
+    request: &Request<'_>,
+    trace: Option<TraceContext>,
+) -> Step {
     match conversation.session.admit(request) {
         Admission::Nothing => done(empty(StatusCode::ACCEPTED)),
         Admission::Refused(refused) => bad(Some(&refused.id), refused.error),
@@ -208,7 +271,13 @@ fn admit(conversation: Arc<Conversation>, stays: bool, request: &Request<'_>, tr
             let is_stateless = ticket.revision.is_stateless();
             let opens = request.method == "initialize" && !is_stateless;
             let what = What::Request(ticket, Queue::of(&request.method, weight));
-            Step::Serve(Serving { conversation, what, opens, stays, is_stateless })
+            Step::Serve(Serving {
+                conversation,
+                what,
+                opens,
+                stays,
+                is_stateless,
+            })
         }
     }
 }
@@ -234,7 +303,13 @@ fn admit_batch(
     }
     let ids: Vec<Id> = members.iter().filter_map(|member| id_of(member)).collect();
     let what = What::Batch(ids, CancelToken::new());
-    Step::Serve(Serving { conversation, what, opens: false, stays, is_stateless: false })
+    Step::Serve(Serving {
+        conversation,
+        what,
+        opens: false,
+        stays,
+        is_stateless: false,
+    })
 }
 
 fn id_of(member: &RawValue) -> Option<Id> {
@@ -244,8 +319,8 @@ fn id_of(member: &RawValue) -> Option<Id> {
     }
 }
 
-/// Serves it, as one JSON text if that is all there is to say, as a stream of events if more is said before, or if the
-/// reply takes long.
+/// Serves it, as one JSON text if that is all there is to say, as a stream of events if more is
+/// said before, or if the reply takes long.
 async fn serve(
     tenant: &Arc<Tenant>,
     place: Option<Place>,
@@ -254,7 +329,13 @@ async fn serve(
     serving: Serving,
     message: Message,
 ) -> Reply {
-    let Serving { conversation, what, opens, stays, is_stateless } = serving;
+    let Serving {
+        conversation,
+        what,
+        opens,
+        stays,
+        is_stateless,
+    } = serving;
     let Some(place) = place else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
         let id = match &what {
@@ -265,7 +346,12 @@ async fn serve(
             What::Batch(..) => None,
         };
         let text = "too many calls wait already (--max-calls)";
-        return later(StatusCode::SERVICE_UNAVAILABLE, id, Duration::from_secs(1), text);
+        return later(
+            StatusCode::SERVICE_UNAVAILABLE,
+            id,
+            Duration::from_secs(1),
+            text,
+        );
     };
     let (outbox, mut fed): (Arc<dyn Outbox>, Option<Fed>) = if accept.events && !opens {
         let (feed, fed) = feed();
@@ -284,7 +370,12 @@ async fn serve(
             conversation.session.cancel_all();
         })
     });
-    let stage = Stage { tenant: Arc::clone(tenant), conversation: conversation.clone(), outbox, stall };
+    let stage = Stage {
+        tenant: Arc::clone(tenant),
+        conversation: conversation.clone(),
+        outbox,
+        stall,
+    };
     let mut pending = stage.start(place, work);
     let first = tokio::select! {
         biased;
@@ -329,18 +420,29 @@ fn finish(
     answer: Option<Answer>,
 ) -> Reply {
     // Who cancels a request is owed no answer, and HTTP wants one.
-    let Some(answer) = answer else { return empty(StatusCode::ACCEPTED) };
-    tenant.metrics.sent_bytes.fetch_add(answer.bytes.len() as u64, Relaxed);
+    let Some(answer) = answer else {
+        return empty(StatusCode::ACCEPTED);
+    };
+    tenant
+        .metrics
+        .sent_bytes
+        .fetch_add(answer.bytes.len() as u64, Relaxed);
     let status = match answer.code.filter(|_| is_stateless).map(Code::number) {
         Some(-32601) => StatusCode::NOT_FOUND,
-        // Those that are about the request itself, of which the last but one may come from a service.
+        // Those that are about the request itself, of which the last but one may come from a
+        // service.
         Some(-32022..=-32020) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     };
     let session = if opens && answer.code.is_none() {
         let Some(name) = tenant.sessions.open(Arc::clone(conversation)) else {
             let text = "all sessions are in use (--max-sessions)";
-            return later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text);
+            return later(
+                StatusCode::SERVICE_UNAVAILABLE,
+                None,
+                Duration::from_secs(1),
+                text,
+            );
         };
         HeaderValue::try_from(name).ok()
     } else {
@@ -359,18 +461,27 @@ fn finish(
 
 /// The session that a request without a body names.
 fn named<'a>(headers: &'a HeaderMap, tenant: &Tenant) -> Result<&'a str, Box<Reply>> {
-    let is_stateless = mirrored(headers).version.and_then(Revision::parse).is_some_and(Revision::is_stateless);
+    let is_stateless = mirrored(headers)
+        .version
+        .and_then(Revision::parse)
+        .is_some_and(Revision::is_stateless);
     let Some(name) = single(headers, &SESSION_ID).filter(|_| !is_stateless) else {
         return Err(Box::new(only_post()));
     };
-    tenant.sessions.find(name).map(|_| name).ok_or_else(|| Box::new(no_session(None)))
+    tenant
+        .sessions
+        .find(name)
+        .map(|_| name)
+        .ok_or_else(|| Box::new(no_session(None)))
 }
 
 /// Without a session there is nothing to listen to and nothing to end.
 pub fn only_post() -> Reply {
     let text = "without `Mcp-Session-Id` there is only POST here";
     let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
-    reply.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    reply
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static("POST"));
     reply
 }
 

@@ -1,4 +1,5 @@
-//! The server over HTTP: the same sessions as over stdin and stdout, for several clients, of whom each tenant has its own.
+//! The server over HTTP: the same sessions as over stdin and stdout, for several clients, of whom
+//! each tenant has its own.
 
 mod activity;
 mod admission;

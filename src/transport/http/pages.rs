@@ -26,7 +26,10 @@ pub fn health(roster: &Roster, ledger: &Ledger, uptime: Duration, tenant: &Arc<T
         .map(|tenant| {
             let (running, waiting) = tenant.load();
             let usage = (tenant.usage)();
-            let python = usage.python.iter().map(|(name, word)| json!({"name": name, "status": word}));
+            let python = usage
+                .python
+                .iter()
+                .map(|(name, word)| json!({"name": name, "status": word}));
             json!({
                 "name": tenant.name,
                 "sessions": tenant.sessions.len(),
@@ -62,7 +65,11 @@ pub struct Whole {
 
 /// `/metrics`, in the text format of Prometheus.
 pub fn metrics(roster: &Roster, whole: Whole, uptime: Duration, tenant: &Arc<Tenant>) -> String {
-    exposition(&roster.seen_by(tenant), tenant.is_operator().then_some(whole), uptime)
+    exposition(
+        &roster.seen_by(tenant),
+        tenant.is_operator().then_some(whole),
+        uptime,
+    )
 }
 
 fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -> String {
@@ -74,21 +81,54 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -
         let (connections, websockets) = tenant.connections();
         let usage = (tenant.usage)();
         for (name, help, value) in [
-            ("mcp_sessions", "Sessions that are open.", tenant.sessions.len()),
+            (
+                "mcp_sessions",
+                "Sessions that are open.",
+                tenant.sessions.len(),
+            ),
             ("mcp_connections", "Connections that are open.", connections),
-            ("mcp_websockets", "Those of them that are WebSockets.", websockets),
+            (
+                "mcp_websockets",
+                "Those of them that are WebSockets.",
+                websockets,
+            ),
             ("mcp_calls_running", "Calls that run.", running),
             ("mcp_calls_waiting", "Calls that wait for a place.", waiting),
-            ("mcp_commands_running", "Commands that calls wait for.", usage.commands),
-            ("mcp_background_commands_running", "Commands that run on behind their calls.", usage.background),
-            ("mcp_python_sessions", "Python sessions whose interpreter runs.", usage.interpreters()),
+            (
+                "mcp_commands_running",
+                "Commands that calls wait for.",
+                usage.commands,
+            ),
+            (
+                "mcp_background_commands_running",
+                "Commands that run on behind their calls.",
+                usage.background,
+            ),
+            (
+                "mcp_python_sessions",
+                "Python sessions whose interpreter runs.",
+                usage.interpreters(),
+            ),
         ] {
             families.other(name, help, "gauge", &label, value as u64);
         }
-        let (name, help) = ("mcp_sessions_displaced_total", "Sessions that made room for others (--max-sessions).");
-        families.other(name, help, "counter", &label, tenant.sessions.displaced.load(Relaxed));
+        let (name, help) = (
+            "mcp_sessions_displaced_total",
+            "Sessions that made room for others (--max-sessions).",
+        );
+        families.other(
+            name,
+            help,
+            "counter",
+            &label,
+            tenant.sessions.displaced.load(Relaxed),
+        );
     }
-    if let Some(Whole { unauthorized, spans }) = whole {
+    if let Some(Whole {
+        unauthorized,
+        spans,
+    }) = whole
+    {
         let help = "Requests without a token that is known.";
         families.other("mcp_unauthorized_total", help, "counter", "", unauthorized);
         if let Some((exported, dropped)) = spans {
@@ -98,7 +138,13 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -
             families.other("mcp_spans_dropped_total", help, "counter", "", dropped);
         }
     }
-    families.other("mcp_uptime_seconds", "Since the server has begun.", "gauge", "", uptime.as_secs());
+    families.other(
+        "mcp_uptime_seconds",
+        "Since the server has begun.",
+        "gauge",
+        "",
+        uptime.as_secs(),
+    );
     families.text()
 }
 
@@ -113,9 +159,15 @@ fn tools(tenant: &Tenant) -> Vec<Value> {
             message["params"]["cursor"] = cursor;
         }
         let message = message.to_string();
-        let Incoming::Request(request) = parse(message.as_bytes()) else { break };
-        let Admission::Admitted(ticket) = session.admit(&request) else { break };
-        let Some(Ok(Body::Raw(list))) = session.serve(&ticket, &request, &Nowhere) else { break };
+        let Incoming::Request(request) = parse(message.as_bytes()) else {
+            break;
+        };
+        let Admission::Admitted(ticket) = session.admit(&request) else {
+            break;
+        };
+        let Some(Ok(Body::Raw(list))) = session.serve(&ticket, &request, &Nowhere) else {
+            break;
+        };
         let mut list: Value = serde_json::from_str(&list).unwrap_or_default();
         if let Value::Array(page) = list["tools"].take() {
             tools.extend(page);
@@ -128,7 +180,8 @@ fn tools(tenant: &Tenant) -> Vec<Value> {
     tools
 }
 
-/// `/openapi.json`: `POST /mcp` with one schema a tool (`OpenAPI` 3.1.1, whose schemas are those of JSON Schema 2020-12).
+/// `/openapi.json`: `POST /mcp` with one schema a tool (`OpenAPI` 3.1.1, whose schemas are those of
+/// JSON Schema 2020-12).
 pub fn openapi(tenant: &Tenant) -> String {
     let mut schemas = Map::new();
     let mut calls = Vec::new();
@@ -136,7 +189,10 @@ pub fn openapi(tenant: &Tenant) -> String {
         let name = tool["name"].as_str().unwrap_or_default();
         let mut params = json!({"type": "object", "required": ["name"],
             "properties": {"name": {"const": name}, "arguments": tool["inputSchema"]}});
-        if tool["inputSchema"]["required"].as_array().is_some_and(|required| !required.is_empty()) {
+        if tool["inputSchema"]["required"]
+            .as_array()
+            .is_some_and(|required| !required.is_empty())
+        {
             params["required"] = json!(["name", "arguments"]);
         }
         let call = json!({
@@ -222,8 +278,7 @@ pub fn openapi(tenant: &Tenant) -> String {
 }
 
 /// Where else a browser finds something about this server.
-pub const ELSEWHERE: &str =
-    "<nav aria-label=\"Pages\"><a href=\"./\">Calls</a><a href=\"docs\" aria-current=\"page\">Tools</a></nav>";
+pub const ELSEWHERE: &str = "<nav aria-label=\"Pages\"><a href=\"./\">Calls</a><a href=\"docs\" aria-current=\"page\">Tools</a></nav>";
 
 /// `/docs`: the tools as a page that needs nothing from anywhere else.
 pub fn docs(tenant: &Tenant) -> String {
@@ -236,13 +291,20 @@ pub fn docs(tenant: &Tenant) -> String {
     );
     for tool in &tools {
         let name = escaped(tool["name"].as_str().unwrap_or_default());
-        let _ = write!(page, "<li><a href=\"#{name}\"><code>{name}</code></a> {}</li>", escaped(text(&tool["title"])));
+        let _ = write!(
+            page,
+            "<li><a href=\"#{name}\"><code>{name}</code></a> {}</li>",
+            escaped(text(&tool["title"]))
+        );
     }
     page.push_str("</ul>\n");
     for tool in &tools {
         let name = escaped(text(&tool["name"]));
         let description = escaped(text(&tool["description"]));
-        let _ = write!(page, "<h2 id=\"{name}\"><code>{name}</code></h2><p>{description}</p>");
+        let _ = write!(
+            page,
+            "<h2 id=\"{name}\"><code>{name}</code></h2><p>{description}</p>"
+        );
         parameters(&mut page, &tool["inputSchema"]);
         let example = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": tool["name"], "arguments": example(&tool["inputSchema"])}});
@@ -257,10 +319,19 @@ fn text(value: &Value) -> &str {
 }
 
 fn parameters(page: &mut String, schema: &Value) {
-    let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else { return };
-    page.push_str("<div class=\"table\"><table><tr><th>Parameter</th><th>Type</th><th>Meaning</th></tr>");
+    let Some(properties) = schema["properties"]
+        .as_object()
+        .filter(|properties| !properties.is_empty())
+    else {
+        return;
+    };
+    page.push_str(
+        "<div class=\"table\"><table><tr><th>Parameter</th><th>Type</th><th>Meaning</th></tr>",
+    );
     for (name, property) in properties {
-        let is_required = schema["required"].as_array().is_some_and(|names| names.contains(&json!(name)));
+        let is_required = schema["required"]
+            .as_array()
+            .is_some_and(|names| names.contains(&json!(name)));
         let kind = match (&property["enum"], &property["type"]) {
             (Value::Array(values), _) => values.iter().map(text).collect::<Vec<_>>().join(" | "),
             (_, Value::String(kind)) => kind.clone(),
@@ -280,7 +351,11 @@ fn parameters(page: &mut String, schema: &Value) {
 
 /// Arguments with what must be there, each as a value of its kind.
 fn example(schema: &Value) -> Value {
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let required = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     let members = required.map(|name| {
         let property = &schema["properties"][name];
         let value = match (property["enum"].get(0), property["type"].as_str()) {
@@ -310,20 +385,34 @@ mod tests {
         let alice = tenant_with("alice", 1, || Usage {
             commands: 2,
             background: 1,
-            python: vec![("default".to_owned(), "idle"), ("a".to_owned(), "busy"), ("b".to_owned(), "dead")],
+            python: vec![
+                ("default".to_owned(), "idle"),
+                ("a".to_owned(), "busy"),
+                ("b".to_owned(), "dead"),
+            ],
         });
         let bob = tenant("bob", 1);
-        alice.metrics.count("read_file", "ok", Duration::from_millis(3));
-        alice.metrics.count("read_file", "denied", Duration::from_micros(500));
-        alice.metrics.count("unknown", "denied", Duration::from_millis(1));
-        bob.metrics.count("run_tests", "failed", Duration::from_secs(301));
+        alice
+            .metrics
+            .count("read_file", "ok", Duration::from_millis(3));
+        alice
+            .metrics
+            .count("read_file", "denied", Duration::from_micros(500));
+        alice
+            .metrics
+            .count("unknown", "denied", Duration::from_millis(1));
+        bob.metrics
+            .count("run_tests", "failed", Duration::from_secs(301));
         bob.metrics.rate_limited.store(7, Relaxed);
         bob.metrics.turned_away.store(1, Relaxed);
         bob.metrics.received_bytes.store(1024, Relaxed);
         bob.metrics.sent_bytes.store(u64::MAX, Relaxed);
         insta::assert_snapshot!(exposition(
             &[alice, bob],
-            Some(Whole { unauthorized: 3, spans: Some((5, 1)) }),
+            Some(Whole {
+                unauthorized: 3,
+                spans: Some((5, 1))
+            }),
             Duration::from_hours(24)
         ));
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// An address that counts as one: all of IPv4, and the network of IPv6, of which each subscriber has a whole one to choose from
-/// (RFC 6177, section 2).
+/// An address that counts as one: all of IPv4, and the network of IPv6, of which each subscriber
+/// has a whole one to choose from (RFC 6177, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Peer(IpAddr);
 
@@ -36,8 +36,20 @@ mod tests {
     #[test]
     fn all_that_one_subscriber_has_is_one() {
         let shown = |text: &str| Peer::from(text.parse::<IpAddr>().unwrap()).to_string();
-        let cases = ["192.0.2.1", "::ffff:192.0.2.1", "::1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2:ffff::"];
-        let expected = ["192.0.2.1", "192.0.2.1", "::1", "2001:db8:1:2::/64", "2001:db8:1:2::/64"];
+        let cases = [
+            "192.0.2.1",
+            "::ffff:192.0.2.1",
+            "::1",
+            "2001:db8:1:2:3:4:5:6",
+            "2001:db8:1:2:ffff::",
+        ];
+        let expected = [
+            "192.0.2.1",
+            "192.0.2.1",
+            "::1",
+            "2001:db8:1:2::/64",
+            "2001:db8:1:2::/64",
+        ];
         assert_eq!(cases.map(shown), expected);
     }
 }

@@ -14,11 +14,16 @@ impl Bucket {
     /// A full one. With a rate of 0 it never runs dry.
     pub fn new(per_minute: u64, burst: u64, now: Instant) -> Self {
         let most = burst.max(1) as f64;
-        Self { per_minute: per_minute as f64, most, left: most, filled: now }
+        Self {
+            per_minute: per_minute as f64,
+            most,
+            left: most,
+            filled: now,
+        }
     }
 
-    /// Takes `count` tokens, of which an empty bucket lends none: the error is the time after which they will be there.
-    /// More than the bucket holds are given to whoever finds it full.
+    /// Takes `count` tokens, of which an empty bucket lends none: the error is the time after which
+    /// they will be there. More than the bucket holds are given to whoever finds it full.
     pub fn take(&mut self, count: usize, now: Instant) -> Result<(), Duration> {
         if self.per_minute == 0.0 {
             return Ok(());
@@ -32,7 +37,9 @@ impl Bucket {
             self.left -= wanted;
             return Ok(());
         }
-        Err(Duration::from_secs_f64((needed - self.left) * 60.0 / self.per_minute))
+        Err(Duration::from_secs_f64(
+            (needed - self.left) * 60.0 / self.per_minute,
+        ))
     }
 }
 
@@ -44,12 +51,18 @@ mod tests {
     fn a_burst_passes_and_then_the_rate_holds() {
         let start = Instant::now();
         let mut bucket = Bucket::new(60, 3, start);
-        assert_eq!([0; 4].map(|_| bucket.take(1, start).is_ok()), [true, true, true, false]);
+        assert_eq!(
+            [0; 4].map(|_| bucket.take(1, start).is_ok()),
+            [true, true, true, false]
+        );
         assert_eq!(bucket.take(1, start), Err(Duration::from_secs(1)));
         let later = start + Duration::from_secs(1);
         assert_eq!([0; 2].map(|_| bucket.take(1, later).is_ok()), [true, false]);
         let much_later = start + Duration::from_hours(1);
-        assert_eq!([0; 4].map(|_| bucket.take(1, much_later).is_ok()), [true, true, true, false]);
+        assert_eq!(
+            [0; 4].map(|_| bucket.take(1, much_later).is_ok()),
+            [true, true, true, false]
+        );
         // The clock is monotonic, but threads may come in another order.
         assert!(bucket.take(1, start).is_err());
     }

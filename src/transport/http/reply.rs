@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use hyper::{Response, StatusCode};
 
 use super::message::Answer;
@@ -12,14 +14,18 @@ use crate::protocol::{Code, Id, Revision, RpcError, render};
 /// What is sent back.
 pub type Reply = Response<ReplyBody>;
 
-/// A response with this body. Nothing of it may be kept or taken for anything else by whoever stands in between.
+/// A response with this body. Nothing of it may be kept or taken for anything else by whoever
+/// stands in between.
 pub fn reply(status: StatusCode, kind: &'static str, body: ReplyBody) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+    headers.insert(
+        HeaderName::from_static("x-content-type-options"),
+        HeaderValue::from_static("nosniff"),
+    );
     reply
 }
 
@@ -38,7 +44,10 @@ pub fn events(body: ReplyBody) -> Reply {
     let headers = reply.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Some proxies gather a reply before they pass it on.
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    headers.insert(
+        HeaderName::from_static("x-accel-buffering"),
+        HeaderValue::from_static("no"),
+    );
     reply
 }
 
@@ -74,11 +83,19 @@ pub fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) ->
 /// No token, or a wrong one (RFC 6750, section 3).
 pub fn unauthorized(given: bool) -> Reply {
     let (text, challenge) = if given {
-        ("the token is not known", "Bearer realm=\"replay\", error=\"invalid_token\"")
+        (
+            "the token is not known",
+            "Bearer realm=\"replay\", error=\"invalid_token\"",
+        )
     } else {
-        ("a token is needed: `Authorization: Bearer TOKEN`", "Bearer realm=\"replay\"")
+        (
+            "a token is needed: `Authorization: Bearer TOKEN`",
+            "Bearer realm=\"replay\"",
+        )
     };
     let mut reply = refuse(StatusCode::UNAUTHORIZED, Code::InvalidRequest, text);
-    reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    reply
+        .headers_mut()
+        .insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     reply
 }

@@ -62,7 +62,9 @@ impl Source {
                 Some(Item::Answer(answer)) => Some((event(&answer.bytes), answer)),
                 Some(Item::End) | None => None,
             }),
-            Self::Followed(follower) => follower.poll_next(cx).map(|news| Some((told(&news?), Answer::default()))),
+            Self::Followed(follower) => follower
+                .poll_next(cx)
+                .map(|news| Some((told(&news?), Answer::default()))),
         }
     }
 }
@@ -71,7 +73,14 @@ impl ReplyBody {
     /// A body of these bytes.
     pub fn whole(mut answer: Answer) -> Self {
         let ready = Bytes::from(std::mem::take(&mut answer.bytes));
-        Self { ready, answer, events: None, open: None, unread: None, leaving: None }
+        Self {
+            ready,
+            answer,
+            events: None,
+            open: None,
+            unread: None,
+            leaving: None,
+        }
     }
 
     /// The same, and the request is not broken off before it has left.
@@ -86,7 +95,8 @@ impl ReplyBody {
         self.unread.is_some()
     }
 
-    /// What was not read of the request, for somebody who goes on to read it, and what ends when the reply has left.
+    /// What was not read of the request, for somebody who goes on to read it, and what ends when
+    /// the reply has left.
     pub fn part(&mut self) -> Option<(Incoming, oneshot::Receiver<()>)> {
         let unread = self.unread.take()?;
         let (leaving, left) = oneshot::channel();
@@ -95,15 +105,26 @@ impl ReplyBody {
     }
 
     pub fn text(text: impl Into<Vec<u8>>) -> Self {
-        Self::whole(Answer { bytes: text.into(), ..Answer::default() })
+        Self::whole(Answer {
+            bytes: text.into(),
+            ..Answer::default()
+        })
     }
 
     /// Bytes of which there is one copy for all.
     pub fn shared(ready: Bytes) -> Self {
-        Self { ready, answer: Answer::default(), events: None, open: None, unread: None, leaving: None }
+        Self {
+            ready,
+            answer: Answer::default(),
+            events: None,
+            open: None,
+            unread: None,
+            leaving: None,
+        }
     }
 
-    /// The same, its bytes in account until they are taken; `None` if replies that nobody has read leave no room for it.
+    /// The same, its bytes in account until they are taken; `None` if replies that nobody has read
+    /// leave no room for it.
     pub fn accounted(mut self, tenant: &Tenant) -> Option<Self> {
         self.answer.room = Some(Arc::new(tenant.try_give_out(self.ready.len())?));
         Some(self)
@@ -112,25 +133,65 @@ impl ReplyBody {
     /// One reply as a stream of a single event.
     pub fn single(mut answer: Answer) -> Self {
         let ready = event(&std::mem::take(&mut answer.bytes));
-        Self { ready, answer, events: None, open: None, unread: None, leaving: None }
+        Self {
+            ready,
+            answer,
+            events: None,
+            open: None,
+            unread: None,
+            leaving: None,
+        }
     }
 
-    /// A stream of what is fed, which begins with `first`, and ends with the `pending` reply, if there is to be one.
-    pub fn events(first: Option<Item>, fed: Fed, pending: Option<Pending>, hangup: Option<Hangup>) -> Self {
+    /// A stream of what is fed, which begins with `first`, and ends with the `pending` reply, if
+    /// there is to be one.
+    pub fn events(
+        first: Option<Item>,
+        fed: Fed,
+        pending: Option<Pending>,
+        hangup: Option<Hangup>,
+    ) -> Self {
         // A comment, so that the head leaves at once.
-        let ready = first.map_or_else(|| Bytes::from_static(b":\n\n"), |first| event(first.bytes()));
+        let ready = first.map_or_else(
+            || Bytes::from_static(b":\n\n"),
+            |first| event(first.bytes()),
+        );
         Self::later(ready, Source::Fed(fed), pending, hangup)
     }
 
     /// A stream of what somebody who looks on is told, until the server ends.
     pub fn followed(follower: Follower) -> Self {
-        Self::later(Bytes::from_static(b":\n\n"), Source::Followed(follower), None, None)
+        Self::later(
+            Bytes::from_static(b":\n\n"),
+            Source::Followed(follower),
+            None,
+            None,
+        )
     }
 
-    fn later(ready: Bytes, source: Source, pending: Option<Pending>, hangup: Option<Hangup>) -> Self {
+    fn later(
+        ready: Bytes,
+        source: Source,
+        pending: Option<Pending>,
+        hangup: Option<Hangup>,
+    ) -> Self {
         let alive = Box::pin(sleep(Duration::from_millis(EVENTS_ALIVE_MS)));
-        let events = Events { source, pending, last: None, ended: false, alive, hangup };
-        Self { ready, answer: Answer::default(), events: Some(events), open: None, unread: None, leaving: None }
+        let events = Events {
+            source,
+            pending,
+            last: None,
+            ended: false,
+            alive,
+            hangup,
+        };
+        Self {
+            ready,
+            answer: Answer::default(),
+            events: Some(events),
+            open: None,
+            unread: None,
+            leaving: None,
+        }
     }
 
     /// Joins it with the request that it answers.
@@ -150,13 +211,17 @@ impl ReplyBody {
 
 /// A message as an event. It holds no newline, which would end its line.
 fn event(message: &[u8]) -> Bytes {
-    [b"event: message\ndata: ", message, b"\n\n"].concat().into()
+    [b"event: message\ndata: ", message, b"\n\n"]
+        .concat()
+        .into()
 }
 
 /// What somebody who looks on is told, as an event. `id` is where it can go on from after it.
 fn told(news: &News) -> Bytes {
     match news {
-        News::Call { position, call } => format!("id: {position}\nevent: call\ndata: {call}\n\n").into(),
+        News::Call { position, call } => {
+            format!("id: {position}\nevent: call\ndata: {call}\n\n").into()
+        }
         News::Gap { position } => format!("id: {position}\nevent: gap\ndata: {{}}\n\n").into(),
     }
 }
@@ -188,7 +253,11 @@ impl Events {
                 hangup.disarm();
             }
             // A request that was cancelled has no reply.
-            let bytes = if last.bytes.is_empty() { Bytes::new() } else { event(&last.bytes) };
+            let bytes = if last.bytes.is_empty() {
+                Bytes::new()
+            } else {
+                event(&last.bytes)
+            };
             return Poll::Ready(Some((bytes, last)));
         }
         if self.alive.as_mut().poll(cx).is_ready() {
@@ -202,7 +271,10 @@ impl Body for ReplyBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = self.get_mut();
         while this.ready.is_empty() {
             let Some(events) = &mut this.events else {
@@ -213,7 +285,13 @@ impl Body for ReplyBody {
                 Poll::Ready(Some((bytes, answer))) => {
                     let again = Instant::now() + Duration::from_millis(EVENTS_ALIVE_MS);
                     events.alive.as_mut().reset(again);
-                    (this.ready, this.answer) = (bytes, Answer { bytes: Vec::new(), ..answer });
+                    (this.ready, this.answer) = (
+                        bytes,
+                        Answer {
+                            bytes: Vec::new(),
+                            ..answer
+                        },
+                    );
                 }
                 Poll::Ready(None) => {
                     this.owes(false);
@@ -265,7 +343,10 @@ mod tests {
     }
 
     fn answer(text: &str) -> Answer {
-        Answer { bytes: text.as_bytes().to_vec(), ..Answer::default() }
+        Answer {
+            bytes: text.as_bytes().to_vec(),
+            ..Answer::default()
+        }
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -273,8 +354,12 @@ mod tests {
         let (feed, fed) = feed();
         let (reply, waiting) = tokio::sync::oneshot::channel();
         let pending = Pending::Task(tokio::spawn(async { waiting.await.ok() }));
-        let mut body = ReplyBody::events(Some(Item::Message(b"1".to_vec())), fed, Some(pending), None);
-        assert_eq!(taken(&mut body), ("event: message\ndata: 1\n\n".to_owned(), false));
+        let mut body =
+            ReplyBody::events(Some(Item::Message(b"1".to_vec())), fed, Some(pending), None);
+        assert_eq!(
+            taken(&mut body),
+            ("event: message\ndata: 1\n\n".to_owned(), false)
+        );
         feed.send(b"2");
         reply.send(answer("3")).unwrap();
         tokio::task::yield_now().await;

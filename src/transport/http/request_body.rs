@@ -1,4 +1,5 @@
-//! The body of a request, read whole: within a length, within a time, and within the memory of its tenant.
+//! The body of a request, read whole: within a length, within a time, and within the memory of its
+//! tenant.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use super::message::Message;
 use super::reply::{Reply, later, refuse};
 use super::tenant::Tenant;
 use crate::limits::{
-    HTTP_BODY_MS, HTTP_LINGER_BYTES, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS, HTTP_TENANT_LINGER_BYTES,
-    HTTP_UNREAD_BYTES, HTTP_UNREAD_MS,
+    HTTP_BODY_MS, HTTP_LINGER_BYTES, HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS,
+    HTTP_TENANT_LINGER_BYTES, HTTP_UNREAD_BYTES, HTTP_UNREAD_MS,
 };
 use crate::protocol::Code;
 
@@ -30,7 +31,9 @@ pub async fn read(
     silence: Duration,
 ) -> Result<Message, Box<Reply>> {
     if body.size_hint().lower() > max_bytes as u64 {
-        return Err(Box::new(too_large(max_bytes).map(|reply| reply.holding(body))));
+        return Err(Box::new(
+            too_large(max_bytes).map(|reply| reply.holding(body)),
+        ));
     }
     let end = Instant::now() + Duration::from_millis(HTTP_BODY_MS);
     let mut message = Message::default();
@@ -41,40 +44,61 @@ pub async fn read(
             let refusal = too_slow(&if end <= silent {
                 format!("the body has not come within {} s", HTTP_BODY_MS / 1000)
             } else {
-                format!("nothing more of the body has come for {} s (--client-timeout-secs)", silence.as_secs())
+                format!(
+                    "nothing more of the body has come for {} s (--client-timeout-secs)",
+                    silence.as_secs()
+                )
             });
             return Err(Box::new(refusal.map(|reply| reply.holding(body))));
         };
         let Some(frame) = next else { break };
         let Ok(frame) = frame else {
             let text = "the body has ended before its end";
-            return Err(Box::new(refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text)));
+            return Err(Box::new(refuse(
+                StatusCode::BAD_REQUEST,
+                Code::InvalidRequest,
+                text,
+            )));
         };
-        let Ok(data) = frame.into_data() else { continue };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
         if message.bytes.len() + data.len() > max_bytes {
-            return Err(Box::new(too_large(max_bytes).map(|reply| reply.holding(body))));
+            return Err(Box::new(
+                too_large(max_bytes).map(|reply| reply.holding(body)),
+            ));
         }
         if let Err(short) = message.add(&tenant.account, &data) {
             tenant.metrics.turned_away.fetch_add(1, Relaxed);
             let text = format!("there is no memory for this request now: {short}");
-            let refusal = later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), &text);
+            let refusal = later(
+                StatusCode::SERVICE_UNAVAILABLE,
+                None,
+                Duration::from_secs(1),
+                &text,
+            );
             return Err(Box::new(refusal.map(|reply| reply.holding(body))));
         }
     }
-    tenant.metrics.received_bytes.fetch_add(message.bytes.len() as u64, Relaxed);
+    tenant
+        .metrics
+        .received_bytes
+        .fetch_add(message.bytes.len() as u64, Relaxed);
     Ok(message)
 }
 
-/// A reply to a request whose body nobody reads: after it if it is short and comes soon, for some clients take an answer that
-/// comes before they have sent everything for a failure; else before it, and nothing breaks the request off until the
-/// reply has left (RFC 9113, 8.1).
+/// A reply to a request whose body nobody reads: after it if it is short and comes soon, for some
+/// clients take an answer that comes before they have sent everything for a failure; else before
+/// it, and nothing breaks the request off until the reply has left (RFC 9113, 8.1).
 pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Reply {
     let is_short = body.size_hint().lower() <= HTTP_UNREAD_BYTES as u64;
     // Who asks whether it shall send anything has its answer.
     if is_short && !body.is_end_stream() && !head.contains_key(EXPECT) {
         let mut bytes = 0;
         let all = async {
-            while let Some(Ok(frame)) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+            while let Some(Ok(frame)) =
+                std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await
+            {
                 bytes += frame.data_ref().map_or(0, Bytes::len);
                 if bytes > HTTP_UNREAD_BYTES {
                     break;
@@ -83,21 +107,32 @@ pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Re
         };
         let _ = timeout(Duration::from_millis(HTTP_UNREAD_MS), all).await;
     }
-    if body.is_end_stream() { reply } else { reply.map(|reply| reply.holding(body)) }
+    if body.is_end_stream() {
+        reply
+    } else {
+        reply.map(|reply| reply.holding(body))
+    }
 }
 
-/// Sends a reply on its way, as the answer to `open`. If it comes before its request is whole, the rest of that is read for a
-/// while and thrown away, so that a client that looks for an answer only when it has sent everything finds it: over HTTP/1 on
-/// a connection that is closed then (RFC 9112, 9.6), over HTTP/2 before the request is broken off (RFC 9113, 8.1).
+/// Sends a reply on its way, as the answer to `open`. If it comes before its request is whole, the
+/// rest of that is read for a while and thrown away, so that a client that looks for an answer only
+/// when it has sent everything finds it: over HTTP/1 on a connection that is closed then (RFC 9112,
+/// 9.6), over HTTP/2 before the request is broken off (RFC 9113, 8.1).
 pub fn send(mut reply: Reply, open: Open, version: Version) -> Reply {
     let is_known = open.activity.seat.is_claimed();
-    let most = if is_known { HTTP_TENANT_LINGER_BYTES } else { HTTP_LINGER_BYTES };
+    let most = if is_known {
+        HTTP_TENANT_LINGER_BYTES
+    } else {
+        HTTP_LINGER_BYTES
+    };
     if version == Version::HTTP_2 {
         if let Some((body, left)) = reply.body_mut().part() {
             tokio::spawn(throw_away(body, most, left));
         }
     } else if reply.body().is_early() {
-        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        reply
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
         open.activity.linger(most);
     }
     reply.map(|body| body.on(open))
@@ -110,7 +145,9 @@ async fn throw_away(mut body: Incoming, most: u64, left: oneshot::Receiver<()>) 
     while bytes < most {
         let next = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx));
         let silent = Instant::now() + Duration::from_millis(HTTP_LINGER_SILENCE_MS);
-        let Ok(Some(Ok(frame))) = timeout_at(silent.min(end), next).await else { break };
+        let Ok(Some(Ok(frame))) = timeout_at(silent.min(end), next).await else {
+            break;
+        };
         bytes += frame.data_ref().map_or(0, Bytes::len) as u64;
     }
     // It only ever ends by being dropped.

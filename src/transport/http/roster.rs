@@ -14,7 +14,10 @@ pub struct Roster {
 impl Roster {
     /// Those that there are at the start.
     pub fn new(tenants: Vec<Arc<Tenant>>) -> Arc<Self> {
-        Arc::new(Self { tenants: RwLock::new(tenants.into()), unserved: RwLock::default() })
+        Arc::new(Self {
+            tenants: RwLock::new(tenants.into()),
+            unserved: RwLock::default(),
+        })
     }
 
     /// Those that there are now.
@@ -24,7 +27,11 @@ impl Roster {
 
     /// Those that this one may hear of.
     pub fn seen_by(&self, tenant: &Arc<Tenant>) -> Arc<[Arc<Tenant>]> {
-        if tenant.is_operator() { self.all() } else { [Arc::clone(tenant)].into() }
+        if tenant.is_operator() {
+            self.all()
+        } else {
+            [Arc::clone(tenant)].into()
+        }
     }
 
     pub fn add(&self, tenant: Arc<Tenant>) {
@@ -36,14 +43,21 @@ impl Roster {
         self.change(|all| all.retain(|other| !Arc::ptr_eq(other, tenant)));
     }
 
-    /// Says whose tokens, by their SHA-256, the operator has given out while nobody is served for them.
+    /// Says whose tokens, by their SHA-256, the operator has given out while nobody is served for
+    /// them.
     pub fn set_unserved(&self, digests: Vec<[u8; 32]>) {
-        *self.unserved.write().unwrap_or_else(PoisonError::into_inner) = digests;
+        *self
+            .unserved
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = digests;
     }
 
     /// Whether a token with this SHA-256 is one of those.
     pub fn is_unserved(&self, digest: [u8; 32]) -> bool {
-        self.unserved.read().unwrap_or_else(PoisonError::into_inner).contains(&digest)
+        self.unserved
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(&digest)
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Arc<Tenant>>)) {

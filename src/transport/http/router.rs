@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, AUTHORIZATION, CONNECTION, HOST, HeaderMap,
-    HeaderValue, ORIGIN, VARY,
+    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW,
+    AUTHORIZATION, CONNECTION, HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
@@ -64,17 +64,28 @@ impl Context {
     /// What is counted of all tenants together.
     fn whole(&self) -> Whole {
         let spans = self.tracer.as_ref().map(|tracer| tracer.counts());
-        Whole { unauthorized: self.unauthorized.load(Relaxed), spans }
+        Whole {
+            unauthorized: self.unauthorized.load(Relaxed),
+            spans,
+        }
     }
 }
 
-pub async fn answer(context: Arc<Context>, open: Open, request: Request<Incoming>) -> Result<Reply, Infallible> {
+pub async fn answer(
+    context: Arc<Context>,
+    open: Open,
+    request: Request<Incoming>,
+) -> Result<Reply, Infallible> {
     let version = request.version();
     let page = match gate(&context, &request) {
         Ok(page) => page,
         Err(reply) => {
             let (head, body) = request.into_parts();
-            return Ok(send(pass_over(*reply, &head.headers, body).await, open, version));
+            return Ok(send(
+                pass_over(*reply, &head.headers, body).await,
+                open,
+                version,
+            ));
         }
     };
     let answered = match tenant(&context, request.headers(), open.activity.seat.peer()) {
@@ -85,7 +96,13 @@ pub async fn answer(context: Arc<Context>, open: Open, request: Request<Incoming
         }
         Ok((tenant, shown)) if request.uri().path() == "/mcp/ws" => {
             // The connection lives on behind the reply, and counts as busy.
-            let (switched, open) = websocket::upgrade(context.limits, &context.stop, (tenant, shown), open, request);
+            let (switched, open) = websocket::upgrade(
+                context.limits,
+                &context.stop,
+                (tenant, shown),
+                open,
+                request,
+            );
             let body_of_none = |body: ReplyBody| match open {
                 Some(open) => body.on(open),
                 None => body,
@@ -102,33 +119,50 @@ pub async fn answer(context: Arc<Context>, open: Open, request: Request<Incoming
     if let Some(page) = page {
         let headers = answered.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"));
+        headers.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"),
+        );
         headers.insert(VARY, HeaderValue::from_static("Origin"));
     }
     Ok(send(answered, open, version))
 }
 
-/// What needs no token is answered, as is what no token makes good; else which page asks, if one does that may.
+/// What needs no token is answered, as is what no token makes good; else which page asks, if one
+/// does that may.
 fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderValue>, Box<Reply>> {
     if request.uri().path() == "/health" {
         return Err(Box::new(health(context, request)));
     }
-    let forbidden = |text: &str| Box::new(refuse(StatusCode::FORBIDDEN, Code::InvalidRequest, text));
+    let forbidden =
+        |text: &str| Box::new(refuse(StatusCode::FORBIDDEN, Code::InvalidRequest, text));
     let Ok(authority) = authority(request) else {
         let text = "the target of the request and `Host` name different servers";
-        return Err(Box::new(refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text)));
+        return Err(Box::new(refuse(
+            StatusCode::BAD_REQUEST,
+            Code::InvalidRequest,
+            text,
+        )));
     };
     let origin = single(request.headers(), &ORIGIN);
     if !context.guard.allows_host(authority) {
-        return Err(forbidden("the server does not answer to the name in `Host` (--allow-host)"));
+        return Err(forbidden(
+            "the server does not answer to the name in `Host` (--allow-host)",
+        ));
     }
     let page = match context.guard.origin(origin, authority) {
-        From::Stranger => return Err(forbidden("the page at `Origin` may not ask this server (--allow-origin)")),
+        From::Stranger => {
+            return Err(forbidden(
+                "the page at `Origin` may not ask this server (--allow-origin)",
+            ));
+        }
         From::Page => request.headers().get(ORIGIN).cloned(),
         From::Nowhere => None,
     };
     if request.method() == Method::OPTIONS {
-        return Err(Box::new(page.map_or_else(|| empty(StatusCode::FORBIDDEN), preflight)));
+        return Err(Box::new(
+            page.map_or_else(|| empty(StatusCode::FORBIDDEN), preflight),
+        ));
     }
     let is_docs = request.uri().path() == "/docs" && request.method() == Method::GET;
     if is_docs && context.anyone.is_none() && is_browser(request.headers()) {
@@ -145,15 +179,21 @@ fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderV
 
 /// Whether somebody has gone to an address with a browser, which then sends no token along.
 fn is_browser(headers: &HeaderMap) -> bool {
-    let takes_pages = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("text/html"));
+    let takes_pages = |value: &HeaderValue| {
+        value
+            .to_str()
+            .is_ok_and(|value| value.contains("text/html"))
+    };
     !headers.contains_key(AUTHORIZATION) && headers.get_all(ACCEPT).iter().any(takes_pages)
 }
 
-/// The host that a request is for; an error if it names two. HTTP/2 has it in its pseudo-headers, and so has HTTP/1.1 where
-/// the target is a whole URL (RFC 9112, 3.2.2; RFC 9113, 8.3.1).
+/// The host that a request is for; an error if it names two. HTTP/2 has it in its pseudo-headers,
+/// and so has HTTP/1.1 where the target is a whole URL (RFC 9112, 3.2.2; RFC 9113, 8.3.1).
 fn authority(request: &Request<Incoming>) -> Result<Option<&str>, ()> {
     let header = single(request.headers(), &HOST);
-    let Some(target) = request.uri().authority().map(Authority::as_str) else { return Ok(header) };
+    let Some(target) = request.uri().authority().map(Authority::as_str) else {
+        return Ok(header);
+    };
     match header {
         Some(header) if !header.eq_ignore_ascii_case(target) => Err(()),
         _ => Ok(Some(target)),
@@ -176,10 +216,16 @@ fn preflight(page: HeaderValue) -> Reply {
     let mut reply = empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, POST, DELETE"),
+    );
     let allowed = "Authorization, Content-Type, Accept, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, \
         Last-Event-ID, traceparent, tracestate";
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(allowed));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static(allowed),
+    );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     headers.insert(VARY, HeaderValue::from_static("Origin"));
     reply
@@ -188,15 +234,24 @@ fn preflight(page: HeaderValue) -> Reply {
 /// A tenant has all the connections that it may have.
 fn crowded(tenant: &Tenant, version: Version) -> Reply {
     tenant.metrics.turned_away.fetch_add(1, Relaxed);
-    let text = "this client has as many connections as it may have (--max-connections); use one of those";
-    let mut reply = later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), text);
+    let text =
+        "this client has as many connections as it may have (--max-connections); use one of those";
+    let mut reply = later(
+        StatusCode::SERVICE_UNAVAILABLE,
+        None,
+        Duration::from_secs(1),
+        text,
+    );
     if version != Version::HTTP_2 {
-        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        reply
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
     }
     reply
 }
 
-/// Whose request it is (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and are not looked for).
+/// Whose request it is (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and
+/// are not looked for).
 fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, Box<Reply>> {
     if let Some(anyone) = &context.anyone {
         return Ok((Arc::clone(anyone), None));
@@ -208,18 +263,24 @@ fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, 
     });
     let tenants = context.tenants.all();
     let found = token.and_then(|token| by_token(&tenants, token));
-    found.map(|(tenant, shown)| (Arc::clone(tenant), Some(shown))).ok_or_else(|| {
-        // Only who has the token hears of it.
-        if token.is_some_and(|token| context.tenants.is_unserved(digest_of(token))) {
-            let text = "this token is not served yet: the log of the server says why";
-            return Box::new(refuse(StatusCode::SERVICE_UNAVAILABLE, Code::Internal, text));
-        }
-        context.unauthorized.fetch_add(1, Relaxed);
-        if given.is_some() {
-            context.refusals.note(peer);
-        }
-        Box::new(unauthorized(given.is_some()))
-    })
+    found
+        .map(|(tenant, shown)| (Arc::clone(tenant), Some(shown)))
+        .ok_or_else(|| {
+            // Only who has the token hears of it.
+            if token.is_some_and(|token| context.tenants.is_unserved(digest_of(token))) {
+                let text = "this token is not served yet: the log of the server says why";
+                return Box::new(refuse(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    Code::Internal,
+                    text,
+                ));
+            }
+            context.unauthorized.fetch_add(1, Relaxed);
+            if given.is_some() {
+                context.refusals.note(peer);
+            }
+            Box::new(unauthorized(given.is_some()))
+        })
 }
 
 async fn route(context: &Context, client: Client, request: Request<Incoming>) -> Reply {
@@ -248,24 +309,50 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
         _ if is_told && !is_get => only("GET"),
         _ if let Err(wait) = tenant.look() => {
             tenant.metrics.rate_limited.fetch_add(1, Relaxed);
-            let text = format!("more than {HTTP_LOOKS_PER_MINUTE} requests in a minute that are no messages");
+            let text = format!(
+                "more than {HTTP_LOOKS_PER_MINUTE} requests in a minute that are no messages"
+            );
             return later(StatusCode::TOO_MANY_REQUESTS, None, wait, &text);
         }
-        "/activity" => {
-            watching::list(&context.recent, &context.tenants, context.began.elapsed(), tenant, head.uri.query())
-        }
+        "/activity" => watching::list(
+            &context.recent,
+            &context.tenants,
+            context.began.elapsed(),
+            tenant,
+            head.uri.query(),
+        ),
         "/activity/stream" => watching::stream(&context.recent, tenant, &head.headers),
-        "/health/detailed" => {
-            json(StatusCode::OK, pages::health(&context.tenants, &context.ledger, context.began.elapsed(), tenant))
-        }
+        "/health/detailed" => json(
+            StatusCode::OK,
+            pages::health(
+                &context.tenants,
+                &context.ledger,
+                context.began.elapsed(),
+                tenant,
+            ),
+        ),
         "/metrics" => reply(
             StatusCode::OK,
             "text/plain; version=0.0.4; charset=utf-8",
-            ReplyBody::text(pages::metrics(&context.tenants, context.whole(), context.began.elapsed(), tenant)),
+            ReplyBody::text(pages::metrics(
+                &context.tenants,
+                context.whole(),
+                context.began.elapsed(),
+                tenant,
+            )),
         ),
-        "/openapi.json" => json(StatusCode::OK, drawn(Arc::clone(tenant), pages::openapi).await),
-        "/docs" => context.pages.tools(drawn(Arc::clone(tenant), pages::docs).await),
-        _ if is_told => watching::one(&context.recent, tenant, path.trim_start_matches("/activity/")),
+        "/openapi.json" => json(
+            StatusCode::OK,
+            drawn(Arc::clone(tenant), pages::openapi).await,
+        ),
+        "/docs" => context
+            .pages
+            .tools(drawn(Arc::clone(tenant), pages::docs).await),
+        _ if is_told => watching::one(
+            &context.recent,
+            tenant,
+            path.trim_start_matches("/activity/"),
+        ),
         _ => {
             let text = "nothing is here; the server is at /mcp, its documentation at /docs, what it does at /";
             refuse(StatusCode::NOT_FOUND, Code::InvalidRequest, text)
@@ -273,7 +360,8 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
     };
     let (head, body) = reply.into_parts();
     let Some(body) = body.accounted(tenant) else {
-        let text = "replies that nobody has read take all the room there is for them; read those first";
+        let text =
+            "replies that nobody has read take all the room there is for them; read those first";
         return refuse(StatusCode::SERVICE_UNAVAILABLE, Code::Internal, text);
     };
     Reply::from_parts(head, body)
@@ -281,12 +369,16 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
 
 /// A page about the tools. They are asked for, and who answers may take its time.
 async fn drawn(tenant: Arc<Tenant>, draw: fn(&Tenant) -> String) -> String {
-    tokio::task::spawn_blocking(move || draw(&tenant)).await.unwrap_or_default()
+    tokio::task::spawn_blocking(move || draw(&tenant))
+        .await
+        .unwrap_or_default()
 }
 
 fn only(methods: &'static str) -> Reply {
     let text = format!("only {methods} here");
     let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
-    reply.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    reply
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static(methods));
     reply
 }

@@ -24,8 +24,8 @@ use super::router::Context;
 use super::tls::Encryption;
 use super::watching::Pages;
 use crate::limits::{
-    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_HTTP_THREADS, MAX_STUCK_REQUESTS,
-    MAX_WAITING_REQUESTS, MIN_HTTP_THREADS,
+    HTTP_END_MS, HTTP_LOOK_MS, MAX_HTTP_CALLS, MAX_HTTP_TENANTS, MAX_HTTP_THREADS,
+    MAX_STUCK_REQUESTS, MAX_WAITING_REQUESTS, MIN_HTTP_THREADS,
 };
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
@@ -33,7 +33,8 @@ use crate::transport::door::Limits;
 
 /// How long threads that still run may take when all else has ended.
 const LAST_THREADS: Duration = Duration::from_secs(1);
-/// A pause after a connection could not be accepted: mostly there are too many open files, and trying at once is no use.
+/// A pause after a connection could not be accepted: mostly there are too many open files, and
+/// trying at once is no use.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How a server is reached.
@@ -47,7 +48,8 @@ pub struct Settings {
     pub origins: Vec<String>,
     /// Connections at the same time.
     pub max_connections: usize,
-    /// A client that says nothing of what it has begun, or takes nothing of what is sent to it, for so long is hung up on.
+    /// A client that says nothing of what it has begun, or takes nothing of what is sent to it, for
+    /// so long is hung up on.
     pub client_timeout: Duration,
     /// Encryption, if there is any.
     pub tls: Option<Arc<Encryption>>,
@@ -57,9 +59,10 @@ pub struct Settings {
     pub tracer: Option<Arc<Tracer>>,
 }
 
-/// Serves these tenants, whose calls are entered in the ledger and remembered in `recent`, until `stop` becomes readable;
-/// then nothing new is accepted, and what runs is answered. If it becomes readable again, that is not waited for. `ending` is
-/// told when that begins. A tenant that needs no token is the only one.
+/// Serves these tenants, whose calls are entered in the ledger and remembered in `recent`, until
+/// `stop` becomes readable; then nothing new is accepted, and what runs is answered. If it becomes
+/// readable again, that is not waited for. `ending` is told when that begins. A tenant that needs
+/// no token is the only one.
 ///
 /// The listener was bound before: once the process is inside its own walls it can bind nothing.
 pub fn serve(
@@ -74,8 +77,13 @@ pub fn serve(
     let bound = listener.local_addr()?;
     listener.set_nonblocking(true)?;
     // Who comes later needs them as well; a thread is made when there is work for it.
-    let most_tenants = if settings.again.is_some() { MAX_HTTP_TENANTS } else { tenants.all().len() };
-    let most_threads = most_tenants * MAX_HTTP_CALLS as usize + MAX_WAITING_REQUESTS + MAX_STUCK_REQUESTS;
+    let most_tenants = if settings.again.is_some() {
+        MAX_HTTP_TENANTS
+    } else {
+        tenants.all().len()
+    };
+    let most_threads =
+        most_tenants * MAX_HTTP_CALLS as usize + MAX_WAITING_REQUESTS + MAX_STUCK_REQUESTS;
     let processors = thread::available_parallelism().map_or(MIN_HTTP_THREADS, NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(processors.clamp(MIN_HTTP_THREADS, MAX_HTTP_THREADS))
@@ -83,7 +91,11 @@ pub fn serve(
         .thread_name("http")
         .enable_all()
         .build()?;
-    let anyone = tenants.all().iter().find(|tenant| tenant.is_anyone()).cloned();
+    let anyone = tenants
+        .all()
+        .iter()
+        .find(|tenant| tenant.is_anyone())
+        .cloned();
     let (stopping, stopped) = watch::channel(false);
     let context = Arc::new(Context {
         guard: Guard::new(bound, &settings.hosts, &settings.origins),
@@ -102,7 +114,13 @@ pub fn serve(
         stop: stopped,
     });
     let signals = heard(stop, settings.again)?;
-    let result = runtime.block_on(run(&context, listener, settings.max_connections, (&stopping, ending), signals));
+    let result = runtime.block_on(run(
+        &context,
+        listener,
+        settings.max_connections,
+        (&stopping, ending),
+        signals,
+    ));
     for tenant in &*context.tenants.all() {
         tenant.sessions.cancel_all();
     }
@@ -157,8 +175,9 @@ async fn run(
     Ok(())
 }
 
-/// A place for the next connection, which is in `next` then; `None` if it is to be refused. One that is accepted stays there
-/// while it waits for a place: whether there is one is only known when it is taken.
+/// A place for the next connection, which is in `next` then; `None` if it is to be refused. One
+/// that is accepted stays there while it waits for a place: whether there is one is only known when
+/// it is taken.
 async fn accept(
     listener: &tokio::net::TcpListener,
     places: &Arc<Places>,
@@ -173,8 +192,8 @@ async fn accept(
     Ok(places.take(peer).await)
 }
 
-/// Waits on a thread of its own until the descriptor is readable, and takes one signal from it, if it is one of signals
-/// (signalfd(2)); says so, to whom it is for, and begins anew.
+/// Waits on a thread of its own until the descriptor is readable, and takes one signal from it, if
+/// it is one of signals (signalfd(2)); says so, to whom it is for, and begins anew.
 fn heard(stop: OwnedFd, again: Option<Sender<bool>>) -> std::io::Result<mpsc::Receiver<()>> {
     let (hears, heard) = mpsc::channel(1);
     let listen = move || {
@@ -198,6 +217,8 @@ fn heard(stop: OwnedFd, again: Option<Sender<bool>>) -> std::io::Result<mpsc::Re
             }
         }
     };
-    thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(listen)?;
     Ok(heard)
 }

@@ -1,4 +1,5 @@
-//! The sessions of one tenant: opened by `initialize`, named by a random number, forgotten when nobody uses them.
+//! The sessions of one tenant: opened by `initialize`, named by a random number, forgotten when
+//! nobody uses them.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -58,18 +59,25 @@ impl Sessions {
         }
     }
 
-    /// Takes in a session; its name. Where all places are taken the one goes that was not used for the longest time; if
-    /// all of them are busy there is no place.
+    /// Takes in a session; its name. Where all places are taken the one goes that was not used for
+    /// the longest time; if all of them are busy there is no place.
     pub fn open(&self, conversation: Arc<Conversation>) -> Option<String> {
         let name = random_name()?;
         let digest = Sha256::digest(&name);
-        let shown = digest[..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-        conversation.session.state.set_name(&format!("{shown:016x}"));
+        let shown = digest[..8]
+            .iter()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte));
+        conversation
+            .session
+            .state
+            .set_name(&format!("{shown:016x}"));
         self.sweep();
         let mut table = self.lock();
         if table.len() >= self.most {
             let idle = table.iter().filter(|(_, entry)| !entry.is_busy());
-            let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(name, _)| name.clone())?;
+            let oldest = idle
+                .min_by_key(|(_, entry)| entry.used)
+                .map(|(name, _)| name.clone())?;
             if let Some(entry) = table.remove(&oldest) {
                 self.displaced.fetch_add(1, Relaxed);
                 let idle_seconds = entry.used.elapsed().as_secs();
@@ -80,22 +88,34 @@ impl Sessions {
                 );
             }
         }
-        table.insert(name.clone(), Entry { conversation, feed: None, opened: Instant::now(), used: Instant::now() });
+        table.insert(
+            name.clone(),
+            Entry {
+                conversation,
+                feed: None,
+                opened: Instant::now(),
+                used: Instant::now(),
+            },
+        );
         Some(name)
     }
 
     /// The session of this name, which is now used.
     pub fn find(&self, name: &str) -> Option<Arc<Conversation>> {
         let mut table = self.lock();
-        let entry = table.get_mut(name).filter(|entry| entry.is_busy() || entry.used.elapsed() < self.idle)?;
+        let entry = table
+            .get_mut(name)
+            .filter(|entry| entry.is_busy() || entry.used.elapsed() < self.idle)?;
         entry.used = Instant::now();
         Some(Arc::clone(&entry.conversation))
     }
 
-    /// Sends what no request asked for to this feed from now on; who listened before hears its end. Whether there is such a
-    /// session.
+    /// Sends what no request asked for to this feed from now on; who listened before hears its end.
+    /// Whether there is such a session.
     pub fn listen(&self, name: &str, feed: &Feed) -> bool {
-        let Some(conversation) = self.find(name) else { return false };
+        let Some(conversation) = self.find(name) else {
+            return false;
+        };
         if let Some(entry) = self.lock().get_mut(name)
             && let Some(before) = entry.feed.replace(feed.clone())
         {
@@ -112,15 +132,19 @@ impl Sessions {
     /// The one who listened with this feed is gone.
     pub fn leave(&self, name: &str, feed: &Feed) {
         if let Some(entry) = self.lock().get_mut(name)
-            && entry.feed.as_ref().is_some_and(|current| current.is_same(feed))
+            && entry
+                .feed
+                .as_ref()
+                .is_some_and(|current| current.is_same(feed))
         {
             entry.feed = None;
             entry.used = Instant::now();
         }
     }
 
-    /// Ends a session, and all that it has in flight. Whether there was one. What calls have left behind stays its tenant's:
-    /// background commands, logs, Python sessions with their variables. A client that lost its session finds them in the next.
+    /// Ends a session, and all that it has in flight. Whether there was one. What calls have left
+    /// behind stays its tenant's: background commands, logs, Python sessions with their variables.
+    /// A client that lost its session finds them in the next.
     pub fn close(&self, name: &str) -> bool {
         let entry = self.lock().remove(name);
         if let Some(entry) = &entry {
@@ -141,7 +165,8 @@ impl Sessions {
 
     /// Ends those that nobody uses any more.
     pub fn sweep(&self) {
-        self.lock().retain(|_, entry| entry.is_busy() || entry.used.elapsed() < self.idle);
+        self.lock()
+            .retain(|_, entry| entry.is_busy() || entry.used.elapsed() < self.idle);
     }
 
     /// Lets all who listen go: the server ends.
@@ -151,11 +176,13 @@ impl Sessions {
     }
 
     pub fn cancel_all(&self) {
-        self.lock().values().for_each(|entry| entry.conversation.session.cancel_all());
+        self.lock()
+            .values()
+            .for_each(|entry| entry.conversation.session.cancel_all());
     }
 
-    /// What a person is told of them, the one that was used last first. Each has the name that those who look on
-    /// know it by: the own one lets anybody in.
+    /// What a person is told of them, the one that was used last first. Each has the name that
+    /// those who look on know it by: the own one lets anybody in.
     pub fn describe(&self) -> Vec<Value> {
         let table = self.lock();
         let mut entries: Vec<_> = table.iter().collect();
@@ -169,7 +196,11 @@ impl Sessions {
                 "listens": entry.feed.is_some(),
             })
         };
-        entries.into_iter().take(MAX_RECENT_PAGE).map(describe).collect()
+        entries
+            .into_iter()
+            .take(MAX_RECENT_PAGE)
+            .map(describe)
+            .collect()
     }
 
     /// How many there are.
@@ -210,13 +241,19 @@ mod tests {
         assert_eq!(sessions.displaced.load(Relaxed), 0);
         let third = sessions.open(conversation()).unwrap();
         assert_eq!(sessions.displaced.load(Relaxed), 1);
-        assert_eq!([&first, &second, &third].map(|name| sessions.find(name).is_some()), [true, false, true]);
+        assert_eq!(
+            [&first, &second, &third].map(|name| sessions.find(name).is_some()),
+            [true, false, true]
+        );
         let (feed, _fed) = feed();
         assert!(sessions.listen(&first, &feed) && sessions.listen(&third, &feed));
         assert_eq!(sessions.open(conversation()), None);
         sessions.leave(&third, &feed);
         assert!(sessions.open(conversation()).is_some());
-        assert_eq!([&first, &third].map(|name| sessions.find(name).is_some()), [true, false]);
+        assert_eq!(
+            [&first, &third].map(|name| sessions.find(name).is_some()),
+            [true, false]
+        );
         assert!(sessions.close(&first) && !sessions.close(&first));
         assert_eq!(sessions.len(), 1);
         sessions.hang_up();
@@ -224,7 +261,10 @@ mod tests {
         let (feed, mut fed) = crate::transport::http::feed::feed();
         assert!(sessions.listen(&last, &feed));
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(matches!(fed.poll_next(&mut cx), std::task::Poll::Ready(None)));
+        assert!(matches!(
+            fed.poll_next(&mut cx),
+            std::task::Poll::Ready(None)
+        ));
     }
 
     #[test]

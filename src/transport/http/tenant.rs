@@ -1,5 +1,5 @@
-//! A tenant: whoever has one token, with tools, grants, commands, sessions and limits of its own. What belongs to one
-//! cannot be named by another, since each has a server of its own.
+//! A tenant: whoever has one token, with tools, grants, commands, sessions and limits of its own.
+//! What belongs to one cannot be named by another, since each has a server of its own.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
@@ -16,8 +16,8 @@ use super::rate_limit::Bucket;
 use super::sessions::Sessions;
 use crate::budget::{Account, Purpose, Share};
 use crate::limits::{
-    HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, HTTP_ROOM_LOOK_MS, MAX_HTTP_WAITING_CALLS, MAX_HTTP_WEBSOCKETS,
-    MAX_WAITING_REQUESTS, TOKEN_END_LOOK_MS, TOKEN_END_MS,
+    HTTP_LOOKS_BURST, HTTP_LOOKS_PER_MINUTE, HTTP_ROOM_LOOK_MS, MAX_HTTP_WAITING_CALLS,
+    MAX_HTTP_WEBSOCKETS, MAX_WAITING_REQUESTS, TOKEN_END_LOOK_MS, TOKEN_END_MS,
 };
 use crate::server::{Metered, Metrics, Service};
 
@@ -54,7 +54,10 @@ pub struct Usage {
 impl Usage {
     /// How many Python interpreters there are.
     pub fn interpreters(&self) -> usize {
-        self.python.iter().filter(|(_, word)| matches!(*word, "idle" | "busy")).count()
+        self.python
+            .iter()
+            .filter(|(_, word)| matches!(*word, "idle" | "busy"))
+            .count()
     }
 }
 
@@ -167,9 +170,14 @@ impl Drop for Place {
 }
 
 impl Place {
-    /// Waits until the call may run, for as long as the permit lives. `only_waits` says that it costs no work.
+    /// Waits until the call may run, for as long as the permit lives. `only_waits` says that it
+    /// costs no work.
     pub async fn turn(&self, only_waits: bool) -> Option<OwnedSemaphorePermit> {
-        let kind = if only_waits { &self.tenant.waits } else { &self.tenant.calls };
+        let kind = if only_waits {
+            &self.tenant.waits
+        } else {
+            &self.tenant.calls
+        };
         Arc::clone(kind).acquire_owned().await.ok()
     }
 
@@ -188,9 +196,17 @@ impl Tenant {
         offer: Offer,
         limits: TenantLimits,
     ) -> Arc<Self> {
-        let looks = if limits.per_minute == 0 { 0 } else { HTTP_LOOKS_PER_MINUTE };
+        let looks = if limits.per_minute == 0 {
+            0
+        } else {
+            HTTP_LOOKS_PER_MINUTE
+        };
         let metrics = Arc::new(Metrics::default());
-        let service = Arc::new(Metered::new(offer.service, offer.tools, Arc::clone(&metrics)));
+        let service = Arc::new(Metered::new(
+            offer.service,
+            offer.tools,
+            Arc::clone(&metrics),
+        ));
         Arc::new(Self {
             name,
             is_anyone: digest.is_none(),
@@ -224,7 +240,12 @@ impl Tenant {
 
     /// Whether its token was taken away since the server has started.
     pub fn is_revoked(&self) -> bool {
-        !self.is_anyone && self.digest.read().unwrap_or_else(PoisonError::into_inner).is_none()
+        !self.is_anyone
+            && self
+                .digest
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_none()
     }
 
     /// Whether the token with this digest is its own.
@@ -232,8 +253,9 @@ impl Tenant {
         *self.digest.read().unwrap_or_else(PoisonError::into_inner) == Some(digest)
     }
 
-    /// Takes its token away for good: it is hung up on, its sessions and calls end, and what they have left behind is removed. Waits
-    /// for that at most [`TOKEN_END_MS`]; whether nothing is left. If something is, this may be tried again.
+    /// Takes its token away for good: it is hung up on, its sessions and calls end, and what they
+    /// have left behind is removed. Waits for that at most [`TOKEN_END_MS`]; whether nothing is
+    /// left. If something is, this may be tried again.
     pub fn end(&self) -> bool {
         *self.digest.write().unwrap_or_else(PoisonError::into_inner) = None;
         self.sessions.close_all();
@@ -261,8 +283,8 @@ impl Tenant {
         self.sees_all.load(SeqCst)
     }
 
-    /// Lets it see what all tenants do, or no more. If it did and does not any more, its connections are hung up on, as it may
-    /// look on at one of them. Whether that is so.
+    /// Lets it see what all tenants do, or no more. If it did and does not any more, its
+    /// connections are hung up on, as it may look on at one of them. Whether that is so.
     pub fn set_operator(&self, sees_all: bool) -> bool {
         let is_less = self.sees_all.swap(sees_all, SeqCst) && !sees_all;
         if is_less {
@@ -272,15 +294,16 @@ impl Tenant {
     }
 
     fn hang_up(&self) {
-        let leaves = std::mem::take(&mut *self.leaves.lock().unwrap_or_else(PoisonError::into_inner));
+        let leaves =
+            std::mem::take(&mut *self.leaves.lock().unwrap_or_else(PoisonError::into_inner));
         for leave in leaves.into_values() {
             // It may be about to end by itself.
             let _ = leave.send(());
         }
     }
 
-    /// Keeps what is told when the connection of this number has to be left, whose client has shown the token with this
-    /// digest. It is told at once if that was taken away since.
+    /// Keeps what is told when the connection of this number has to be left, whose client has shown
+    /// the token with this digest. It is told at once if that was taken away since.
     pub fn keep(&self, number: u64, shown: Option<[u8; 32]>, leave: oneshot::Sender<()>) {
         let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         // Who takes it away writes this first, and looks for connections then.
@@ -293,12 +316,18 @@ impl Tenant {
 
     /// That connection has ended.
     pub fn forget(&self, number: u64) {
-        self.leaves.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        self.leaves
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&number);
     }
 
     /// Charges for one look at what is counted and shown; the error is how long to wait.
     pub fn look(&self) -> Result<(), Duration> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner).take(1, Instant::now())
+        self.looks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(1, Instant::now())
     }
 
     /// Charges so many messages; the error is how long to wait.
@@ -309,8 +338,8 @@ impl Tenant {
         })
     }
 
-    /// A place in the queue for whoever has shown the token with this digest, if the queue is not full. Nobody has one whose
-    /// token was taken away meanwhile.
+    /// A place in the queue for whoever has shown the token with this digest, if the queue is not
+    /// full. Nobody has one whose token was taken away meanwhile.
     pub fn queue(self: &Arc<Self>, shown: Option<[u8; 32]>) -> Option<Place> {
         // Held until it is counted: who takes the token away counts after that.
         let digest = self.digest.read().unwrap_or_else(PoisonError::into_inner);
@@ -318,8 +347,12 @@ impl Tenant {
             return None;
         }
         let most = self.max_calls + MAX_HTTP_WAITING_CALLS;
-        let entered = self.open.fetch_update(SeqCst, SeqCst, |open| (open < most).then_some(open + 1));
-        entered.is_ok().then(|| Place { tenant: Arc::clone(self) })
+        let entered = self
+            .open
+            .fetch_update(SeqCst, SeqCst, |open| (open < most).then_some(open + 1));
+        entered.is_ok().then(|| Place {
+            tenant: Arc::clone(self),
+        })
     }
 
     /// One more connection, if it may have one.
@@ -339,7 +372,9 @@ impl Tenant {
 
     /// Calls that run, and calls that wait.
     pub fn load(&self) -> (usize, usize) {
-        let running = self.max_calls.saturating_sub(self.calls.available_permits());
+        let running = self
+            .max_calls
+            .saturating_sub(self.calls.available_permits());
         (running, self.open.load(SeqCst).saturating_sub(running))
     }
 
@@ -353,10 +388,13 @@ impl Tenant {
         }
     }
 
-    /// The same at once, or not at all. A reply larger than all there is takes that, where nothing else is held.
+    /// The same at once, or not at all. A reply larger than all there is takes that, where nothing
+    /// else is held.
     pub fn try_give_out(&self, bytes: usize) -> Option<Share> {
         let purpose = Purpose::reply(bytes);
-        self.account.try_take(bytes.min(self.account.most(purpose)), purpose).ok()
+        self.account
+            .try_take(bytes.min(self.account.most(purpose)), purpose)
+            .ok()
     }
 }
 
@@ -365,14 +403,22 @@ pub fn digest_of(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// Finds the tenant whose token this is, with the digest of that. Always looks at all of them, and at every byte: how long it takes says nothing
-/// about a token that is nearly right.
-pub fn by_token<'a>(tenants: &'a [Arc<Tenant>], token: &str) -> Option<(&'a Arc<Tenant>, [u8; 32])> {
+/// Finds the tenant whose token this is, with the digest of that. Always looks at all of them, and
+/// at every byte: how long it takes says nothing about a token that is nearly right.
+pub fn by_token<'a>(
+    tenants: &'a [Arc<Tenant>],
+    token: &str,
+) -> Option<(&'a Arc<Tenant>, [u8; 32])> {
     let given = digest_of(token);
     let mut found = None;
     for tenant in tenants {
-        let Some(digest) = *tenant.digest.read().unwrap_or_else(PoisonError::into_inner) else { continue };
-        let differs = digest.iter().zip(given).fold(0, |differs, (own, given)| differs | (own ^ given));
+        let Some(digest) = *tenant.digest.read().unwrap_or_else(PoisonError::into_inner) else {
+            continue;
+        };
+        let differs = digest
+            .iter()
+            .zip(given)
+            .fold(0, |differs, (own, given)| differs | (own ^ given));
         if std::hint::black_box(differs) == 0 {
             found = Some((tenant, given));
         }

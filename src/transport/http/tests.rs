@@ -40,10 +40,21 @@ pub fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> 
 }
 
 /// A tenant that is served this, one call at a time.
-pub fn served(name: &str, max_connections: usize, usage: fn() -> Usage, service: Arc<dyn Service>) -> Arc<Tenant> {
+pub fn served(
+    name: &str,
+    max_connections: usize,
+    usage: fn() -> Usage,
+    service: Arc<dyn Service>,
+) -> Arc<Tenant> {
     let place = Box::new(|| Value::Null);
     let leavings = Box::new(Nothing);
-    let offer = Offer { service, tools: Vec::new(), usage: Box::new(usage), place, leavings };
+    let offer = Offer {
+        service,
+        tools: Vec::new(),
+        usage: Box::new(usage),
+        place,
+        leavings,
+    };
     let limits = TenantLimits {
         per_minute: 0,
         burst: 1,

@@ -39,7 +39,9 @@ fn pair(error: &rustls::Error) -> TlsError {
 fn flaw(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { .. } => "a section has no `-----END ...-----`".to_owned(),
-        pem::Error::IllegalSectionStart { .. } => "a line `-----BEGIN ...-----` is cut off".to_owned(),
+        pem::Error::IllegalSectionStart { .. } => {
+            "a line `-----BEGIN ...-----` is cut off".to_owned()
+        }
         pem::Error::Base64Decode(_) => "what a section holds is no base64".to_owned(),
         _ => "it is no PEM text".to_owned(),
     }
@@ -66,13 +68,16 @@ impl Encryption {
     }
 }
 
-/// What a server with this chain of certificates and its key needs, both as PEM. HTTP/2 is offered before HTTP/1.1.
+/// What a server with this chain of certificates and its key needs, both as PEM. HTTP/2 is offered
+/// before HTTP/1.1.
 pub fn server_config(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsError> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(chain)
         .collect::<Result<_, _>>()
         .map_err(|error| TlsError::Certificate(flaw(&error)))?;
     if chain.is_empty() {
-        return Err(TlsError::Certificate("it holds no `BEGIN CERTIFICATE`".to_owned()));
+        return Err(TlsError::Certificate(
+            "it holds no `BEGIN CERTIFICATE`".to_owned(),
+        ));
     }
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| match error {
         pem::Error::NoItemsFound => TlsError::Key("it holds no `BEGIN PRIVATE KEY`".to_owned()),

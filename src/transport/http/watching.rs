@@ -1,5 +1,6 @@
-//! What a person sees of the agents' work: a page, and what the page asks for. The page itself holds no data, so anybody
-//! may have it: a browser that goes to an address cannot send a token along, the script of a page can.
+//! What a person sees of the agents' work: a page, and what the page asks for. The page itself
+//! holds no data, so anybody may have it: a browser that goes to an address cannot send a token
+//! along, the script of a page can.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -58,13 +59,21 @@ struct Ready {
 impl Pages {
     /// Those of a server with tokens, or without.
     pub fn new(needs_token: bool) -> Self {
-        let page = if needs_token { PAGE.to_owned() } else { PAGE.replacen(NEEDS_TOKEN, "data-token=\"none\"", 1) };
+        let page = if needs_token {
+            PAGE.to_owned()
+        } else {
+            PAGE.replacen(NEEDS_TOKEN, "data-token=\"none\"", 1)
+        };
         let style = format!("{STYLE}{PAGE_STYLE}");
         let page = page.replacen("<style>", &format!("<style>{style}"), 1);
         let more = "; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'";
         let calls = Ready::new(&page, &style, SCRIPT, more);
         let gate = Ready::new(&(begin("tools", ELSEWHERE) + GATE), STYLE, GATE_SCRIPT, "");
-        Self { calls, gate, tools_policy: HeaderValue::try_from(policy(STYLE, "")).ok() }
+        Self {
+            calls,
+            gate,
+            tools_policy: HeaderValue::try_from(policy(STYLE, "")).ok(),
+        }
     }
 
     /// `GET /`.
@@ -84,11 +93,17 @@ impl Pages {
 }
 
 impl Ready {
-    /// `page` has this style; the script is put between its tags, and `more` is added to the policy.
+    /// `page` has this style; the script is put between its tags, and `more` is added to the
+    /// policy.
     fn new(page: &str, style: &str, script: &str, more: &str) -> Self {
-        let text = page.replacen("<script>", &format!("<script>{script}"), 1).into();
+        let text = page
+            .replacen("<script>", &format!("<script>{script}"), 1)
+            .into();
         let more = format!("; script-src {}; connect-src 'self'{more}", hash(script));
-        Self { text, policy: HeaderValue::try_from(policy(style, &more)).ok() }
+        Self {
+            text,
+            policy: HeaderValue::try_from(policy(style, &more)).ok(),
+        }
     }
 
     fn answer(&self) -> Reply {
@@ -98,38 +113,65 @@ impl Ready {
 
 fn policy(style: &str, more: &str) -> String {
     let style = hash(style);
-    format!("default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'{more}")
+    format!(
+        "default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'{more}"
+    )
 }
 
 fn shown(body: ReplyBody, policy: Option<&HeaderValue>) -> Reply {
     let Some(policy) = policy else {
-        return refuse(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, "the page has no policy");
+        return refuse(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            Code::Internal,
+            "the page has no policy",
+        );
     };
     let mut reply = reply(StatusCode::OK, "text/html; charset=utf-8", body);
     let headers = reply.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
+    headers.insert(
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    );
     reply
 }
 
 /// The source of a policy that allows an element with this text (CSP Level 3, 2.3.1).
 fn hash(text: &str) -> String {
-    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+    format!(
+        "'sha256-{}'",
+        STANDARD.encode(Sha256::digest(text.as_bytes()))
+    )
 }
 
 fn view(tenant: &Tenant) -> View<'_> {
-    if tenant.is_operator() { View::All } else { View::Only(&tenant.name) }
+    if tenant.is_operator() {
+        View::All
+    } else {
+        View::Only(&tenant.name)
+    }
 }
 
-/// `GET /activity`: what the server is, what runs, and what has ended, as far as the query asks for it.
-pub fn list(recent: &Recent, roster: &Roster, uptime: Duration, tenant: &Arc<Tenant>, query: Option<&str>) -> Reply {
+/// `GET /activity`: what the server is, what runs, and what has ended, as far as the query asks for
+/// it.
+pub fn list(
+    recent: &Recent,
+    roster: &Roster,
+    uptime: Duration,
+    tenant: &Arc<Tenant>,
+    query: Option<&str>,
+) -> Reply {
     let asked = match Asked::parse(query.unwrap_or_default()) {
         Ok(asked) => asked,
         Err(message) => return refuse(StatusCode::BAD_REQUEST, Code::InvalidParams, message),
     };
     let page = recent.page(view(tenant), asked.before, asked.limit);
-    let tenants: Vec<Value> = roster.seen_by(tenant).iter().map(|tenant| describe(tenant)).collect();
+    let tenants: Vec<Value> = roster
+        .seen_by(tenant)
+        .iter()
+        .map(|tenant| describe(tenant))
+        .collect();
     let head = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "uptimeSeconds": uptime.as_secs(),
@@ -141,13 +183,20 @@ pub fn list(recent: &Recent, roster: &Roster, uptime: Duration, tenant: &Arc<Ten
     let head = head.to_string();
     let head = head.trim_end_matches('}');
     let (running, calls) = (page.running.join(","), page.calls.join(","));
-    json(StatusCode::OK, format!("{head},\"running\":[{running}],\"calls\":[{calls}]}}"))
+    json(
+        StatusCode::OK,
+        format!("{head},\"running\":[{running}],\"calls\":[{calls}]}}"),
+    )
 }
 
 fn describe(tenant: &Tenant) -> Value {
     let (running, waiting) = tenant.load();
-    let outcomes: Map<String, Value> =
-        tenant.metrics.outcomes().into_iter().map(|(word, count)| (word.to_owned(), count.into())).collect();
+    let outcomes: Map<String, Value> = tenant
+        .metrics
+        .outcomes()
+        .into_iter()
+        .map(|(word, count)| (word.to_owned(), count.into()))
+        .collect();
     json!({
         "name": tenant.name,
         "revoked": tenant.is_revoked(),
@@ -163,10 +212,17 @@ fn describe(tenant: &Tenant) -> Value {
 
 /// `GET /activity/ID`: all that is known of one call.
 pub fn one(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
-    let found = id.parse().ok().and_then(|id| recent.detail(view(tenant), id));
+    let found = id
+        .parse()
+        .ok()
+        .and_then(|id| recent.detail(view(tenant), id));
     match found {
         Some(call) => json(StatusCode::OK, call),
-        None => refuse(StatusCode::NOT_FOUND, Code::NotFound, format!("no call `{id}` is remembered")),
+        None => refuse(
+            StatusCode::NOT_FOUND,
+            Code::NotFound,
+            format!("no call `{id}` is remembered"),
+        ),
     }
 }
 
@@ -176,7 +232,12 @@ pub fn stream(recent: &Arc<Recent>, tenant: &Tenant, headers: &HeaderMap) -> Rep
     if let Some(follower) = recent.follow(view(tenant), from) {
         return events(ReplyBody::followed(follower));
     }
-    later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(5), "too many follow already")
+    later(
+        StatusCode::SERVICE_UNAVAILABLE,
+        None,
+        Duration::from_secs(5),
+        "too many follow already",
+    )
 }
 
 /// What a query asks for.
@@ -188,16 +249,30 @@ struct Asked {
 
 impl Asked {
     fn parse(query: &str) -> Result<Self, String> {
-        let mut asked = Self { before: None, limit: USUAL_PAGE };
+        let mut asked = Self {
+            before: None,
+            limit: USUAL_PAGE,
+        };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let number = value.parse::<u64>();
             match (name, number) {
                 ("before", Ok(number)) => asked.before = Some(number),
-                ("limit", Ok(number)) if number <= MAX_RECENT_PAGE as u64 => asked.limit = number as usize,
-                ("before", Err(_)) => return Err("`before` must be the number that an earlier reply gave".to_owned()),
-                ("limit", _) => return Err(format!("`limit` must be 0 to {MAX_RECENT_PAGE} calls")),
-                _ => return Err(format!("`{}` is not known; there are `before` and `limit`", name.escape_debug())),
+                ("limit", Ok(number)) if number <= MAX_RECENT_PAGE as u64 => {
+                    asked.limit = number as usize
+                }
+                ("before", Err(_)) => {
+                    return Err("`before` must be the number that an earlier reply gave".to_owned());
+                }
+                ("limit", _) => {
+                    return Err(format!("`limit` must be 0 to {MAX_RECENT_PAGE} calls"));
+                }
+                _ => {
+                    return Err(format!(
+                        "`{}` is not known; there are `before` and `limit`",
+                        name.escape_debug()
+                    ));
+                }
             }
         }
         Ok(asked)
@@ -214,21 +289,33 @@ mod tests {
         let asked = |before, limit| Ok(Asked { before, limit });
         assert_eq!(Asked::parse(""), asked(None, USUAL_PAGE));
         assert_eq!(Asked::parse("before=7&limit=0"), asked(Some(7), 0));
-        assert_eq!(Asked::parse("limit=501"), Err("`limit` must be 0 to 500 calls".to_owned()));
-        assert_eq!(Asked::parse("x=1"), Err("`x` is not known; there are `before` and `limit`".to_owned()));
+        assert_eq!(
+            Asked::parse("limit=501"),
+            Err("`limit` must be 0 to 500 calls".to_owned())
+        );
+        assert_eq!(
+            Asked::parse("x=1"),
+            Err("`x` is not known; there are `before` and `limit`".to_owned())
+        );
         let before = "`before` must be the number that an earlier reply gave";
         assert_eq!(Asked::parse("before=-1"), Err(before.to_owned()));
     }
 
     #[test]
     fn a_page_has_one_style_and_one_script_which_its_policy_names() {
-        for (page, place) in
-            [(PAGE, "<style></style>"), (PAGE, "<script></script>"), (GATE, "<script></script>"), (PAGE, NEEDS_TOKEN)]
-        {
+        for (page, place) in [
+            (PAGE, "<style></style>"),
+            (PAGE, "<script></script>"),
+            (GATE, "<script></script>"),
+            (PAGE, NEEDS_TOKEN),
+        ] {
             assert_eq!(page.matches(place).count(), 1, "{place}");
         }
         let text = |pages: &Pages| String::from_utf8(pages.calls.text.to_vec()).unwrap();
-        assert!(text(&Pages::new(true)).contains(NEEDS_TOKEN) && !text(&Pages::new(false)).contains(NEEDS_TOKEN));
+        assert!(
+            text(&Pages::new(true)).contains(NEEDS_TOKEN)
+                && !text(&Pages::new(false)).contains(NEEDS_TOKEN)
+        );
         // Of the empty text, as in the examples of RFC 6234.
         let hash = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='";
         let expected = format!(
@@ -242,7 +329,15 @@ mod tests {
     #[test]
     fn nothing_that_is_data_can_become_markup() {
         let text = [PAGE, STYLE, PAGE_STYLE, SCRIPT].concat();
-        for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style=", "onclick="] {
+        for way in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "style=",
+            "onclick=",
+        ] {
             assert!(!text.contains(way), "{way}");
         }
         for outside in ["http://", "https://", "src=", "@import", "url("] {

@@ -1,4 +1,5 @@
-//! `/mcp/ws`: the messages of stdin and stdout, one a frame, over a `WebSocket`. Each connection is a session of its own.
+//! `/mcp/ws`: the messages of stdin and stdout, one a frame, over a `WebSocket`. Each connection is
+//! a session of its own.
 
 mod frames;
 
@@ -11,8 +12,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::body::Incoming as Body;
 use hyper::header::{
-    CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
-    SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use hyper::upgrade::Upgraded;
 use hyper::{Method, Request as HttpRequest, StatusCode, Version};
@@ -32,7 +33,8 @@ use super::reply::{Reply, empty, later, refuse};
 use super::tenant::{Client, TOO_MANY, Tenant};
 use crate::cancel::CancelToken;
 use crate::limits::{
-    HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, TAKEOVER_MS, WEBSOCKET_DRAIN_MS, WEBSOCKET_PING_MS,
+    HTTP_BODY_MS, HTTP_END_MS, MAX_HTTP_WEBSOCKETS, TAKEOVER_MS, WEBSOCKET_DRAIN_MS,
+    WEBSOCKET_PING_MS,
 };
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
@@ -45,7 +47,8 @@ type Stream = TokioIo<Upgraded>;
 /// Of `Sec-WebSocket-Key` (RFC 6455, 4.1).
 const KEY_BYTES: usize = 16;
 
-/// Switches the connection over, which ends when `stop` becomes true. Gives the request back if it stays one of HTTP.
+/// Switches the connection over, which ends when `stop` becomes true. Gives the request back if it
+/// stays one of HTTP.
 pub fn upgrade(
     limits: Limits,
     stop: &watch::Receiver<bool>,
@@ -59,7 +62,11 @@ pub fn upgrade(
             .get_all(name)
             .iter()
             .filter_map(|value| value.to_str().ok())
-            .any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)))
+            .any(|value| {
+                value
+                    .split(',')
+                    .any(|part| part.trim().eq_ignore_ascii_case(word))
+            })
     };
     let is_asked = request.method() == Method::GET
         && request.version() == Version::HTTP_11
@@ -68,25 +75,42 @@ pub fn upgrade(
     if !is_asked {
         let text = "only a WebSocket over HTTP/1.1 here";
         let mut reply = refuse(StatusCode::UPGRADE_REQUIRED, Code::InvalidRequest, text);
-        reply.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
+        reply
+            .headers_mut()
+            .insert(UPGRADE, HeaderValue::from_static("websocket"));
         return (reply, Some(open));
     }
     if single(headers, &SEC_WEBSOCKET_VERSION) != Some("13") {
         let text = "only version 13 of WebSocket is spoken here";
         let mut reply = refuse(StatusCode::UPGRADE_REQUIRED, Code::InvalidRequest, text);
-        reply.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        reply
+            .headers_mut()
+            .insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
         return (reply, Some(open));
     }
     // RFC 6455, 4.2.1.
     let key = single(headers, &SEC_WEBSOCKET_KEY);
-    let Some(key) = key.filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == KEY_BYTES)) else {
+    let Some(key) = key.filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == KEY_BYTES))
+    else {
         let text = "`Sec-WebSocket-Key` must be there once, and be 16 bytes in base64";
-        return (refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text), Some(open));
+        return (
+            refuse(StatusCode::BAD_REQUEST, Code::InvalidRequest, text),
+            Some(open),
+        );
     };
     let Some(held) = tenant.hold_websocket() else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
-        let text = format!("this client has {MAX_HTTP_WEBSOCKETS} WebSockets already; use one of those");
-        return (later(StatusCode::SERVICE_UNAVAILABLE, None, Duration::from_secs(1), &text), Some(open));
+        let text =
+            format!("this client has {MAX_HTTP_WEBSOCKETS} WebSockets already; use one of those");
+        return (
+            later(
+                StatusCode::SERVICE_UNAVAILABLE,
+                None,
+                Duration::from_secs(1),
+                &text,
+            ),
+            Some(open),
+        );
     };
     let mut reply = empty(StatusCode::SWITCHING_PROTOCOLS);
     let answered = reply.headers_mut();
@@ -145,7 +169,13 @@ async fn serve(
         stall: limits.stall_timeout,
     };
     let close = reader.read(stop, leave).await;
-    let Reader { mut source, controls, feed, mut calls, .. } = reader;
+    let Reader {
+        mut source,
+        controls,
+        feed,
+        mut calls,
+        ..
+    } = reader;
     if close == Some(Close::GoingAway) {
         // What runs is still answered.
         let all = async { while calls.join_next().await.is_some() {} };
@@ -160,15 +190,19 @@ async fn serve(
     feed.end();
     drop(feed);
     let _ = writer.await;
-    // What is still on its way from the client would make the system break the connection off, and the client might lose
-    // what was said last (RFC 6455, 7.1.1).
+    // What is still on its way from the client would make the system break the connection off, and
+    // the client might lose what was said last (RFC 6455, 7.1.1).
     let mut rest = vec![0; 64 * 1024];
     let drained = async { while source.read(&mut rest).await.is_ok_and(|count| count > 0) {} };
     let _ = timeout(Duration::from_millis(WEBSOCKET_DRAIN_MS), drained).await;
 }
 
 /// The half that sends.
-async fn write(mut sink: WriteHalf<Stream>, mut fed: Fed, mut control: mpsc::Receiver<Control>) -> io::Result<()> {
+async fn write(
+    mut sink: WriteHalf<Stream>,
+    mut fed: Fed,
+    mut control: mpsc::Receiver<Control>,
+) -> io::Result<()> {
     loop {
         tokio::select! {
             biased;
@@ -224,13 +258,18 @@ struct Reader<'a> {
 enum Step {
     /// There is nothing to be done, or it is answered with these bytes.
     Done(Vec<u8>),
-    /// To be served; the id of a request that is alone, and whether what follows has to wait for it.
+    /// To be served; the id of a request that is alone, and whether what follows has to wait for
+    /// it.
     Serve(Work, Option<Id>, bool),
 }
 
 impl Reader<'_> {
     /// Reads until the end; why the connection ends, unless it is gone already.
-    async fn read(&mut self, mut stop: watch::Receiver<bool>, mut leave: oneshot::Receiver<()>) -> Option<Close> {
+    async fn read(
+        &mut self,
+        mut stop: watch::Receiver<bool>,
+        mut leave: oneshot::Receiver<()>,
+    ) -> Option<Close> {
         loop {
             let message = tokio::select! {
                 message = self.message() => message,
@@ -252,11 +291,15 @@ impl Reader<'_> {
         let mut begun: Option<Instant> = None;
         let mut is_pinged = false;
         loop {
-            // Within a message all of it has one deadline; between two, silence is asked whether it is still there.
-            let deadline = begun.unwrap_or_else(|| Instant::now() + Duration::from_millis(WEBSOCKET_PING_MS));
+            // Within a message all of it has one deadline; between two, silence is asked whether it
+            // is still there.
+            let deadline =
+                begun.unwrap_or_else(|| Instant::now() + Duration::from_millis(WEBSOCKET_PING_MS));
             let head = match timeout_at(deadline, frames::head(&mut self.source)).await {
                 Ok(head) => head?,
-                Err(_) if begun.is_some() || is_pinged => return Err(io::ErrorKind::TimedOut.into()),
+                Err(_) if begun.is_some() || is_pinged => {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
                 Err(_) => {
                     is_pinged = true;
                     // The other half is busy if there is no room, and finds out by itself.
@@ -269,12 +312,15 @@ impl Reader<'_> {
                 Err(close) => return Ok(Err(close)),
             };
             is_pinged = false;
-            let end = *begun.get_or_insert_with(|| Instant::now() + Duration::from_millis(HTTP_BODY_MS));
+            let end =
+                *begun.get_or_insert_with(|| Instant::now() + Duration::from_millis(HTTP_BODY_MS));
             let is_part = head.kind == Kind::Continuation;
             let has_part = message.is_within;
             match head.kind {
                 Kind::Binary => return Ok(Err(Close::Kind)),
-                Kind::Text | Kind::Continuation if is_part != has_part => return Ok(Err(Close::Protocol)),
+                Kind::Text | Kind::Continuation if is_part != has_part => {
+                    return Ok(Err(Close::Protocol));
+                }
                 Kind::Text | Kind::Continuation => {}
                 Kind::Close | Kind::Ping | Kind::Pong => {
                     let mut payload = Vec::new();
@@ -307,15 +353,22 @@ impl Reader<'_> {
             }
             message.is_within = true;
             if head.is_last {
-                self.tenant.metrics.received_bytes.fetch_add(message.bytes.len() as u64, Relaxed);
+                self.tenant
+                    .metrics
+                    .received_bytes
+                    .fetch_add(message.bytes.len() as u64, Relaxed);
                 let is_text = std::str::from_utf8(&message.bytes).is_ok();
-                return Ok(if is_text { Ok(message) } else { Err(Close::NotText) });
+                return Ok(if is_text {
+                    Ok(message)
+                } else {
+                    Err(Close::NotText)
+                });
             }
         }
     }
 
-    /// Answers a message. A cheap call is over when this returns, so that what follows finds what it did, unless it takes so
-    /// long that another thread would go on reading stdin.
+    /// Answers a message. A cheap call is over when this returns, so that what follows finds what
+    /// it did, unless it takes so long that another thread would go on reading stdin.
     async fn accept(&mut self, message: Message) {
         let (work, id, waits) = match self.look(message) {
             Step::Done(bytes) if bytes.is_empty() => return,
@@ -339,20 +392,30 @@ impl Reader<'_> {
         };
         let (feed, tenant) = (self.feed.clone(), Arc::clone(self.tenant));
         let say = move |answer: Answer| {
-            tenant.metrics.sent_bytes.fetch_add(answer.bytes.len() as u64, Relaxed);
+            tenant
+                .metrics
+                .sent_bytes
+                .fetch_add(answer.bytes.len() as u64, Relaxed);
             feed.answer(answer);
         };
         let mut pending = stage.start(place, work);
-        if waits && let Ok(answer) = timeout(Duration::from_millis(TAKEOVER_MS), &mut pending).await {
+        if waits && let Ok(answer) = timeout(Duration::from_millis(TAKEOVER_MS), &mut pending).await
+        {
             return answer.map_or((), say);
         }
-        self.calls.spawn(async move { pending.await.map_or((), say) });
+        self.calls
+            .spawn(async move { pending.await.map_or((), say) });
     }
 
-    /// Sends a reply that took no work. It waits for room like any other: a client that does not read is read no further.
+    /// Sends a reply that took no work. It waits for room like any other: a client that does not
+    /// read is read no further.
     async fn say(&mut self, bytes: Vec<u8>) {
         let room = Some(Arc::new(self.tenant.give_out(bytes.len()).await));
-        self.feed.answer(Answer { bytes, room, ..Answer::default() });
+        self.feed.answer(Answer {
+            bytes,
+            room,
+            ..Answer::default()
+        });
     }
 
     fn look(&self, message: Message) -> Step {
@@ -364,9 +427,10 @@ impl Reader<'_> {
             return Step::Done(error(incoming.id(), RpcError::new(Code::Internal, text)));
         }
         match incoming {
-            Incoming::Refused(refusal) => {
-                Step::Done(error(refusal.id.as_ref(), RpcError::new(refusal.code, refusal.message)))
-            }
+            Incoming::Refused(refusal) => Step::Done(error(
+                refusal.id.as_ref(),
+                RpcError::new(refusal.code, refusal.message),
+            )),
             Incoming::Response(response) => {
                 session.answered(&response);
                 Step::Done(Vec::new())
@@ -384,10 +448,11 @@ impl Reader<'_> {
                 if let Some(text) = batch::fault(session.state.revision(), members.len()) {
                     return Step::Done(error(None, RpcError::new(Code::InvalidRequest, text)));
                 }
-                let id = |member: &&serde_json::value::RawValue| match parse(member.get().as_bytes()) {
-                    Incoming::Request(request) => request.id,
-                    _ => None,
-                };
+                let id =
+                    |member: &&serde_json::value::RawValue| match parse(member.get().as_bytes()) {
+                        Incoming::Request(request) => request.id,
+                        _ => None,
+                    };
                 let ids: Vec<Id> = members.iter().filter_map(id).collect();
                 Step::Serve(Work::Batch(message, ids, CancelToken::new()), None, false)
             }
@@ -397,6 +462,11 @@ impl Reader<'_> {
 
 fn error(id: Option<&Id>, error: RpcError) -> Vec<u8> {
     let mut bytes = Vec::new();
-    render(&mut bytes, id, &Err(error), crate::protocol::Revision::NEWEST_HANDSHAKE);
+    render(
+        &mut bytes,
+        id,
+        &Err(error),
+        crate::protocol::Revision::NEWEST_HANDSHAKE,
+    );
     bytes
 }

@@ -13,7 +13,10 @@ fn the_latest_set_of_the_same_command_answers() {
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     tree.file("other.py", client(&[upstream.url() + "/b"]));
     for program in ["shop.py", "shop.py", "other.py"] {
-        assert_eq!(replay(&tree, &["calls", "record", "--", "python3", program]).status, 0);
+        assert_eq!(
+            replay(&tree, &["calls", "record", "--", "python3", program]).status,
+            0
+        );
     }
     drop(upstream);
     let tested = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
@@ -36,28 +39,58 @@ fn the_latest_set_of_the_same_command_answers() {
              and none was recorded with this command; --mock NAME takes another one\n"
         )
     );
-    let named = replay(&tree, &["calls", "test", "--mock", "shop-http", "--", "python3", "shop.py"]);
-    assert_eq!(named.err, "replay: replayed 1 call of shop-http\nreplay: isolation: strict\n");
+    let named = replay(
+        &tree,
+        &[
+            "calls",
+            "test",
+            "--mock",
+            "shop-http",
+            "--",
+            "python3",
+            "shop.py",
+        ],
+    );
+    assert_eq!(
+        named.err,
+        "replay: replayed 1 call of shop-http\nreplay: isolation: strict\n"
+    );
 }
 
 #[test]
 fn noise_that_is_added_leaves_a_set_that_of_its_command() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     for number in [1, 2] {
-        tree.file("shop.py", client(&[format!("{}/a?t={number}", upstream.url())]));
-        assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+        tree.file(
+            "shop.py",
+            client(&[format!("{}/a?t={number}", upstream.url())]),
+        );
+        assert_eq!(
+            replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+            0
+        );
     }
     drop(upstream);
     let file = || tree.read("keploy/shop-http/mocks.yaml");
     let before = file();
-    let learned = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]);
+    let learned = replay(
+        &tree,
+        &["calls", "noise", "shop-http", "shop-http-2", "--write"],
+    );
     assert_eq!(learned.status, 0, "{}", learned.err);
-    let line = |file: &str| file.lines().find(|line| line.starts_with("# Command: ")).map(str::to_owned);
+    let line = |file: &str| {
+        file.lines()
+            .find(|line| line.starts_with("# Command: "))
+            .map(str::to_owned)
+    };
     assert!(file() != before && line(&before).is_some(), "{before}");
     assert_eq!(line(&file()), line(&before));
     // The second one was recorded last, whatever was added to the first.
     let listed = replay(&tree, &["calls", "list"]).out;
-    let names: Vec<&str> = listed.lines().filter_map(|line| line.split('\t').next()).collect();
+    let names: Vec<&str> = listed
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
     assert_eq!(names, ["shop-http-2", "shop-http"]);
 }
 
@@ -71,7 +104,14 @@ fn sets_are_kept_where_the_recorder_was_started() {
         tree.path(".").display()
     );
     let recorded = run(&tree, &["sh", "-c", &command], |_| {});
-    assert_eq!((recorded.status, tree.path("below/keploy/shop-http/mocks.yaml").exists()), (0, true), "{recorded:?}");
+    assert_eq!(
+        (
+            recorded.status,
+            tree.path("below/keploy/shop-http/mocks.yaml").exists()
+        ),
+        (0, true),
+        "{recorded:?}"
+    );
 }
 
 #[test]
@@ -80,7 +120,10 @@ fn an_agent_gets_the_latest_set_of_its_command() {
     let mut server = open(&tree, &["--network", "host"]);
     for (program, path) in [("shop.py", "/a"), ("other.py", "/b")] {
         tree.file(format!("work/{program}"), client(&[upstream.url() + path]));
-        let recorded = said(&server.call("keploy_mock_record", json!({"command": format!("python3 {program}")})));
+        let recorded = said(&server.call(
+            "keploy_mock_record",
+            json!({"command": format!("python3 {program}")}),
+        ));
         assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     }
     drop(upstream);

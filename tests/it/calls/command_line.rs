@@ -21,23 +21,54 @@ fn what_was_recorded_is_answered_without_the_server_in_order() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &ASKED)));
     let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
-    assert_eq!((recorded.status, recorded.out.as_str()), (0, ANSWERS), "{}", recorded.err);
+    assert_eq!(
+        (recorded.status, recorded.out.as_str()),
+        (0, ANSWERS),
+        "{}",
+        recorded.err
+    );
     assert_eq!(
         recorded.err,
         "replay: recorded 4 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\n"
     );
     let listed = replay(&tree, &["calls", "list"]);
     let columns: Vec<&str> = listed.out.trim_end().split('\t').collect();
-    assert_eq!((columns[0], columns[2], columns.len()), ("shop-http", "4 calls", 3), "{listed:?}");
+    assert_eq!(
+        (columns[0], columns[2], columns.len()),
+        ("shop-http", "4 calls", 3),
+        "{listed:?}"
+    );
     upstream.stop();
     for isolation in ["seccomp", "strict"] {
-        let tested = replay(&tree, &["calls", "test", "--isolation", isolation, "--", "python3", "shop.py"]);
-        assert_eq!((tested.status, tested.out.as_str()), (0, ANSWERS), "{}", tested.err);
-        assert_eq!(tested.err, format!("replay: replayed 4 calls of shop-http\nreplay: isolation: {isolation}\n"));
+        let tested = replay(
+            &tree,
+            &[
+                "calls",
+                "test",
+                "--isolation",
+                isolation,
+                "--",
+                "python3",
+                "shop.py",
+            ],
+        );
+        assert_eq!(
+            (tested.status, tested.out.as_str()),
+            (0, ANSWERS),
+            "{}",
+            tested.err
+        );
+        assert_eq!(
+            tested.err,
+            format!("replay: replayed 4 calls of shop-http\nreplay: isolation: {isolation}\n")
+        );
     }
     assert_eq!(upstream.answered(), 4);
     let file = tree.read("keploy/shop-http/mocks.yaml");
-    assert!(!file.contains("s3cr3t") && file.contains("Authorization: Bearer reda"), "a secret was kept: {file}");
+    assert!(
+        !file.contains("s3cr3t") && file.contains("Authorization: Bearer reda"),
+        "a secret was kept: {file}"
+    );
     assert_eq!(file.matches("\nname: mock-").count(), 4, "{file}");
 }
 
@@ -45,13 +76,19 @@ fn what_was_recorded_is_answered_without_the_server_in_order() {
 fn a_call_that_differs_is_missed_and_never_answered() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/b?x=1"])));
-    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    assert_eq!(
+        replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+        0
+    );
     upstream.stop();
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/b?x=2", "/a"])));
     let tested = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
     assert_eq!(
         (tested.status, tested.out.as_str()),
-        (1, "{\"n\":1,\"path\":\"/a\"}\n502\n{\"n\":1,\"path\":\"/a\"}\n"),
+        (
+            1,
+            "{\"n\":1,\"path\":\"/a\"}\n502\n{\"n\":1,\"path\":\"/a\"}\n"
+        ),
         "{}",
         tested.err
     );
@@ -72,11 +109,17 @@ fn a_call_that_differs_is_missed_and_never_answered() {
 fn a_miss_is_in_the_status_of_a_program_that_a_signal_ends() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
-    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    assert_eq!(
+        replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+        0
+    );
     upstream.stop();
     for (path, status) in [("/a", 130), ("/b", 1)] {
         tree.file("shop.py", client(&urls(&upstream, &[path])));
-        let tested = replay(&tree, &["calls", "test", "--", "python3 shop.py; kill -INT $$"]);
+        let tested = replay(
+            &tree,
+            &["calls", "test", "--", "python3 shop.py; kill -INT $$"],
+        );
         assert_eq!(tested.status, status, "{path}: {}", tested.err);
     }
 }
@@ -85,42 +128,105 @@ fn a_miss_is_in_the_status_of_a_program_that_a_signal_ends() {
 fn a_miss_goes_to_the_real_server_if_it_may() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
-    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    assert_eq!(
+        replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+        0
+    );
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/new"])));
-    let tested = replay(&tree, &["calls", "test", "--on-miss", "record", "--", "python3", "shop.py"]);
-    assert_eq!(tested.out, "{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/new\"}\n", "{}", tested.err);
+    let tested = replay(
+        &tree,
+        &[
+            "calls",
+            "test",
+            "--on-miss",
+            "record",
+            "--",
+            "python3",
+            "shop.py",
+        ],
+    );
+    assert_eq!(
+        tested.out, "{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/new\"}\n",
+        "{}",
+        tested.err
+    );
     let line = "replay: replayed 1 call of shop-http, 1 missed; shop-http-2 holds those of shop-http and 1 new call: \
                 ./keploy/shop-http-2/mocks.yaml\n";
     assert!(tested.err.starts_with(line), "{}", tested.err);
     let file = tree.read("keploy/shop-http-2/mocks.yaml");
-    assert_eq!(["mock-1\n", "mock-2\n"].map(|name| file.matches(&format!("\nname: {name}")).count()), [1, 1], "{file}");
+    assert_eq!(
+        ["mock-1\n", "mock-2\n"].map(|name| file.matches(&format!("\nname: {name}")).count()),
+        [1, 1],
+        "{file}"
+    );
     drop(upstream);
     let again = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
-    assert_eq!((again.status, &again.out), (0, &tested.out), "{}", again.err);
-    assert!(again.err.starts_with("replay: replayed 2 calls of shop-http-2\n"), "{}", again.err);
+    assert_eq!(
+        (again.status, &again.out),
+        (0, &tested.out),
+        "{}",
+        again.err
+    );
+    assert!(
+        again
+            .err
+            .starts_with("replay: replayed 2 calls of shop-http-2\n"),
+        "{}",
+        again.err
+    );
 }
 
 #[test]
 fn a_target_that_was_never_recorded_is_named_where_a_call_went_past() {
     let (tree, upstream, other) = (Tree::new(), Upstream::start(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
-    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    assert_eq!(
+        replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+        0
+    );
     tree.file("shop.py", client(&[other.url() + "/a"]));
-    let tested = replay(&tree, &["calls", "test", "--on-miss", "passthrough", "--", "python3", "shop.py"]);
-    let told = tested.err.replace(&other.url().replace("http://", ""), "HOST");
-    let missed =
-        "replay: missed: a connection to HOST: nothing was recorded of this target; it went to the real server\n";
+    let tested = replay(
+        &tree,
+        &[
+            "calls",
+            "test",
+            "--on-miss",
+            "passthrough",
+            "--",
+            "python3",
+            "shop.py",
+        ],
+    );
+    let told = tested
+        .err
+        .replace(&other.url().replace("http://", ""), "HOST");
+    let missed = "replay: missed: a connection to HOST: nothing was recorded of this target; it went to the real server\n";
     assert!(told.ends_with(missed), "{told}");
-    assert!(told.contains("\nreplay: 1 call found no recording and was passed on\n"), "{told}");
+    assert!(
+        told.contains("\nreplay: 1 call found no recording and was passed on\n"),
+        "{told}"
+    );
 }
 
 #[test]
 fn the_same_miss_is_told_once() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
-    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    assert_eq!(
+        replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+        0
+    );
     upstream.stop();
-    tree.file("shop.py", client(&[&[upstream.url() + "/a"][..], &vec![upstream.url() + "/b"; 3]].concat()));
+    tree.file(
+        "shop.py",
+        client(
+            &[
+                &[upstream.url() + "/a"][..],
+                &vec![upstream.url() + "/b"; 3],
+            ]
+            .concat(),
+        ),
+    );
     let tested = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
     assert_eq!(
         tested.err.replace(&upstream.url(), "URL"),
@@ -133,15 +239,39 @@ fn the_same_miss_is_told_once() {
 fn the_program_has_the_environment_of_the_shell() {
     let tree = Tree::new();
     let words = |action: &'static str| {
-        let environment = ["env", "DATABASE_URL=postgres://me:pass@db/shop", "API_TOKEN=t", "LD_X=no", "TMP=/no"];
-        let program = "echo $DATABASE_URL $API_TOKEN $ADDED $LD_X $TMP; test \"$SSL_CERT_FILE\" != /etc/none";
-        [&environment[..], &["SSL_CERT_FILE=/etc/none", REPLAY, "calls", action, "--env", "ADDED=1", "--", program]]
-            .concat()
+        let environment = [
+            "env",
+            "DATABASE_URL=postgres://me:pass@db/shop",
+            "API_TOKEN=t",
+            "LD_X=no",
+            "TMP=/no",
+        ];
+        let program =
+            "echo $DATABASE_URL $API_TOKEN $ADDED $LD_X $TMP; test \"$SSL_CERT_FILE\" != /etc/none";
+        [
+            &environment[..],
+            &[
+                "SSL_CERT_FILE=/etc/none",
+                REPLAY,
+                "calls",
+                action,
+                "--env",
+                "ADDED=1",
+                "--",
+                program,
+            ],
+        ]
+        .concat()
     };
     record_a_refusal(&tree);
     for action in ["record", "test"] {
         let ended = run(&tree, &words(action), |_| {});
-        assert_eq!((ended.status, ended.out.as_str()), (0, "postgres://me:pass@db/shop t 1\n"), "{}", ended.err);
+        assert_eq!(
+            (ended.status, ended.out.as_str()),
+            (0, "postgres://me:pass@db/shop t 1\n"),
+            "{}",
+            ended.err
+        );
     }
 }
 
@@ -150,7 +280,18 @@ fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let program = client(&urls(&upstream, &["/a"])) + "import time\ntime.sleep(100)\n";
     tree.file("shop.py", program);
-    let recorded = replay(&tree, &["calls", "record", "--timeout-secs", "8", "--", "python3", "shop.py"]);
+    let recorded = replay(
+        &tree,
+        &[
+            "calls",
+            "record",
+            "--timeout-secs",
+            "8",
+            "--",
+            "python3",
+            "shop.py",
+        ],
+    );
     assert_eq!(
         recorded.err,
         "replay: recorded 1 call (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\nreplay: the application was ended at \
@@ -163,7 +304,15 @@ fn a_program_that_does_not_end_is_ended_and_what_it_called_is_kept() {
 fn the_status_of_the_program_is_the_status() {
     let tree = Tree::new();
     // What npm asks for on its own would be recorded as the program's.
-    let quiet = replay(&tree, &["calls", "record", "--", "echo $npm_config_update_notifier $NO_UPDATE_NOTIFIER"]);
+    let quiet = replay(
+        &tree,
+        &[
+            "calls",
+            "record",
+            "--",
+            "echo $npm_config_update_notifier $NO_UPDATE_NOTIFIER",
+        ],
+    );
     assert_eq!(quiet.out, "false 1\n");
     let recorded = replay(&tree, &["calls", "record", "--", "exit 7"]);
     let sees = format!(
@@ -172,12 +321,18 @@ fn the_status_of_the_program_is_the_status() {
         tree.root().display()
     );
     let nothing = "replay: recorded nothing: no call of the program went through\nreplay: isolation: seccomp\n";
-    assert_eq!((recorded.status, recorded.err), (7, format!("{nothing}{sees}")));
+    assert_eq!(
+        (recorded.status, recorded.err),
+        (7, format!("{nothing}{sees}"))
+    );
     assert_eq!(quiet.err, nothing);
     assert_eq!(sets(&tree), 0);
     record_a_refusal(&tree);
     let failed = replay(&tree, &["calls", "test", "--", "exit 7"]);
-    assert!(failed.status == 7 && failed.err.ends_with(&sees), "{failed:?}");
+    assert!(
+        failed.status == 7 && failed.err.ends_with(&sees),
+        "{failed:?}"
+    );
 }
 
 /// Makes a set, without a server.
@@ -197,16 +352,35 @@ fn sets(tree: &Tree) -> usize {
 fn a_command_that_does_not_run_leaves_no_set() {
     let tree = Tree::new();
     let missing = replay(&tree, &["calls", "record", "--", "no-such-program"]);
-    let (said, rest) = missing.err.split_once("replay: recorded nothing: the command did not run\n").unwrap();
+    let (said, rest) = missing
+        .err
+        .split_once("replay: recorded nothing: the command did not run\n")
+        .unwrap();
     assert!(
         said.contains("no-such-program")
-            && rest.starts_with("replay: isolation: seccomp\nreplay: the program sees the system's programs"),
+            && rest.starts_with(
+                "replay: isolation: seccomp\nreplay: the program sees the system's programs"
+            ),
         "{missing:?}"
     );
     assert_eq!((missing.status, sets(&tree)), (127, 0));
     // Without walls it sees everything.
-    let open = replay(&tree, &["calls", "record", "--sandbox", "off", "--", "no-such-program"]);
-    assert!(open.status == 127 && !open.err.contains("allowed directories"), "{}", open.err);
+    let open = replay(
+        &tree,
+        &[
+            "calls",
+            "record",
+            "--sandbox",
+            "off",
+            "--",
+            "no-such-program",
+        ],
+    );
+    assert!(
+        open.status == 127 && !open.err.contains("allowed directories"),
+        "{}",
+        open.err
+    );
 }
 
 #[test]
@@ -225,7 +399,11 @@ fn a_directory_outside_is_named_as_it_was_typed_and_what_is_allowed() {
         &["show", "--path", "/etc", "one"],
     ] {
         let outside = replay(&tree, &[&["calls"], args].concat());
-        assert_eq!((outside.status, outside.err.as_str()), (2, told.as_str()), "{args:?}");
+        assert_eq!(
+            (outside.status, outside.err.as_str()),
+            (2, told.as_str()),
+            "{args:?}"
+        );
     }
 }
 
@@ -236,11 +414,24 @@ fn a_directory_to_read_is_allowed_beside_the_working_directory() {
     let read = format!("cat {}", other.path("told").display());
     let root = other.root().display().to_string();
     let recorded = replay(&tree, &["calls", "record", "--allow", &root, "--", &read]);
-    assert_eq!((recorded.status, recorded.out.as_str()), (0, "1\n"), "{}", recorded.err);
+    assert_eq!(
+        (recorded.status, recorded.out.as_str()),
+        (0, "1\n"),
+        "{}",
+        recorded.err
+    );
     assert!(tree.path("keploy").is_dir());
     // Whoever allows it for reading means that.
-    let kept = replay(&tree, &["calls", "record", "--allow", ".", "--path", "sets", "--", "true"]);
-    assert!(kept.status == 2 && kept.err.contains("`sets` is in a read-only directory"), "{kept:?}");
+    let kept = replay(
+        &tree,
+        &[
+            "calls", "record", "--allow", ".", "--path", "sets", "--", "true",
+        ],
+    );
+    assert!(
+        kept.status == 2 && kept.err.contains("`sets` is in a read-only directory"),
+        "{kept:?}"
+    );
 }
 
 #[test]
@@ -250,24 +441,41 @@ fn a_set_that_is_broken_or_not_there_is_said() {
     let no_sets = "no mock sets in ./keploy; record one with `replay calls record -- COMMAND`\n";
     assert_eq!((none.status, none.err), (2, format!("replay: {no_sets}")));
     let listed = replay(&tree, &["calls", "list"]);
-    assert_eq!((listed.status, listed.out.as_str(), listed.err), (0, "", format!("replay: {no_sets}")));
+    assert_eq!(
+        (listed.status, listed.out.as_str(), listed.err),
+        (0, "", format!("replay: {no_sets}"))
+    );
     let shown = replay(&tree, &["calls", "show", "nope"]);
-    assert_eq!((shown.status, shown.err), (2, format!("replay: there is no mock set `nope`: {no_sets}")));
-    tree.file("keploy/one/mocks.yaml", "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n    req: 5\n");
+    assert_eq!(
+        (shown.status, shown.err),
+        (2, format!("replay: there is no mock set `nope`: {no_sets}"))
+    );
+    tree.file(
+        "keploy/one/mocks.yaml",
+        "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n    req: 5\n",
+    );
     let broken = replay(&tree, &["calls", "show", "one"]);
     assert_eq!(broken.status, 2);
     assert!(
-        broken.err.starts_with("replay: ./keploy/one/mocks.yaml:5: `spec.req`: expected a mapping, got `5`"),
+        broken.err.starts_with(
+            "replay: ./keploy/one/mocks.yaml:5: `spec.req`: expected a mapping, got `5`"
+        ),
         "{}",
         broken.err
     );
     let listed = replay(&tree, &["calls", "list"]);
-    assert!(listed.out.starts_with("one\t") && listed.out.ends_with("\tbroken\n"), "{listed:?}");
+    assert!(
+        listed.out.starts_with("one\t") && listed.out.ends_with("\tbroken\n"),
+        "{listed:?}"
+    );
     assert_eq!((listed.status, listed.err), (0, broken.err));
     // Nor does one that cannot be read hide the others.
     tree.dir("keploy/odd").fifo("keploy/odd/mocks.yaml");
     let unknown = replay(&tree, &["calls", "test", "--mock", "two", "--", "true"]);
-    assert_eq!(unknown.err, "replay: there is no mock set `two` in ./keploy; there are: one\n");
+    assert_eq!(
+        unknown.err,
+        "replay: there is no mock set `two` in ./keploy; there are: one\n"
+    );
     assert_eq!(replay(&tree, &["calls", "show", "two"]).err, unknown.err);
     let odd = replay(&tree, &["calls", "test", "--mock", "../x", "--", "true"]);
     assert_eq!(odd.status, 2, "{}", odd.err);
@@ -277,25 +485,49 @@ fn a_set_that_is_broken_or_not_there_is_said() {
 fn a_set_is_shown_as_a_table_and_as_a_page() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a", "/a", "/<b>"])));
-    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    assert_eq!(
+        replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+        0
+    );
     let shown = replay(&tree, &["calls", "show", "shop-http"]);
     let rows: Vec<[String; 3]> = shown
         .out
         .lines()
         .map(|line| {
             let cells: Vec<&str> = line.split_whitespace().collect();
-            [cells[2].to_owned(), cells[3].to_owned(), cells[cells.len() - 1].to_owned()]
+            [
+                cells[2].to_owned(),
+                cells[3].to_owned(),
+                cells[cells.len() - 1].to_owned(),
+            ]
         })
         .collect();
-    let rows: Vec<[&str; 3]> = rows.iter().map(|row| row.each_ref().map(String::as_str)).collect();
-    assert_eq!(rows, [["status", "times", "call"], ["200", "2", "/a"], ["200", "1", "/<b>"]]);
+    let rows: Vec<[&str; 3]> = rows
+        .iter()
+        .map(|row| row.each_ref().map(String::as_str))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ["status", "times", "call"],
+            ["200", "2", "/a"],
+            ["200", "1", "/<b>"]
+        ]
+    );
     let page = replay(&tree, &["calls", "show", "--html", "shop-http"]).out;
     assert_eq!(
-        (page.matches("<details>").count(), page.contains("/&lt;b&gt;"), page.contains("<b>\"")),
+        (
+            page.matches("<details>").count(),
+            page.contains("/&lt;b&gt;"),
+            page.contains("<b>\"")
+        ),
         (3, true, false)
     );
     for outside in ["http-equiv", "src=", "href=", "@import", "<script"] {
-        assert!(!page.contains(outside), "the page asks for something: {outside}");
+        assert!(
+            !page.contains(outside),
+            "the page asks for something: {outside}"
+        );
     }
 }
 
@@ -312,18 +544,43 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     };
     for id in [10, 11] {
         tree.file("shop.py", program(id));
-        assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+        assert_eq!(
+            replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+            0
+        );
     }
     upstream.stop();
     tree.file("shop.py", program(12));
-    let test = ["calls", "test", "--mock", "shop-http", "--", "python3", "shop.py"];
+    let test = [
+        "calls",
+        "test",
+        "--mock",
+        "shop-http",
+        "--",
+        "python3",
+        "shop.py",
+    ];
     assert_eq!(replay(&tree, &test).status, 1);
     let shown = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2"]);
     let place = url.replace("http://", "HTTP ") + " POST /a";
     let expected = ["body.id\t10\t11", "body.of.at\tT10\tT11", "query.t\t10\t11"];
-    assert_eq!(shown.out, expected.map(|line| format!("{place}\t{line}\n")).concat(), "{}", shown.err);
-    assert_eq!((shown.status, shown.err.as_str()), (0, "replay: add --write to have it left out of replays of both\n"));
-    let written = replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]);
+    assert_eq!(
+        shown.out,
+        expected.map(|line| format!("{place}\t{line}\n")).concat(),
+        "{}",
+        shown.err
+    );
+    assert_eq!(
+        (shown.status, shown.err.as_str()),
+        (
+            0,
+            "replay: add --write to have it left out of replays of both\n"
+        )
+    );
+    let written = replay(
+        &tree,
+        &["calls", "noise", "shop-http", "shop-http-2", "--write"],
+    );
     assert_eq!(
         written.err,
         "replay: noise of shop-http and shop-http-2: ./keploy/shop-http/mocks.yaml, ./keploy/shop-http-2/mocks.yaml\n"
@@ -331,21 +588,39 @@ fn what_changes_from_run_to_run_is_learned_and_left_out() {
     let file = tree.read("keploy/shop-http/mocks.yaml");
     let noise = "noise:\n    req:\n        - body.id\n        - body.of.at\n        - query.t\n";
     assert_eq!(file.matches(noise).count(), 2, "{file}");
-    assert_eq!(tree.read("keploy/shop-http-2/mocks.yaml").matches(noise).count(), 2);
+    assert_eq!(
+        tree.read("keploy/shop-http-2/mocks.yaml")
+            .matches(noise)
+            .count(),
+        2
+    );
     // Written again it says the same.
-    assert_eq!(replay(&tree, &["calls", "noise", "shop-http", "shop-http-2", "--write"]).status, 0);
+    assert_eq!(
+        replay(
+            &tree,
+            &["calls", "noise", "shop-http", "shop-http-2", "--write"]
+        )
+        .status,
+        0
+    );
     assert_eq!(tree.read("keploy/shop-http/mocks.yaml"), file);
     let tested = replay(&tree, &test);
     assert_eq!(
         (tested.status, tested.err.as_str()),
-        (0, "replay: replayed 2 calls of shop-http\nreplay: isolation: strict\n"),
+        (
+            0,
+            "replay: replayed 2 calls of shop-http\nreplay: isolation: strict\n"
+        ),
         "{}",
         tested.out
     );
     let none = replay(&tree, &["calls", "noise", "shop-http", "shop"]);
     assert_eq!(
         (none.status, none.err.as_str()),
-        (2, "replay: there is no mock set `shop` in ./keploy; there are: shop-http-2, shop-http\n")
+        (
+            2,
+            "replay: there is no mock set `shop` in ./keploy; there are: shop-http-2, shop-http\n"
+        )
     );
 }
 
@@ -357,31 +632,65 @@ fn large_bodies_have_files_of_their_own() {
         upstream.url()
     );
     tree.file("shop.py", program);
-    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    assert_eq!(
+        replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+        0
+    );
     upstream.stop();
     let test = ["calls", "test", "--", "python3", "shop.py"];
     let tested = replay(&tree, &test);
-    assert_eq!((tested.status, tested.out.as_str()), (0, "{\"n\":1,\"path\":\"/a\"}\n"), "{}", tested.err);
-    let bodies: Vec<_> = std::fs::read_dir(tree.path("keploy/shop-http/bodies")).unwrap().map(Result::unwrap).collect();
+    assert_eq!(
+        (tested.status, tested.out.as_str()),
+        (0, "{\"n\":1,\"path\":\"/a\"}\n"),
+        "{}",
+        tested.err
+    );
+    let bodies: Vec<_> = std::fs::read_dir(tree.path("keploy/shop-http/bodies"))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
     let name = match bodies.as_slice() {
         [one] => format!("bodies/{}", one.file_name().into_string().unwrap()),
         other => panic!("{other:?}"),
     };
     let file = tree.read("keploy/shop-http/mocks.yaml");
     assert!(
-        file.len() < 4096 && file.contains(&format!("path: {name}\n            size: {MIN_BODY_APART_BYTES}\n")),
+        file.len() < 4096
+            && file.contains(&format!(
+                "path: {name}\n            size: {MIN_BODY_APART_BYTES}\n"
+            )),
         "{file}"
     );
     let told = || replay(&tree, &test).err;
     let place = "replay: ./keploy/shop-http/mocks.yaml:";
     tree.file(format!("keploy/shop-http/{name}"), "short");
-    let expected = format!("`spec.req.body_ref`: the body in `{name}` has 5 bytes, and had {MIN_BODY_APART_BYTES}");
-    assert!(told().starts_with(place) && told().contains(&expected), "{}", told());
-    tree.file(format!("keploy/shop-http/{name}"), "y".repeat(MIN_BODY_APART_BYTES));
-    assert!(told().contains("was changed: its SHA-256 is not its name"), "{}", told());
+    let expected = format!(
+        "`spec.req.body_ref`: the body in `{name}` has 5 bytes, and had {MIN_BODY_APART_BYTES}"
+    );
+    assert!(
+        told().starts_with(place) && told().contains(&expected),
+        "{}",
+        told()
+    );
+    tree.file(
+        format!("keploy/shop-http/{name}"),
+        "y".repeat(MIN_BODY_APART_BYTES),
+    );
+    assert!(
+        told().contains("was changed: its SHA-256 is not its name"),
+        "{}",
+        told()
+    );
     std::fs::remove_file(tree.path(format!("keploy/shop-http/{name}"))).unwrap();
-    assert!(told().contains(&format!("the body in `{name}` cannot be read: ")), "{}", told());
-    assert_eq!(replay(&tree, &["calls", "list"]).out.split('\t').next(), Some("shop-http"));
+    assert!(
+        told().contains(&format!("the body in `{name}` cannot be read: ")),
+        "{}",
+        told()
+    );
+    assert_eq!(
+        replay(&tree, &["calls", "list"]).out.split('\t').next(),
+        Some("shop-http")
+    );
 }
 
 #[test]
@@ -389,7 +698,12 @@ fn recordings_at_the_same_time_have_sets_of_their_own() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&urls(&upstream, &["/a"])));
     std::thread::scope(|scope| {
-        let one = || assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+        let one = || {
+            assert_eq!(
+                replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+                0
+            )
+        };
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(one)).collect();
         for thread in threads {
             thread.join().unwrap();

@@ -10,7 +10,8 @@ use crate::tree::Tree;
 
 const BODY: usize = 3_000_000;
 
-/// Sends the first half of a body to one connection after the other, and the rest when that has said something more.
+/// Sends the first half of a body to one connection after the other, and the rest when that has
+/// said something more.
 fn halves() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -53,13 +54,37 @@ fn who_reads_further_than_the_recording_is_told_where_it_ends() {
     let (tree, server) = (Tree::new(), halves());
     tree.file("half.py", CLIENT);
     let (at, half, all) = (server.to_string(), (BODY / 2).to_string(), BODY.to_string());
-    let recorded = replay(&tree, &["calls", "record", "--", "python3", "half.py", &at, &half]);
-    assert_eq!((recorded.status, recorded.out.as_str()), (0, "1500000\n"), "{}", recorded.err);
-    let again = replay(&tree, &["calls", "test", "--", "python3", "half.py", &at, &half]);
-    assert_eq!((again.status, again.out.as_str()), (0, "1500000\n"), "{}", again.err);
+    let recorded = replay(
+        &tree,
+        &["calls", "record", "--", "python3", "half.py", &at, &half],
+    );
+    assert_eq!(
+        (recorded.status, recorded.out.as_str()),
+        (0, "1500000\n"),
+        "{}",
+        recorded.err
+    );
+    let again = replay(
+        &tree,
+        &["calls", "test", "--", "python3", "half.py", &at, &half],
+    );
+    assert_eq!(
+        (again.status, again.out.as_str()),
+        (0, "1500000\n"),
+        "{}",
+        again.err
+    );
     assert_eq!(again.err.lines().count(), 2, "{}", again.err);
-    let further = replay(&tree, &["calls", "test", "--", "python3", "half.py", &at, &all]);
-    assert_eq!((further.status, further.out.as_str()), (0, "1500000 ConnectionResetError\n"), "{}", further.err);
+    let further = replay(
+        &tree,
+        &["calls", "test", "--", "python3", "half.py", &at, &all],
+    );
+    assert_eq!(
+        (further.status, further.out.as_str()),
+        (0, "1500000 ConnectionResetError\n"),
+        "{}",
+        further.err
+    );
     let told = format!(
         "replay: GET http://{at}/half: the recording of this answer was cut off by the client after {half} bytes, and was \
          read further\n"

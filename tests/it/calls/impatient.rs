@@ -10,8 +10,8 @@ use pretty_assertions::assert_eq;
 use super::replay;
 use crate::tree::Tree;
 
-/// Answers what begins with `late` once its client has left, and then what says `done`; of `half` it says a half, and of all
-/// else nothing. HTTP and plain lines alike.
+/// Answers what begins with `late` once its client has left, and then what says `done`; of `half`
+/// it says a half, and of all else nothing. HTTP and plain lines alike.
 fn slow() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -26,7 +26,11 @@ fn slow() -> SocketAddr {
     address
 }
 
-fn serve(mut stream: TcpStream, tell: &Sender<()>, told: &Mutex<Receiver<()>>) -> std::io::Result<()> {
+fn serve(
+    mut stream: TcpStream,
+    tell: &Sender<()>,
+    told: &Mutex<Receiver<()>>,
+) -> std::io::Result<()> {
     let mut asked = Vec::new();
     let mut byte = [0];
     while !asked.ends_with(b"\n\r\n") && !asked.ends_with(b";") {
@@ -86,16 +90,31 @@ with socket.create_connection((host, int(port)), 60) as one:
 ask('/done', 60)
 ";
 
-const EXPECTED: &str =
-    "TimeoutError\nTimeoutError\n200 b'half' TimeoutError\nTimeoutError\nTimeoutError\n200 b'late' b''\n";
+const EXPECTED: &str = "TimeoutError\nTimeoutError\n200 b'half' TimeoutError\nTimeoutError\nTimeoutError\n200 b'late' b''\n";
 
 #[test]
 fn a_time_limit_of_the_program_passes_at_a_replay_as_it_did() {
     let (tree, server) = (Tree::new(), slow().to_string());
     tree.file("ask.py", CLIENT);
-    let recorded = replay(&tree, &["calls", "record", "--", "python3", "ask.py", &server]);
-    assert_eq!((recorded.status, recorded.out.as_str()), (0, EXPECTED), "{}", recorded.err);
-    let tested = replay(&tree, &["calls", "test", "--", "python3", "ask.py", &server]);
-    assert_eq!((tested.status, tested.out.as_str()), (0, EXPECTED), "{}", tested.err);
+    let recorded = replay(
+        &tree,
+        &["calls", "record", "--", "python3", "ask.py", &server],
+    );
+    assert_eq!(
+        (recorded.status, recorded.out.as_str()),
+        (0, EXPECTED),
+        "{}",
+        recorded.err
+    );
+    let tested = replay(
+        &tree,
+        &["calls", "test", "--", "python3", "ask.py", &server],
+    );
+    assert_eq!(
+        (tested.status, tested.out.as_str()),
+        (0, EXPECTED),
+        "{}",
+        tested.err
+    );
     assert_eq!(tested.err.lines().count(), 2, "{}", tested.err);
 }

@@ -13,36 +13,71 @@ const SEEN: &str = "only what went through HTTP_PROXY and its like was seen; dat
 #[test]
 fn variables_alone_lead_who_reads_them() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
-    tree.file("shop.py", client(&[upstream.url() + "/a", upstream.url() + "/b"]));
+    tree.file(
+        "shop.py",
+        client(&[upstream.url() + "/a", upstream.url() + "/b"]),
+    );
     let record = |more: &[&str]| {
-        let args = [&["calls", "record", "--isolation", "env"], more, &["--", "python3", "shop.py"]].concat();
+        let args = [
+            &["calls", "record", "--isolation", "env"],
+            more,
+            &["--", "python3", "shop.py"],
+        ]
+        .concat();
         replay(&tree, &args)
     };
-    for (number, more) in
-        [&[][..], &["--sandbox", "off"], &["--sandbox", "landlock"], &["--network", "none"]].iter().enumerate()
+    for (number, more) in [
+        &[][..],
+        &["--sandbox", "off"],
+        &["--sandbox", "landlock"],
+        &["--network", "none"],
+    ]
+    .iter()
+    .enumerate()
     {
         let recorded = record(more);
         let answers = if number < 3 {
-            format!("{{\"n\":{},\"path\":\"/a\"}}\n{{\"n\":{},\"path\":\"/b\"}}\n", 2 * number + 1, 2 * number + 2)
+            format!(
+                "{{\"n\":{},\"path\":\"/a\"}}\n{{\"n\":{},\"path\":\"/b\"}}\n",
+                2 * number + 1,
+                2 * number + 2
+            )
         } else {
             // The proxy is there, and the server is not.
             "502\n502\n".to_owned()
         };
-        assert_eq!((recorded.status, recorded.out.as_str()), (0, answers.as_str()), "{more:?}: {}", recorded.err);
-        for line in ["\nreplay: isolation: env\n".to_owned(), format!("\nreplay: {SEEN}\n")] {
+        assert_eq!(
+            (recorded.status, recorded.out.as_str()),
+            (0, answers.as_str()),
+            "{more:?}: {}",
+            recorded.err
+        );
+        for line in [
+            "\nreplay: isolation: env\n".to_owned(),
+            format!("\nreplay: {SEEN}\n"),
+        ] {
             assert!(recorded.err.contains(&line), "{more:?}: {}", recorded.err);
         }
     }
     upstream.stop();
     for more in [&[][..], &["--sandbox", "off"], &["--network", "loopback"]] {
-        let args =
-            [&["calls", "test", "--mock", "shop-http", "--isolation", "env"], more, &["--", "python3", "shop.py"]]
-                .concat();
+        let args = [
+            &["calls", "test", "--mock", "shop-http", "--isolation", "env"],
+            more,
+            &["--", "python3", "shop.py"],
+        ]
+        .concat();
         let tested = replay(&tree, &args);
-        assert_eq!(tested.out, "{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/b\"}\n", "{more:?}: {}", tested.err);
+        assert_eq!(
+            tested.out, "{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/b\"}\n",
+            "{more:?}: {}",
+            tested.err
+        );
         assert_eq!(
             tested.err,
-            format!("replay: replayed 2 calls of shop-http\nreplay: isolation: env\nreplay: {SEEN}\n")
+            format!(
+                "replay: replayed 2 calls of shop-http\nreplay: isolation: env\nreplay: {SEEN}\n"
+            )
         );
     }
 }
@@ -53,11 +88,20 @@ fn tools_say_that_they_only_set_variables() {
     let mut server = open(&tree, &["--network", "host", "--isolation", "env"]);
     tree.file("work/order.py", client(&[upstream.url() + "/a"]));
     let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 order.py"})));
-    assert_eq!((&recorded["mockCount"], &recorded["isolation"]), (&json!(1), &json!("env")), "{recorded}");
+    assert_eq!(
+        (&recorded["mockCount"], &recorded["isolation"]),
+        (&json!(1), &json!("env")),
+        "{recorded}"
+    );
     upstream.stop();
     let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 order.py"})));
     assert_eq!(
-        (&tested["success"], &tested["isolated"], &tested["isolation"], &tested["notes"]),
+        (
+            &tested["success"],
+            &tested["isolated"],
+            &tested["isolation"],
+            &tested["notes"]
+        ),
         (&json!(true), &json!(false), &json!("env"), &json!([SEEN])),
         "{tested}"
     );
@@ -66,11 +110,23 @@ fn tools_say_that_they_only_set_variables() {
 #[test]
 fn a_proxy_that_cannot_be_reached_is_no_isolation() {
     let tree = Tree::new();
-    let args =
-        ["calls", "record", "--sandbox", "landlock", "--network", "none", "--isolation", "env", "--", "touch ran"];
+    let args = [
+        "calls",
+        "record",
+        "--sandbox",
+        "landlock",
+        "--network",
+        "none",
+        "--isolation",
+        "env",
+        "--",
+        "touch ran",
+    ];
     let refused = replay(&tree, &args);
     assert!(
-        refused.err.starts_with("replay: failed to setup agent: cannot start the command: reach a proxy: "),
+        refused.err.starts_with(
+            "replay: failed to setup agent: cannot start the command: reach a proxy: "
+        ),
         "{refused:?}"
     );
     assert_eq!((refused.status, tree.path("ran").exists()), (2, false));
@@ -79,10 +135,23 @@ fn a_proxy_that_cannot_be_reached_is_no_isolation() {
 #[test]
 fn what_cannot_be_had_is_refused_where_it_was_asked_for() {
     let tree = Tree::new();
-    let args = ["calls", "record", "--sandbox", "off", "--isolation", "strict", "--", "touch ran"];
+    let args = [
+        "calls",
+        "record",
+        "--sandbox",
+        "off",
+        "--isolation",
+        "strict",
+        "--",
+        "touch ran",
+    ];
     let refused = replay(&tree, &args);
     assert_eq!(
-        (refused.status, refused.err.as_str(), tree.path("ran").exists()),
+        (
+            refused.status,
+            refused.err.as_str(),
+            tree.path("ran").exists()
+        ),
         (
             2,
             "replay: failed to setup agent: commands are refused: `--isolation strict` takes a network of the command's own, and \
@@ -96,7 +165,19 @@ fn what_cannot_be_had_is_refused_where_it_was_asked_for() {
 fn a_supervisor_below_another_is_said_once_and_what_to_do() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
-    let outer = [REPLAY, "calls", "record", "--sandbox", "off", "--", REPLAY, "calls", "record", "--sandbox", "off"];
+    let outer = [
+        REPLAY,
+        "calls",
+        "record",
+        "--sandbox",
+        "off",
+        "--",
+        REPLAY,
+        "calls",
+        "record",
+        "--sandbox",
+        "off",
+    ];
     let nested = run(&tree, &[&outer[..], &["--", "true"]].concat(), |_| {});
     let first = nested.err.lines().next();
     assert_eq!(
@@ -109,8 +190,21 @@ fn a_supervisor_below_another_is_said_once_and_what_to_do() {
     );
     assert_eq!(nested.status, 2);
     // As it says.
-    let env = run(&tree, &[&outer[..], &["--isolation", "env", "--", "python3", "shop.py"]].concat(), |_| {});
-    assert_eq!((env.status, env.out.as_str()), (0, "{\"n\":1,\"path\":\"/a\"}\n"), "{}", env.err);
+    let env = run(
+        &tree,
+        &[
+            &outer[..],
+            &["--isolation", "env", "--", "python3", "shop.py"],
+        ]
+        .concat(),
+        |_| {},
+    );
+    assert_eq!(
+        (env.status, env.out.as_str()),
+        (0, "{\"n\":1,\"path\":\"/a\"}\n"),
+        "{}",
+        env.err
+    );
 }
 
 #[test]
@@ -133,23 +227,46 @@ fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() 
     tree.file("refuse.py", include_str!("../interception/refuse.py"));
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
     let urls = format!("{}/b", upstream.url());
-    let node = "require('http').get(process.argv[1], r => r.on('data', d => console.log(String(d))))";
+    let node =
+        "require('http').get(process.argv[1], r => r.on('data', d => console.log(String(d))))";
     let mut line = format!("python3 shop.py && curl -sS {urls} && echo");
     if std::path::Path::new("/usr/bin/node").exists() {
         line = format!("{line} && /usr/bin/node -e \"{node}\" {urls}");
     }
     let refused = |args: &[&str]| {
-        run(&tree, &[&["python3", "refuse.py", "pidfd_getfd", REPLAY, "calls"], args, &["--", &line]].concat(), |_| {})
+        run(
+            &tree,
+            &[
+                &["python3", "refuse.py", "pidfd_getfd", REPLAY, "calls"],
+                args,
+                &["--", &line],
+            ]
+            .concat(),
+            |_| {},
+        )
     };
     let recorded = refused(&["record"]);
     assert_eq!(recorded.status, 0, "{recorded:?}");
-    assert!(recorded.out.starts_with("{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/b\"}\n"), "{recorded:?}");
+    assert!(
+        recorded
+            .out
+            .starts_with("{\"n\":1,\"path\":\"/a\"}\n{\"n\":2,\"path\":\"/b\"}\n"),
+        "{recorded:?}"
+    );
     upstream.stop();
-    for more in
-        [&["--isolation", "strict"][..], &["--isolation", "seccomp"], &["--sandbox", "landlock"], &["--sandbox", "off"]]
-    {
+    for more in [
+        &["--isolation", "strict"][..],
+        &["--isolation", "seccomp"],
+        &["--sandbox", "landlock"],
+        &["--sandbox", "off"],
+    ] {
         let tested = refused(&[&["test"], more].concat());
-        assert_eq!((tested.status, &tested.out), (0, &recorded.out), "{more:?}: {}", tested.err);
+        assert_eq!(
+            (tested.status, &tested.out),
+            (0, &recorded.out),
+            "{more:?}: {}",
+            tested.err
+        );
     }
 }
 
@@ -157,37 +274,96 @@ fn without_fetching_descriptors_a_recording_is_made_and_answered_all_the_same() 
 #[test]
 fn nothing_that_a_program_sends_leaves_the_machine() {
     let tree = Tree::new();
-    tree.file("leak.c", include_str!("leak.c")).file("wire.py", include_str!("wire.py"));
-    let compiled = run(&tree, &["gcc", "-O1", "-static", "-pthread", "-o", "leak", "leak.c"], |_| {});
+    tree.file("leak.c", include_str!("leak.c"))
+        .file("wire.py", include_str!("wire.py"));
+    let compiled = run(
+        &tree,
+        &["gcc", "-O1", "-static", "-pthread", "-o", "leak", "leak.c"],
+        |_| {},
+    );
     let wire = |line: &[&str]| {
-        let network = if rustix::process::geteuid().is_root() { "-n" } else { "-Urn" };
-        run(&tree, &[&["unshare", network, "python3", "wire.py"], line].concat(), |_| {})
+        let network = if rustix::process::geteuid().is_root() {
+            "-n"
+        } else {
+            "-Urn"
+        };
+        run(
+            &tree,
+            &[&["unshare", network, "python3", "wire.py"], line].concat(),
+            |_| {},
+        )
     };
     let leak = tree.text("leak");
     let alone = wire(&[&leak]);
     if compiled.status != 0 || alone.status != 0 {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{compiled:?} {alone:?}");
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "{compiled:?} {alone:?}"
+        );
         return;
     }
     // Without an interception each way leads out; the race is a matter of luck.
-    for way in ["datagram device", "datagram route", "datagram rthdr", "membership", "tcp to 198.51.100.7"] {
+    for way in [
+        "datagram device",
+        "datagram route",
+        "datagram rthdr",
+        "membership",
+        "tcp to 198.51.100.7",
+    ] {
         assert!(alone.out.contains(&format!("{way}\n")), "{alone:?}");
     }
     record_a_refusal(&tree);
     let sets = std::fs::read_dir(tree.path("keploy")).unwrap();
-    let set = sets.map(|set| set.unwrap().file_name().into_string().unwrap()).next().unwrap();
+    let set = sets
+        .map(|set| set.unwrap().file_name().into_string().unwrap())
+        .next()
+        .unwrap();
     for more in [&[][..], &["--sandbox", "landlock"], &["--sandbox", "off"]] {
-        let args =
-            [&[REPLAY, "calls", "test", "--mock", &set, "--isolation", "seccomp"], more, &["--", &leak]].concat();
+        let args = [
+            &[
+                REPLAY,
+                "calls",
+                "test",
+                "--mock",
+                &set,
+                "--isolation",
+                "seccomp",
+            ],
+            more,
+            &["--", &leak],
+        ]
+        .concat();
         let tested = wire(&args);
         // Connections that it tries are misses.
-        assert_eq!((tested.status, tested.out.as_str()), (1, "done\n"), "{more:?}: {}", tested.err);
+        assert_eq!(
+            (tested.status, tested.out.as_str()),
+            (1, "done\n"),
+            "{more:?}: {}",
+            tested.err
+        );
     }
     // Where its datagrams have no network of their own, all but a race is held.
     tree.file("refuse.py", include_str!("../interception/refuse.py"));
     for tier in ["landlock", "off"] {
-        let args = ["test", "--mock", &set, "--isolation", "seccomp", "--sandbox", tier, "--", &leak, "calm"];
-        let tested = wire(&[&["python3", "refuse.py", "unshare", REPLAY, "calls"][..], &args].concat());
+        let args = [
+            "test",
+            "--mock",
+            &set,
+            "--isolation",
+            "seccomp",
+            "--sandbox",
+            tier,
+            "--",
+            &leak,
+            "calm",
+        ];
+        let tested = wire(
+            &[
+                &["python3", "refuse.py", "unshare", REPLAY, "calls"][..],
+                &args,
+            ]
+            .concat(),
+        );
         // It may have ended before anybody heard of its connection, so the status says nothing.
         assert_eq!(tested.out, "done\n", "{tier}: {}", tested.err);
     }

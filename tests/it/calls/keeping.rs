@@ -13,13 +13,25 @@ use crate::tree::Tree;
 /// Whether mounts can be made in a namespace of the test's own.
 fn can_mount() -> bool {
     let mut unshare = Command::new("unshare");
-    unshare.args(["--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]);
+    unshare.args([
+        "--map-root-user",
+        "--mount",
+        "mount",
+        "-t",
+        "tmpfs",
+        "none",
+        "/mnt",
+    ]);
     unshare.status().is_ok_and(|status| status.success())
 }
 
 /// Runs a script in a mount namespace of its own.
 fn mounted(tree: &Tree, script: &str) -> super::Ended {
-    run(tree, &["unshare", "--map-root-user", "--mount", "sh", "-ec", script], |_| {})
+    run(
+        tree,
+        &["unshare", "--map-root-user", "--mount", "sh", "-ec", script],
+        |_| {},
+    )
 }
 
 #[test]
@@ -30,23 +42,52 @@ fn a_directory_that_takes_no_set_is_found_before_the_program_runs() {
     let tree = Tree::new();
     tree.dir("sets");
     let record = format!("{REPLAY} calls record --sandbox off --path sets -- touch ran");
-    let read_only = mounted(&tree, &format!("mount -t tmpfs -o ro none sets; exec {record}"));
+    let read_only = mounted(
+        &tree,
+        &format!("mount -t tmpfs -o ro none sets; exec {record}"),
+    );
     let next = "; give a directory with room that can be written to as `path`; nothing was run\n";
-    for (part, at) in [("replay: no mock set can be written to `sets`: ", true), (next, false)] {
-        assert!(if at { read_only.err.starts_with(part) } else { read_only.err.ends_with(part) }, "{read_only:?}");
+    for (part, at) in [
+        ("replay: no mock set can be written to `sets`: ", true),
+        (next, false),
+    ] {
+        assert!(
+            if at {
+                read_only.err.starts_with(part)
+            } else {
+                read_only.err.ends_with(part)
+            },
+            "{read_only:?}"
+        );
     }
     assert_eq!((read_only.status, tree.path("ran").exists()), (2, false));
     let full = mounted(
         &tree,
-        &format!("mount -t tmpfs -o size=64k none sets; head -c 60000 /dev/zero >sets/x; exec {record}"),
+        &format!(
+            "mount -t tmpfs -o size=64k none sets; head -c 60000 /dev/zero >sets/x; exec {record}"
+        ),
     );
     assert!(
-        full.err.starts_with("replay: no mock set can be written to `sets`: ") && full.err.ends_with(next),
+        full.err
+            .starts_with("replay: no mock set can be written to `sets`: ")
+            && full.err.ends_with(next),
         "{full:?}"
     );
     assert_eq!((full.status, tree.path("ran").exists()), (2, false));
     // Nothing is left of the attempt.
-    let good = replay(&tree, &["calls", "record", "--sandbox", "off", "--path", "sets", "--", "ls -A sets"]);
+    let good = replay(
+        &tree,
+        &[
+            "calls",
+            "record",
+            "--sandbox",
+            "off",
+            "--path",
+            "sets",
+            "--",
+            "ls -A sets",
+        ],
+    );
     assert_eq!((good.status, good.out.as_str()), (0, ""), "{}", good.err);
 }
 
@@ -67,17 +108,29 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
     let told: Vec<&str> = moved.err.lines().collect();
     assert_eq!(
         told[0],
-        format!("replay: recorded 1 call (HTTP) as shop-http: {}", tree.text("./keploy/shop-http/mocks.yaml"))
+        format!(
+            "replay: recorded 1 call (HTTP) as shop-http: {}",
+            tree.text("./keploy/shop-http/mocks.yaml")
+        )
     );
-    assert!(told[2].starts_with("replay: the set could not be written to `sets`: "), "{moved:?}");
-    assert!(tree.read("keploy/shop-http/mocks.yaml").contains("name: mock-1"));
+    assert!(
+        told[2].starts_with("replay: the set could not be written to `sets`: "),
+        "{moved:?}"
+    );
+    assert!(
+        tree.read("keploy/shop-http/mocks.yaml")
+            .contains("name: mock-1")
+    );
     // No allowed directory does.
     let inner = record("sets", "mount -o remount,ro,bind .");
     let script = format!(
         "mount --bind . .; cd .; mount -t tmpfs none temporary; cd \"$PWD\"; export TMPDIR=/dev/shm; {inner} || true"
     );
     let lost = mounted(&tree, &script);
-    let (before, directory) = lost.err.split_once("the calls are in ").unwrap_or_else(|| panic!("{lost:?}"));
+    let (before, directory) = lost
+        .err
+        .split_once("the calls are in ")
+        .unwrap_or_else(|| panic!("{lost:?}"));
     assert_eq!(before.lines().last(), Some("replay: "), "{lost:?}");
     let directory = directory
         .split_once("; move it to sets/shop-http once there is room: 1 recorded call could not be kept in sets: ")
@@ -91,20 +144,37 @@ fn a_recording_whose_directory_is_gone_meanwhile_is_kept_elsewhere() {
 #[test]
 fn the_signal_that_ended_a_program_is_in_the_status() {
     let tree = Tree::new();
-    for (line, status) in [("kill -INT $$", 130), ("kill -TERM $$", 143), ("kill -KILL $$", 137)] {
+    for (line, status) in [
+        ("kill -INT $$", 130),
+        ("kill -TERM $$", 143),
+        ("kill -KILL $$", 137),
+    ] {
         for sandbox in ["namespaces", "landlock", "off"] {
-            let ended = replay(&tree, &["calls", "record", "--sandbox", sandbox, "--", line]);
+            let ended = replay(
+                &tree,
+                &["calls", "record", "--sandbox", sandbox, "--", line],
+            );
             assert_eq!(ended.status, status, "{line}, {sandbox}: {}", ended.err);
         }
     }
     for sandbox in ["namespaces", "landlock", "off"] {
-        let args = ["calls", "record", "--sandbox", sandbox, "--timeout-secs", "1", "--", "sleep 100"];
+        let args = [
+            "calls",
+            "record",
+            "--sandbox",
+            sandbox,
+            "--timeout-secs",
+            "1",
+            "--",
+            "sleep 100",
+        ];
         let timed_out = replay(&tree, &args);
         assert_eq!(timed_out.status, 143, "{sandbox}: {}", timed_out.err);
     }
 }
 
-/// A program that asks once, writes to `asked`, waits, and does what `on_signal` says with the number `s` of a signal.
+/// A program that asks once, writes to `asked`, waits, and does what `on_signal` says with the
+/// number `s` of a signal.
 fn patient(url: &str, on_signal: &str) -> String {
     format!(
         "{}
@@ -124,14 +194,23 @@ while True:
 
 /// Records a program, and sends `signal` once it has asked.
 fn interrupted(tree: &Tree, signal: Signal) -> super::Ended {
-    run(tree, &[REPLAY, "calls", "record", "--", "python3", "shop.py"], |process| {
-        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
-        let asked = rustix::fs::open(tree.path("asked"), flags, rustix::fs::Mode::empty()).unwrap();
-        let mut asked = [PollFd::new(&asked, PollFlags::IN)];
-        let deadline = Timespec::try_from(DEADLINE).unwrap();
-        assert_eq!(poll(&mut asked, Some(&deadline)), Ok(1), "the program asked nothing");
-        kill_process(process, signal).unwrap();
-    })
+    run(
+        tree,
+        &[REPLAY, "calls", "record", "--", "python3", "shop.py"],
+        |process| {
+            let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
+            let asked =
+                rustix::fs::open(tree.path("asked"), flags, rustix::fs::Mode::empty()).unwrap();
+            let mut asked = [PollFd::new(&asked, PollFlags::IN)];
+            let deadline = Timespec::try_from(DEADLINE).unwrap();
+            assert_eq!(
+                poll(&mut asked, Some(&deadline)),
+                Ok(1),
+                "the program asked nothing"
+            );
+            kill_process(process, signal).unwrap();
+        },
+    )
 }
 
 #[test]
@@ -144,19 +223,37 @@ fn who_interrupts_a_recording_gets_what_was_called_and_their_signal_as_the_progr
         (Signal::QUIT, "SIGQUIT", 131),
     ] {
         let (tree, upstream) = (Tree::new(), Upstream::start());
-        tree.file("shop.py", patient(&upstream.url(), die)).fifo("asked");
+        tree.file("shop.py", patient(&upstream.url(), die))
+            .fifo("asked");
         let ended = interrupted(&tree, signal);
-        assert_eq!((ended.status, tree.read("got").as_str()), (status, name), "{}", ended.err);
-        assert!(ended.err.starts_with("replay: recorded 1 call (HTTP) as shop-http: "), "{}", ended.err);
+        assert_eq!(
+            (ended.status, tree.read("got").as_str()),
+            (status, name),
+            "{}",
+            ended.err
+        );
+        assert!(
+            ended
+                .err
+                .starts_with("replay: recorded 1 call (HTTP) as shop-http: "),
+            "{}",
+            ended.err
+        );
     }
 }
 
 #[test]
 fn a_program_ends_by_an_interrupt_as_it_likes() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
-    tree.file("shop.py", patient(&upstream.url(), "os._exit(7)")).fifo("asked");
+    tree.file("shop.py", patient(&upstream.url(), "os._exit(7)"))
+        .fifo("asked");
     let ended = interrupted(&tree, Signal::INT);
-    assert_eq!((ended.status, tree.read("got").as_str()), (7, "SIGINT"), "{}", ended.err);
+    assert_eq!(
+        (ended.status, tree.read("got").as_str()),
+        (7, "SIGINT"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]
@@ -177,8 +274,16 @@ fn numbers_that_mean_nothing_in_a_set_are_said_with_their_place() {
         ),
     ] {
         tree.file("keploy/one/mocks.yaml", &text);
-        let refused = replay(&tree, &["calls", "test", "--mock", "one", "--", "touch ran"]);
-        assert!(refused.err.starts_with(&format!("replay: ./keploy/one/mocks.yaml{told}")), "{refused:?}");
+        let refused = replay(
+            &tree,
+            &["calls", "test", "--mock", "one", "--", "touch ran"],
+        );
+        assert!(
+            refused
+                .err
+                .starts_with(&format!("replay: ./keploy/one/mocks.yaml{told}")),
+            "{refused:?}"
+        );
         assert_eq!((refused.status, tree.path("ran").exists()), (2, false));
         assert_eq!(tree.read("keploy/one/mocks.yaml"), text);
     }
@@ -188,18 +293,28 @@ fn numbers_that_mean_nothing_in_a_set_are_said_with_their_place() {
 fn a_set_for_which_there_is_no_memory_is_refused_before_it_is_read() {
     let tree = Tree::new();
     let grown = |name: &str, bytes: u64| {
-        std::fs::File::options().write(true).open(tree.path(name)).unwrap().set_len(bytes).unwrap();
+        std::fs::File::options()
+            .write(true)
+            .open(tree.path(name))
+            .unwrap()
+            .set_len(bytes)
+            .unwrap();
     };
     tree.file("keploy/large/mocks.yaml", "");
     grown("keploy/large/mocks.yaml", 6 << 20);
     let document = "version: api.keploy.io/v1beta1\nkind: Http\nname: mock-1\nspec:\n    req:\n        method: GET\n        url: /a\n    \
          resp:\n        status_code: 200\n        body_ref: {path: bodies/a}\n";
-    tree.file("keploy/apart/mocks.yaml", document).file("keploy/apart/bodies/a", "");
+    tree.file("keploy/apart/mocks.yaml", document)
+        .file("keploy/apart/bodies/a", "");
     grown("keploy/apart/bodies/a", 12 << 20);
-    // What is known of searches has a quarter of 16 MiB, and two sixteenths of the rest are for what ends calls.
+    // What is known of searches has a quarter of 16 MiB, and two sixteenths of the rest are for
+    // what ends calls.
     let most = (12 << 20) / 16 * 14;
     let taken = 3 * document.len();
-    for (set, wanted, free) in [("large", 3 * (6 << 20), most), ("apart", 12 << 20, most - taken)] {
+    for (set, wanted, free) in [
+        ("large", 3 * (6 << 20), most),
+        ("apart", 12 << 20, most - taken),
+    ] {
         let shown = replay(&tree, &["calls", "show", "--memory-mib", "16", set]);
         let told = format!(
             "replay: {wanted} bytes of memory are needed, and {free} of the {most} that may be held (--memory-mib) are free; ask for \

@@ -21,8 +21,24 @@ fn a_name_that_there_is_not_fails_as_it_does_without_a_recording() {
     let plain = run(&tree, &["python3", "look.py"], |_| {});
     for isolation in ["seccomp", "strict"] {
         for action in ["record", "test"] {
-            let ended = replay(&tree, &["calls", action, "--isolation", isolation, "--", "python3", "look.py"]);
-            assert_eq!((ended.status, &ended.out), (0, &plain.out), "{action}, {isolation}: {}", ended.err);
+            let ended = replay(
+                &tree,
+                &[
+                    "calls",
+                    action,
+                    "--isolation",
+                    isolation,
+                    "--",
+                    "python3",
+                    "look.py",
+                ],
+            );
+            assert_eq!(
+                (ended.status, &ended.out),
+                (0, &plain.out),
+                "{action}, {isolation}: {}",
+                ended.err
+            );
         }
     }
 }

@@ -25,7 +25,8 @@ fn redis(connections: usize) -> SocketAddr {
     address
 }
 
-/// A Python program that takes a lock with this token and stores what it is for, and prints the answers.
+/// A Python program that takes a lock with this token and stores what it is for, and prints the
+/// answers.
 fn program(address: SocketAddr, token: &str, purpose: &str) -> String {
     format!(
         "import socket\nserver = socket.create_connection(('{}', {}))\nfor words in (['SET', 'lock', '{token}', 'NX'], ['SET', \
@@ -42,15 +43,33 @@ fn values_in_commands_are_learned_and_left_out() {
     let tokens = ["0b7a2f6c1d", "9e8d7c6b5a", "5f4e3d2c1b"];
     for token in &tokens[..2] {
         tree.file("shop.py", program(address, token, "orders"));
-        assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+        assert_eq!(
+            replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+            0
+        );
     }
     tree.file("shop.py", program(address, tokens[2], "orders"));
-    let test = ["calls", "test", "--mock", "shop-redis", "--", "python3", "shop.py"];
+    let test = [
+        "calls",
+        "test",
+        "--mock",
+        "shop-redis",
+        "--",
+        "python3",
+        "shop.py",
+    ];
     let missed = replay(&tree, &test);
     let declare = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [arg.2]}` below `name: mock-1`";
-    assert!(missed.status == 1 && missed.err.contains(declare), "{}", missed.err);
+    assert!(
+        missed.status == 1 && missed.err.contains(declare),
+        "{}",
+        missed.err
+    );
 
-    let written = replay(&tree, &["calls", "noise", "shop-redis", "shop-redis-2", "--write"]);
+    let written = replay(
+        &tree,
+        &["calls", "noise", "shop-redis", "shop-redis-2", "--write"],
+    );
     let place = format!("Redis {address} SET lock ? NX");
     assert_eq!(
         (written.status, written.out, written.err.as_str()),
@@ -62,17 +81,32 @@ fn values_in_commands_are_learned_and_left_out() {
     );
     let latest = ["calls", "test", "--", "python3", "shop.py"];
     let told = "replay: of 2 mock sets shop-redis-2 is the latest that was recorded with this command; --mock NAME takes another one\n";
-    for (set, test, told) in [("shop-redis", &test[..], ""), ("shop-redis-2", &latest[..], told)] {
+    for (set, test, told) in [
+        ("shop-redis", &test[..], ""),
+        ("shop-redis-2", &latest[..], told),
+    ] {
         let file = tree.read(&format!("keploy/{set}/mocks.yaml"));
-        assert_eq!(file.matches("noise:\n    req:\n        - arg.2\n").count(), 1, "{file}");
+        assert_eq!(
+            file.matches("noise:\n    req:\n        - arg.2\n").count(),
+            1,
+            "{file}"
+        );
         let tested = replay(&tree, test);
         assert_eq!(
             (tested.status, tested.out.as_str(), tested.err),
-            (0, "+OK\n+OK\n", format!("replay: replayed 2 calls of {set}\nreplay: isolation: strict\n{told}"))
+            (
+                0,
+                "+OK\n+OK\n",
+                format!("replay: replayed 2 calls of {set}\nreplay: isolation: strict\n{told}")
+            )
         );
     }
     // All else counts as before.
     tree.file("shop.py", program(address, tokens[2], "returns"));
     let missed = replay(&tree, &test);
-    assert!(missed.status == 1 && missed.err.contains("SET for returns"), "{}", missed.err);
+    assert!(
+        missed.status == 1 && missed.err.contains("SET for returns"),
+        "{}",
+        missed.err
+    );
 }

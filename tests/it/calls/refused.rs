@@ -1,4 +1,5 @@
-//! Connections that the real server refuses: the program hears the same while it is recorded, and from the recording.
+//! Connections that the real server refuses: the program hears the same while it is recorded, and
+//! from the recording.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
@@ -12,8 +13,8 @@ use super::tools::{open, said};
 use super::{Upstream, client, replay};
 use crate::tree::Tree;
 
-/// Prints how connections to each address fail: of a socket that blocks, of one with a timeout, of one that does not block,
-/// and of an event loop.
+/// Prints how connections to each address fail: of a socket that blocks, of one with a timeout, of
+/// one that does not block, and of an event loop.
 const CLIENT: &str = "import asyncio, errno, select, socket, sys
 async def loop(address):
     await asyncio.open_connection(*address)
@@ -41,10 +42,16 @@ for word in sys.argv[1:]:
 /// A port that is taken and that nobody listens at.
 pub fn nobody(at: &str) -> (OwnedFd, SocketAddr) {
     let at: SocketAddr = at.parse().unwrap();
-    let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let family = if at.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
     bind(&socket, &at).unwrap();
-    let address = TcpListener::from(socket.try_clone().unwrap()).local_addr().unwrap();
+    let address = TcpListener::from(socket.try_clone().unwrap())
+        .local_addr()
+        .unwrap();
     (socket, address)
 }
 
@@ -56,21 +63,70 @@ fn a_refused_connection_is_refused_by_connect_and_so_from_the_recording() {
     tree.file("ask.py", CLIENT);
     let refused = "ECONNREFUSED ECONNREFUSED ECONNREFUSED ECONNREFUSED\n".repeat(2);
     for isolation in ["seccomp", "strict"] {
-        let recorded =
-            replay(&tree, &["calls", "record", "--isolation", isolation, "--", "python3", "ask.py", &four, &six]);
-        assert_eq!((recorded.status, recorded.out.as_str()), (0, refused.as_str()), "{isolation}: {}", recorded.err);
+        let recorded = replay(
+            &tree,
+            &[
+                "calls",
+                "record",
+                "--isolation",
+                isolation,
+                "--",
+                "python3",
+                "ask.py",
+                &four,
+                &six,
+            ],
+        );
+        assert_eq!(
+            (recorded.status, recorded.out.as_str()),
+            (0, refused.as_str()),
+            "{isolation}: {}",
+            recorded.err
+        );
         assert!(
-            recorded.err.starts_with("replay: recorded no call that was answered, only that none was, as mock-"),
+            recorded.err.starts_with(
+                "replay: recorded no call that was answered, only that none was, as mock-"
+            ),
             "{}",
             recorded.err
         );
-        let note = format!("\nreplay: 8 connections were refused: {four}, {}\n", six.replacen("::1", "[::1]", 1));
+        let note = format!(
+            "\nreplay: 8 connections were refused: {four}, {}\n",
+            six.replacen("::1", "[::1]", 1)
+        );
         assert!(recorded.err.contains(&note), "{}", recorded.err);
-        let tested =
-            replay(&tree, &["calls", "test", "--isolation", isolation, "--", "python3", "ask.py", &four, &six]);
-        assert_eq!((tested.status, tested.out.as_str()), (0, refused.as_str()), "{isolation}: {}", tested.err);
-        assert!(tested.err.starts_with("replay: replayed 0 calls of mock-"), "{}", tested.err);
-        assert!(tested.err.contains(", 8 connections were refused as recorded\n"), "{}", tested.err);
+        let tested = replay(
+            &tree,
+            &[
+                "calls",
+                "test",
+                "--isolation",
+                isolation,
+                "--",
+                "python3",
+                "ask.py",
+                &four,
+                &six,
+            ],
+        );
+        assert_eq!(
+            (tested.status, tested.out.as_str()),
+            (0, refused.as_str()),
+            "{isolation}: {}",
+            tested.err
+        );
+        assert!(
+            tested.err.starts_with("replay: replayed 0 calls of mock-"),
+            "{}",
+            tested.err
+        );
+        assert!(
+            tested
+                .err
+                .contains(", 8 connections were refused as recorded\n"),
+            "{}",
+            tested.err
+        );
     }
 }
 
@@ -80,21 +136,37 @@ fn what_was_refused_comes_from_the_recording_whoever_listens_now() {
     let (held, address) = nobody("127.0.0.1:0");
     tree.file("shop.py", client(&[format!("http://{address}/a")]));
     let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
-    assert_eq!((recorded.status, recorded.out.as_str()), (0, "URLError\n"), "{}", recorded.err);
+    assert_eq!(
+        (recorded.status, recorded.out.as_str()),
+        (0, "URLError\n"),
+        "{}",
+        recorded.err
+    );
     let note = format!("\nreplay: 1 connection was refused: {address}\n");
     assert!(recorded.err.contains(&note), "{}", recorded.err);
     rustix::net::listen(&held, 4).unwrap();
     let tested = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
-    assert_eq!((tested.status, tested.out.as_str()), (0, "URLError\n"), "{}", tested.err);
+    assert_eq!(
+        (tested.status, tested.out.as_str()),
+        (0, "URLError\n"),
+        "{}",
+        tested.err
+    );
 }
 
 #[test]
 fn a_server_that_was_never_recorded_and_would_speak_first_is_missed_and_refused() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     tree.file("shop.py", client(&[upstream.url() + "/a"]));
-    assert_eq!(replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status, 0);
+    assert_eq!(
+        replay(&tree, &["calls", "record", "--", "python3", "shop.py"]).status,
+        0
+    );
     tree.file("ask.py", CLIENT);
-    let tested = replay(&tree, &["calls", "test", "--", "python3", "ask.py", "192.0.2.7:3306"]);
+    let tested = replay(
+        &tree,
+        &["calls", "test", "--", "python3", "ask.py", "192.0.2.7:3306"],
+    );
     assert_eq!(
         (tested.status, tested.out.as_str()),
         (1, "ECONNREFUSED ECONNREFUSED ECONNREFUSED ECONNREFUSED\n"),
@@ -111,14 +183,32 @@ fn a_set_of_refused_connections_does_not_become_the_latest() {
     let (_held, address) = nobody("127.0.0.1:0");
     let (good, bad) = (upstream.url() + "/a", format!("http://{address}/a"));
     let record = |urls: &[&String]| {
-        tree.file("shop.py", client(&urls.iter().map(|url| (*url).clone()).collect::<Vec<_>>()));
+        tree.file(
+            "shop.py",
+            client(&urls.iter().map(|url| (*url).clone()).collect::<Vec<_>>()),
+        );
         replay(&tree, &["calls", "record", "--", "python3", "shop.py"])
     };
     let both = record(&[&good, &bad]).err;
-    assert!(both.starts_with("replay: recorded 1 call (HTTP) as shop-"), "{both}");
-    let set = both.split(" as ").nth(1).unwrap().split(':').next().unwrap().to_owned();
+    assert!(
+        both.starts_with("replay: recorded 1 call (HTTP) as shop-"),
+        "{both}"
+    );
+    let set = both
+        .split(" as ")
+        .nth(1)
+        .unwrap()
+        .split(':')
+        .next()
+        .unwrap()
+        .to_owned();
     let none = record(&[&bad]).err;
-    assert!(none.starts_with("replay: recorded no call that was answered, only that none was, as mock-"), "{none}");
+    assert!(
+        none.starts_with(
+            "replay: recorded no call that was answered, only that none was, as mock-"
+        ),
+        "{none}"
+    );
     upstream.stop();
     record(&[&good, &bad]);
     tree.file("shop.py", client(&[good, bad]));
@@ -144,7 +234,12 @@ fn an_agent_is_told_what_refused_it() {
     tree.file("work/shop.py", client(&[format!("http://{address}/a")]));
     let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 shop.py"})));
     assert_eq!(
-        (&recorded["message"], &recorded["mockCount"], &recorded["protocols"], &recorded["notes"]),
+        (
+            &recorded["message"],
+            &recorded["mockCount"],
+            &recorded["protocols"],
+            &recorded["notes"]
+        ),
         (
             &json!("Recording completed but no mocks were captured"),
             &json!(0),
@@ -159,17 +254,28 @@ fn an_agent_is_told_what_refused_it() {
 fn an_agent_is_told_which_names_were_not_reached() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/shop.py", client(&["http://shop.invalid/a".to_owned()]));
+    tree.file(
+        "work/shop.py",
+        client(&["http://shop.invalid/a".to_owned()]),
+    );
     let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 shop.py"})));
     let network = "commands have a loopback of their own (--network loopback), on which servers of this machine are not; the \
                    operator can let calls out with --allow-net";
     assert_eq!(
-        (&recorded["message"], &recorded["mockCount"], &recorded["protocols"], &recorded["notes"]),
+        (
+            &recorded["message"],
+            &recorded["mockCount"],
+            &recorded["protocols"],
+            &recorded["notes"]
+        ),
         (
             &json!("Recording completed but no mocks were captured"),
             &json!(0),
             &json!([]),
-            &json!(["1 name was looked up and not reached: shop.invalid", network])
+            &json!([
+                "1 name was looked up and not reached: shop.invalid",
+                network
+            ])
         ),
         "{recorded}"
     );

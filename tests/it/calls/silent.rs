@@ -34,19 +34,58 @@ fn a_probe_is_recorded_and_replayed_without_a_miss() {
     let (tree, server) = (Tree::new(), mute().to_string());
     tree.file("probe.py", PROBE);
     for isolation in ["seccomp", "strict"] {
-        let recorded =
-            replay(&tree, &["calls", "record", "--isolation", isolation, "--", "python3", "probe.py", &server]);
-        assert_eq!((recorded.status, recorded.out.as_str()), (0, "open\nopen\n"), "{isolation}: {}", recorded.err);
-        let tested = replay(&tree, &["calls", "test", "--isolation", isolation, "--", "python3", "probe.py", &server]);
-        assert_eq!((tested.status, tested.out.as_str()), (0, "open\nopen\n"), "{isolation}: {}", tested.err);
+        let recorded = replay(
+            &tree,
+            &[
+                "calls",
+                "record",
+                "--isolation",
+                isolation,
+                "--",
+                "python3",
+                "probe.py",
+                &server,
+            ],
+        );
+        assert_eq!(
+            (recorded.status, recorded.out.as_str()),
+            (0, "open\nopen\n"),
+            "{isolation}: {}",
+            recorded.err
+        );
+        let tested = replay(
+            &tree,
+            &[
+                "calls",
+                "test",
+                "--isolation",
+                isolation,
+                "--",
+                "python3",
+                "probe.py",
+                &server,
+            ],
+        );
+        assert_eq!(
+            (tested.status, tested.out.as_str()),
+            (0, "open\nopen\n"),
+            "{isolation}: {}",
+            tested.err
+        );
         assert!(!tested.err.contains("miss"), "{}", tested.err);
     }
     let other = mute().to_string();
-    let tested = replay(&tree, &["calls", "test", "--", "python3", "probe.py", &other]);
+    let tested = replay(
+        &tree,
+        &["calls", "test", "--", "python3", "probe.py", &other],
+    );
     let missed = format!(
         "replay: missed: a connection that nothing was sent on ({other}): nothing of this kind was recorded; record again what makes this call (2 times)\n"
     );
-    assert!(tested.status == 1 && tested.err.ends_with(&missed), "{tested:?}");
+    assert!(
+        tested.status == 1 && tested.err.ends_with(&missed),
+        "{tested:?}"
+    );
 }
 
 #[test]
@@ -54,15 +93,37 @@ fn what_is_no_call_is_shown_as_what_it_is() {
     let (tree, server, (_held, closed)) = (Tree::new(), mute().to_string(), nobody("127.0.0.1:0"));
     let closed = closed.to_string();
     tree.file("probe.py", PROBE);
-    let words = ["calls", "record", "--", "python3", "probe.py", &server, &closed];
+    let words = [
+        "calls", "record", "--", "python3", "probe.py", &server, &closed,
+    ];
     let recorded = replay(&tree, &words);
     let failed = "ConnectionRefusedError\n".repeat(2);
-    assert_eq!(recorded.out, format!("open\nopen\n{failed}"), "{}", recorded.err);
-    let set = recorded.err.split(" as ").nth(1).unwrap().split(':').next().unwrap();
+    assert_eq!(
+        recorded.out,
+        format!("open\nopen\n{failed}"),
+        "{}",
+        recorded.err
+    );
+    let set = recorded
+        .err
+        .split(" as ")
+        .nth(1)
+        .unwrap()
+        .split(':')
+        .next()
+        .unwrap();
     let shown = replay(&tree, &["calls", "show", set]).out;
     let (head, _) = shown.split_once("  call\n").unwrap();
-    let mut calls: Vec<&str> = shown.lines().skip(1).map(|line| line[head.len()..].trim_start()).collect();
+    let mut calls: Vec<&str> = shown
+        .lines()
+        .skip(1)
+        .map(|line| line[head.len()..].trim_start())
+        .collect();
     // Both may have taken as long as the other.
     calls.sort_unstable();
-    assert_eq!(calls, ["connected, and nothing was said", "refused (ECONNREFUSED)"], "{shown}");
+    assert_eq!(
+        calls,
+        ["connected, and nothing was said", "refused (ECONNREFUSED)"],
+        "{shown}"
+    );
 }

@@ -49,7 +49,13 @@ with socket.socket() as one:
 
 /// A server whose queue is full, so that nothing answers further connections.
 fn full() -> (TcpListener, TcpStream, SocketAddr) {
-    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     bind(&socket, &"127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
     listen(&socket, 0).unwrap();
     let listener = TcpListener::from(socket);
@@ -72,9 +78,26 @@ fn a_server_that_never_answers_is_given_up_by_the_program_itself() {
     let at = address.to_string();
     for isolation in ["seccomp", "strict"] {
         for action in ["record", "test"] {
-            let ended = replay(&tree, &["calls", action, "--isolation", isolation, "--", "python3", "ask.py", &at]);
+            let ended = replay(
+                &tree,
+                &[
+                    "calls",
+                    action,
+                    "--isolation",
+                    isolation,
+                    "--",
+                    "python3",
+                    "ask.py",
+                    &at,
+                ],
+            );
             let expected = (0, "TimeoutError None\nTimeoutError None\n");
-            assert_eq!((ended.status, ended.out.as_str()), expected, "{action}, {isolation}: {}", ended.err);
+            assert_eq!(
+                (ended.status, ended.out.as_str()),
+                expected,
+                "{action}, {isolation}: {}",
+                ended.err
+            );
             assert!(!ended.err.contains("miss"), "{}", ended.err);
         }
     }
@@ -86,7 +109,17 @@ fn a_server_that_answers_late_is_reached_late() {
         let (tree, (listener, _filler, address)) = (Tree::new(), full());
         tree.file("ask.py", PATIENT);
         let at = address.to_string();
-        let words = [REPLAY, "calls", "record", "--isolation", isolation, "--", "python3", "ask.py", &at];
+        let words = [
+            REPLAY,
+            "calls",
+            "record",
+            "--isolation",
+            isolation,
+            "--",
+            "python3",
+            "ask.py",
+            &at,
+        ];
         let recorded = run(&tree, &words, |_| {
             until_it_waits(&tree);
             let _filler = listener.accept().unwrap();
@@ -101,8 +134,23 @@ fn a_server_that_answers_late_is_reached_late() {
             "{}",
             recorded.err
         );
-        let tested = replay(&tree, &["calls", "test", "--isolation", isolation, "--", "python3", "ask.py", &at]);
-        assert!(tested.status == 0 && tested.out.ends_with("\n0\nTrue\nyo\n"), "{tested:?}");
+        let tested = replay(
+            &tree,
+            &[
+                "calls",
+                "test",
+                "--isolation",
+                isolation,
+                "--",
+                "python3",
+                "ask.py",
+                &at,
+            ],
+        );
+        assert!(
+            tested.status == 0 && tested.out.ends_with("\n0\nTrue\nyo\n"),
+            "{tested:?}"
+        );
     }
 }
 
@@ -111,10 +159,14 @@ fn a_server_that_refuses_late_refuses() {
     let (tree, (listener, filler, address)) = (Tree::new(), full());
     tree.file("ask.py", PATIENT);
     let at = address.to_string();
-    let recorded = run(&tree, &[REPLAY, "calls", "record", "--", "python3", "ask.py", &at], |_| {
-        until_it_waits(&tree);
-        drop((listener, filler));
-    });
+    let recorded = run(
+        &tree,
+        &[REPLAY, "calls", "record", "--", "python3", "ask.py", &at],
+        |_| {
+            until_it_waits(&tree);
+            drop((listener, filler));
+        },
+    );
     assert_eq!(
         (recorded.status, recorded.out.as_str()),
         (0, "EINPROGRESS False True\nECONNREFUSED\n"),

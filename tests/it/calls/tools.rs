@@ -20,14 +20,21 @@ pub fn said(reply: &Reply) -> Value {
 pub fn open(tree: &Tree, args: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.text("work"));
     tree.dir("work");
-    Server::open(tree, NEWEST_HANDSHAKE, &[&["--allow", &allow, "--tools", "command,calls"], args].concat())
+    Server::open(
+        tree,
+        NEWEST_HANDSHAKE,
+        &[&["--allow", &allow, "--tools", "command,calls"], args].concat(),
+    )
 }
 
 #[test]
 fn an_agent_records_lists_and_replays() {
     let (tree, mut upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
-    tree.file("work/order.py", client(&[upstream.url() + "/a", upstream.url() + "/b"]));
+    tree.file(
+        "work/order.py",
+        client(&[upstream.url() + "/a", upstream.url() + "/b"]),
+    );
     let nothing = said(&server.call("keploy_list_mocks", json!({})));
     assert_eq!(
         nothing,
@@ -36,7 +43,10 @@ fn an_agent_records_lists_and_replays() {
              as `path`"})
     );
     let command = "python3 order.py";
-    let recorded = said(&server.call("keploy_mock_record", json!({"command": command, "path": "./keploy/deep"})));
+    let recorded = said(&server.call(
+        "keploy_mock_record",
+        json!({"command": command, "path": "./keploy/deep"}),
+    ));
     assert_eq!(
         recorded,
         json!({"success": true, "mockFilePath": "./keploy/deep/order-http/mocks.yaml", "mockCount": 2,
@@ -54,18 +64,39 @@ fn an_agent_records_lists_and_replays() {
         json!({"success": true, "mocksReplayed": 2, "mocksMissed": 0, "appExitCode": 0, "message": "Replayed 2 mocks",
             "configuration": configuration, "mocksUnused": 0, "isolated": true, "isolation": "seccomp"})
     );
-    tree.file("work/order.py", client(&[upstream.url() + "/a", upstream.url() + "/c"]) + "raise SystemExit(3)\n");
-    let missed = said(&server.call("keploy_mock_test", json!({"command": command, "mockName": "order-http"})));
-    assert_eq!(missed["message"], "Replayed 1 mocks, 1 mocks missed, app exited with code 3");
+    tree.file(
+        "work/order.py",
+        client(&[upstream.url() + "/a", upstream.url() + "/c"]) + "raise SystemExit(3)\n",
+    );
+    let missed = said(&server.call(
+        "keploy_mock_test",
+        json!({"command": command, "mockName": "order-http"}),
+    ));
     assert_eq!(
-        (&missed["success"], &missed["mocksMissed"], &missed["mocksUnused"], &missed["isolated"]),
+        missed["message"],
+        "Replayed 1 mocks, 1 mocks missed, app exited with code 3"
+    );
+    assert_eq!(
+        (
+            &missed["success"],
+            &missed["mocksMissed"],
+            &missed["mocksUnused"],
+            &missed["isolated"]
+        ),
         (&json!(false), &json!(1), &json!(1), &json!(false))
     );
-    assert_eq!(missed["misses"].as_array().map(Vec::len), Some(1), "{missed}");
+    assert_eq!(
+        missed["misses"].as_array().map(Vec::len),
+        Some(1),
+        "{missed}"
+    );
     let listed = said(&server.call("keploy_list_mocks", json!({"path": "keploy/deep"})));
     assert_eq!(
         (&listed["mockSets"], &listed["message"]),
-        (&json!(["order-http"]), &json!("Found 1 mock set(s). The latest is 'order-http'."))
+        (
+            &json!(["order-http"]),
+            &json!("Found 1 mock set(s). The latest is 'order-http'.")
+        )
     );
 }
 
@@ -74,7 +105,10 @@ fn a_server_of_a_background_command_is_recorded_where_there_is_only_a_loopback()
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "namespaces"]);
     tree.file("work/page", "hello\n");
-    let started = server.call("execute_command", json!({"command": "python3 -m http.server 8123", "background": true}));
+    let started = server.call(
+        "execute_command",
+        json!({"command": "python3 -m http.server 8123", "background": true}),
+    );
     let id = started.result()["structuredContent"]["commandId"].clone();
     tree.file(
         "work/client.py",
@@ -82,11 +116,18 @@ fn a_server_of_a_background_command_is_recorded_where_there_is_only_a_loopback()
     );
     let ready = server.call("execute_command", json!({"command": "python3 client.py"}));
     assert_eq!(ready.result()["structuredContent"]["stdout"], "hello\n\n");
-    let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 client.py"})));
+    let recorded = said(&server.call(
+        "keploy_mock_record",
+        json!({"command": "python3 client.py"}),
+    ));
     assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     server.call("follow_command", json!({"commandId": id, "end": true}));
     let tested = said(&server.call("keploy_mock_test", json!({"command": "python3 client.py"})));
-    assert_eq!((&tested["message"], &tested["success"]), (&json!("Replayed 1 mocks"), &json!(true)), "{tested}");
+    assert_eq!(
+        (&tested["message"], &tested["success"]),
+        (&json!("Replayed 1 mocks"), &json!(true)),
+        "{tested}"
+    );
 }
 
 #[test]
@@ -95,10 +136,13 @@ fn recording_is_no_way_around_the_network_of_commands() {
     for args in [["--sandbox", "namespaces"], ["--network", "none"]] {
         let mut server = open(&tree, &args);
         tree.file("work/order.py", client(&[upstream.url() + "/a"]));
-        let recorded = said(&server.call("keploy_mock_record", json!({"command": "python3 order.py"})));
+        let recorded =
+            said(&server.call("keploy_mock_record", json!({"command": "python3 order.py"})));
         assert_eq!(recorded["success"], true, "{recorded}");
-        let fell_back =
-            said(&server.call("keploy_mock_test", json!({"command": "python3 order.py", "fallBackOnMiss": true})));
+        let fell_back = said(&server.call(
+            "keploy_mock_test",
+            json!({"command": "python3 order.py", "fallBackOnMiss": true}),
+        ));
         assert_eq!(fell_back["appExitCode"], 0, "{fell_back}");
     }
     assert_eq!(upstream.answered(), 0, "a server of the system was reached");
@@ -111,7 +155,10 @@ fn mistakes_are_told_as_the_contract_has_them() {
     let empty = said(&server.call("keploy_mock_record", json!({"command": " "})));
     assert_eq!(
         (&empty["success"], &empty["message"]),
-        (&json!(false), &json!("Recording failed: Command is required"))
+        (
+            &json!(false),
+            &json!("Recording failed: Command is required")
+        )
     );
     let none = said(&server.call("keploy_mock_test", json!({"command": "true"})));
     assert_eq!(
@@ -120,7 +167,12 @@ fn mistakes_are_told_as_the_contract_has_them() {
     );
     let captured = said(&server.call("keploy_mock_record", json!({"command": "exit 4"})));
     assert_eq!(
-        (&captured["message"], &captured["protocols"], &captured["mockCount"], &captured["appExitCode"]),
+        (
+            &captured["message"],
+            &captured["protocols"],
+            &captured["mockCount"],
+            &captured["appExitCode"]
+        ),
         (
             &json!("Recording completed but no mocks were captured, app exited with code 4"),
             &json!([]),
@@ -128,17 +180,31 @@ fn mistakes_are_told_as_the_contract_has_them() {
             &json!(4)
         )
     );
-    let unknown = said(&server.call("keploy_mock_test", json!({"command": "true", "mockName": "other"})));
+    let unknown = said(&server.call(
+        "keploy_mock_test",
+        json!({"command": "true", "mockName": "other"}),
+    ));
     let message = unknown["message"].as_str().unwrap();
     assert!(
-        message.starts_with("Failed to load mocks: there is no set 'other' in ./keploy; there are: mock-"),
+        message.starts_with(
+            "Failed to load mocks: there is no set 'other' in ./keploy; there are: mock-"
+        ),
         "{message}"
     );
-    let outside = server.call("keploy_mock_record", json!({"command": "true", "path": "/etc"}));
+    let outside = server.call(
+        "keploy_mock_record",
+        json!({"command": "true", "path": "/etc"}),
+    );
     assert_eq!(outside.code(), -32001);
     let message = outside.failure().unwrap().message;
-    assert!(message.starts_with("`/etc` is outside the allowed directories\n"), "{message}");
-    let odd = server.call("keploy_mock_test", json!({"command": "true", "mockName": "../x"}));
+    assert!(
+        message.starts_with("`/etc` is outside the allowed directories\n"),
+        "{message}"
+    );
+    let odd = server.call(
+        "keploy_mock_test",
+        json!({"command": "true", "mockName": "../x"}),
+    );
     assert_eq!(odd.code(), -32602);
 }
 
@@ -146,7 +212,10 @@ fn mistakes_are_told_as_the_contract_has_them() {
 fn what_a_cancelled_application_has_called_is_kept() {
     let (tree, upstream) = (Tree::new(), Upstream::start());
     let mut server = open(&tree, &["--network", "host"]);
-    tree.file("work/order.py", client(&[upstream.url() + "/a"]) + "open('asked', 'w')\nimport time\ntime.sleep(100)\n");
+    tree.file(
+        "work/order.py",
+        client(&[upstream.url() + "/a"]) + "open('asked', 'w')\nimport time\ntime.sleep(100)\n",
+    );
     let params = json!({"name": "keploy_mock_record", "arguments": {"command": "python3 order.py"},
         "_meta": {"progressToken": "p"}});
     let id = server.send("tools/call", params);

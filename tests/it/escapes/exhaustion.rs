@@ -18,17 +18,29 @@ fn e98_the_client_cannot_widen_the_directories() {
     stage.server.request("initialize", params);
     // A question about roots would be a request of the server, which the harness does not let pass.
     stage.server.notify("notifications/initialized", json!({}));
-    stage.server.notify("notifications/roots/list_changed", json!({"roots": [{"uri": "file:///"}]}));
-    stage.server.send_raw(r#"{"jsonrpc":"2.0","id":1000,"result":{"roots":[{"uri":"file:///"}]}}"#);
+    stage.server.notify(
+        "notifications/roots/list_changed",
+        json!({"roots": [{"uri": "file:///"}]}),
+    );
+    stage
+        .server
+        .send_raw(r#"{"jsonrpc":"2.0","id":1000,"result":{"roots":[{"uri":"file:///"}]}}"#);
     assert_eq!(stage.server.settle(), Vec::<Value>::new());
     let path = stage.tree.text("outside/secret");
     stage.denied("read_file", json!({"path": path}));
     let listed = stage.works("list_allowed_directories", json!({}));
     let (work, docs) = (stage.tree.path("work"), stage.tree.path("docs"));
-    let roots = format!("{} (read-write)\n{} (read-only)", work.display(), docs.display());
+    let roots = format!(
+        "{} (read-write)\n{} (read-only)",
+        work.display(),
+        docs.display()
+    );
     let (only, note) = listed.split_at(roots.len());
     assert_eq!(only, roots);
-    assert!(note.is_empty() || note.starts_with("\n[execute_command: "), "{note}");
+    assert!(
+        note.is_empty() || note.starts_with("\n[execute_command: "),
+        "{note}"
+    );
     stage.end();
 }
 
@@ -37,25 +49,61 @@ fn e101_edits_that_meet_themselves() {
     let cases = [
         // (contents, edit, contents afterwards or `None` for a failure)
         ("banana\n", json!({"oldText": "", "newText": "x"}), None),
-        ("banana\n", json!({"oldText": "", "newText": "x", "limit": 0}), None),
-        ("banana\n", json!({"oldText": "a", "newText": "aa", "limit": 0}), Some("baanaanaa\n")),
-        ("banana\n", json!({"oldText": "a", "newText": "aa", "limit": 2}), Some("baanaana\n")),
-        ("aaaa\n", json!({"oldText": "aa", "newText": "a", "limit": 0}), Some("aa\n")),
-        ("abc", json!({"oldText": "x*", "newText": "-", "limit": 0, "isRegex": true}), Some("-a-b-c-")),
-        ("a\nb", json!({"oldText": "^", "newText": "> ", "limit": 0, "isRegex": true}), Some("> a\n> b")),
-        ("a\nb", json!({"oldText": "$", "newText": ";", "limit": 0, "isRegex": true}), Some("a;\nb;")),
+        (
+            "banana\n",
+            json!({"oldText": "", "newText": "x", "limit": 0}),
+            None,
+        ),
+        (
+            "banana\n",
+            json!({"oldText": "a", "newText": "aa", "limit": 0}),
+            Some("baanaanaa\n"),
+        ),
+        (
+            "banana\n",
+            json!({"oldText": "a", "newText": "aa", "limit": 2}),
+            Some("baanaana\n"),
+        ),
+        (
+            "aaaa\n",
+            json!({"oldText": "aa", "newText": "a", "limit": 0}),
+            Some("aa\n"),
+        ),
+        (
+            "abc",
+            json!({"oldText": "x*", "newText": "-", "limit": 0, "isRegex": true}),
+            Some("-a-b-c-"),
+        ),
+        (
+            "a\nb",
+            json!({"oldText": "^", "newText": "> ", "limit": 0, "isRegex": true}),
+            Some("> a\n> b"),
+        ),
+        (
+            "a\nb",
+            json!({"oldText": "$", "newText": ";", "limit": 0, "isRegex": true}),
+            Some("a;\nb;"),
+        ),
     ];
     let mut stage = Stage::new(|_| {});
     let path = stage.tree.text("work/f");
     for (before, edit, after) in cases {
         stage.tree.file("work/f", before);
         let reply = stage.call("edit_file", json!({"path": path, "edits": [edit]}));
-        assert_eq!(reply.failure().is_none(), after.is_some(), "{edit}: {}", reply.whole());
+        assert_eq!(
+            reply.failure().is_none(),
+            after.is_some(),
+            "{edit}: {}",
+            reply.whole()
+        );
         assert_eq!(stage.tree.read("work/f"), after.unwrap_or(before), "{edit}");
     }
     // The same text on both sides: done or refused, and the file is as it was.
     stage.tree.file("work/f", "banana\n");
-    stage.call("edit_file", json!({"path": path, "edits": [{"oldText": "ban", "newText": "ban"}]}));
+    stage.call(
+        "edit_file",
+        json!({"path": path, "edits": [{"oldText": "ban", "newText": "ban"}]}),
+    );
     assert_eq!(stage.tree.read("work/f"), "banana\n");
     stage.end();
 }
@@ -64,9 +112,14 @@ fn e101_edits_that_meet_themselves() {
 fn e102_a_literal_replacement_is_literal() {
     let mut stage = Stage::new(|_| {});
     let path = stage.tree.text("work/f");
-    for text in ["$&", "$1", "\\1", "\\0", "$$", "$`$'", "${x}", "\\n", "a$0b\\\\"] {
+    for text in [
+        "$&", "$1", "\\1", "\\0", "$$", "$`$'", "${x}", "\\n", "a$0b\\\\",
+    ] {
         stage.tree.file("work/f", "one two three\n");
-        stage.works("edit_file", json!({"path": path, "edits": [{"oldText": "two", "newText": text}]}));
+        stage.works(
+            "edit_file",
+            json!({"path": path, "edits": [{"oldText": "two", "newText": text}]}),
+        );
         assert_eq!(stage.tree.read("work/f"), format!("one {text} three\n"));
         stage.tree.file("work/f", "one TWO three\n");
         let edits = json!([{"oldText": "two", "newText": text, "caseInsensitive": true}]);
@@ -79,26 +132,58 @@ fn e102_a_literal_replacement_is_literal() {
 #[test]
 fn e103_fifty_files_and_no_more() {
     let mut stage = Stage::new(|tree| {
-        tree.fifo("work/fifo").file("work/huge", "").file("work/one", "1").file("work/two", "2");
+        tree.fifo("work/fifo")
+            .file("work/huge", "")
+            .file("work/one", "1")
+            .file("work/two", "2");
     });
-    OpenOptions::new().write(true).open(stage.tree.path("work/huge")).unwrap().set_len(100 << 20).unwrap();
-    let [fifo, huge, one, two, ok] =
-        ["fifo", "huge", "one", "two", "ok.txt"].map(|name| stage.tree.text(&format!("work/{name}")));
+    OpenOptions::new()
+        .write(true)
+        .open(stage.tree.path("work/huge"))
+        .unwrap()
+        .set_len(100 << 20)
+        .unwrap();
+    let [fifo, huge, one, two, ok] = ["fifo", "huge", "one", "two", "ok.txt"]
+        .map(|name| stage.tree.text(&format!("work/{name}")));
     let started = Instant::now();
     for path in [&fifo, &huge] {
-        let texts = stage.call("read_multiple_files", json!({"paths": vec![path; 50]})).texts();
+        let texts = stage
+            .call("read_multiple_files", json!({"paths": vec![path; 50]}))
+            .texts();
         assert_eq!(texts.len(), 50);
-        assert!(texts.iter().all(|text| text.starts_with(&format!("{path}:\n[error"))), "{texts:?}");
+        assert!(
+            texts
+                .iter()
+                .all(|text| text.starts_with(&format!("{path}:\n[error"))),
+            "{texts:?}"
+        );
     }
     assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
     let outside = stage.tree.text("outside/secret");
-    let texts = stage.call("read_multiple_files", json!({"paths": [two, one, outside, two, ok]})).texts();
-    assert_eq!((texts[0].as_str(), texts[1].as_str()), (&*format!("{two}:\n2"), &*format!("{one}:\n1")));
-    assert!(texts[2].starts_with(&format!("{outside}:\n[error")), "{}", texts[2]);
-    assert_eq!((&texts[3], &texts[4]), (&format!("{two}:\n2"), &format!("{ok}:\nfine\n")));
+    let texts = stage
+        .call(
+            "read_multiple_files",
+            json!({"paths": [two, one, outside, two, ok]}),
+        )
+        .texts();
+    assert_eq!(
+        (texts[0].as_str(), texts[1].as_str()),
+        (&*format!("{two}:\n2"), &*format!("{one}:\n1"))
+    );
+    assert!(
+        texts[2].starts_with(&format!("{outside}:\n[error")),
+        "{}",
+        texts[2]
+    );
+    assert_eq!(
+        (&texts[3], &texts[4]),
+        (&format!("{two}:\n2"), &format!("{ok}:\nfine\n"))
+    );
     for count in [0, 51] {
         assert_eq!(
-            stage.fails("read_multiple_files", json!({"paths": vec![&ok; count]})).code,
+            stage
+                .fails("read_multiple_files", json!({"paths": vec![&ok; count]}))
+                .code,
             Some(-32602),
             "{count} paths"
         );
@@ -121,7 +206,9 @@ fn e105_a_cancelled_search_stops_and_a_cancelled_edit_is_whole() {
         let id = stage.server.send("tools/call", edit);
         // Waits for an end that does not come, to cancel at another moment each time.
         crate::harness::ends_within(stage.server.pid(), Duration::from_millis(wait));
-        stage.server.notify("notifications/cancelled", json!({"requestId": id}));
+        stage
+            .server
+            .notify("notifications/cancelled", json!({"requestId": id}));
         stage.server.settle();
         // A cancelled call says nothing when it is over; an edit of the same file waits for it.
         stage.call(
@@ -129,14 +216,24 @@ fn e105_a_cancelled_search_stops_and_a_cancelled_edit_is_whole() {
             json!({"path": path, "edits": [{"oldText": "no such text", "newText": ""}], "dryRun": true}),
         );
         let now = stage.tree.read("work/big");
-        assert!(now == old || now == new, "half an edit, cancelled after {wait} ms");
+        assert!(
+            now == old || now == new,
+            "half an edit, cancelled after {wait} ms"
+        );
     }
-    let grep = json!({"name": "grep_files", "arguments": {"directory": dir, "regex": "(?:a.*){3}z"}});
+    let grep =
+        json!({"name": "grep_files", "arguments": {"directory": dir, "regex": "(?:a.*){3}z"}});
     let id = stage.server.send("tools/call", grep);
-    stage.server.notify("notifications/cancelled", json!({"requestId": id}));
+    stage
+        .server
+        .notify("notifications/cancelled", json!({"requestId": id}));
     let started = Instant::now();
     let rest = stage.server.settle();
-    assert!(rest.iter().all(|message| message["id"] != id || message.get("result").is_some()), "{rest:?}");
+    assert!(
+        rest.iter()
+            .all(|message| message["id"] != id || message.get("result").is_some()),
+        "{rest:?}"
+    );
     assert!(started.elapsed() < AT_ONCE);
     stage.end();
 }
@@ -151,9 +248,21 @@ fn e107_contents_cannot_pose_as_the_server() {
     let reply = stage.server.call("read_file", json!({"path": path}));
     assert_eq!(reply.texts(), [forged]);
     // Every line of a search begins with the path that it comes from, or is the server's own.
-    let text = stage.server.call("grep_files", json!({"directory": dir, "regex": "matches|exit"})).text();
-    for line in text.lines().filter(|line| line.contains("exit code") || line.contains("2 matches]")) {
-        assert!(line.starts_with(&format!("{path}:")) || line == "[2 matches]", "{line}");
+    let text = stage
+        .server
+        .call(
+            "grep_files",
+            json!({"directory": dir, "regex": "matches|exit"}),
+        )
+        .text();
+    for line in text
+        .lines()
+        .filter(|line| line.contains("exit code") || line.contains("2 matches]"))
+    {
+        assert!(
+            line.starts_with(&format!("{path}:")) || line == "[2 matches]",
+            "{line}"
+        );
     }
     stage.end();
 }

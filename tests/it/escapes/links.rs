@@ -20,19 +20,31 @@ fn e23_a_link_to_a_file_outside() {
         stage.denied("grep_files", json!({"directory": path, "regex": "E"}));
     }
     let path = stage.tree.text("work/l-secret");
-    stage.denied("edit_file", json!({"path": path, "edits": [{"oldText": "T", "newText": "t"}]}));
-    stage.denied("edit_file", json!({"path": path, "edits": [{"oldText": "T", "newText": "t"}], "dryRun": true}));
+    stage.denied(
+        "edit_file",
+        json!({"path": path, "edits": [{"oldText": "T", "newText": "t"}]}),
+    );
+    stage.denied(
+        "edit_file",
+        json!({"path": path, "edits": [{"oldText": "T", "newText": "t"}], "dryRun": true}),
+    );
     stage.end();
 }
 
 #[test]
 fn e24_a_link_to_a_directory_outside() {
     let mut stage = Stage::new(|tree| {
-        tree.link(tree.path("outside"), "work/d-secret").link(tree.path("nowhere"), "work/d-absent");
+        tree.link(tree.path("outside"), "work/d-secret")
+            .link(tree.path("nowhere"), "work/d-absent");
     });
-    for name in ["work/d-secret/secret", "work/d-secret/sub/secret", "work/d-secret/sub/../secret"] {
+    for name in [
+        "work/d-secret/secret",
+        "work/d-secret/sub/secret",
+        "work/d-secret/sub/../secret",
+    ] {
         let (path, inside) = (stage.tree.text(name), stage.tree.text("work"));
-        for (tool, arguments) in [readers(&path), walkers(&path), writers(&path, &inside)].concat() {
+        for (tool, arguments) in [readers(&path), walkers(&path), writers(&path, &inside)].concat()
+        {
             stage.denied(tool, arguments);
         }
     }
@@ -54,14 +66,25 @@ fn e25_relative_links_and_chains_of_links() {
             tree.link(format!("../outside/{word}"), format!("work/rel-{word}"));
             tree.link(format!("rel-{word}"), format!("work/chain-{word}-1"));
             for step in 2..=38 {
-                tree.link(format!("chain-{word}-{}", step - 1), format!("work/chain-{word}-{step}"));
+                tree.link(
+                    format!("chain-{word}-{}", step - 1),
+                    format!("work/chain-{word}-{step}"),
+                );
             }
-            tree.link(format!("turn/../outside/{word}"), format!("work/turned-{word}"));
+            tree.link(
+                format!("turn/../outside/{word}"),
+                format!("work/turned-{word}"),
+            );
         }
     });
-    for name in
-        ["rel-secret", "chain-secret-1", "chain-secret-2", "chain-secret-20", "chain-secret-38", "turned-secret"]
-    {
+    for name in [
+        "rel-secret",
+        "chain-secret-1",
+        "chain-secret-2",
+        "chain-secret-20",
+        "chain-secret-38",
+        "turned-secret",
+    ] {
         let path = stage.tree.text(&format!("work/{name}"));
         stage.denied("read_file", json!({"path": path}));
     }
@@ -71,16 +94,31 @@ fn e25_relative_links_and_chains_of_links() {
 #[test]
 fn e25_links_that_stay_inside_work() {
     let mut stage = Stage::new(|tree| {
-        tree.dir("work/sub").link("../ok.txt", "work/sub/rel").link(tree.path("work/ok.txt"), "work/abs");
-        tree.link(tree.path("docs/read.txt"), "work/across").link("sub/../sub/rel", "work/winding");
+        tree.dir("work/sub")
+            .link("../ok.txt", "work/sub/rel")
+            .link(tree.path("work/ok.txt"), "work/abs");
+        tree.link(tree.path("docs/read.txt"), "work/across")
+            .link("sub/../sub/rel", "work/winding");
     });
-    for (name, text) in [("sub/rel", "fine\n"), ("abs", "fine\n"), ("winding", "fine\n"), ("across", "readme\n")] {
+    for (name, text) in [
+        ("sub/rel", "fine\n"),
+        ("abs", "fine\n"),
+        ("winding", "fine\n"),
+        ("across", "readme\n"),
+    ] {
         let path = stage.tree.text(&format!("work/{name}"));
-        assert_eq!(stage.works("read_file", json!({"path": path})), text, "{name}");
+        assert_eq!(
+            stage.works("read_file", json!({"path": path})),
+            text,
+            "{name}"
+        );
     }
     // The right is that of the place, not that of the link.
     let path = stage.tree.text("work/across");
-    stage.denied("edit_file", json!({"path": path, "edits": [{"oldText": "readme", "newText": "x"}]}));
+    stage.denied(
+        "edit_file",
+        json!({"path": path, "edits": [{"oldText": "readme", "newText": "x"}]}),
+    );
     assert_eq!(stage.tree.read("docs/read.txt"), "readme\n");
     stage.end();
 }
@@ -88,7 +126,11 @@ fn e25_links_that_stay_inside_work() {
 #[test]
 fn e26_loops() {
     let mut stage = Stage::new(|tree| {
-        tree.link("b", "work/a").link("a", "work/b").link("self", "work/self").dir("work/d").link("../d", "work/d/in");
+        tree.link("b", "work/a")
+            .link("a", "work/b")
+            .link("self", "work/self")
+            .dir("work/d")
+            .link("../d", "work/d/in");
         tree.link(".", "work/dot");
     });
     for name in ["a", "self", "a/x", "self/x"] {
@@ -119,7 +161,10 @@ fn e27_writing_through_a_dangling_link() {
     });
     let path = stage.tree.text("work/dang");
     stage.call("write_file", json!({"path": path, "content": "x"}));
-    stage.call("edit_file", json!({"path": path, "edits": [{"oldText": "", "newText": "x"}]}));
+    stage.call(
+        "edit_file",
+        json!({"path": path, "edits": [{"oldText": "", "newText": "x"}]}),
+    );
     assert!(!stage.tree.has("outside/created"));
     stage.end();
 }
@@ -131,7 +176,11 @@ fn e28_making_directories_through_a_dangling_link() {
     });
     for name in ["dd", "dd/sub", "dd/sub/sub", "dd/"] {
         let path = stage.tree.text(&format!("work/{name}"));
-        assert_eq!(stage.fails("create_directory", json!({"path": path})).code, Some(-32001), "{name}");
+        assert_eq!(
+            stage.fails("create_directory", json!({"path": path})).code,
+            Some(-32001),
+            "{name}"
+        );
     }
     stage.end();
 }
@@ -151,7 +200,8 @@ fn e30_writing_below_a_link_with_missing_parents() {
 #[test]
 fn e31_deleting_a_link_deletes_the_link() {
     let mut stage = Stage::new(|tree| {
-        tree.link(tree.path("outside"), "work/ln").link(tree.path("outside/secret"), "work/lf");
+        tree.link(tree.path("outside"), "work/ln")
+            .link(tree.path("outside/secret"), "work/lf");
         tree.link(tree.path("outside/none"), "work/dangling");
     });
     for name in ["ln", "lf", "dangling"] {
@@ -165,8 +215,11 @@ fn e31_deleting_a_link_deletes_the_link() {
 #[test]
 fn e32_deleting_a_tree_does_not_follow_its_links() {
     let mut stage = Stage::new(|tree| {
-        tree.file("work/t/sub/f", "x").link(tree.path("outside"), "work/t/ln").link("../..", "work/t/sub/up");
-        tree.link(tree.path("outside/secret"), "work/t/sub/lf").fifo("work/t/fifo");
+        tree.file("work/t/sub/f", "x")
+            .link(tree.path("outside"), "work/t/ln")
+            .link("../..", "work/t/sub/up");
+        tree.link(tree.path("outside/secret"), "work/t/sub/lf")
+            .fifo("work/t/fifo");
     });
     let path = stage.tree.text("work/t");
     stage.works("delete_file", json!({"path": path}));
@@ -179,9 +232,19 @@ fn e33_deleting_a_link_with_a_slash_behind_it() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln");
     });
-    for name in ["work/ln/", "work/ln/.", "work/ln//", "work/ln/./", "work/ln/sub/.."] {
+    for name in [
+        "work/ln/",
+        "work/ln/.",
+        "work/ln//",
+        "work/ln/./",
+        "work/ln/sub/..",
+    ] {
         let path = stage.tree.text(name);
-        assert_eq!(stage.fails("delete_file", json!({"path": path})).code, Some(-32001), "{name}");
+        assert_eq!(
+            stage.fails("delete_file", json!({"path": path})).code,
+            Some(-32001),
+            "{name}"
+        );
     }
     let path = stage.tree.text("work/.");
     stage.fails("delete_file", json!({"path": path}));
@@ -194,11 +257,18 @@ fn e33_deleting_a_link_with_a_slash_behind_it() {
 #[test]
 fn e34_moving_a_link_moves_the_link() {
     let mut stage = Stage::new(|tree| {
-        tree.link(tree.path("outside/secret"), "work/ln").link(tree.path("outside"), "work/ld");
+        tree.link(tree.path("outside/secret"), "work/ln")
+            .link(tree.path("outside"), "work/ld");
     });
     for (from, to) in [("work/ln", "work/x"), ("work/ld", "work/y")] {
         let (source, destination) = (stage.tree.text(from), stage.tree.text(to));
-        let moved = stage.call("move_file", json!({"source": source, "destination": destination})).failure().is_none();
+        let moved = stage
+            .call(
+                "move_file",
+                json!({"source": source, "destination": destination}),
+            )
+            .failure()
+            .is_none();
         assert!(stage.tree.is_link(if moved { to } else { from }), "{from}");
         assert!(!stage.tree.has(if moved { from } else { to }), "{from}");
     }
@@ -210,9 +280,17 @@ fn e36_moving_below_a_link() {
     let mut stage = Stage::new(|tree| {
         tree.link(tree.path("outside"), "work/ln");
     });
-    for name in ["work/ln/secret-f", "work/ln/", "work/ln/sub/secret-f", "work/ln/deep/deeper/f"] {
+    for name in [
+        "work/ln/secret-f",
+        "work/ln/",
+        "work/ln/sub/secret-f",
+        "work/ln/deep/deeper/f",
+    ] {
         let (source, destination) = (stage.tree.text("work/ok.txt"), stage.tree.text(name));
-        let failure = stage.fails("move_file", json!({"source": source, "destination": destination}));
+        let failure = stage.fails(
+            "move_file",
+            json!({"source": source, "destination": destination}),
+        );
         assert_eq!(failure.code, Some(-32001), "{name}: {}", failure.message);
         assert!(stage.tree.has("work/ok.txt"));
     }
@@ -222,13 +300,18 @@ fn e36_moving_below_a_link() {
 #[test]
 fn e38_walkers_do_not_follow_links_out() {
     let mut stage = Stage::new(|tree| {
-        tree.link(tree.path("outside"), "work/ln").link(tree.path("outside/secret"), "work/lf");
-        tree.link(tree.path("sized"), "work/lsize").file("sized", vec![b'E'; 31_415]);
+        tree.link(tree.path("outside"), "work/ln")
+            .link(tree.path("outside/secret"), "work/lf");
+        tree.link(tree.path("sized"), "work/lsize")
+            .file("sized", vec![b'E'; 31_415]);
     });
     let path = stage.tree.text("work");
     for (tool, arguments) in walkers(&path) {
         let text = stage.works(tool, arguments);
-        assert!(!text.contains("31415"), "{tool} tells the size of a link's target: {text}");
+        assert!(
+            !text.contains("31415"),
+            "{tool} tells the size of a link's target: {text}"
+        );
         assert!(!text.contains("ln/"), "{tool} walked below a link: {text}");
     }
     stage.end();
@@ -237,7 +320,8 @@ fn e38_walkers_do_not_follow_links_out() {
 #[test]
 fn e39_globs_do_not_follow_links_out() {
     let mut stage = Stage::new(|tree| {
-        tree.link(tree.path("outside"), "work/ln").link(tree.path("outside/secret"), "work/secret");
+        tree.link(tree.path("outside"), "work/ln")
+            .link(tree.path("outside/secret"), "work/secret");
         tree.link("..", "work/up");
     });
     let (work, before) = (stage.tree.text("work"), stage.tree.fingerprint("work"));
@@ -255,14 +339,24 @@ fn e39_globs_do_not_follow_links_out() {
     for glob in globs {
         let absolute = format!("{work}/{glob}");
         for glob in [glob, &absolute] {
-            stage.call("grep_files", json!({"regex": "TOP|E", "directory": work, "globs": [glob]}));
+            stage.call(
+                "grep_files",
+                json!({"regex": "TOP|E", "directory": work, "globs": [glob]}),
+            );
             stage.call("grep_files", json!({"regex": "TOP|E", "globs": [glob]}));
             stage.call("glob_search", json!({"directory": work, "globs": [glob]}));
-            stage.call("glob_search", json!({"directory": work, "globs": ["**"], "excludeGlobs": [glob]}));
+            stage.call(
+                "glob_search",
+                json!({"directory": work, "globs": ["**"], "excludeGlobs": [glob]}),
+            );
         }
         let edits = json!([{"oldText": "TOP", "newText": "x", "limit": 0}]);
         let reply = stage.call("edit_files", json!({"paths": [absolute], "edits": edits}));
-        assert!(!reply.whole().contains("uccessfully"), "{glob}: {}", reply.whole());
+        assert!(
+            !reply.whole().contains("uccessfully"),
+            "{glob}: {}",
+            reply.whole()
+        );
     }
     assert_eq!(before, stage.tree.fingerprint("work"));
     stage.end();
@@ -271,13 +365,18 @@ fn e39_globs_do_not_follow_links_out() {
 #[test]
 fn e40_a_link_upwards_ends_the_walk() {
     let mut stage = Stage::new(|tree| {
-        tree.link("..", "work/up").link("../..", "work/upup").link(".", "work/here");
+        tree.link("..", "work/up")
+            .link("../..", "work/upup")
+            .link(".", "work/here");
         tree.dir("work/sub").link("..", "work/sub/parent");
     });
     let path = stage.tree.text("work");
     for (tool, arguments) in walkers(&path) {
         let text = stage.works(tool, arguments);
-        assert!(text.matches("ok.txt").count() <= 1 && !text.contains("read.txt"), "{tool}: {text}");
+        assert!(
+            text.matches("ok.txt").count() <= 1 && !text.contains("read.txt"),
+            "{tool}: {text}"
+        );
     }
     stage.end();
 }
@@ -285,11 +384,16 @@ fn e40_a_link_upwards_ends_the_walk() {
 #[test]
 fn e42_an_edit_through_a_link_inside_keeps_the_link() {
     let mut stage = Stage::new(|tree| {
-        tree.file("work/real", "old text\n").link("real", "work/l").link(tree.path("work/real"), "work/labs");
+        tree.file("work/real", "old text\n")
+            .link("real", "work/l")
+            .link(tree.path("work/real"), "work/labs");
     });
     for (name, from, to) in [("l", "old", "new"), ("labs", "new", "newer")] {
         let path = stage.tree.text(&format!("work/{name}"));
-        stage.works("edit_file", json!({"path": path, "edits": [{"oldText": from, "newText": to}]}));
+        stage.works(
+            "edit_file",
+            json!({"path": path, "edits": [{"oldText": from, "newText": to}]}),
+        );
         assert!(stage.tree.is_link(&format!("work/{name}")));
     }
     assert_eq!(stage.tree.read("work/real"), "newer text\n");
@@ -304,19 +408,31 @@ fn e109_one_bad_link_among_many_good_files() {
         for number in 0..COUNT {
             tree.file(format!("work/many/file-{number:04}.txt"), "findme\n");
         }
-        tree.link(tree.path("outside"), "work/many/ln").link(tree.path("nowhere"), "work/many/file-gone.txt");
+        tree.link(tree.path("outside"), "work/many/ln")
+            .link(tree.path("nowhere"), "work/many/file-gone.txt");
     });
     let path = stage.tree.text("work/many");
     let calls = [
         ("list_directory", json!({"path": path})),
         ("directory_tree", json!({"path": path})),
-        ("search_files", json!({"directory": path, "nameContains": "file-0"})),
-        ("glob_search", json!({"directory": path, "globs": ["**/file-0*"]})),
-        ("grep_files", json!({"directory": path, "regex": "findme", "maxResults": 5000})),
+        (
+            "search_files",
+            json!({"directory": path, "nameContains": "file-0"}),
+        ),
+        (
+            "glob_search",
+            json!({"directory": path, "globs": ["**/file-0*"]}),
+        ),
+        (
+            "grep_files",
+            json!({"directory": path, "regex": "findme", "maxResults": 5000}),
+        ),
     ];
     for (tool, arguments) in calls {
         let text = stage.works(tool, arguments);
-        let found = (0..COUNT).filter(|number| text.contains(&format!("file-{number:04}.txt"))).count();
+        let found = (0..COUNT)
+            .filter(|number| text.contains(&format!("file-{number:04}.txt")))
+            .count();
         assert_eq!(found, COUNT, "{tool}");
     }
     stage.end();

@@ -11,9 +11,13 @@ use crate::harness::Server;
 #[test]
 fn e01_dots_that_lead_out() {
     let mut stage = Stage::new(|_| {});
-    for path in [stage.tree.text("work/../outside/secret"), stage.tree.text("outside/secret")] {
+    for path in [
+        stage.tree.text("work/../outside/secret"),
+        stage.tree.text("outside/secret"),
+    ] {
         let inside = stage.tree.text("work");
-        for (tool, arguments) in [readers(&path), walkers(&path), writers(&path, &inside)].concat() {
+        for (tool, arguments) in [readers(&path), walkers(&path), writers(&path, &inside)].concat()
+        {
             stage.denied(tool, arguments);
         }
     }
@@ -37,7 +41,13 @@ fn e02_dots_and_slashes_in_every_spelling() {
         let path = stage.tree.text(path);
         stage.denied("read_file", json!({"path": path}));
     }
-    for path in ["work/./ok.txt", "work//ok.txt", "work/x/../ok.txt", "work/x/./.././ok.txt", "docs/../work/ok.txt"] {
+    for path in [
+        "work/./ok.txt",
+        "work//ok.txt",
+        "work/x/../ok.txt",
+        "work/x/./.././ok.txt",
+        "docs/../work/ok.txt",
+    ] {
         let path = stage.tree.text(path);
         assert_eq!(stage.works("read_file", json!({"path": path})), "fine\n");
     }
@@ -69,7 +79,10 @@ fn e04_a_sibling_with_a_space_at_the_end() {
     for path in [stage.tree.text("work "), stage.tree.text("work /secret")] {
         stage.denied("list_directory", json!({"path": path}));
         let destination = stage.tree.text("work/got");
-        stage.denied("move_file", json!({"source": path, "destination": destination}));
+        stage.denied(
+            "move_file",
+            json!({"source": path, "destination": destination}),
+        );
     }
     stage.end();
 }
@@ -81,8 +94,14 @@ fn e06_a_sibling_in_other_letter_case() {
     });
     for (tool, arguments) in [
         ("read_file", json!({"path": stage.tree.text("Work/secret")})),
-        ("write_file", json!({"path": stage.tree.text("Work/new"), "content": "x"})),
-        ("write_file", json!({"path": stage.tree.text("WORK/new"), "content": "x"})),
+        (
+            "write_file",
+            json!({"path": stage.tree.text("Work/new"), "content": "x"}),
+        ),
+        (
+            "write_file",
+            json!({"path": stage.tree.text("WORK/new"), "content": "x"}),
+        ),
     ] {
         stage.denied(tool, arguments);
     }
@@ -93,11 +112,18 @@ fn e06_a_sibling_in_other_letter_case() {
 #[test]
 fn e08_names_are_taken_literally() {
     let mut stage = Stage::new(|_| {});
-    for name in
-        ["%2e%2e/outside/secret", "..%2foutside%2fsecret", "..\\outside\\secret", "\u{ff0e}\u{ff0e}/outside/secret"]
-    {
+    for name in [
+        "%2e%2e/outside/secret",
+        "..%2foutside%2fsecret",
+        "..\\outside\\secret",
+        "\u{ff0e}\u{ff0e}/outside/secret",
+    ] {
         let path = stage.tree.text(&format!("work/{name}"));
-        assert_eq!(stage.fails("read_file", json!({"path": path})).code, Some(-32002), "{name}");
+        assert_eq!(
+            stage.fails("read_file", json!({"path": path})).code,
+            Some(-32002),
+            "{name}"
+        );
     }
     let path = stage.tree.text("work/..\\new");
     stage.works("write_file", json!({"path": path, "content": "literal"}));
@@ -109,8 +135,12 @@ fn e08_names_are_taken_literally() {
 fn e10_a_nul_is_refused_and_never_cuts_a_path() {
     let mut stage = Stage::new(|_| {});
     let inside = stage.tree.text("work");
-    for path in [stage.tree.text("work/ok.txt\0/../../outside/secret"), stage.tree.text("work/ok.txt\0")] {
-        for (tool, arguments) in [readers(&path), walkers(&path), writers(&path, &inside)].concat() {
+    for path in [
+        stage.tree.text("work/ok.txt\0/../../outside/secret"),
+        stage.tree.text("work/ok.txt\0"),
+    ] {
+        for (tool, arguments) in [readers(&path), walkers(&path), writers(&path, &inside)].concat()
+        {
             let code = stage.fails(tool, arguments).code;
             assert!(matches!(code, Some(-32602 | -32001)), "{tool}: {code:?}");
         }
@@ -122,9 +152,20 @@ fn e10_a_nul_is_refused_and_never_cuts_a_path() {
 #[test]
 fn e12_nothing_is_expanded() {
     let mut stage = Stage::new(|_| {});
-    for path in
-        ["", ".", "..", "/", "//", "~", "~root/.ssh/id_rsa", "$HOME/x", "*", "/*", "../outside/secret", "/etc/passwd"]
-    {
+    for path in [
+        "",
+        ".",
+        "..",
+        "/",
+        "//",
+        "~",
+        "~root/.ssh/id_rsa",
+        "$HOME/x",
+        "*",
+        "/*",
+        "../outside/secret",
+        "/etc/passwd",
+    ] {
         let reply = stage.call("read_file", json!({"path": path}));
         assert!(reply.failure().is_some(), "`{path}` was read");
         assert!(!reply.whole().contains("root:"), "{}", reply.whole());
@@ -141,10 +182,19 @@ fn e12_nothing_is_expanded() {
 fn e13_a_relative_path_lies_below_the_project_directory() {
     // The working directory of the server is the one above `work` and `outside`.
     let mut stage = Stage::new(|tree| {
-        tree.file("work/sub/f", "below the project").file("sub/f", super::SECRET);
+        tree.file("work/sub/f", "below the project")
+            .file("sub/f", super::SECRET);
     });
-    assert_eq!(stage.works("read_file", json!({"path": "sub/f"})), "below the project");
-    assert_eq!(stage.fails("read_file", json!({"path": "outside/secret"})).code, Some(-32002));
+    assert_eq!(
+        stage.works("read_file", json!({"path": "sub/f"})),
+        "below the project"
+    );
+    assert_eq!(
+        stage
+            .fails("read_file", json!({"path": "outside/secret"}))
+            .code,
+        Some(-32002)
+    );
     stage.works("write_file", json!({"path": "outside/new", "content": "x"}));
     assert!(stage.tree.has("work/outside/new") && !stage.tree.has("outside/new"));
     stage.end();
@@ -164,24 +214,41 @@ fn e14_very_long_names_and_very_deep_trees() {
             stage.fails(tool, arguments);
         }
     }
-    let mut dir = rustix::fs::open(stage.tree.path("work"), OFlags::DIRECTORY, Mode::empty()).unwrap();
+    let mut dir =
+        rustix::fs::open(stage.tree.path("work"), OFlags::DIRECTORY, Mode::empty()).unwrap();
     for _ in 0..2000 {
         rustix::fs::mkdirat(&dir, "deep", Mode::RWXU).unwrap();
-        dir = rustix::fs::openat(&dir, "deep", OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty()).unwrap();
+        dir = rustix::fs::openat(
+            &dir,
+            "deep",
+            OFlags::DIRECTORY | OFlags::NOFOLLOW,
+            Mode::empty(),
+        )
+        .unwrap();
     }
     drop(dir);
     // Served or refused, each within the deadline and without a crash.
     for (tool, arguments) in walkers(&inside) {
         // A search that matched every level would print each of its 2,000 paths of up to 10 KB.
-        let arguments =
-            if tool == "search_files" { json!({"directory": inside, "nameContains": "ok"}) } else { arguments };
+        let arguments = if tool == "search_files" {
+            json!({"directory": inside, "nameContains": "ok"})
+        } else {
+            arguments
+        };
         stage.call(tool, arguments);
     }
     let path = stage.tree.text("work/deep");
-    let deleted = stage.call("delete_file", json!({"path": path})).failure().is_none();
+    let deleted = stage
+        .call("delete_file", json!({"path": path}))
+        .failure()
+        .is_none();
     assert_eq!(deleted, !stage.tree.has("work/deep"));
     // The library's own removal holds a descriptor per level and gives up.
-    Command::new("rm").arg("-rf").arg(stage.tree.path("work/deep")).status().unwrap();
+    Command::new("rm")
+        .arg("-rf")
+        .arg(stage.tree.path("work/deep"))
+        .status()
+        .unwrap();
     stage.end();
 }
 
@@ -197,7 +264,10 @@ fn e15_a_missing_middle_does_not_hide_the_way_out() {
 #[test]
 fn e16_a_missing_middle_in_every_tool_that_makes_things() {
     let mut stage = Stage::new(|_| {});
-    let (path, inside) = (stage.tree.text("work/nope/../../outside/secret-new"), stage.tree.text("work"));
+    let (path, inside) = (
+        stage.tree.text("work/nope/../../outside/secret-new"),
+        stage.tree.text("work"),
+    );
     for (tool, arguments) in writers(&path, &inside) {
         stage.denied(tool, arguments);
         assert!(!stage.tree.has("work/nope"), "{tool}");
@@ -208,14 +278,28 @@ fn e16_a_missing_middle_in_every_tool_that_makes_things() {
 
 #[test]
 fn e17_the_flag_may_spell_its_directory_oddly() {
-    for spelling in ["work/", "work//", "./work", "docs/../work", "work/.", "work/sub/.."] {
+    for spelling in [
+        "work/",
+        "work//",
+        "./work",
+        "docs/../work",
+        "work/.",
+        "work/sub/..",
+    ] {
         let tree = Stage::layout(|tree| {
             tree.dir("work/sub");
         });
         let allow = format!("{}:rw", tree.text(spelling));
         let mut stage = Stage::on(tree, &["--allow", &allow]);
-        let (good, bad) = (stage.tree.text("work/ok.txt"), stage.tree.text("outside/secret"));
-        assert_eq!(stage.works("read_file", json!({"path": good})), "fine\n", "{spelling}");
+        let (good, bad) = (
+            stage.tree.text("work/ok.txt"),
+            stage.tree.text("outside/secret"),
+        );
+        assert_eq!(
+            stage.works("read_file", json!({"path": good})),
+            "fine\n",
+            "{spelling}"
+        );
         stage.denied("read_file", json!({"path": bad}));
         let sibling = stage.tree.text("work/../docs/read.txt");
         stage.denied("read_file", json!({"path": sibling}));
@@ -229,8 +313,14 @@ fn e18_the_root_and_the_empty_path_are_refused_at_start() {
         let tree = Stage::layout(|_| {});
         let mut server = Server::start(&tree, &["--allow", allow]);
         let status = server.wait_exit();
-        assert!(!status.success() && status.code().is_some(), "`{allow}`: {status:?}");
-        assert!(!server.stderr().is_empty(), "`{allow}` was refused without a word");
+        assert!(
+            !status.success() && status.code().is_some(),
+            "`{allow}`: {status:?}"
+        );
+        assert!(
+            !server.stderr().is_empty(),
+            "`{allow}` was refused without a word"
+        );
     }
 }
 
@@ -241,7 +331,10 @@ fn e20_a_link_as_allowed_directory_is_followed_once() {
     });
     let allow = format!("{}:rw", tree.text("by-link"));
     let mut stage = Stage::on(tree, &["--allow", &allow]);
-    let (by_link, by_name) = (stage.tree.text("by-link/ok.txt"), stage.tree.text("work/ok.txt"));
+    let (by_link, by_name) = (
+        stage.tree.text("by-link/ok.txt"),
+        stage.tree.text("work/ok.txt"),
+    );
     assert_eq!(stage.works("read_file", json!({"path": by_link})), "fine\n");
     assert_eq!(stage.works("read_file", json!({"path": by_name})), "fine\n");
 
@@ -259,19 +352,36 @@ fn e20_a_link_as_allowed_directory_is_followed_once() {
 #[test]
 fn e22_the_most_specific_directory_decides() {
     let tree = Stage::layout(|tree| {
-        tree.file("work/ro/f", "inner\n").file("work/ro/rw/f", "innermost\n");
+        tree.file("work/ro/f", "inner\n")
+            .file("work/ro/rw/f", "innermost\n");
     });
-    let flags = [format!("{}:rw", tree.text("work")), tree.text("work/ro"), format!("{}:rw", tree.text("work/ro/rw"))];
-    let mut stage = Stage::on(tree, &["--allow", &flags[0], "--allow", &flags[1], "--allow", &flags[2]]);
+    let flags = [
+        format!("{}:rw", tree.text("work")),
+        tree.text("work/ro"),
+        format!("{}:rw", tree.text("work/ro/rw")),
+    ];
+    let mut stage = Stage::on(
+        tree,
+        &[
+            "--allow", &flags[0], "--allow", &flags[1], "--allow", &flags[2],
+        ],
+    );
     let write = |path: String| json!({"path": path, "content": "x"});
-    let (inner, innermost) = (stage.tree.text("work/ro/new"), stage.tree.text("work/ro/rw/new"));
+    let (inner, innermost) = (
+        stage.tree.text("work/ro/new"),
+        stage.tree.text("work/ro/rw/new"),
+    );
     stage.denied("write_file", write(inner));
     let around = stage.tree.text("work/ro/rw/../new");
     stage.denied("write_file", write(around));
     stage.works("write_file", write(innermost));
     let outer = stage.tree.text("work/ro/../new");
     stage.works("write_file", write(outer));
-    assert!(stage.tree.has("work/new") && stage.tree.has("work/ro/rw/new") && !stage.tree.has("work/ro/new"));
+    assert!(
+        stage.tree.has("work/new")
+            && stage.tree.has("work/ro/rw/new")
+            && !stage.tree.has("work/ro/new")
+    );
     // A directory that holds a read-only one is not removed or moved from above it.
     let (ro, away) = (stage.tree.text("work/ro"), stage.tree.text("work/away"));
     stage.fails("delete_file", json!({"path": ro}));

@@ -1,7 +1,8 @@
-//! 4. Races: a thread swaps names with `RENAME_EXCHANGE` as fast as it can while the server is asked again and again.
+//! 4. Races: a thread swaps names with `RENAME_EXCHANGE` as fast as it can while the server is
+//!    asked again and again.
 //!
-//! Each case takes 5 seconds, or what `REPLAY_TEST_RACE_SECS` says. A race that never met the other side shows
-//! nothing, so every case also counts that both sides were seen.
+//! Each case takes 5 seconds, or what `REPLAY_TEST_RACE_SECS` says. A race that never met the other
+//! side shows nothing, so every case also counts that both sides were seen.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -16,11 +17,14 @@ use crate::harness::{Reply, ends_within};
 use crate::tree::Tree;
 
 fn race_time() -> Duration {
-    let seconds = std::env::var("REPLAY_TEST_RACE_SECS").ok().and_then(|text| text.parse().ok());
+    let seconds = std::env::var("REPLAY_TEST_RACE_SECS")
+        .ok()
+        .and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(5))
 }
 
-/// Swaps the two names until `work` is over; gives how often. Who holds the lock sees them stand still.
+/// Swaps the two names until `work` is over; gives how often. Who holds the lock sees them stand
+/// still.
 fn flipping(one: &Path, other: &Path, work: impl FnOnce(&Mutex<()>)) -> u64 {
     let (stop, flips, still) = (AtomicBool::new(false), AtomicU64::new(0), Mutex::new(()));
     std::thread::scope(|scope| {
@@ -87,7 +91,8 @@ fn race(
 /// `work/r` is a directory, `work/q` a link out, and the two change places.
 fn stage_with_directories() -> Stage {
     Stage::new(|tree| {
-        tree.file("work/r/secret", "inside\n").link(tree.path("outside"), "work/q");
+        tree.file("work/r/secret", "inside\n")
+            .link(tree.path("outside"), "work/q");
     })
 }
 
@@ -101,7 +106,11 @@ fn e60_reading_below_a_flipping_directory() {
         ("get_file_info", json!({"path": path})),
     ];
     let count = race(&mut stage, "work/r", "work/q", &calls, |_, reply| {
-        assert!(!reply.whole().contains(&format!("size: {}", SECRET.len())), "{}", reply.whole());
+        assert!(
+            !reply.whole().contains(&format!("size: {}", SECRET.len())),
+            "{}",
+            reply.whole()
+        );
     });
     assert!(count.worked > 0 && count.failed > 0, "{count:?}");
     stage.end();
@@ -110,13 +119,19 @@ fn e60_reading_below_a_flipping_directory() {
 #[test]
 fn e61_writing_below_a_flipping_directory() {
     let mut stage = stage_with_directories();
-    let (new, deep, dir) =
-        (stage.tree.text("work/r/new"), stage.tree.text("work/r/deep/er/new"), stage.tree.text("work/r/dir"));
+    let (new, deep, dir) = (
+        stage.tree.text("work/r/new"),
+        stage.tree.text("work/r/deep/er/new"),
+        stage.tree.text("work/r/dir"),
+    );
     let calls = [
         ("write_file", json!({"path": new, "content": "x"})),
         ("write_file", json!({"path": deep, "content": "x"})),
         ("create_directory", json!({"path": dir})),
-        ("move_file", json!({"source": new, "destination": format!("{new}-moved")})),
+        (
+            "move_file",
+            json!({"source": new, "destination": format!("{new}-moved")}),
+        ),
         ("delete_file", json!({"path": format!("{new}-moved")})),
     ];
     let count = race(&mut stage, "work/r", "work/q", &calls, |tree, _| {
@@ -130,8 +145,7 @@ fn e61_writing_below_a_flipping_directory() {
 fn e62_editing_below_a_flipping_directory() {
     let mut stage = stage_with_directories();
     let path = stage.tree.text("work/r/secret");
-    let edit =
-        |from: &str, to: &str, dry| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "dryRun": dry});
+    let edit = |from: &str, to: &str, dry| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "dryRun": dry});
     // The last never matches inside: its failure would quote what it found.
     let calls = [
         ("edit_file", edit("inside", "within", false)),
@@ -147,7 +161,8 @@ fn e62_editing_below_a_flipping_directory() {
 #[test]
 fn e63_deleting_a_flipping_directory() {
     let mut stage = Stage::new(|tree| {
-        tree.file("work/t/r/secret", "inside\n").link(tree.path("outside"), "work/t/q");
+        tree.file("work/t/r/secret", "inside\n")
+            .link(tree.path("outside"), "work/t/q");
     });
     let (one, other) = (stage.tree.path("work/t/r"), stage.tree.path("work/t/q"));
     let (path, outside) = (stage.tree.text("work/t"), stage.tree.path("outside"));
@@ -187,17 +202,27 @@ fn e64_walking_over_a_flipping_directory() {
 #[test]
 fn e65_a_flipping_last_component() {
     let mut stage = Stage::new(|tree| {
-        tree.file("work/f", "inside\n").link(tree.path("outside/secret"), "work/g");
+        tree.file("work/f", "inside\n")
+            .link(tree.path("outside/secret"), "work/g");
     });
     let path = stage.tree.text("work/f");
     let calls = [
         ("write_file", json!({"path": path, "content": "inside\n"})),
-        ("edit_file", json!({"path": path, "edits": [{"oldText": "inside", "newText": "inside"}]})),
-        ("edit_file", json!({"path": path, "edits": [{"oldText": "TOPSECRETS", "newText": "x"}]})),
+        (
+            "edit_file",
+            json!({"path": path, "edits": [{"oldText": "inside", "newText": "inside"}]}),
+        ),
+        (
+            "edit_file",
+            json!({"path": path, "edits": [{"oldText": "TOPSECRETS", "newText": "x"}]}),
+        ),
         ("read_file", json!({"path": path})),
     ];
-    let (one, other, secret) =
-        (stage.tree.path("work/f"), stage.tree.path("work/g"), stage.tree.path("outside/secret"));
+    let (one, other, secret) = (
+        stage.tree.path("work/f"),
+        stage.tree.path("work/g"),
+        stage.tree.path("outside/secret"),
+    );
     let mut count = Count::default();
     flipping(&one, &other, |still| {
         let until = Instant::now() + race_time();
@@ -231,11 +256,17 @@ fn e67_a_destination_that_appears_is_not_overwritten() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::SeqCst) {
-                let Ok(mut file) = std::fs::File::create_new(&destination) else { continue };
+                let Ok(mut file) = std::fs::File::create_new(&destination) else {
+                    continue;
+                };
                 std::io::Write::write_all(&mut file, b"theirs").unwrap();
                 // Longer than a move takes now and then, with nothing but work to pass the time.
                 for _ in 0..20 {
-                    assert_eq!(std::fs::read_to_string(&destination).unwrap(), "theirs", "overwritten");
+                    assert_eq!(
+                        std::fs::read_to_string(&destination).unwrap(),
+                        "theirs",
+                        "overwritten"
+                    );
                 }
                 std::fs::remove_file(&destination).unwrap();
                 theirs.fetch_add(1, Ordering::SeqCst);
@@ -245,7 +276,12 @@ fn e67_a_destination_that_appears_is_not_overwritten() {
         let until = Instant::now() + race_time();
         while Instant::now() < until {
             stage.tree.file("work/from", "ours");
-            if failure(&stage.call("move_file", json!({"source": source, "destination": destination}))).is_none() {
+            if failure(&stage.call(
+                "move_file",
+                json!({"source": source, "destination": destination}),
+            ))
+            .is_none()
+            {
                 moved += 1;
                 assert_eq!(std::fs::read_to_string(&destination).unwrap(), "ours");
                 std::fs::remove_file(&destination).unwrap();
@@ -256,7 +292,10 @@ fn e67_a_destination_that_appears_is_not_overwritten() {
         }
         drop(guard);
     });
-    assert!(moved > 0 && refused > 0 && theirs.into_inner() > 10, "{moved} moved, {refused} refused");
+    assert!(
+        moved > 0 && refused > 0 && theirs.into_inner() > 10,
+        "{moved} moved, {refused} refused"
+    );
     stage.end();
 }
 
@@ -277,23 +316,34 @@ fn e68_parallel_edits_of_one_file_lose_nothing() {
             stage.server.reply_to(&id).texts();
         }
     }
-    assert_eq!(stage.tree.read("work/counters"), format!("left={ROUNDS};\nright={ROUNDS};\n"));
+    assert_eq!(
+        stage.tree.read("work/counters"),
+        format!("left={ROUNDS};\nright={ROUNDS};\n")
+    );
     stage.end();
 }
 
 #[test]
 fn e68_parallel_calls_of_edit_files_all_succeed() {
     const COUNTERS: u32 = 200;
-    let text = |value: u32| (0..COUNTERS).map(|counter| format!("<{counter}>={value};\n")).collect::<Vec<_>>().concat();
+    let text = |value: u32| {
+        (0..COUNTERS)
+            .map(|counter| format!("<{counter}>={value};\n"))
+            .collect::<Vec<_>>()
+            .concat()
+    };
     let mut stage = Stage::new(|tree| {
         tree.file("work/counters", text(0));
     });
     let path = stage.tree.text("work/counters");
     let edit = |counter: u32| {
-        let edits = json!([{"oldText": format!("<{counter}>=0;"), "newText": format!("<{counter}>=1;")}]);
+        let edits =
+            json!([{"oldText": format!("<{counter}>=0;"), "newText": format!("<{counter}>=1;")}]);
         json!({"name": "edit_files", "arguments": {"paths": [path], "edits": edits}})
     };
-    let ids: Vec<_> = (0..COUNTERS).map(|counter| stage.server.send("tools/call", edit(counter))).collect();
+    let ids: Vec<_> = (0..COUNTERS)
+        .map(|counter| stage.server.send("tools/call", edit(counter)))
+        .collect();
     for id in ids {
         stage.server.reply_to(&id).texts();
     }
@@ -307,10 +357,12 @@ fn e70_an_edit_with_an_expected_hash_sees_a_change() {
     use std::fmt::Write as _;
 
     let hash = |text: &str| {
-        Sha256::digest(text).iter().fold(String::new(), |mut all, byte| {
-            let _ = write!(all, "{byte:02x}");
-            all
-        })
+        Sha256::digest(text)
+            .iter()
+            .fold(String::new(), |mut all, byte| {
+                let _ = write!(all, "{byte:02x}");
+                all
+            })
     };
     let mut stage = Stage::new(|tree| {
         tree.file("work/f", "first\n");
@@ -319,7 +371,11 @@ fn e70_an_edit_with_an_expected_hash_sees_a_change() {
     let edit = |expected: &str, from: &str, to: &str| json!({"path": path, "edits": [{"oldText": from, "newText": to}], "expectedSha256": expected});
     stage.tree.file("work/f", "other\n");
     let refusal = stage.fails("edit_file", edit(&hash("first\n"), "other", "mine"));
-    assert!(refusal.message.contains(&hash("other\n")), "the current hash is missing: {}", refusal.message);
+    assert!(
+        refusal.message.contains(&hash("other\n")),
+        "the current hash is missing: {}",
+        refusal.message
+    );
     assert_eq!(stage.tree.read("work/f"), "other\n");
     // The same bytes, written again: nothing is stale.
     stage.tree.file("work/f", "other\n");
@@ -338,9 +394,16 @@ fn e71_killed_in_the_middle_of_a_write() {
     let mut letters = std::collections::BTreeSet::from(['a']);
     for round in 0..12_u64 {
         let letter = char::from(b'b' + u8::try_from(round).unwrap());
-        let mut server = crate::harness::Server::open(&tree, crate::schema::NEWEST_HANDSHAKE, &["--allow", &allow]);
+        let mut server = crate::harness::Server::open(
+            &tree,
+            crate::schema::NEWEST_HANDSHAKE,
+            &["--allow", &allow],
+        );
         let arguments = json!({"path": path, "content": letter.to_string().repeat(BYTES)});
-        server.send("tools/call", json!({"name": "write_file", "arguments": arguments}));
+        server.send(
+            "tools/call",
+            json!({"name": "write_file", "arguments": arguments}),
+        );
         // Waits for an end that does not come, to kill at another moment each time.
         ends_within(server.pid(), Duration::from_millis(round * 4));
         let _ = rustix::process::kill_process(server.pid(), rustix::process::Signal::KILL);
@@ -350,10 +413,16 @@ fn e71_killed_in_the_middle_of_a_write() {
         let contents = tree.read("work/f");
         let first = contents.chars().next().unwrap_or('?');
         assert!(letters.contains(&first), "{first}");
-        assert!(contents == first.to_string().repeat(BYTES), "a file of two halves after round {round}");
+        assert!(
+            contents == first.to_string().repeat(BYTES),
+            "a file of two halves after round {round}"
+        );
         let names = std::fs::read_dir(tree.path("work")).unwrap();
         for name in names.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
-            assert!(name == "f" || name == "ok.txt" || name.contains("replay"), "whose is `{name}`?");
+            assert!(
+                name == "f" || name == "ok.txt" || name.contains("replay"),
+                "whose is `{name}`?"
+            );
         }
     }
 }

@@ -7,10 +7,20 @@ use serde_json::json;
 use super::{Stage, writers};
 use crate::tree::Tree;
 
-const CHANGING: [&str; 6] = ["write_file", "create_directory", "delete_file", "edit_file", "edit_files", "move_file"];
+const CHANGING: [&str; 6] = [
+    "write_file",
+    "create_directory",
+    "delete_file",
+    "edit_file",
+    "edit_files",
+    "move_file",
+];
 
 fn more_docs(tree: &Tree) {
-    tree.file("docs/secret", "T text\n").file("docs/sub/f", "x").link("secret", "docs/link").dir("docs/empty");
+    tree.file("docs/secret", "T text\n")
+        .file("docs/sub/f", "x")
+        .link("secret", "docs/link")
+        .dir("docs/empty");
 }
 
 #[test]
@@ -18,12 +28,20 @@ fn e72_every_tool_that_changes_is_denied() {
     let mut stage = Stage::new(more_docs);
     let before = stage.tree.fingerprint("docs");
     let inside = stage.tree.text("work");
-    for name in ["docs/secret", "docs/new/secret", "docs/sub/../secret", "docs/link"] {
+    for name in [
+        "docs/secret",
+        "docs/new/secret",
+        "docs/sub/../secret",
+        "docs/link",
+    ] {
         let path = stage.tree.text(name);
         for (tool, arguments) in writers(&path, &inside) {
             let code = stage.fails(tool, arguments).code;
             // What is not there may be said to be missing: the directory is allowed to be read.
-            assert!(code == Some(-32001) || code == Some(-32002) && name.contains("new"), "{tool} {name}: {code:?}");
+            assert!(
+                code == Some(-32001) || code == Some(-32002) && name.contains("new"),
+                "{tool} {name}: {code:?}"
+            );
         }
     }
     for name in ["docs/sub", "docs/empty", "docs"] {
@@ -33,9 +51,18 @@ fn e72_every_tool_that_changes_is_denied() {
     }
     let path = stage.tree.text("docs/secret");
     let edits = json!([{"oldText": "T text", "newText": "changed text"}]);
-    let diff = stage.works("edit_file", json!({"path": path, "edits": edits, "dryRun": true}));
-    assert!(diff.contains("-T text") && diff.contains("+changed text"), "{diff}");
-    let diff = stage.works("edit_files", json!({"paths": [path], "edits": edits, "dryRun": true}));
+    let diff = stage.works(
+        "edit_file",
+        json!({"path": path, "edits": edits, "dryRun": true}),
+    );
+    assert!(
+        diff.contains("-T text") && diff.contains("+changed text"),
+        "{diff}"
+    );
+    let diff = stage.works(
+        "edit_files",
+        json!({"paths": [path], "edits": edits, "dryRun": true}),
+    );
     assert!(diff.contains("+changed text"), "{diff}");
     assert_eq!(before, stage.tree.fingerprint("docs"));
     stage.end();
@@ -45,12 +72,23 @@ fn e72_every_tool_that_changes_is_denied() {
 fn e73_moves_into_and_out_of_a_read_only_directory() {
     let mut stage = Stage::new(more_docs);
     let before = stage.tree.fingerprint("docs");
-    for (from, to) in
-        [("docs/secret", "work/f"), ("work/ok.txt", "docs/f"), ("docs/secret", "docs/f"), ("docs/sub", "work/sub")]
-    {
+    for (from, to) in [
+        ("docs/secret", "work/f"),
+        ("work/ok.txt", "docs/f"),
+        ("docs/secret", "docs/f"),
+        ("docs/sub", "work/sub"),
+    ] {
         let (source, destination) = (stage.tree.text(from), stage.tree.text(to));
-        let failure = stage.fails("move_file", json!({"source": source, "destination": destination}));
-        assert_eq!(failure.code, Some(-32001), "{from} to {to}: {}", failure.message);
+        let failure = stage.fails(
+            "move_file",
+            json!({"source": source, "destination": destination}),
+        );
+        assert_eq!(
+            failure.code,
+            Some(-32001),
+            "{from} to {to}: {}",
+            failure.message
+        );
     }
     assert_eq!(stage.tree.read("work/ok.txt"), "fine\n");
     assert_eq!(before, stage.tree.fingerprint("docs"));
@@ -73,22 +111,38 @@ fn e75_reading_changes_nothing() {
 #[test]
 fn e76_a_dry_run_leaves_no_trace() {
     let mut stage = Stage::new(more_docs);
-    let before = [stage.tree.fingerprint("docs"), stage.tree.fingerprint("work")];
+    let before = [
+        stage.tree.fingerprint("docs"),
+        stage.tree.fingerprint("work"),
+    ];
     for name in ["docs/secret", "work/ok.txt"] {
         let path = stage.tree.text(name);
         for from in ["T", "fine", "no such text"] {
             let edits = json!([{"oldText": from, "newText": "x"}]);
-            stage.call("edit_file", json!({"path": path, "edits": edits, "dryRun": true}));
-            stage.call("edit_files", json!({"paths": [path], "edits": edits, "dryRun": true}));
+            stage.call(
+                "edit_file",
+                json!({"path": path, "edits": edits, "dryRun": true}),
+            );
+            stage.call(
+                "edit_files",
+                json!({"paths": [path], "edits": edits, "dryRun": true}),
+            );
         }
     }
-    assert_eq!(before, [stage.tree.fingerprint("docs"), stage.tree.fingerprint("work")]);
+    assert_eq!(
+        before,
+        [
+            stage.tree.fingerprint("docs"),
+            stage.tree.fingerprint("work")
+        ]
+    );
     stage.end();
 }
 
 #[test]
 fn e77_the_name_decides_where_a_file_has_two() {
-    // The same file by two names, one under each kind of directory: a hard link stands in for a bind mount.
+    // The same file by two names, one under each kind of directory: a hard link stands in for a
+    // bind mount.
     let mut stage = Stage::new(|tree| {
         tree.hard_link("docs/read.txt", "work/twin");
     });
@@ -97,7 +151,13 @@ fn e77_the_name_decides_where_a_file_has_two() {
     stage.denied("write_file", json!({"path": path, "content": "x"}));
     let path = stage.tree.text("work/twin");
     stage.works("write_file", json!({"path": path, "content": "x"}));
-    assert_eq!((stage.tree.read("docs/read.txt"), stage.tree.read("work/twin")), (before, "x".to_owned()));
+    assert_eq!(
+        (
+            stage.tree.read("docs/read.txt"),
+            stage.tree.read("work/twin")
+        ),
+        (before, "x".to_owned())
+    );
     stage.end();
 }
 
@@ -107,10 +167,20 @@ fn e78_with_read_only_directories_alone_nothing_offers_to_change() {
     let docs = tree.text("docs");
     let mut stage = Stage::on(tree, &["--allow", &docs]);
     let list = stage.server.request("tools/list", json!({}));
-    let names: BTreeSet<&str> =
-        list.result()["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert!(names.contains("read_file") && names.contains("grep_files"), "{names:?}");
-    let offered: Vec<&&str> = CHANGING.iter().filter(|name| names.contains(**name)).collect();
+    let names: BTreeSet<&str> = list.result()["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        names.contains("read_file") && names.contains("grep_files"),
+        "{names:?}"
+    );
+    let offered: Vec<&&str> = CHANGING
+        .iter()
+        .filter(|name| names.contains(**name))
+        .collect();
     assert!(offered.is_empty(), "{offered:?}");
     let before = stage.tree.fingerprint("docs");
     let path = stage.tree.text("docs/secret");

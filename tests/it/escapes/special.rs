@@ -15,12 +15,24 @@ use crate::harness::Server;
 #[test]
 fn e44_a_hard_link_is_read_like_any_file() {
     let mut stage = Stage::new(|tree| {
-        tree.file("beyond/shared", "shared text\n").hard_link("beyond/shared", "work/h");
+        tree.file("beyond/shared", "shared text\n")
+            .hard_link("beyond/shared", "work/h");
     });
     let (file, dir) = (stage.tree.text("work/h"), stage.tree.text("work"));
-    assert_eq!(stage.works("read_file", json!({"path": file})), "shared text\n");
-    assert!(stage.works("read_multiple_files", json!({"paths": [file]})).contains("shared text"));
-    assert!(stage.works("grep_files", json!({"directory": dir, "regex": "shared"})).contains("shared text"));
+    assert_eq!(
+        stage.works("read_file", json!({"path": file})),
+        "shared text\n"
+    );
+    assert!(
+        stage
+            .works("read_multiple_files", json!({"paths": [file]}))
+            .contains("shared text")
+    );
+    assert!(
+        stage
+            .works("grep_files", json!({"directory": dir, "regex": "shared"}))
+            .contains("shared text")
+    );
     stage.end();
 }
 
@@ -28,17 +40,23 @@ fn e44_a_hard_link_is_read_like_any_file() {
 fn e45_writing_a_hard_link_leaves_the_other_name_alone() {
     let mut stage = Stage::new(|tree| {
         for name in ["one", "two", "three"] {
-            tree.file(format!("beyond/{name}"), "old\n").hard_link(&format!("beyond/{name}"), &format!("work/{name}"));
+            tree.file(format!("beyond/{name}"), "old\n")
+                .hard_link(&format!("beyond/{name}"), &format!("work/{name}"));
         }
     });
-    let [one, two, three] = ["one", "two", "three"].map(|name| stage.tree.text(&format!("work/{name}")));
+    let [one, two, three] =
+        ["one", "two", "three"].map(|name| stage.tree.text(&format!("work/{name}")));
     let edits = json!([{"oldText": "old", "newText": "new"}]);
     stage.works("write_file", json!({"path": one, "content": "new\n"}));
     stage.works("edit_file", json!({"path": two, "edits": edits}));
     stage.works("edit_files", json!({"paths": [three], "edits": edits}));
     for name in ["one", "two", "three"] {
         assert_eq!(stage.tree.read(&format!("work/{name}")), "new\n");
-        assert_eq!(stage.tree.read(&format!("beyond/{name}")), "old\n", "{name}");
+        assert_eq!(
+            stage.tree.read(&format!("beyond/{name}")),
+            "old\n",
+            "{name}"
+        );
     }
     stage.end();
 }
@@ -47,9 +65,13 @@ fn e45_writing_a_hard_link_leaves_the_other_name_alone() {
 fn e47_procfs_by_name() {
     let mut stage = Stage::new(|_| {});
     let inside = stage.tree.text("work");
-    for path in
-        ["/proc/self/environ", "/proc/self/maps", "/proc/1/root/etc/passwd", "/proc/self/cwd/ok.txt", "/dev/stdin"]
-    {
+    for path in [
+        "/proc/self/environ",
+        "/proc/self/maps",
+        "/proc/1/root/etc/passwd",
+        "/proc/self/cwd/ok.txt",
+        "/dev/stdin",
+    ] {
         for (tool, arguments) in [readers(path), walkers(path), writers(path, &inside)].concat() {
             stage.denied(tool, arguments);
         }
@@ -100,7 +122,10 @@ fn e49_kernel_filesystems_are_no_allowed_directories() {
         let tree = Stage::layout(|_| {});
         let mut server = Server::start(&tree, &["--allow", allow]);
         let status = server.wait_exit();
-        assert!(!status.success() && status.code().is_some(), "`{allow}`: {status:?}");
+        assert!(
+            !status.success() && status.code().is_some(),
+            "`{allow}`: {status:?}"
+        );
         assert!(!server.stderr().is_empty());
     }
 }
@@ -118,8 +143,14 @@ fn e50_a_fifo_is_not_waited_for() {
         let path = stage.tree.text(name);
         stage.fails("read_file", json!({"path": path}));
         stage.fails("read_multiple_files", json!({"paths": [path]}));
-        stage.fails("edit_file", json!({"path": path, "edits": [{"oldText": "a", "newText": "b"}]}));
-        stage.fails("edit_files", json!({"paths": [path], "edits": [{"oldText": "a", "newText": "b"}]}));
+        stage.fails(
+            "edit_file",
+            json!({"path": path, "edits": [{"oldText": "a", "newText": "b"}]}),
+        );
+        stage.fails(
+            "edit_files",
+            json!({"paths": [path], "edits": [{"oldText": "a", "newText": "b"}]}),
+        );
     }
     let path = stage.tree.text("work");
     for (tool, arguments) in walkers(&path) {
@@ -139,7 +170,10 @@ fn e51_a_fifo_is_not_written() {
     for name in ["work/f", "work/s"] {
         let path = stage.tree.text(name);
         stage.fails("write_file", json!({"path": path, "content": "x"}));
-        assert!(!std::fs::symlink_metadata(&path).unwrap().is_file(), "{name} was replaced");
+        assert!(
+            !std::fs::symlink_metadata(&path).unwrap().is_file(),
+            "{name} was replaced"
+        );
         stage.fails("read_file", json!({"path": path}));
     }
     assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
@@ -148,27 +182,44 @@ fn e51_a_fifo_is_not_written() {
 
 fn peak_kilobytes(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
     peak.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 #[test]
 fn e53_a_file_of_a_terabyte() {
     let mut stage = Stage::new(|tree| {
-        tree.file("work/zeros", "").file("work/text-then-zeros", "needle in text\n".repeat(4096));
+        tree.file("work/zeros", "")
+            .file("work/text-then-zeros", "needle in text\n".repeat(4096));
     });
     for name in ["zeros", "text-then-zeros"] {
-        let file = OpenOptions::new().write(true).open(stage.tree.path(format!("work/{name}"))).unwrap();
+        let file = OpenOptions::new()
+            .write(true)
+            .open(stage.tree.path(format!("work/{name}")))
+            .unwrap();
         if file.set_len(1 << 40).is_err() {
             file.set_len(1 << 34).unwrap();
         }
         let path = stage.tree.text(&format!("work/{name}"));
         stage.fails("read_file", json!({"path": path}));
         stage.fails("read_multiple_files", json!({"paths": [path]}));
-        stage.fails("edit_file", json!({"path": path, "edits": [{"oldText": "needle", "newText": "x"}]}));
-        assert!(stage.works("get_file_info", json!({"path": path})).contains("size"));
+        stage.fails(
+            "edit_file",
+            json!({"path": path, "edits": [{"oldText": "needle", "newText": "x"}]}),
+        );
+        assert!(
+            stage
+                .works("get_file_info", json!({"path": path}))
+                .contains("size")
+        );
         // Whatever is found, it is answered within the deadline of the harness.
-        stage.call("grep_files", json!({"directory": path, "regex": "needle|\\x00"}));
+        stage.call(
+            "grep_files",
+            json!({"directory": path, "regex": "needle|\\x00"}),
+        );
     }
     let dir = stage.tree.text("work");
     stage.works("grep_files", json!({"directory": dir, "regex": "fine"}));
@@ -194,35 +245,51 @@ fn e54_a_file_that_grows_and_shrinks_while_it_is_read() {
                 }
                 file.write_all(text.as_bytes()).unwrap();
                 if round % 50 == 49 {
-                    file.set_len(if round % 100 == 99 { 0 } else { 777 }).unwrap();
+                    file.set_len(if round % 100 == 99 { 0 } else { 777 })
+                        .unwrap();
                 }
             }
         });
         let until = Instant::now() + Duration::from_secs(2);
         while Instant::now() < until {
-            stage.call("grep_files", json!({"directory": dir, "regex": "e", "maxResults": 10_000}));
+            stage.call(
+                "grep_files",
+                json!({"directory": dir, "regex": "e", "maxResults": 10_000}),
+            );
             stage.call("read_file", json!({"path": path}));
-            stage
-                .call("edit_file", json!({"path": path, "edits": [{"oldText": "zzz", "newText": ""}], "dryRun": true}));
+            stage.call(
+                "edit_file",
+                json!({"path": path, "edits": [{"oldText": "zzz", "newText": ""}], "dryRun": true}),
+            );
         }
         stop.store(true, Ordering::SeqCst);
     });
     stage.end();
 }
 
-/// A wrapper that makes mounts nobody else sees, or `None` (with the reason) where that is not allowed.
+/// A wrapper that makes mounts nobody else sees, or `None` (with the reason) where that is not
+/// allowed.
 fn with_mounts(script: &str) -> Option<Vec<String>> {
-    let probe = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"]).output();
+    let probe = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/tmp"])
+        .output();
     if !probe.is_ok_and(|output| output.status.success()) {
         #[expect(clippy::print_stderr, reason = "a skipped test says so")]
         {
             eprintln!("skipped: private mounts are not permitted here");
         }
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "private mounts are required");
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "private mounts are required"
+        );
         return None;
     }
     let script = format!("set -e; {script}; exec \"$@\"");
-    Some(["unshare", "-m", "sh", "-c", &script, "sh"].map(str::to_owned).to_vec())
+    Some(
+        ["unshare", "-m", "sh", "-c", &script, "sh"]
+            .map(str::to_owned)
+            .to_vec(),
+    )
 }
 
 fn mounted(tree: crate::tree::Tree, wrapper: &[String], args: &[&str]) -> Stage {
@@ -236,13 +303,23 @@ fn e55_a_mount_made_by_the_operator_is_followed() {
     let tree = Stage::layout(|tree| {
         tree.dir("work/m").file("beyond/f", "mounted\n");
     });
-    let script = format!("mount --bind '{}' '{}'", tree.text("beyond"), tree.text("work/m"));
-    let Some(wrapper) = with_mounts(&script) else { return };
+    let script = format!(
+        "mount --bind '{}' '{}'",
+        tree.text("beyond"),
+        tree.text("work/m")
+    );
+    let Some(wrapper) = with_mounts(&script) else {
+        return;
+    };
     let allow = format!("{}:rw", tree.text("work"));
     let mut stage = mounted(tree, &wrapper, &["--allow", &allow]);
     let (file, dir) = (stage.tree.text("work/m/f"), stage.tree.text("work"));
     assert_eq!(stage.works("read_file", json!({"path": file})), "mounted\n");
-    assert!(stage.works("directory_tree", json!({"path": dir})).contains("\"f\""));
+    assert!(
+        stage
+            .works("directory_tree", json!({"path": dir}))
+            .contains("\"f\"")
+    );
     // Up from the mount is where it is mounted, not where it comes from.
     let up = stage.tree.text("work/m/../ok.txt");
     assert_eq!(stage.works("read_file", json!({"path": up})), "fine\n");
@@ -253,20 +330,35 @@ fn e55_a_mount_made_by_the_operator_is_followed() {
 fn no_link_is_followed_that_an_agent_reaches_by_another_mount() {
     for (script, allowed) in [
         ("mount --bind work/m other", "other/link"),
-        ("mount -t tmpfs none work/m; ln -s ../outside work/m/link; mount --bind work/m other", "other/link"),
+        (
+            "mount -t tmpfs none work/m; ln -s ../outside work/m/link; mount --bind work/m other",
+            "other/link",
+        ),
         ("mount --bind work/m other; ln -s other/link own", "own"),
     ] {
         let tree = Stage::layout(|tree| {
-            tree.dir("work/m").dir("other").link("../../outside", "work/m/link");
+            tree.dir("work/m")
+                .dir("other")
+                .link("../../outside", "work/m/link");
         });
-        let Some(wrapper) = with_mounts(&format!("cd '{}'; {script}", tree.root().display())) else { return };
+        let Some(wrapper) = with_mounts(&format!("cd '{}'; {script}", tree.root().display()))
+        else {
+            return;
+        };
         let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
         let (work, allowed) = (format!("{}:rw", tree.text("work")), tree.text(allowed));
-        let mut server = Server::start_under(&tree, &wrapper, &["--allow", &work, "--allow", &allowed]);
+        let mut server =
+            Server::start_under(&tree, &wrapper, &["--allow", &work, "--allow", &allowed]);
         assert_eq!(server.wait_exit().code(), Some(2));
-        let goes = format!("`{allowed}` goes through the link `{}`", tree.text("other/link"));
+        let goes = format!(
+            "`{allowed}` goes through the link `{}`",
+            tree.text("other/link")
+        );
         let said = server.stderr();
-        assert!(said.contains(&goes) && said.contains(&format!("`{}` could", tree.text("work"))), "{said}");
+        assert!(
+            said.contains(&goes) && said.contains(&format!("`{}` could", tree.text("work"))),
+            "{said}"
+        );
     }
 }
 
@@ -276,19 +368,38 @@ fn e57_a_full_disk_loses_nothing() {
         tree.dir("work/small");
     });
     let small = tree.text("work/small");
-    let script =
-        format!("mount -t tmpfs -o size=256k tmpfs '{small}'; head -c 150000 /dev/zero | tr '\\0' a > '{small}/f'");
-    let Some(wrapper) = with_mounts(&script) else { return };
+    let script = format!(
+        "mount -t tmpfs -o size=256k tmpfs '{small}'; head -c 150000 /dev/zero | tr '\\0' a > '{small}/f'"
+    );
+    let Some(wrapper) = with_mounts(&script) else {
+        return;
+    };
     let allow = format!("{}:rw", tree.text("work"));
     let mut stage = mounted(tree, &wrapper, &["--allow", &allow]);
     let file = format!("{small}/f");
     let original = "a".repeat(150_000);
-    stage.fails("write_file", json!({"path": file, "content": "b".repeat(400_000)}));
-    stage.fails("edit_file", json!({"path": file, "edits": [{"oldText": "a", "newText": "bb", "limit": 0}]}));
-    stage.fails("write_file", json!({"path": format!("{small}/new"), "content": "c".repeat(400_000)}));
-    assert!(stage.works("read_file", json!({"path": file})) == original, "the original file changed");
+    stage.fails(
+        "write_file",
+        json!({"path": file, "content": "b".repeat(400_000)}),
+    );
+    stage.fails(
+        "edit_file",
+        json!({"path": file, "edits": [{"oldText": "a", "newText": "bb", "limit": 0}]}),
+    );
+    stage.fails(
+        "write_file",
+        json!({"path": format!("{small}/new"), "content": "c".repeat(400_000)}),
+    );
+    assert!(
+        stage.works("read_file", json!({"path": file})) == original,
+        "the original file changed"
+    );
     let names = stage.works("list_directory", json!({"path": small}));
-    assert_eq!(names.lines().filter(|line| line.starts_with('[')).count(), 1, "something was left: {names}");
+    assert_eq!(
+        names.lines().filter(|line| line.starts_with('[')).count(),
+        1,
+        "something was left: {names}"
+    );
     stage.works("write_file", json!({"path": file, "content": "short\n"}));
     assert_eq!(stage.works("read_file", json!({"path": file})), "short\n");
     stage.end();
@@ -304,9 +415,22 @@ fn a_filesystem_that_does_not_answer_holds_up_only_its_own_calls() {
         "exec 3<>/dev/fuse; mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 none '{}'",
         tree.text("work/hung")
     );
-    let Some(wrapper) = with_mounts(&script) else { return };
+    let Some(wrapper) = with_mounts(&script) else {
+        return;
+    };
     let allow = format!("{}:rw", tree.text("work"));
-    let mut stage = mounted(tree, &wrapper, &["--allow", &allow, "--sandbox", "off", "--stall-timeout-secs", "1"]);
+    let mut stage = mounted(
+        tree,
+        &wrapper,
+        &[
+            "--allow",
+            &allow,
+            "--sandbox",
+            "off",
+            "--stall-timeout-secs",
+            "1",
+        ],
+    );
     let (dir, file) = (stage.tree.text("work"), stage.tree.text("work/f"));
     let hung = [
         ("grep_files", json!({"regex": "fine", "directory": dir})),
@@ -317,15 +441,23 @@ fn a_filesystem_that_does_not_answer_holds_up_only_its_own_calls() {
     // More than may run at a time.
     let mut waiting = BTreeSet::new();
     for (tool, arguments) in hung.iter().cycle().take(100) {
-        let id = stage.server.send("tools/call", json!({"name": tool, "arguments": arguments}));
+        let id = stage
+            .server
+            .send("tools/call", json!({"name": tool, "arguments": arguments}));
         waiting.insert(id.to_string());
     }
     assert_eq!(stage.works("read_file", json!({"path": file})), "fine\n");
     while !waiting.is_empty() {
         let reply = stage.server.recv();
         let message = reply["error"]["message"].as_str().unwrap_or_default();
-        assert!(message.starts_with("the filesystem has not answered for 1 s (--stall-timeout-secs)"), "{reply}");
-        assert!(waiting.remove(&reply["id"].to_string()), "answered twice: {reply}");
+        assert!(
+            message.starts_with("the filesystem has not answered for 1 s (--stall-timeout-secs)"),
+            "{reply}"
+        );
+        assert!(
+            waiting.remove(&reply["id"].to_string()),
+            "answered twice: {reply}"
+        );
     }
     assert_eq!(stage.works("read_file", json!({"path": file})), "fine\n");
     // Threads that hang do not keep the server from ending.
@@ -351,21 +483,54 @@ fn e59_odd_names_do_not_forge_output() {
     });
     let dir = stage.tree.text("work/odd");
     let list = stage.works("list_directory", json!({"path": dir}));
-    assert_eq!(list.lines().filter(|line| line.starts_with("[FILE] ")).count(), ODD.len(), "{list}");
+    assert_eq!(
+        list.lines()
+            .filter(|line| line.starts_with("[FILE] "))
+            .count(),
+        ODD.len(),
+        "{list}"
+    );
     assert!(!list.lines().any(|line| line == "[FILE] forged"), "{list}");
     let grep = stage.works("grep_files", json!({"directory": dir, "regex": "needle"}));
-    assert!(!grep.lines().any(|line| line.starts_with(".etc.forged")), "{grep}");
-    assert_eq!(grep.lines().filter(|line| line.contains(":1:needle")).count(), ODD.len(), "{grep}");
-    let found = stage.works("search_files", json!({"directory": dir, "nameContains": "e"}));
+    assert!(
+        !grep.lines().any(|line| line.starts_with(".etc.forged")),
+        "{grep}"
+    );
+    assert_eq!(
+        grep.lines()
+            .filter(|line| line.contains(":1:needle"))
+            .count(),
+        ODD.len(),
+        "{grep}"
+    );
+    let found = stage.works(
+        "search_files",
+        json!({"directory": dir, "nameContains": "e"}),
+    );
     let globbed = stage.works("glob_search", json!({"directory": dir, "globs": ["**/*"]}));
     for text in [&list, &grep, &found, &globbed] {
-        assert!(!text.contains('\u{1b}'), "a raw escape character in {text:?}");
-        assert!(!text.contains('\u{202e}'), "a raw direction override in {text:?}");
-        assert!(!text.lines().any(|line| line.starts_with("line") || line.starts_with(".etc")), "{text:?}");
+        assert!(
+            !text.contains('\u{1b}'),
+            "a raw escape character in {text:?}"
+        );
+        assert!(
+            !text.contains('\u{202e}'),
+            "a raw direction override in {text:?}"
+        );
+        assert!(
+            !text
+                .lines()
+                .any(|line| line.starts_with("line") || line.starts_with(".etc")),
+            "{text:?}"
+        );
     }
     for name in ODD {
         let path = format!("{dir}/{name}");
-        assert_eq!(stage.works("read_file", json!({"path": path})), "needle\n", "{name:?}");
+        assert_eq!(
+            stage.works("read_file", json!({"path": path})),
+            "needle\n",
+            "{name:?}"
+        );
     }
     stage.end();
 }

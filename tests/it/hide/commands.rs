@@ -15,18 +15,37 @@ use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 const USER: u32 = 4242;
-const HIDDEN: [&str; 8] = ["--hide", ".env", "--hide", "keys/", "--hide", "cfg/prod/*.key", "--hide", "*.pem"];
+const HIDDEN: [&str; 8] = [
+    "--hide",
+    ".env",
+    "--hide",
+    "keys/",
+    "--hide",
+    "cfg/prod/*.key",
+    "--hide",
+    "*.pem",
+];
 
 fn tree() -> Tree {
     let tree = Tree::new();
     fs::set_permissions(tree.root(), fs::Permissions::from_mode(0o755)).unwrap();
     let script = format!("#!/bin/sh\necho {SECRET}\n");
-    for name in ["work/sub/.env", "work/keys/deep/k.txt", "work/cfg/prod/x.key", "work/real-target", "work/sub/ro/.env"]
-    {
+    for name in [
+        "work/sub/.env",
+        "work/keys/deep/k.txt",
+        "work/cfg/prod/x.key",
+        "work/real-target",
+        "work/sub/ro/.env",
+    ] {
         tree.file(name, SECRET);
     }
-    tree.file("work/.env", script).file("work/notes.txt", "plain\n").dir("tmp").dir("outside");
-    tree.hard_link("work/.env", "work/other-name").link("real-target", "work/linked.pem").link(".env", "work/to-env");
+    tree.file("work/.env", script)
+        .file("work/notes.txt", "plain\n")
+        .dir("tmp")
+        .dir("outside");
+    tree.hard_link("work/.env", "work/other-name")
+        .link("real-target", "work/linked.pem")
+        .link(".env", "work/to-env");
     fs::set_permissions(tree.path("work/.env"), fs::Permissions::from_mode(0o755)).unwrap();
     tree
 }
@@ -47,7 +66,15 @@ fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     } else {
         vec![env!("CARGO_BIN_EXE_replay")]
     };
-    let line = ["--mcp-server", "--allow", &allowed, "--sandbox", "namespaces", "--network", "none"];
+    let line = [
+        "--mcp-server",
+        "--allow",
+        &allowed,
+        "--sandbox",
+        "namespaces",
+        "--network",
+        "none",
+    ];
     let line = [&program[..], &line, &HIDDEN, more].concat();
     Server::start_program(tree, &line, &[("TMPDIR", &tree.text("tmp"))]).opened(NEWEST_HANDSHAKE)
 }
@@ -167,9 +194,17 @@ fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
         for way in ways {
             let reply = server.call("execute_command", json!({"command": way, "timeout": 60}));
             let whole = reply.whole();
-            assert!(!whole.contains(SECRET) && whole.contains(SAID), "{way} ({as_other}): {whole}");
+            assert!(
+                !whole.contains(SECRET) && whole.contains(SAID),
+                "{way} ({as_other}): {whole}"
+            );
         }
-        let told = server.call("execute_command", json!({"command": "cat .env; cat .env; cat .env"})).whole();
+        let told = server
+            .call(
+                "execute_command",
+                json!({"command": "cat .env; cat .env; cat .env"}),
+            )
+            .whole();
         // Once in the text, and once in the data.
         assert_eq!(told.matches(SAID).count(), 2, "{told}");
         for hidden in [".env", "sub/.env", "keys/deep/k.txt", "cfg/prod/x.key"] {
@@ -182,18 +217,50 @@ fn no_command_shows_what_is_hidden_and_its_reply_says_so() {
 fn name_with_brackets_is_hidden_from_commands() {
     as_each_user(|as_other| {
         let tree = tree();
-        tree.file("work/app/[slug]/.key", SECRET).file("work/app/{prod}", SECRET).dir("work/app/[later]");
-        let hidden = ["app/[slug]/.key", "app/{prod}", "app/[later]/x"].map(|pattern| ["--hide", pattern]).concat();
-        let mut server = start(&tree, as_other, &[&hidden[..], &["--tools", "files,command,python"]].concat());
+        tree.file("work/app/[slug]/.key", SECRET)
+            .file("work/app/{prod}", SECRET)
+            .dir("work/app/[later]");
+        let hidden = ["app/[slug]/.key", "app/{prod}", "app/[later]/x"]
+            .map(|pattern| ["--hide", pattern])
+            .concat();
+        let mut server = start(
+            &tree,
+            as_other,
+            &[&hidden[..], &["--tools", "files,command,python"]].concat(),
+        );
         tree.file("work/app/[later]/x", SECRET);
         for path in ["app/[slug]/.key", "app/{prod}", "app/[later]/x"] {
-            let told = server.call("execute_command", json!({"command": format!("cat '{path}'")})).whole();
-            assert!(told.contains(SAID) && !told.contains(SECRET), "{path} ({as_other}): {told}");
-            let told = server.call("run_python_code", json!({"code": format!("open('{path}').read()")})).whole();
-            assert!(told.contains("Permission denied") && !told.contains(SECRET), "{path} ({as_other}): {told}");
+            let told = server
+                .call(
+                    "execute_command",
+                    json!({"command": format!("cat '{path}'")}),
+                )
+                .whole();
+            assert!(
+                told.contains(SAID) && !told.contains(SECRET),
+                "{path} ({as_other}): {told}"
+            );
+            let told = server
+                .call(
+                    "run_python_code",
+                    json!({"code": format!("open('{path}').read()")}),
+                )
+                .whole();
+            assert!(
+                told.contains("Permission denied") && !told.contains(SECRET),
+                "{path} ({as_other}): {told}"
+            );
         }
-        let told = server.call("execute_command", json!({"command": "mv 'app/[slug]' seen; mv app seen"})).whole();
-        assert!(told.contains(SAID) && !tree.has("work/seen"), "({as_other}): {told}");
+        let told = server
+            .call(
+                "execute_command",
+                json!({"command": "mv 'app/[slug]' seen; mv app seen"}),
+            )
+            .whole();
+        assert!(
+            told.contains(SAID) && !tree.has("work/seen"),
+            "({as_other}): {told}"
+        );
     });
 }
 
@@ -203,8 +270,16 @@ fn calls_are_answered_as_the_kernel_would() {
         let tree = tree();
         tree.file("work/calls.py", CALLS);
         let mut server = start(&tree, as_other, &[]);
-        let told = server.call("execute_command", json!({"command": "python3 calls.py", "timeout": 60})).text();
-        let lines: Vec<&str> = told.lines().take_while(|line| !line.starts_with('[')).collect();
+        let told = server
+            .call(
+                "execute_command",
+                json!({"command": "python3 calls.py", "timeout": 60}),
+            )
+            .text();
+        let lines: Vec<&str> = told
+            .lines()
+            .take_while(|line| !line.starts_with('['))
+            .collect();
         let expected = [
             "flags 0 13",
             "flags 2 13",
@@ -254,7 +329,11 @@ fn what_is_not_hidden_is_opened_as_without() {
         drop(with);
         let tree = self::tree();
         let allowed = format!("{}:rw", tree.text("work"));
-        let mut without = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--network", "none"]);
+        let mut without = Server::open(
+            &tree,
+            NEWEST_HANDSHAKE,
+            &["--allow", &allowed, "--network", "none"],
+        );
         assert_eq!(one, without.call("execute_command", arguments).text());
     });
 }
@@ -282,10 +361,20 @@ fn no_command_makes_a_hidden_name_or_what_leads_elsewhere_on_the_way_to_one() {
             "mkdir -p cfg/x; mv cfg/x cfg/prod; rm -r cfg",
         ];
         for way in ways {
-            let reply = server.call("execute_command", json!({"command": way, "timeout": 60})).whole();
+            let reply = server
+                .call("execute_command", json!({"command": way, "timeout": 60}))
+                .whole();
             assert!(reply.contains(SAID), "{way} ({as_other}): {reply}");
         }
-        for name in ["new.pem", "sub/new.pem", "sub/keys", "sub/cfg", "cfg", "l", "d"] {
+        for name in [
+            "new.pem",
+            "sub/new.pem",
+            "sub/keys",
+            "sub/cfg",
+            "cfg",
+            "l",
+            "d",
+        ] {
             assert!(!tree.has(&format!("work/{name}")), "{name}");
         }
     });
@@ -319,10 +408,18 @@ fn a_lease_that_somebody_holds_keeps_up_only_who_opens_that_file() {
         .spawn()
         .unwrap();
     let mut said = String::new();
-    std::io::BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    std::io::BufReader::new(holder.stdout.take().unwrap())
+        .read_line(&mut said)
+        .unwrap();
     assert_eq!(said, "held\n");
-    let command = "cat leased.txt & until [ -e broken ]; do :; done; cat notes.txt; mkdir served; wait";
-    let told = server.call("execute_command", json!({"command": command, "timeout": 60})).text();
+    let command =
+        "cat leased.txt & until [ -e broken ]; do :; done; cat notes.txt; mkdir served; wait";
+    let told = server
+        .call(
+            "execute_command",
+            json!({"command": command, "timeout": 60}),
+        )
+        .text();
     assert!(holder.wait().unwrap().success(), "{told}");
     assert!(told.starts_with("plain\nleased\n"), "{told}");
 }
@@ -334,9 +431,15 @@ fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
         fs::remove_file(tree.path("work/.env")).unwrap();
         let mut server = start(&tree, as_other, &["--tools", "files,command,python"]);
         let session = "import os, subprocess, mmap\nseen = b''";
-        server.call("run_python_code", json!({"code": session})).text();
+        server
+            .call("run_python_code", json!({"code": session}))
+            .text();
         let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, from, to) = (Arc::clone(&stop), tree.path("outside/new"), tree.path("work/.env"));
+        let (stopped, from, to) = (
+            Arc::clone(&stop),
+            tree.path("outside/new"),
+            tree.path("work/.env"),
+        );
         let operator = std::thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 fs::write(&from, SECRET).unwrap();
@@ -347,8 +450,14 @@ fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
         let polls = "for i in $(seq 150); do cat .env 2>/dev/null; done; true";
         let mut replies = vec![
             server.call("execute_command", json!({"command": polls, "timeout": 60})),
-            server.call("execute_command", json!({"command": polls, "timeout": 60, "dryRun": true})),
-            server.call("execute_command", json!({"command": polls, "background": true})),
+            server.call(
+                "execute_command",
+                json!({"command": polls, "timeout": 60, "dryRun": true}),
+            ),
+            server.call(
+                "execute_command",
+                json!({"command": polls, "background": true}),
+            ),
         ];
         let id = replies[2].result()["structuredContent"]["commandId"].clone();
         replies.push(server.call("follow_command", json!({"commandId": id, "waitSecs": 60})));
@@ -359,7 +468,11 @@ fn what_the_operator_puts_there_meanwhile_is_seen_by_nobody() {
         stop.store(true, Ordering::Relaxed);
         operator.join().unwrap();
         for (at, reply) in replies.iter().enumerate() {
-            assert!(!reply.whole().contains(SECRET), "{at} ({as_other}): {}", reply.whole());
+            assert!(
+                !reply.whole().contains(SECRET),
+                "{at} ({as_other}): {}",
+                reply.whole()
+            );
         }
         for told in [&replies[0], &replies[1], &replies[4]] {
             assert!(told.whole().contains(SAID), "{}", told.whole());
@@ -379,12 +492,20 @@ fn a_mount_of_a_hidden_directory_elsewhere_is_hidden() {
         "mount --bind {work}/keys {work}/again && exec {program} --mcp-server --allow {work}:rw --sandbox namespaces --hide keys --hide .env"
     );
     let line = ["unshare", "--mount", "sh", "-c", &script];
-    let mut server = Server::start_program(&tree, &line, &[("TMPDIR", &tree.text("tmp"))]).opened(NEWEST_HANDSHAKE);
+    let mut server = Server::start_program(&tree, &line, &[("TMPDIR", &tree.text("tmp"))])
+        .opened(NEWEST_HANDSHAKE);
     for reply in [
         server.call("read_file", json!({"path": "again/deep/k.txt"})),
-        server.call("execute_command", json!({"command": "cat again/deep/k.txt"})),
+        server.call(
+            "execute_command",
+            json!({"command": "cat again/deep/k.txt"}),
+        ),
     ] {
-        assert!(reply.whole().contains(SAID) && !reply.whole().contains(SECRET), "{}", reply.whole());
+        assert!(
+            reply.whole().contains(SAID) && !reply.whole().contains(SECRET),
+            "{}",
+            reply.whole()
+        );
     }
 }
 
@@ -393,10 +514,17 @@ fn without_the_tier_of_namespaces_no_server_with_commands_starts() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
     for tier in ["landlock", "off"] {
-        let mut server = Server::start(&tree, &["--allow", &allowed, "--sandbox", tier, "--hide", ".env"]);
+        let mut server = Server::start(
+            &tree,
+            &["--allow", &allowed, "--sandbox", tier, "--hide", ".env"],
+        );
         assert!(!server.wait_exit().success());
         let said = "--hide can be held for commands by the tier of namespaces alone, and ";
-        assert!(server.stderr().contains(said) && server.stderr().contains("(--tools files)"), "{}", server.stderr());
+        assert!(
+            server.stderr().contains(said) && server.stderr().contains("(--tools files)"),
+            "{}",
+            server.stderr()
+        );
     }
 }
 
@@ -405,7 +533,9 @@ fn what_git_has_is_told_at_the_start() {
     let tree = tree();
     let git = |arguments: &[&str]| {
         let mut git = std::process::Command::new("git");
-        git.args(arguments).current_dir(tree.path("work")).env("HOME", tree.root());
+        git.args(arguments)
+            .current_dir(tree.path("work"))
+            .env("HOME", tree.root());
         assert!(git.output().unwrap().status.success(), "{arguments:?}");
     };
     git(&["init", "-q"]);
@@ -421,17 +551,37 @@ fn no_test_run_and_no_log_has_what_is_hidden_nor_a_directory_in_another_one() {
     as_each_user(|as_other| {
         let tree = tree();
         let inner = tree.text("work/sub");
-        let mut server = start(&tree, as_other, &["--allow", &inner, "--tools", "files,command,tests"]);
+        let mut server = start(
+            &tree,
+            as_other,
+            &["--allow", &inner, "--tools", "files,command,tests"],
+        );
         let report = "<testsuite><testcase name=\"a\" time=\"0\"/></testsuite>";
-        let command = format!("cat .env other-name keys/deep/k.txt sub/.env; cp .env r.xml || echo '{report}' > r.xml");
-        let run = server.call("run_tests", json!({"runner": "junit", "command": command, "report": "r.xml"}));
+        let command = format!(
+            "cat .env other-name keys/deep/k.txt sub/.env; cp .env r.xml || echo '{report}' > r.xml"
+        );
+        let run = server.call(
+            "run_tests",
+            json!({"runner": "junit", "command": command, "report": "r.xml"}),
+        );
         let said = run.whole();
-        assert!(said.contains(SAID) && said.contains("1 passed") && !said.contains(SECRET), "{said}");
+        assert!(
+            said.contains(SAID) && said.contains("1 passed") && !said.contains(SECRET),
+            "{said}"
+        );
         let uri = "replay://logs/run_tests-1.log";
-        let read = server.request("resources/read", json!({"uri": uri})).whole();
-        assert!(read.contains("Permission denied") && !read.contains(SECRET), "{read}");
+        let read = server
+            .request("resources/read", json!({"uri": uri}))
+            .whole();
+        assert!(
+            read.contains("Permission denied") && !read.contains(SECRET),
+            "{read}"
+        );
         let page = server.call("read_file", json!({"path": uri})).whole();
-        assert!(page.contains("Permission denied") && !page.contains(SECRET), "{page}");
+        assert!(
+            page.contains("Permission denied") && !page.contains(SECRET),
+            "{page}"
+        );
         let reads = json!({"runner": "junit", "command": "true", "report": ".env"});
         assert!(!server.call("run_tests", reads).whole().contains(SECRET));
     });

@@ -10,18 +10,45 @@ use crate::tree::Tree;
 
 fn tree() -> Tree {
     let tree = Tree::new();
-    for name in ["work/.env", "work/sub/.env", "work/keys/deep/k.txt", "work/cfg/prod/x.key", "work/real-target"] {
+    for name in [
+        "work/.env",
+        "work/sub/.env",
+        "work/keys/deep/k.txt",
+        "work/cfg/prod/x.key",
+        "work/real-target",
+    ] {
         tree.file(name, SECRET);
     }
-    tree.file("work/notes.txt", "plain\n").file("work/sub/other.txt", "plain\n");
-    tree.hard_link("work/.env", "work/other-name").link("real-target", "work/linked.pem").link(".env", "work/to-env");
+    tree.file("work/notes.txt", "plain\n")
+        .file("work/sub/other.txt", "plain\n");
+    tree.hard_link("work/.env", "work/other-name")
+        .link("real-target", "work/linked.pem")
+        .link(".env", "work/to-env");
     tree
 }
 
 fn server(tree: &Tree, more: &[&str]) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
-    let hidden = ["--hide", ".env", "--hide", "keys/", "--hide", "cfg/prod/*.key", "--hide", "*.pem"];
-    Server::open(tree, NEWEST_HANDSHAKE, &[&["--allow", &allowed, "--tools", "files"], &hidden[..], more].concat())
+    let hidden = [
+        "--hide",
+        ".env",
+        "--hide",
+        "keys/",
+        "--hide",
+        "cfg/prod/*.key",
+        "--hide",
+        "*.pem",
+    ];
+    Server::open(
+        tree,
+        NEWEST_HANDSHAKE,
+        &[
+            &["--allow", &allowed, "--tools", "files"],
+            &hidden[..],
+            more,
+        ]
+        .concat(),
+    )
 }
 
 #[test]
@@ -42,19 +69,34 @@ fn no_tool_shows_what_is_hidden_and_each_says_so() {
         ("grep_files", json!({"path": ".env", "regex": "s"})),
         ("get_file_info", json!({"path": ".env"})),
         ("get_file_info", json!({"path": "keys/deep"})),
-        ("edit_file", json!({"path": ".env", "edits": [{"oldText": "s", "newText": "t"}], "dryRun": true})),
+        (
+            "edit_file",
+            json!({"path": ".env", "edits": [{"oldText": "s", "newText": "t"}], "dryRun": true}),
+        ),
         ("write_file", json!({"path": ".env", "content": "x"})),
         ("write_file", json!({"path": "new/.env", "content": "x"})),
-        ("move_file", json!({"source": ".env", "destination": "seen.txt"})),
+        (
+            "move_file",
+            json!({"source": ".env", "destination": "seen.txt"}),
+        ),
         ("move_file", json!({"source": "sub", "destination": "sub2"})),
-        ("move_file", json!({"source": "notes.txt", "destination": "sub/keys"})),
+        (
+            "move_file",
+            json!({"source": "notes.txt", "destination": "sub/keys"}),
+        ),
         ("delete_file", json!({"path": ".env"})),
         ("delete_file", json!({"path": "sub"})),
     ];
     for (tool, arguments) in refused {
         let reply = server.call(tool, arguments.clone());
-        let said = reply.failure().unwrap_or_else(|| panic!("{tool} {arguments}: {}", reply.whole())).message;
-        assert!(said.contains(SAID) && !reply.whole().contains(SECRET), "{tool} {arguments}: {said}");
+        let said = reply
+            .failure()
+            .unwrap_or_else(|| panic!("{tool} {arguments}: {}", reply.whole()))
+            .message;
+        assert!(
+            said.contains(SAID) && !reply.whole().contains(SECRET),
+            "{tool} {arguments}: {said}"
+        );
     }
     let left_out: [(&str, Value); 9] = [
         ("list_directory", json!({"path": "."})),
@@ -63,17 +105,36 @@ fn no_tool_shows_what_is_hidden_and_each_says_so() {
         ("search_files", json!({"path": ".", "pattern": "*"})),
         ("glob_search", json!({"pattern": "**/*"})),
         ("glob_search", json!({"pattern": "**/.env"})),
-        ("grep_files", json!({"path": ".", "regex": "s3cr3t", "includeIgnored": true})),
-        ("grep_files", json!({"path": ".", "regex": "c0nt3nt", "glob": "**/.env"})),
-        ("read_multiple_files", json!({"paths": [".env", "notes.txt"]})),
+        (
+            "grep_files",
+            json!({"path": ".", "regex": "s3cr3t", "includeIgnored": true}),
+        ),
+        (
+            "grep_files",
+            json!({"path": ".", "regex": "c0nt3nt", "glob": "**/.env"}),
+        ),
+        (
+            "read_multiple_files",
+            json!({"paths": [".env", "notes.txt"]}),
+        ),
     ];
     for (tool, arguments) in left_out {
         let whole = server.call(tool, arguments.clone()).whole();
-        for secret in [SECRET, "k.txt", "x.key", "other-name", "real-target", "linked.pem"] {
+        for secret in [
+            SECRET,
+            "k.txt",
+            "x.key",
+            "other-name",
+            "real-target",
+            "linked.pem",
+        ] {
             assert!(!whole.contains(secret), "{tool} {arguments}: {whole}");
         }
     }
-    assert_eq!(std::fs::read_to_string(tree.path("work/.env")).unwrap(), SECRET);
+    assert_eq!(
+        std::fs::read_to_string(tree.path("work/.env")).unwrap(),
+        SECRET
+    );
 }
 
 #[test]
@@ -82,10 +143,17 @@ fn a_directory_in_another_one_hides_alike() {
     let inner = tree.text("work/sub");
     let mut server = server(&tree, &["--allow", &inner]);
     for path in ["sub/.env".to_owned(), format!("{inner}/.env")] {
-        let said = server.call("read_file", json!({"path": path})).failure().unwrap().message;
+        let said = server
+            .call("read_file", json!({"path": path}))
+            .failure()
+            .unwrap()
+            .message;
         assert!(said.contains(SAID), "{path}: {said}");
     }
-    assert_eq!(server.call("list_directory", json!({"path": inner})).text(), "[FILE] other.txt");
+    assert_eq!(
+        server.call("list_directory", json!({"path": inner})).text(),
+        "[FILE] other.txt"
+    );
 }
 
 #[test]
@@ -94,18 +162,35 @@ fn what_gets_a_hidden_name_later_is_hidden_at_once() {
     let mut server = server(&tree, &[]);
     let grep = json!({"path": ".", "regex": "s3cr3t"});
     tree.file("work/seen.txt", SECRET);
-    assert!(server.call("grep_files", grep.clone()).whole().contains("seen.txt"));
+    assert!(
+        server
+            .call("grep_files", grep.clone())
+            .whole()
+            .contains("seen.txt")
+    );
     // By a rename of itself, and of what it lies in.
     std::fs::rename(tree.path("work/seen.txt"), tree.path("work/sub/seen.pem")).unwrap();
     tree.file("work/open/k.txt", SECRET);
-    assert!(server.call("read_file", json!({"path": "open/k.txt"})).whole().contains(SECRET));
+    assert!(
+        server
+            .call("read_file", json!({"path": "open/k.txt"}))
+            .whole()
+            .contains(SECRET)
+    );
     std::fs::rename(tree.path("work/open"), tree.path("work/sub/keys")).unwrap();
     for path in ["sub/seen.pem", "sub/keys/k.txt"] {
-        let said = server.call("read_file", json!({"path": path})).failure().unwrap().message;
+        let said = server
+            .call("read_file", json!({"path": path}))
+            .failure()
+            .unwrap()
+            .message;
         assert!(said.contains(SAID), "{path}: {said}");
     }
     let whole = server.call("grep_files", grep).whole();
-    assert!(!whole.contains("seen.") && !whole.contains("k.txt"), "{whole}");
+    assert!(
+        !whole.contains("seen.") && !whole.contains("k.txt"),
+        "{whole}"
+    );
 }
 
 #[test]
@@ -115,27 +200,51 @@ fn no_directory_is_moved_away_from_the_path_of_a_pattern_or_to_it() {
     tree.dir("work/open/prod");
     let mut server = server(&tree, &[]);
     for (source, destination) in [("cfg", "cfg2"), ("open/prod", "cfg/prod")] {
-        let moved = server.call("move_file", json!({"source": source, "destination": destination}));
+        let moved = server.call(
+            "move_file",
+            json!({"source": source, "destination": destination}),
+        );
         let said = moved.failure().unwrap().message;
-        assert!(said.contains("holds or would become something protected"), "{said}");
+        assert!(
+            said.contains("holds or would become something protected"),
+            "{said}"
+        );
     }
     assert!(tree.has("work/cfg") && tree.has("work/open/prod"));
-    server.call("move_file", json!({"source": "notes.txt", "destination": "cfg/prod"})).text();
+    server
+        .call(
+            "move_file",
+            json!({"source": "notes.txt", "destination": "cfg/prod"}),
+        )
+        .text();
 }
 
 #[test]
 fn no_diff_and_no_undo_shows_what_is_hidden_by_now() {
     let tree = tree();
     let allowed = format!("{}:rw", tree.text("work"));
-    let mut before = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", "files"]);
-    before.call("write_file", json!({"path": "sub/.env", "content": "mine\n"})).text();
+    let mut before = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allowed, "--tools", "files"],
+    );
+    before
+        .call(
+            "write_file",
+            json!({"path": "sub/.env", "content": "mine\n"}),
+        )
+        .text();
     before.call("delete_file", json!({"path": ".env"})).text();
     drop(before);
     let mut server = server(&tree, &[]);
     for call in [1, 2] {
         let whole = server.call("list_changes", json!({"call": call})).whole();
         assert!(whole.contains(SAID) && !whole.contains(SECRET), "{whole}");
-        let said = server.call("undo_changes", json!({"calls": [call]})).failure().unwrap().message;
+        let said = server
+            .call("undo_changes", json!({"calls": [call]}))
+            .failure()
+            .unwrap()
+            .message;
         assert!(said.contains(SAID), "{said}");
     }
 }
@@ -146,23 +255,39 @@ fn a_pattern_that_cannot_be_is_refused_at_the_start() {
     for (pattern, said) in [
         ("work", "it would hide"),
         ("/etc/passwd", "is a path in no allowed directory"),
-        ("[a", "has a `[` that is not closed at offset 0: write `\\` before"),
+        (
+            "[a",
+            "has a `[` that is not closed at offset 0: write `\\` before",
+        ),
         ("!.env", "write `\\!.env`"),
         ("x[a/b]", "has a slash in brackets"),
         ("", "names nothing"),
         ("cfg//prod", "write `cfg/prod`"),
     ] {
         let allowed = format!("{}:rw", tree.text("work"));
-        let mut server = Server::start(&tree, &["--allow", &allowed, "--tools", "files", "--hide", pattern]);
+        let mut server = Server::start(
+            &tree,
+            &["--allow", &allowed, "--tools", "files", "--hide", pattern],
+        );
         assert!(!server.wait_exit().success());
-        assert!(server.stderr().contains("--hide: ") && server.stderr().contains(said), "{}", server.stderr());
+        assert!(
+            server.stderr().contains("--hide: ") && server.stderr().contains(said),
+            "{}",
+            server.stderr()
+        );
     }
 }
 
 #[test]
 fn name_with_brackets_is_hidden_as_that_name() {
     let tree = Tree::new();
-    let paths = ["app/[slug]/.env", "app/[slug]/a.key", "keys/{prod}.key", "keys/{a,b}", "back\\slash.txt"];
+    let paths = [
+        "app/[slug]/.env",
+        "app/[slug]/a.key",
+        "keys/{prod}.key",
+        "keys/{a,b}",
+        "back\\slash.txt",
+    ];
     for path in paths {
         tree.file(format!("work/{path}"), SECRET);
     }
@@ -189,9 +314,21 @@ fn name_with_brackets_is_hidden_as_that_name() {
         // Hidden as well if it is made anew while the server runs.
         std::fs::remove_file(tree.path(format!("work/{path}"))).unwrap();
         tree.file(format!("work/{path}"), SECRET);
-        let said = server.call("read_file", json!({"path": path})).failure().expect(pattern).message;
+        let said = server
+            .call("read_file", json!({"path": path}))
+            .failure()
+            .expect(pattern)
+            .message;
         assert!(said.contains(SAID), "{pattern}: {said}");
-        let whole = server.call("grep_files", json!({"directory": tree.text("work"), "regex": "s3cr3t"})).whole();
-        assert!(!whole.contains(&path.replace('\\', "\\\\")) && whole.contains(" matches]"), "{pattern}: {whole}");
+        let whole = server
+            .call(
+                "grep_files",
+                json!({"directory": tree.text("work"), "regex": "s3cr3t"}),
+            )
+            .whole();
+        assert!(
+            !whole.contains(&path.replace('\\', "\\\\")) && whole.contains(" matches]"),
+            "{pattern}: {whole}"
+        );
     }
 }

@@ -21,12 +21,20 @@ pub fn follow(server: &Server, token: &str, position: Option<&str>) -> Client {
     let headers: Vec<_> = [("Authorization", token)].into_iter().chain(from).collect();
     client.send("GET", "/activity/stream", &headers, b"");
     let head = client.head();
-    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
+    assert_eq!(
+        (head.status, head.header("content-type")),
+        (200, Some("text/event-stream"))
+    );
     client
 }
 
 fn texts<'a>(calls: &'a Value, member: &str) -> Vec<&'a str> {
-    calls.as_array().unwrap().iter().map(|call| call[member].as_str().unwrap()).collect()
+    calls
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| call[member].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -39,10 +47,19 @@ fn only_the_empty_page_is_there_for_everybody() {
             (401, Some("Bearer realm=\"replay\"")),
             "{path}"
         );
-        assert_eq!(pair.server.ask("POST", path, &[("Authorization", &pair.bob)], b"").status, 405, "{path}");
+        assert_eq!(
+            pair.server
+                .ask("POST", path, &[("Authorization", &pair.bob)], b"")
+                .status,
+            405,
+            "{path}"
+        );
     }
     let page = pair.server.ask("GET", "/", &[], b"");
-    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert_eq!(
+        (page.status, page.header("content-type")),
+        (200, Some("text/html; charset=utf-8"))
+    );
     let policy = page.header("content-security-policy").unwrap();
     for part in [
         "default-src 'none'; style-src 'sha256-",
@@ -57,9 +74,20 @@ fn only_the_empty_page_is_there_for_everybody() {
     for secret in ["alice", "bob", pair.tree.root().to_str().unwrap()] {
         assert!(!text.contains(secret), "{secret}");
     }
-    for headers in [[("Host", "evil.example")], [("Origin", "http://evil.example")]] {
-        assert_eq!(pair.server.ask("GET", "/", &headers, b"").status, 403, "{headers:?}");
-        assert_eq!(pair.server.ask("GET", "/activity", &headers, b"").status, 403, "{headers:?}");
+    for headers in [
+        [("Host", "evil.example")],
+        [("Origin", "http://evil.example")],
+    ] {
+        assert_eq!(
+            pair.server.ask("GET", "/", &headers, b"").status,
+            403,
+            "{headers:?}"
+        );
+        assert_eq!(
+            pair.server.ask("GET", "/activity", &headers, b"").status,
+            403,
+            "{headers:?}"
+        );
     }
 }
 
@@ -68,8 +96,22 @@ fn a_call_is_told_whole() {
     let (tree, server) = stage(&["--rate-limit", "0"]);
     let path = tree.text("work/hello.txt");
     let edits = json!([{"oldText": "hello", "newText": "bye"}]);
-    assert_eq!(server.post(&call(1, "edit_file", &json!({"path": path, "edits": edits}))).status, 200);
-    assert_eq!(server.post(&call(2, "read_file", &json!({"path": "/etc/hostname"}))).status, 200);
+    assert_eq!(
+        server
+            .post(&call(
+                1,
+                "edit_file",
+                &json!({"path": path, "edits": edits})
+            ))
+            .status,
+        200
+    );
+    assert_eq!(
+        server
+            .post(&call(2, "read_file", &json!({"path": "/etc/hostname"})))
+            .status,
+        200
+    );
     let mut told = server.ask("GET", "/activity", &[], b"").json();
     assert!(told["uptimeSeconds"].take().is_u64() && told["position"].take().is_string());
     let calls = told["calls"].take();
@@ -84,9 +126,14 @@ fn a_call_is_told_whole() {
         "tenants": [tenant], "position": null, "before": null, "running": [], "calls": null,
     });
     assert_eq!(told, expected);
-    assert_eq!([texts(&calls, "tool"), texts(&calls, "outcome")], [["read_file", "edit_file"], ["denied", "ok"]]);
+    assert_eq!(
+        [texts(&calls, "tool"), texts(&calls, "outcome")],
+        [["read_file", "edit_file"], ["denied", "ok"]]
+    );
     let id = &calls[1]["id"];
-    let mut whole = server.ask("GET", &format!("/activity/{id}"), &[], b"").json();
+    let mut whole = server
+        .ask("GET", &format!("/activity/{id}"), &[], b"")
+        .json();
     for unsteady in ["at", "requestBytes", "replyBytes", "durationMs"] {
         assert!(!whole[unsteady].take().is_null(), "{unsteady}");
     }
@@ -100,36 +147,60 @@ fn a_call_is_told_whole() {
     assert_eq!(whole, expected);
     let denied = &calls[0];
     let reason = denied["reason"].as_str().unwrap();
-    assert!(reason.starts_with("`/etc/hostname` is outside the allowed directories"), "{reason}");
+    assert!(
+        reason.starts_with("`/etc/hostname` is outside the allowed directories"),
+        "{reason}"
+    );
     assert_eq!(
         (&denied["code"], &denied["paths"][0]),
-        (&json!(-32001), &json!({"path": "/etc/hostname", "access": "denied"}))
+        (
+            &json!(-32001),
+            &json!({"path": "/etc/hostname", "access": "denied"})
+        )
     );
     assert_eq!(server.ask("GET", "/activity/99", &[], b"").status, 404);
-    assert_eq!(server.ask("GET", "/activity?limit=all", &[], b"").status, 400);
+    assert_eq!(
+        server.ask("GET", "/activity?limit=all", &[], b"").status,
+        400
+    );
 }
 
 #[test]
 fn a_background_command_is_told_while_it_runs_and_when_it_has_ended() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let line = "read line; echo done; exit 3";
-    server.post(&call(1, "execute_command", &json!({"command": line, "background": true})));
+    server.post(&call(
+        1,
+        "execute_command",
+        &json!({"command": line, "background": true}),
+    ));
     let told = || {
         let mut told = server.ask("GET", "/activity", &[], b"").json();
-        (told["tenants"][0]["place"]["background"][0].take(), told["calls"].take())
+        (
+            told["tenants"][0]["place"]["background"][0].take(),
+            told["calls"].take(),
+        )
     };
     let (mut running, calls) = told();
     assert_eq!(calls[0]["background"], "c1");
     let at = |value: &Value| humantime::parse_rfc3339(value.as_str().unwrap()).unwrap();
     let (began, called) = (at(&running["at"].take()), at(&calls[0]["at"]));
-    let took = std::time::Duration::from_secs_f64(calls[0]["durationMs"].as_f64().unwrap() / 1000.0 + 0.001);
+    let took = std::time::Duration::from_secs_f64(
+        calls[0]["durationMs"].as_f64().unwrap() / 1000.0 + 0.001,
+    );
     assert!((called..=called + took).contains(&began), "{calls}");
     assert!(running["durationMs"].take().as_f64().unwrap() > 0.0);
-    let mut expected =
-        json!({"id": "c1", "command": line, "at": null, "durationMs": null, "bytes": 0, "outcome": null, "end": null});
+    let mut expected = json!({"id": "c1", "command": line, "at": null, "durationMs": null, "bytes": 0, "outcome": null, "end": null});
     assert_eq!(running, expected);
-    let message = call(2, "follow_command", &json!({"commandId": "c1", "stdin": "go\n", "waitSecs": 10}));
-    assert_eq!(server.post(&message).json()["result"]["structuredContent"]["output"], "done\n");
+    let message = call(
+        2,
+        "follow_command",
+        &json!({"commandId": "c1", "stdin": "go\n", "waitSecs": 10}),
+    );
+    assert_eq!(
+        server.post(&message).json()["result"]["structuredContent"]["output"],
+        "done\n"
+    );
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     let mut ended = loop {
         let (ended, _) = told();
@@ -142,14 +213,18 @@ fn a_background_command_is_told_while_it_runs_and_when_it_has_ended() {
     // How long it ran does not grow any more.
     assert_eq!(told().0["durationMs"], ended["durationMs"].take());
     ended["at"].take();
-    (expected["bytes"], expected["outcome"], expected["end"]) = (5.into(), "failed".into(), "exit code 3".into());
+    (expected["bytes"], expected["outcome"], expected["end"]) =
+        (5.into(), "failed".into(), "exit code 3".into());
     assert_eq!(ended, expected);
 }
 
 #[test]
 fn tools_without_commands_have_no_walls() {
     let (_tree, server) = stage(&["--tools", "files"]);
-    assert_eq!(server.ask("GET", "/activity", &[], b"").json()["tenants"][0]["place"]["walls"], Value::Null);
+    assert_eq!(
+        server.ask("GET", "/activity", &[], b"").json()["tenants"][0]["place"]["walls"],
+        Value::Null
+    );
 }
 
 #[test]
@@ -158,7 +233,15 @@ fn tenants_hear_of_their_own_calls_only() {
     let mut bob = follow(&pair.server, &pair.bob, None);
     let mut operator = follow(&pair.server, &pair.alice, None);
     for token in [&pair.alice, &pair.bob] {
-        assert_eq!(pair.ask(token, &call(1, "list_directory", &json!({"path": "."})), &[]).status, 200);
+        assert_eq!(
+            pair.ask(
+                token,
+                &call(1, "list_directory", &json!({"path": "."})),
+                &[]
+            )
+            .status,
+            200
+        );
     }
     // A follower that is slow hears no more of a call than its end.
     let ended = |client: &mut Client| loop {
@@ -169,7 +252,10 @@ fn tenants_hear_of_their_own_calls_only() {
     };
     let event = |client: &str| ("call".to_owned(), client.to_owned());
     assert_eq!(ended(&mut bob), event("bob"));
-    assert_eq!([ended(&mut operator), ended(&mut operator)], [event("alice"), event("bob")]);
+    assert_eq!(
+        [ended(&mut operator), ended(&mut operator)],
+        [event("alice"), event("bob")]
+    );
     let mine = get(&pair.server, "/activity", &pair.bob);
     assert!(!mine.text().contains("alice"), "{}", mine.text());
     assert_eq!(texts(&mine.json()["calls"], "client"), ["bob"]);
@@ -177,19 +263,47 @@ fn tenants_hear_of_their_own_calls_only() {
     assert_eq!(texts(&every["calls"], "client"), ["bob", "alice"]);
     // By its number the call is somebody's own, or none: numbers count no calls of others.
     let mine = mine.json();
-    let ids = [&every["calls"][0]["id"], &every["calls"][1]["id"], &mine["calls"][0]["id"]];
+    let ids = [
+        &every["calls"][0]["id"],
+        &every["calls"][1]["id"],
+        &mine["calls"][0]["id"],
+    ];
     assert_eq!(ids, [2, 1, 1]);
-    assert_eq!(mine["position"].as_str().unwrap().split_once('-').unwrap().1, "2");
-    assert_eq!(get(&pair.server, "/activity/1", &pair.alice).json()["client"], "alice");
-    assert_eq!(get(&pair.server, "/activity/1", &pair.bob).json()["client"], "bob");
+    assert_eq!(
+        mine["position"]
+            .as_str()
+            .unwrap()
+            .split_once('-')
+            .unwrap()
+            .1,
+        "2"
+    );
+    assert_eq!(
+        get(&pair.server, "/activity/1", &pair.alice).json()["client"],
+        "alice"
+    );
+    assert_eq!(
+        get(&pair.server, "/activity/1", &pair.bob).json()["client"],
+        "bob"
+    );
     assert_eq!(get(&pair.server, "/activity/2", &pair.bob).status, 404);
 }
 
 #[test]
 fn a_stream_goes_on_where_it_was_and_tells_a_gap() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
-    let list = |id: u64| assert_eq!(server.post(&call(id, "list_directory", &json!({"path": "."}))).status, 200);
-    let start = server.ask("GET", "/activity", &[], b"").json()["position"].as_str().unwrap().to_owned();
+    let list = |id: u64| {
+        assert_eq!(
+            server
+                .post(&call(id, "list_directory", &json!({"path": "."})))
+                .status,
+            200
+        )
+    };
+    let start = server.ask("GET", "/activity", &[], b"").json()["position"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     list(1);
     let mut client = follow(&server, "", Some(&start));
     let (position, _, first) = client.named_event();
@@ -203,21 +317,42 @@ fn a_stream_goes_on_where_it_was_and_tells_a_gap() {
     assert_eq!(heard, [json!(2), json!(3)]);
     let mut one = server.connect();
     for id in 4..510 {
-        assert_eq!(one.post(&call(id, "list_directory", &json!({"path": "."})), &[]).status, 200);
+        assert_eq!(
+            one.post(&call(id, "list_directory", &json!({"path": "."})), &[])
+                .status,
+            200
+        );
     }
     let mut client = follow(&server, "", Some(&start));
     assert_eq!(client.named_event().1, "gap");
     assert_eq!(client.named_event().2["id"], json!(10));
     for strange in ["x", "00000000-1", "-1"] {
-        assert_eq!(follow(&server, "", Some(strange)).named_event().1, "gap", "{strange}");
+        assert_eq!(
+            follow(&server, "", Some(strange)).named_event().1,
+            "gap",
+            "{strange}"
+        );
     }
     // What is forgotten is not listed either.
     let page = server.ask("GET", "/activity?limit=500", &[], b"").json();
     let calls = page["calls"].as_array().unwrap();
-    assert_eq!((calls.len(), &calls[499]["id"], &page["before"]), (500, &json!(10), &Value::Null));
+    assert_eq!(
+        (calls.len(), &calls[499]["id"], &page["before"]),
+        (500, &json!(10), &Value::Null)
+    );
     let page = server.ask("GET", "/activity?limit=2", &[], b"").json();
-    let next = server.ask("GET", &format!("/activity?limit=2&before={}", page["before"]), &[], b"").json();
-    assert_eq!([&next["calls"][0]["id"], &next["calls"][1]["id"]], [&json!(507), &json!(506)]);
+    let next = server
+        .ask(
+            "GET",
+            &format!("/activity?limit=2&before={}", page["before"]),
+            &[],
+            b"",
+        )
+        .json();
+    assert_eq!(
+        [&next["calls"][0]["id"], &next["calls"][1]["id"]],
+        [&json!(507), &json!(506)]
+    );
 }
 
 #[test]
@@ -230,16 +365,40 @@ fn long_replies_and_arguments_are_remembered_in_part() {
         assert!(reply.body.len() > 9_900_000);
     }
     let content = "é".repeat(1_000_000);
-    assert_eq!(server.post(&call(9, "write_file", &json!({"path": path, "content": content}))).status, 200);
+    assert_eq!(
+        server
+            .post(&call(
+                9,
+                "write_file",
+                &json!({"path": path, "content": content})
+            ))
+            .status,
+        200
+    );
     let list = server.ask("GET", "/activity", &[], b"");
     assert!(list.body.len() < 16 * 1024, "{}", list.body.len());
-    let ids: Vec<u64> =
-        list.json()["calls"].as_array().unwrap().iter().map(|call| call["id"].as_u64().unwrap()).collect();
-    let whole = |id: u64| server.ask("GET", &format!("/activity/{id}"), &[], b"").json();
+    let ids: Vec<u64> = list.json()["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| call["id"].as_u64().unwrap())
+        .collect();
+    let whole = |id: u64| {
+        server
+            .ask("GET", &format!("/activity/{id}"), &[], b"")
+            .json()
+    };
     let text = whole(ids[1])["text"].as_str().unwrap().to_owned();
-    assert!(text.contains("\n… 9883616 bytes are left out …\n") && text.len() < 17 * 1024, "{}", &text[12_000..13_000]);
+    assert!(
+        text.contains("\n… 9883616 bytes are left out …\n") && text.len() < 17 * 1024,
+        "{}",
+        &text[12_000..13_000]
+    );
     let arguments = whole(ids[0])["arguments"].clone();
-    assert_eq!(arguments, json!({"path": path, "content": format!("{}… (1995904 bytes more)", "é".repeat(2048))}));
+    assert_eq!(
+        arguments,
+        json!({"path": path, "content": format!("{}… (1995904 bytes more)", "é".repeat(2048))})
+    );
 }
 
 #[test]
@@ -266,9 +425,18 @@ fn what_runs_is_told_and_so_is_stdin() {
             break progress.clone();
         }
     };
-    assert!(progress["message"].as_str().unwrap().starts_with("running for "), "{progress}");
+    assert!(
+        progress["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("running for "),
+        "{progress}"
+    );
     let running = server.ask("GET", "/activity", &[], b"").json()["running"].clone();
-    assert_eq!((running.as_array().unwrap().len(), &running[0]["id"]), (1, &begun["id"]));
+    assert_eq!(
+        (running.as_array().unwrap().len(), &running[0]["id"]),
+        (1, &begun["id"])
+    );
     tree.file("work/go", "");
     let end = loop {
         let call = client.named_event().2;
@@ -277,7 +445,11 @@ fn what_runs_is_told_and_so_is_stdin() {
         }
     };
     assert_eq!((&end["id"], &end["outcome"]), (&begun["id"], &json!("ok")));
-    let opened = server.post(&request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})));
+    let opened = server.post(&request(
+        1,
+        "initialize",
+        &json!({"protocolVersion": "2025-11-25"}),
+    ));
     let name = opened.header("mcp-session-id").unwrap().to_owned();
     let told = server.ask("GET", "/activity", &[], b"").text();
     assert!(!told.contains(&name));

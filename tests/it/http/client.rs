@@ -25,14 +25,21 @@ pub struct Server {
 /// The command of a server with these arguments.
 pub fn command(tree: &Tree, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
-    command.arg("--mcp-server").args(["--http", "127.0.0.1:0"]).args(args).current_dir(tree.root());
+    command
+        .arg("--mcp-server")
+        .args(["--http", "127.0.0.1:0"])
+        .args(args)
+        .current_dir(tree.root());
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", tree.root())
         .env("XDG_STATE_HOME", tree.state())
         .env("LANG", "C.UTF-8");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     command
 }
 
@@ -65,7 +72,12 @@ impl Server {
             let _ = child.kill();
             panic!("no address: {}", log.lock().unwrap());
         };
-        Self { address, child, log, ended }
+        Self {
+            address,
+            child,
+            log,
+            ended,
+        }
     }
 
     /// A connection of its own.
@@ -86,7 +98,11 @@ impl Server {
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream.set_write_timeout(Some(DEADLINE)).unwrap();
         stream.set_nodelay(true).unwrap();
-        Client { stream, host: self.address.to_string(), ahead: Vec::new() }
+        Client {
+            stream,
+            host: self.address.to_string(),
+            ahead: Vec::new(),
+        }
     }
 
     /// One request on a connection of its own.
@@ -116,7 +132,11 @@ impl Server {
 
     /// Waits until it has ended.
     pub fn wait(&mut self) -> ExitStatus {
-        assert!(ends_within(Pid::from_child(&self.child), DEADLINE), "the server did not end: {}", self.log());
+        assert!(
+            ends_within(Pid::from_child(&self.child), DEADLINE),
+            "the server did not end: {}",
+            self.log()
+        );
         self.child.wait().unwrap()
     }
 
@@ -160,13 +180,17 @@ pub struct Response {
 impl Response {
     /// A header.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }
 
     /// The body as text.
@@ -177,14 +201,20 @@ impl Response {
     /// The data of all events.
     pub fn events(&self) -> Vec<Value> {
         let text = self.text();
-        let data = text.split("\n\n").filter_map(|event| event.split_once("data: "));
-        data.map(|(_, data)| serde_json::from_str(data).unwrap()).collect()
+        let data = text
+            .split("\n\n")
+            .filter_map(|event| event.split_once("data: "));
+        data.map(|(_, data)| serde_json::from_str(data).unwrap())
+            .collect()
     }
 
     /// Status and code of an error.
     #[track_caller]
     pub fn failure(&self) -> (u16, i64) {
-        (self.status, self.json()["error"]["code"].as_i64().unwrap_or_default())
+        (
+            self.status,
+            self.json()["error"]["code"].as_i64().unwrap_or_default(),
+        )
     }
 }
 
@@ -204,7 +234,13 @@ impl Client {
     }
 
     /// Sends a request and reads its reply.
-    pub fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+    pub fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Response {
         self.send(method, path, headers, body);
         self.response()
     }
@@ -224,7 +260,10 @@ impl Client {
     /// Sends a request; a `Host` that is given stands in the place of the usual one.
     pub fn send(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
-        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+        if !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
+        {
             head.extend(["Host: ", &self.host, "\r\n"]);
         }
         for (name, value) in headers {
@@ -234,13 +273,17 @@ impl Client {
             head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
         }
         head.push_str("\r\n");
-        self.stream.write_all(&[head.as_bytes(), body].concat()).expect("the server reads");
+        self.stream
+            .write_all(&[head.as_bytes(), body].concat())
+            .expect("the server reads");
     }
 
     /// The next reply, to its last byte.
     pub fn response(&mut self) -> Response {
         let mut response = self.head();
-        let length = response.header("content-length").map(|length| length.parse().unwrap());
+        let length = response
+            .header("content-length")
+            .map(|length| length.parse().unwrap());
         response.body = match length {
             Some(length) => self.take(length),
             None if response.header("transfer-encoding") == Some("chunked") => {
@@ -267,8 +310,14 @@ impl Client {
         }
         let status = lines[0].split(' ').nth(1).unwrap().parse().unwrap();
         let headers = lines[1..].iter().map(|line| line.split_once(':').unwrap());
-        let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
-        Response { status, headers, body: Vec::new() }
+        let headers = headers
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+            .collect();
+        Response {
+            status,
+            headers,
+            body: Vec::new(),
+        }
     }
 
     /// The data of the next event of a stream; comments are passed over. `None` at its end.
@@ -289,7 +338,9 @@ impl Client {
             assert!(Instant::now() < until, "no event");
             let chunk = String::from_utf8(self.chunk().expect("an event")).unwrap();
             let field = |name: &str| {
-                let found = chunk.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+                let found = chunk
+                    .lines()
+                    .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
                 found.unwrap_or_default().to_owned()
             };
             if let Ok(data) = serde_json::from_str(&field("data")) {
@@ -311,7 +362,11 @@ impl Client {
                 let line = self.take(end + 2);
                 return String::from_utf8(line[..end].to_vec()).unwrap();
             }
-            assert!(self.more(), "the connection has ended in the middle: {:?}", String::from_utf8_lossy(&self.ahead));
+            assert!(
+                self.more(),
+                "the connection has ended in the middle: {:?}",
+                String::from_utf8_lossy(&self.ahead)
+            );
         }
     }
 
@@ -325,7 +380,10 @@ impl Client {
 
     fn more(&mut self) -> bool {
         let mut piece = [0; 16 * 1024];
-        let count = self.stream.read(&mut piece).expect("the server answers in time");
+        let count = self
+            .stream
+            .read(&mut piece)
+            .expect("the server answers in time");
         self.ahead.extend_from_slice(&piece[..count]);
         count > 0
     }

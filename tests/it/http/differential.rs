@@ -1,5 +1,5 @@
-//! The same bytes over stdin and over HTTP get the same answer, byte for byte: one process serves both, so that only the
-//! transports can differ.
+//! The same bytes over stdin and over HTTP get the same answer, byte for byte: one process serves
+//! both, so that only the transports can differ.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{ChildStdin, Stdio};
@@ -36,32 +36,64 @@ struct Both {
 impl Both {
     fn start(tree: &Tree) -> Self {
         let allow = format!("{}:ro", tree.text("work"));
-        let flags = ["--allow", &allow, "--tools", "files", "--stdio", "--rate-limit", "0"];
+        let flags = [
+            "--allow",
+            &allow,
+            "--tools",
+            "files",
+            "--stdio",
+            "--rate-limit",
+            "0",
+        ];
         let mut command = client::command(tree, &flags);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut server = Server::spawn(command);
         let input = server.child().stdin.take().unwrap();
         let output = BufReader::new(server.child().stdout.take().unwrap());
         let (sender, lines) = channel();
-        std::thread::spawn(move || output.split(b'\n').map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        std::thread::spawn(move || {
+            output
+                .split(b'\n')
+                .map_while(Result::ok)
+                .try_for_each(|line| sender.send(line))
+        });
         let http = server.connect();
-        Self { server, http, input, lines, asked: 0 }
+        Self {
+            server,
+            http,
+            input,
+            lines,
+            asked: 0,
+        }
     }
 
     fn line(&self) -> Vec<u8> {
         self.lines.recv_timeout(DEADLINE).expect("a line in time")
     }
 
-    /// The line that answers these bytes. A question behind them shows that there is none, where there is to be none.
+    /// The line that answers these bytes. A question behind them shows that there is none, where
+    /// there is to be none.
     fn over_stdin(&mut self, body: &[u8], is_answered: bool) -> Vec<u8> {
         self.asked += 1;
-        let last =
-            request(0, "ping", &json!({})).to_string().replace("\"id\":0", &format!("\"id\":\"last {}\"", self.asked));
-        self.input.write_all(&[body, b"\n", last.as_bytes(), b"\n"].concat()).unwrap();
-        let last = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"last {}\",\"result\":{{}}}}", self.asked).into_bytes();
+        let last = request(0, "ping", &json!({}))
+            .to_string()
+            .replace("\"id\":0", &format!("\"id\":\"last {}\"", self.asked));
+        self.input
+            .write_all(&[body, b"\n", last.as_bytes(), b"\n"].concat())
+            .unwrap();
+        let last = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":\"last {}\",\"result\":{{}}}}",
+            self.asked
+        )
+        .into_bytes();
         let first = self.line();
         if !is_answered {
-            assert_eq!(String::from_utf8_lossy(&first), String::from_utf8_lossy(&last), "{}", shown(body));
+            assert_eq!(
+                String::from_utf8_lossy(&first),
+                String::from_utf8_lossy(&last),
+                "{}",
+                shown(body)
+            );
             return Vec::new();
         }
         // What takes long is overtaken.
@@ -69,7 +101,12 @@ impl Both {
         if first == last {
             return second;
         }
-        assert_eq!(String::from_utf8_lossy(&second), String::from_utf8_lossy(&last), "{}", shown(body));
+        assert_eq!(
+            String::from_utf8_lossy(&second),
+            String::from_utf8_lossy(&last),
+            "{}",
+            shown(body)
+        );
         first
     }
 
@@ -80,7 +117,12 @@ impl Both {
         if reply.header("connection") == Some("close") {
             self.http = self.server.connect();
         }
-        assert_eq!(reply.status == 202, reply.body.is_empty(), "{}: {reply:?}", shown(body));
+        assert_eq!(
+            reply.status == 202,
+            reply.body.is_empty(),
+            "{}: {reply:?}",
+            shown(body)
+        );
         reply.body
     }
 
@@ -118,17 +160,33 @@ fn good() -> Vec<Value> {
         call(11, "read_file", &json!({"path": "missing.txt"})),
         call(12, "read_file", &json!({"path": "../outside/x"})),
         call(13, "read_file", &json!({"pth": "hello.txt"})),
-        call(14, "read_file", &json!({"path": "hello.txt", "offset": 1, "limit": 1})),
+        call(
+            14,
+            "read_file",
+            &json!({"path": "hello.txt", "offset": 1, "limit": 1}),
+        ),
         call(15, "no_such_tool", &json!({})),
         call(16, "list_allowed_directories", &json!({})),
         call(17, "list_directory", &json!({"path": "."})),
         call(18, "get_file_info", &json!({"path": "hello.txt"})),
         call(19, "glob_search", &json!({"pattern": "*.txt"})),
-        call(20, "write_file", &json!({"path": "new.txt", "content": "x"})),
+        call(
+            20,
+            "write_file",
+            &json!({"path": "new.txt", "content": "x"}),
+        ),
         // Served by the thread that carries the bytes, as all that is quick, and then aside.
         call(23, "read_file", &json!({"path": "large.txt"})),
-        call(24, "read_file", &json!({"path": "large.txt", "offset": -2, "limit": 1})),
-        call(25, "read_multiple_files", &json!({"paths": ["hello.txt", "large.txt"]})),
+        call(
+            24,
+            "read_file",
+            &json!({"path": "large.txt", "offset": -2, "limit": 1}),
+        ),
+        call(
+            25,
+            "read_multiple_files",
+            &json!({"paths": ["hello.txt", "large.txt"]}),
+        ),
         json!({"jsonrpc": "2.0", "id": 21, "method": "tools/call"}),
         json!({"jsonrpc": "2.0", "id": 22, "method": "tools/call", "params": {"name": "read_file", "arguments": [1]}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -219,12 +277,26 @@ fn hostile() -> Vec<Vec<u8>> {
     }
     for depth in [10, 126, 127, 128, 129, 5000] {
         texts.push(format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
-        texts.push(read(&format!("{}1{}", "[".repeat(depth), "]".repeat(depth))));
-        texts.push(read(&format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth))));
+        texts.push(read(&format!(
+            "{}1{}",
+            "[".repeat(depth),
+            "]".repeat(depth)
+        )));
+        texts.push(read(&format!(
+            "{}1{}",
+            "{\"a\":".repeat(depth),
+            "}".repeat(depth)
+        )));
         let meta = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-        texts.push(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"_meta\":{meta}}}}}"));
+        texts.push(format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"_meta\":{meta}}}}}"
+        ));
     }
-    texts.into_iter().map(String::into_bytes).chain(odd_messages()).collect()
+    texts
+        .into_iter()
+        .map(String::into_bytes)
+        .chain(odd_messages())
+        .collect()
 }
 
 /// Messages that are odd as a whole.
@@ -281,7 +353,11 @@ fn odd_messages() -> Vec<Vec<u8>> {
         "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\",\"params\":{\"_meta\":{\"progressToken\":[]}}}".to_owned(),
     ];
     let mut texts: Vec<Vec<u8>> = texts.into_iter().map(String::into_bytes).collect();
-    texts.extend([b"\xff".to_vec(), b"\xc3".to_vec(), [b"\"", &b"\xed\xa0\x80"[..], b"\""].concat()]);
+    texts.extend([
+        b"\xff".to_vec(),
+        b"\xc3".to_vec(),
+        [b"\"", &b"\xed\xa0\x80"[..], b"\""].concat(),
+    ]);
     texts.push([&ping.as_bytes()[..20], b"\xfe", &ping.as_bytes()[20..]].concat());
     texts
 }
@@ -310,34 +386,47 @@ fn spoilt(messages: &[Value], count: usize) -> Vec<Vec<u8>> {
     ];
     let texts: Vec<String> = messages.iter().map(Value::to_string).collect();
     let spot = any::<prop::sample::Index>;
-    let change = (0..4_u8, spot(), spot(), prop::sample::select(PARTS.to_vec()));
-    let spoilt = (prop::sample::select(texts), prop::collection::vec(change, 1..4)).prop_map(|(text, changes)| {
-        let mut bytes = text.into_bytes();
-        for (kind, first, second, part) in changes {
-            let (from, to) = (first.index(bytes.len() + 1), second.index(bytes.len() + 1));
-            let (from, to) = (from.min(to), from.max(to));
-            match kind {
-                0 => drop(bytes.splice(from..from, part.bytes())),
-                1 => drop(bytes.drain(from..to.min(from + 9))),
-                2 => bytes.truncate(to),
-                _ => {
-                    let piece = bytes[from..to.min(from + 20)].to_vec();
-                    bytes.splice(from..from, piece);
+    let change = (
+        0..4_u8,
+        spot(),
+        spot(),
+        prop::sample::select(PARTS.to_vec()),
+    );
+    let spoilt = (
+        prop::sample::select(texts),
+        prop::collection::vec(change, 1..4),
+    )
+        .prop_map(|(text, changes)| {
+            let mut bytes = text.into_bytes();
+            for (kind, first, second, part) in changes {
+                let (from, to) = (first.index(bytes.len() + 1), second.index(bytes.len() + 1));
+                let (from, to) = (from.min(to), from.max(to));
+                match kind {
+                    0 => drop(bytes.splice(from..from, part.bytes())),
+                    1 => drop(bytes.drain(from..to.min(from + 9))),
+                    2 => bytes.truncate(to),
+                    _ => {
+                        let piece = bytes[from..to.min(from + 20)].to_vec();
+                        bytes.splice(from..from, piece);
+                    }
                 }
             }
-        }
-        bytes
-    });
+            bytes
+        });
     let mut runner = TestRunner::deterministic();
     let drawn = (0..count).map(|_| spoilt.new_tree(&mut runner).unwrap().current());
     // A line of blanks is no message over stdin, and a body has to be one.
-    drawn.filter(|bytes| !bytes.trim_ascii().is_empty()).collect()
+    drawn
+        .filter(|bytes| !bytes.trim_ascii().is_empty())
+        .collect()
 }
 
 #[test]
 fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
     let tree = Tree::new();
-    tree.file("work/hello.txt", "hello\n").file("work/large.txt", large()).dir("outside");
+    tree.file("work/hello.txt", "hello\n")
+        .file("work/large.txt", large())
+        .dir("outside");
     let bodies: Vec<Vec<u8>> = good()
         .iter()
         .map(|message| message.to_string().into_bytes())
@@ -347,16 +436,22 @@ fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
     assert!(bodies.len() > 300, "{}", bodies.len());
     for revision in HANDSHAKE {
         let mut both = Both::start(&tree);
-        let params =
-            json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
+        let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
         let initialize = request(1, "initialize", &params);
         let reply = both.server.post(&initialize);
-        assert_eq!(String::from_utf8(both.over_stdin(initialize.to_string().as_bytes(), true)).unwrap(), reply.text());
+        assert_eq!(
+            String::from_utf8(both.over_stdin(initialize.to_string().as_bytes(), true)).unwrap(),
+            reply.text()
+        );
         let session = ("Mcp-Session-Id", reply.header("mcp-session-id").unwrap());
         for (index, body) in bodies.iter().enumerate() {
             // With a session and without one.
             let version = ("MCP-Protocol-Version", revision);
-            let headers: &[(&str, &str)] = if index % 2 == 0 { &[version] } else { &[session, version] };
+            let headers: &[(&str, &str)] = if index % 2 == 0 {
+                &[version]
+            } else {
+                &[session, version]
+            };
             both.compare(body, headers);
         }
     }
@@ -365,7 +460,9 @@ fn the_same_bytes_get_the_same_answer_in_every_handshake_revision() {
 #[test]
 fn the_same_bytes_get_the_same_answer_in_the_stateless_revision() {
     let tree = Tree::new();
-    tree.file("work/hello.txt", "hello\n").file("work/large.txt", large()).dir("outside");
+    tree.file("work/hello.txt", "hello\n")
+        .file("work/large.txt", large())
+        .dir("outside");
     let mut messages = good();
     messages.retain(|message| message["method"].is_string());
     for message in &mut messages {
@@ -383,13 +480,20 @@ fn the_same_bytes_get_the_same_answer_in_the_stateless_revision() {
         message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
         messages.push(message);
     }
-    let texts = messages.iter().map(|message| message.to_string().into_bytes());
+    let texts = messages
+        .iter()
+        .map(|message| message.to_string().into_bytes());
     let mut both = Both::start(&tree);
     let mut compared = 0;
     for body in texts.chain(spoilt(&messages, SPOILT_STATELESS)) {
         // Where the head cannot say what the message says, HTTP has an error of its own.
-        let Some(headers) = mirrored(&body) else { continue };
-        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let Some(headers) = mirrored(&body) else {
+            continue;
+        };
+        let headers: Vec<(&str, &str)> = headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
         both.compare(&body, &headers);
         compared += 1;
     }
@@ -401,13 +505,27 @@ fn mirrored(body: &[u8]) -> Option<Vec<(&'static str, String)>> {
     let message: Value = serde_json::from_slice(body).ok()?;
     let version = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str()?;
     let method = message["method"].as_str()?;
-    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') && text.trim() == text;
+    let is_plain = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_graphic() || byte == b' ')
+            && text.trim() == text
+    };
     if !is_plain(version) || !is_plain(method) {
         return None;
     }
-    let mut headers = vec![("MCP-Protocol-Version", version.to_owned()), ("Mcp-Method", method.to_owned())];
-    if let Some(name) = message["params"]["name"].as_str().filter(|_| method == "tools/call") {
-        let name = if is_plain(name) { name.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(name)) };
+    let mut headers = vec![
+        ("MCP-Protocol-Version", version.to_owned()),
+        ("Mcp-Method", method.to_owned()),
+    ];
+    if let Some(name) = message["params"]["name"]
+        .as_str()
+        .filter(|_| method == "tools/call")
+    {
+        let name = if is_plain(name) {
+            name.to_owned()
+        } else {
+            format!("=?base64?{}?=", STANDARD.encode(name))
+        };
         headers.push(("Mcp-Name", name));
     }
     Some(headers)

@@ -15,19 +15,23 @@ use super::client::{Server, command};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
-/// Posts this in two pieces, of which the second may be missing, without a token; the status, the body, and how the server
-/// ended the stream if it did so by itself.
+/// Posts this in two pieces, of which the second may be missing, without a token; the status, the
+/// body, and how the server ended the stream if it did so by itself.
 async fn refused(server: &Server, pieces: [Option<usize>; 2]) -> (u16, Vec<u8>, Option<Reason>) {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let (sender, connection) = client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
     let mut sender = sender.ready().await.unwrap();
     let request = Request::post(format!("http://{}/mcp", server.address));
-    let request = request.header("content-type", "application/json").body(()).unwrap();
+    let request = request
+        .header("content-type", "application/json")
+        .body(())
+        .unwrap();
     let (answer, mut body) = sender.send_request(request, false).unwrap();
     let is_whole = pieces[1].is_some();
     for (index, length) in pieces.into_iter().flatten().enumerate() {
-        body.send_data(Bytes::from(vec![b' '; length]), is_whole && index == 1).unwrap();
+        body.send_data(Bytes::from(vec![b' '; length]), is_whole && index == 1)
+            .unwrap();
     }
     let (head, mut reply) = answer.await.unwrap().into_parts();
     let mut bytes = Vec::new();
@@ -36,7 +40,15 @@ async fn refused(server: &Server, pieces: [Option<usize>; 2]) -> (u16, Vec<u8>, 
         reply.flow_control().release_capacity(piece.len()).unwrap();
         bytes.extend(piece);
     }
-    let reset = if is_whole { None } else { Some(std::future::poll_fn(|cx| body.poll_reset(cx)).await.unwrap()) };
+    let reset = if is_whole {
+        None
+    } else {
+        Some(
+            std::future::poll_fn(|cx| body.poll_reset(cx))
+                .await
+                .unwrap(),
+        )
+    };
     (head.status.as_u16(), bytes, reset)
 }
 
@@ -53,8 +65,14 @@ async fn a_refusal_arrives_whatever_is_still_to_be_sent() {
     let ask = |pieces| timeout(DEADLINE, refused(&server, pieces));
     assert_eq!(ask([Some(1000), Some(9000)]).await.unwrap(), expected(None));
     // It never comes.
-    assert_eq!(ask([Some(1000), None]).await.unwrap(), expected(Some(Reason::NO_ERROR)));
-    assert_eq!(ask([None, None]).await.unwrap(), expected(Some(Reason::NO_ERROR)));
+    assert_eq!(
+        ask([Some(1000), None]).await.unwrap(),
+        expected(Some(Reason::NO_ERROR))
+    );
+    assert_eq!(
+        ask([None, None]).await.unwrap(),
+        expected(Some(Reason::NO_ERROR))
+    );
 }
 
 /// What is sent of a body at once.
@@ -62,14 +80,19 @@ static PIECE: [u8; 64 * 1024] = [b' '; 64 * 1024];
 /// A token, and one that nobody has.
 const TOKENS: [&str; 2] = ["correct-horse-battery", "incorrect-horse"];
 
-/// Posts a body of this length over HTTP/1.1, and does not look for an answer before all of it is sent. The status of the answer
-/// if it is whole and the connection ends as it should, or what went wrong.
+/// Posts a body of this length over HTTP/1.1, and does not look for an answer before all of it is
+/// sent. The status of the answer if it is whole and the connection ends as it should, or what went
+/// wrong.
 fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> {
     let mut stream = server.connect().stream;
     let host = server.address;
-    let head = format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n{headers}");
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n{headers}"
+    );
     let wrong = |error: std::io::Error| format!("{:?}", error.kind());
-    stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n").as_bytes()).map_err(wrong)?;
+    stream
+        .write_all(format!("{head}Content-Length: {length}\r\n\r\n").as_bytes())
+        .map_err(wrong)?;
     let mut left = length;
     while left > 0 {
         let count = left.min(PIECE.len());
@@ -87,24 +110,40 @@ fn insist(server: &Server, length: usize, headers: &str) -> Result<u16, String> 
     Ok(head["http/1.1 ".len()..][..3].parse().unwrap())
 }
 
-/// The same over HTTP/2: a client that takes a stream that is broken off while it still sends for a failure.
-async fn insist_on_stream(server: &Server, length: usize, headers: &[(&'static str, &str)]) -> Result<u16, String> {
+/// The same over HTTP/2: a client that takes a stream that is broken off while it still sends for a
+/// failure.
+async fn insist_on_stream(
+    server: &Server,
+    length: usize,
+    headers: &[(&'static str, &str)],
+) -> Result<u16, String> {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let (sender, connection) = client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
     let mut sender = sender.ready().await.unwrap();
-    let request = Request::post(format!("http://{}/mcp", server.address)).header("content-type", "application/json");
-    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-    let (answer, mut body) = sender.send_request(request.body(()).unwrap(), false).unwrap();
+    let request = Request::post(format!("http://{}/mcp", server.address))
+        .header("content-type", "application/json");
+    let request = headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    });
+    let (answer, mut body) = sender
+        .send_request(request.body(()).unwrap(), false)
+        .unwrap();
     let mut left = length;
     while left > 0 {
         body.reserve_capacity(left.min(PIECE.len()));
-        let room = std::future::poll_fn(|cx| body.poll_capacity(cx)).await.ok_or("broken off")?;
+        let room = std::future::poll_fn(|cx| body.poll_capacity(cx))
+            .await
+            .ok_or("broken off")?;
         let count = room.map_err(|error| error.to_string())?.min(left);
         left -= count;
-        body.send_data(Bytes::from_static(&PIECE[..count]), left == 0).map_err(|error| error.to_string())?;
+        body.send_data(Bytes::from_static(&PIECE[..count]), left == 0)
+            .map_err(|error| error.to_string())?;
     }
-    let (head, mut reply) = answer.await.map_err(|error| error.to_string())?.into_parts();
+    let (head, mut reply) = answer
+        .await
+        .map_err(|error| error.to_string())?
+        .into_parts();
     while let Some(piece) = reply.data().await {
         let piece = piece.map_err(|error| error.to_string())?;
         reply.flow_control().release_capacity(piece.len()).unwrap();
@@ -121,8 +160,8 @@ fn guarded() -> (Tree, Server) {
     (tree, Server::spawn(command))
 }
 
-/// How many connections the server holds (`/proc/net/tcp`, where state 10 is `LISTEN`, and the inode of what the system alone
-/// holds is 0).
+/// How many connections the server holds (`/proc/net/tcp`, where state 10 is `LISTEN`, and the
+/// inode of what the system alone holds is 0).
 fn held(server: &Server) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.address.port());
@@ -145,12 +184,23 @@ fn counted<T: Ord>(all: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
 fn a_client_that_sends_everything_first_has_its_refusal() {
     let (_tree, server) = guarded();
     let [token, unknown] = TOKENS.map(|token| format!("Authorization: Bearer {token}\r\n"));
-    let tries = |count, length, headers: &str| counted((0..count).map(|_| insist(&server, length, headers)));
+    let tries = |count, length, headers: &str| {
+        counted((0..count).map(|_| insist(&server, length, headers)))
+    };
     assert_eq!(tries(20, 300_000, ""), BTreeMap::from([(Ok(401), 20)]));
-    assert_eq!(tries(20, 300_000, &unknown), BTreeMap::from([(Ok(401), 20)]));
-    assert_eq!(tries(20, 300_000, "Origin: http://evil.example\r\n"), BTreeMap::from([(Ok(403), 20)]));
+    assert_eq!(
+        tries(20, 300_000, &unknown),
+        BTreeMap::from([(Ok(401), 20)])
+    );
+    assert_eq!(
+        tries(20, 300_000, "Origin: http://evil.example\r\n"),
+        BTreeMap::from([(Ok(403), 20)])
+    );
     assert_eq!(tries(4, 70 << 20, &token), BTreeMap::from([(Ok(413), 4)]));
-    assert_eq!(tries(4, 70 << 20, &format!("{token}Accept: text/plain\r\n")), BTreeMap::from([(Ok(406), 4)]));
+    assert_eq!(
+        tries(4, 70 << 20, &format!("{token}Accept: text/plain\r\n")),
+        BTreeMap::from([(Ok(406), 4)])
+    );
 }
 
 #[tokio::test]
@@ -160,14 +210,30 @@ async fn over_streams_too() {
     let tries = async |count, length, headers: &[(&'static str, &str)]| {
         let mut all = Vec::new();
         for _ in 0..count {
-            all.push(timeout(DEADLINE, insist_on_stream(&server, length, headers)).await.unwrap());
+            all.push(
+                timeout(DEADLINE, insist_on_stream(&server, length, headers))
+                    .await
+                    .unwrap(),
+            );
         }
         counted(all)
     };
-    assert_eq!(tries(20, 300_000, &[]).await, BTreeMap::from([(Ok(401), 20)]));
-    assert_eq!(tries(20, 300_000, &[("authorization", &unknown)]).await, BTreeMap::from([(Ok(401), 20)]));
-    assert_eq!(tries(20, 300_000, &[("origin", "http://evil.example")]).await, BTreeMap::from([(Ok(403), 20)]));
-    assert_eq!(tries(4, 70 << 20, &[("authorization", &token)]).await, BTreeMap::from([(Ok(413), 4)]));
+    assert_eq!(
+        tries(20, 300_000, &[]).await,
+        BTreeMap::from([(Ok(401), 20)])
+    );
+    assert_eq!(
+        tries(20, 300_000, &[("authorization", &unknown)]).await,
+        BTreeMap::from([(Ok(401), 20)])
+    );
+    assert_eq!(
+        tries(20, 300_000, &[("origin", "http://evil.example")]).await,
+        BTreeMap::from([(Ok(403), 20)])
+    );
+    assert_eq!(
+        tries(4, 70 << 20, &[("authorization", &token)]).await,
+        BTreeMap::from([(Ok(413), 4)])
+    );
 }
 
 #[test]
@@ -181,7 +247,10 @@ fn nobody_is_read_from_for_ever() {
     );
     // One that keeps its end open and says nothing more.
     let mut silent = server.connect();
-    silent.stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 300000\r\n\r\n").unwrap();
+    silent
+        .stream
+        .write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 300000\r\n\r\n")
+        .unwrap();
     assert_eq!(silent.response().status, 401);
     assert!(silent.is_hung_up());
     let until = Instant::now() + DEADLINE;

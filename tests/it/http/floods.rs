@@ -40,8 +40,14 @@ fn heads_that_never_end_hold_up_nobody() {
 fn a_head_that_is_too_large_is_refused() {
     let (_tree, server) = stage(&["--rate-limit", "0"]);
     let bombs = [
-        format!("GET /health HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(100_000)),
-        format!("GET /health HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "X: y\r\n".repeat(1000)),
+        format!(
+            "GET /health HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n",
+            "x".repeat(100_000)
+        ),
+        format!(
+            "GET /health HTTP/1.1\r\nHost: localhost\r\n{}\r\n",
+            "X: y\r\n".repeat(1000)
+        ),
     ];
     for bomb in bombs {
         let mut client = server.connect();
@@ -55,8 +61,16 @@ fn a_head_that_is_too_large_is_refused() {
 #[test]
 fn clients_that_never_read_hold_up_nobody() {
     // Whoever takes nothing for long is hung up on, and here all are read in the end.
-    let (tree, server) =
-        stage(&["--rate-limit", "0", "--client-timeout-secs", "600", "--memory-mib", "256", "--reply-tokens", "0"]);
+    let (tree, server) = stage(&[
+        "--rate-limit",
+        "0",
+        "--client-timeout-secs",
+        "600",
+        "--memory-mib",
+        "256",
+        "--reply-tokens",
+        "0",
+    ]);
     tree.file("work/large.txt", "0123456789abcde\n".repeat(500_000));
     let read = call(1, "read_file", &json!({"path": "large.txt"}));
     let mut deaf: Vec<Client> = (0..40)
@@ -81,9 +95,13 @@ fn clients_that_never_read_hold_up_nobody() {
     }
     assert!(whole > 0);
     let memory = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let peak = memory.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").trim().parse().unwrap();
-    // What calls may hold (256 MiB), what the allocator keeps of what they held, and the server itself.
+    // What calls may hold (256 MiB), what the allocator keeps of what they held, and the server
+    // itself.
     assert!(peak < 700_000, "{peak} kB");
     is_served(&server);
 }
@@ -95,8 +113,20 @@ fn a_thousand_listeners_cost_little() {
     let mut listeners: Vec<Client> = (0..1000)
         .map(|_| {
             let mut client = server.connect();
-            let session = client.post(&initialize, &[]).header("mcp-session-id").unwrap().to_owned();
-            client.send("GET", "/mcp", &[("Mcp-Session-Id", &session), ("Accept", "text/event-stream")], b"");
+            let session = client
+                .post(&initialize, &[])
+                .header("mcp-session-id")
+                .unwrap()
+                .to_owned();
+            client.send(
+                "GET",
+                "/mcp",
+                &[
+                    ("Mcp-Session-Id", &session),
+                    ("Accept", "text/event-stream"),
+                ],
+                b"",
+            );
             assert_eq!(client.head().status, 200);
             client
         })
@@ -109,7 +139,9 @@ fn a_thousand_listeners_cost_little() {
         assert_eq!(server.post(&initialize).status, 200);
     }
     let last = listeners.last_mut().unwrap();
-    last.stream.set_read_timeout(Some(std::time::Duration::from_millis(1))).unwrap();
+    last.stream
+        .set_read_timeout(Some(std::time::Duration::from_millis(1)))
+        .unwrap();
     let mut byte = [0; 64];
     // It is still there: nothing is read but the comment that came with the head.
     loop {
@@ -124,7 +156,8 @@ fn a_thousand_listeners_cost_little() {
 fn calls_beyond_those_that_may_wait_are_turned_away() {
     let (tree, server) = stage(&["--rate-limit", "0", "--max-calls", "1"]);
     tree.fifo("work/go");
-    let command = json!({"command": "read line < go; echo $line", "cwd": tree.text("work"), "timeout": 60});
+    let command =
+        json!({"command": "read line < go; echo $line", "cwd": tree.text("work"), "timeout": 60});
     let mut waiting: Vec<Client> = Vec::new();
     for id in 0..257 {
         let mut client = server.connect();
@@ -138,9 +171,15 @@ fn calls_beyond_those_that_may_wait_are_turned_away() {
             break server.post(&call(900, "execute_command", &command));
         }
     };
-    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (503, Some("1"))
+    );
     let message = "too many calls wait already (--max-calls); try again in 1 s";
-    assert_eq!(refused.json()["error"], json!({"code": -32603, "message": message}));
+    assert_eq!(
+        refused.json()["error"],
+        json!({"code": -32603, "message": message})
+    );
     assert_eq!(server.ask("GET", "/health", &[], b"").status, 200);
 }
 
@@ -170,17 +209,24 @@ fn who_is_slow_to_ask_keeps_its_place_from_a_flood_elsewhere() {
     );
     let (first, rest) = head.split_at(10);
     slow.stream.write_all(first.as_bytes()).unwrap();
-    let mut flood: Vec<Client> = (0..60).map(|_| server.connect_from([127, 0, 0, 2].into())).collect();
+    let mut flood: Vec<Client> = (0..60)
+        .map(|_| server.connect_from([127, 0, 0, 2].into()))
+        .collect();
     // The last seven have the places.
     assert!(flood[..53].iter_mut().all(Client::is_hung_up));
     slow.stream.write_all(rest.as_bytes()).unwrap();
     slow.stream.write_all(body.as_bytes()).unwrap();
-    assert_eq!(slow.response().text(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    assert_eq!(
+        slow.response().text(),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"
+    );
 }
 
 #[test]
 fn one_client_never_has_all_connections() {
-    let Pair { server, alice, bob, .. } = pair(&["--rate-limit", "0", "--max-connections", "4"]);
+    let Pair {
+        server, alice, bob, ..
+    } = pair(&["--rate-limit", "0", "--max-connections", "4"]);
     let ping = request(1, "ping", &json!({}));
     let mut held: Vec<Client> = (0..3).map(|_| server.connect()).collect();
     for client in &mut held {
@@ -188,12 +234,20 @@ fn one_client_never_has_all_connections() {
     }
     let mut more = server.connect();
     let refused = more.post(&ping, &[("Authorization", &bob)]);
-    assert_eq!((refused.failure(), refused.header("connection")), ((503, -32603), Some("close")));
-    let message =
-        "this client has as many connections as it may have (--max-connections); use one of those; try again in 1 s";
+    assert_eq!(
+        (refused.failure(), refused.header("connection")),
+        ((503, -32603), Some("close"))
+    );
+    let message = "this client has as many connections as it may have (--max-connections); use one of those; try again in 1 s";
     assert_eq!(refused.json()["error"]["message"], message);
     assert!(more.is_hung_up());
-    assert_eq!(server.connect().post(&ping, &[("Authorization", &alice)]).status, 200);
+    assert_eq!(
+        server
+            .connect()
+            .post(&ping, &[("Authorization", &alice)])
+            .status,
+        200
+    );
     assert_eq!(held[0].post(&ping, &[("Authorization", &bob)]).status, 200);
 }
 
@@ -204,8 +258,9 @@ fn looking_on_has_a_rate_of_its_own() {
     let mut client = server.connect();
     let mut look = |path: &str| client.ask("GET", path, &[], b"").status;
     // Some are given back while these are asked.
-    let refused =
-        (0..2000).map(|turn| look(["/metrics", "/activity?limit=1"][turn % 2])).position(|status| status == 429);
+    let refused = (0..2000)
+        .map(|turn| look(["/metrics", "/activity?limit=1"][turn % 2]))
+        .position(|status| status == 429);
     assert!(refused.is_some_and(|served| served >= 600), "{refused:?}");
     assert_eq!(server.ask("GET", "/health", &[], b"").status, 200);
 }

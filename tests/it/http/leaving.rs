@@ -1,5 +1,5 @@
-//! Clients that go away, or that say more, while a call of theirs runs: one on a thread of its own, and one that was begun
-//! by a thread that carries bytes and turned out to be long.
+//! Clients that go away, or that say more, while a call of theirs runs: one on a thread of its own,
+//! and one that was begun by a thread that carries bytes and turned out to be long.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -40,16 +40,24 @@ fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
             is_time();
         }
         Way::Second => {
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(1)
+                .enable_all()
+                .build()
+                .unwrap();
             let _connection = runtime.block_on(async {
                 let stream = TcpStream::connect(server.address).await.unwrap();
                 let (sender, connection) = client::handshake(stream).await.unwrap();
                 let driven = tokio::spawn(connection);
                 let mut sender = sender.ready().await.unwrap();
                 let request = Request::post(format!("http://{}/mcp", server.address));
-                let request = request.header("content-type", "application/json").body(()).unwrap();
+                let request = request
+                    .header("content-type", "application/json")
+                    .body(())
+                    .unwrap();
                 let (reply, mut body) = sender.send_request(request, false).unwrap();
-                body.send_data(Bytes::from(message.to_string()), true).unwrap();
+                body.send_data(Bytes::from(message.to_string()), true)
+                    .unwrap();
                 (sender, reply, driven)
             });
             is_time();
@@ -62,10 +70,18 @@ fn leave(server: &Server, way: Way, message: &Value, is_time: impl FnOnce()) {
     }
 }
 
-/// A file of a terabyte that takes no room, and a call that looks for its last line for as long as a page may take.
+/// A file of a terabyte that takes no room, and a call that looks for its last line for as long as
+/// a page may take.
 fn long(tree: &Tree) -> Value {
-    File::create(tree.path("work/long.txt")).unwrap().set_len(1 << 40).unwrap();
-    call(1, "read_file", &json!({"path": "long.txt", "offset": -1, "limit": 1, "encoding": "utf-8"}))
+    File::create(tree.path("work/long.txt"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    call(
+        1,
+        "read_file",
+        &json!({"path": "long.txt", "offset": -1, "limit": 1, "encoding": "utf-8"}),
+    )
 }
 
 #[test]
@@ -73,11 +89,18 @@ fn a_command_ends_when_its_client_goes_away() {
     for way in WAYS {
         let (tree, server) = stage(&[]);
         let line = "echo $$ > new; mv new pid; exec sleep 1000";
-        let message = call(1, "execute_command", &json!({"command": line, "timeout": 600}));
+        let message = call(
+            1,
+            "execute_command",
+            &json!({"command": line, "timeout": 600}),
+        );
         leave(&server, way, &message, || {
             let until = Instant::now() + DEADLINE;
             while !tree.has("work/pid") {
-                assert!(Instant::now() < until, "the command does not begin: {way:?}");
+                assert!(
+                    Instant::now() < until,
+                    "the command does not begin: {way:?}"
+                );
                 std::thread::yield_now();
             }
         });
@@ -88,7 +111,11 @@ fn a_command_ends_when_its_client_goes_away() {
 
 #[test]
 fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() {
-    let second = call(2, "execute_command", &json!({"command": "echo ran > second"}));
+    let second = call(
+        2,
+        "execute_command",
+        &json!({"command": "echo ran > second"}),
+    );
     let second = second.to_string();
     let second = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{second}",
@@ -98,11 +125,21 @@ fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() 
         let (tree, server) = stage(&[]);
         let line = "echo $$ > new; mv new pid; exec sleep 1000";
         let mut client = server.connect();
-        client.send_message(&call(1, "execute_command", &json!({"command": line, "timeout": 600})), &[]);
+        client.send_message(
+            &call(
+                1,
+                "execute_command",
+                &json!({"command": line, "timeout": 600}),
+            ),
+            &[],
+        );
         client.stream.write_all(behind.as_bytes()).unwrap();
         let until = Instant::now() + DEADLINE;
         while !tree.has("work/pid") {
-            assert!(Instant::now() < until, "the command does not begin: {behind:?}");
+            assert!(
+                Instant::now() < until,
+                "the command does not begin: {behind:?}"
+            );
             std::thread::yield_now();
         }
         drop(client);
@@ -118,10 +155,16 @@ fn a_command_ends_when_its_client_goes_away_behind_bytes_that_nobody_has_read() 
 fn who_only_stops_to_send_still_has_the_answers_to_what_is_quick() {
     let (_tree, server) = stage(&[]);
     let mut client = server.connect();
-    client.send_message(&call(1, "execute_command", &json!({"command": "echo done"})), &[]);
+    client.send_message(
+        &call(1, "execute_command", &json!({"command": "echo done"})),
+        &[],
+    );
     client.stream.write_all(b"\r\n").unwrap();
     client.stream.shutdown(Shutdown::Write).unwrap();
-    assert_eq!(client.response().json()["result"]["structuredContent"]["exitCode"], 0);
+    assert_eq!(
+        client.response().json()["result"]["structuredContent"]["exitCode"],
+        0
+    );
 }
 
 #[test]
@@ -134,7 +177,11 @@ fn a_quick_call_that_is_long_ends_when_its_client_goes_away() {
             assert_eq!(events.named_event().2["state"], "running", "{way:?}");
         });
         let end = events.named_event().2;
-        assert_eq!([&end["state"], &end["outcome"]], ["done", "cancelled"], "{way:?}: {end}");
+        assert_eq!(
+            [&end["state"], &end["outcome"]],
+            ["done", "cancelled"],
+            "{way:?}: {end}"
+        );
     }
 }
 
@@ -148,10 +195,20 @@ fn a_websocket_is_read_while_a_quick_call_is_long() {
     let second = call(2, "read_file", &json!({"path": "hello.txt"}));
     send(&mut client, 0x81, second.to_string().as_bytes());
     let reply: Value = serde_json::from_slice(&recv(&mut client).1).unwrap();
-    assert_eq!([&reply["id"], &reply["result"]["content"][0]["text"]], [&json!(2), &json!("hello\n")]);
+    assert_eq!(
+        [&reply["id"], &reply["result"]["content"][0]["text"]],
+        [&json!(2), &json!("hello\n")]
+    );
     let cancel = json!({"requestId": 1});
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel});
     send(&mut client, 0x81, cancel.to_string().as_bytes());
-    send(&mut client, 0x81, request(3, "ping", &json!({})).to_string().as_bytes());
-    assert_eq!(recv(&mut client), (0x81, br#"{"jsonrpc":"2.0","id":3,"result":{}}"#.to_vec()));
+    send(
+        &mut client,
+        0x81,
+        request(3, "ping", &json!({})).to_string().as_bytes(),
+    );
+    assert_eq!(
+        recv(&mut client),
+        (0x81, br#"{"jsonrpc":"2.0","id":3,"result":{}}"#.to_vec())
+    );
 }

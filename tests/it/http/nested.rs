@@ -1,4 +1,5 @@
-//! Allowed directories inside one that another token may write to: whoever has that one can put anything in their place.
+//! Allowed directories inside one that another token may write to: whoever has that one can put
+//! anything in their place.
 
 use std::process::Output;
 
@@ -14,7 +15,9 @@ use crate::tree::Tree;
 /// Mallory may write to all of `src`, in which the directories of the others are.
 fn stage() -> (Tree, String, String) {
     let tree = Tree::new();
-    tree.file("src/bob/b.txt", "of bob\n").file("src/alice/a.txt", "of alice\n").file("outside/secret", "TOPSECRET\n");
+    tree.file("src/bob/b.txt", "of bob\n")
+        .file("src/alice/a.txt", "of alice\n")
+        .file("outside/secret", "TOPSECRET\n");
     tree.dir("common").dir("src/way");
     let own = |name: &str| format!("{}:rw", tree.text(name));
     let mallory = token(&tree, &["mallory", "--own", &own("src")]);
@@ -57,7 +60,11 @@ fn replace(tree: &Tree, name: &str, target: &str) {
 
 #[test]
 fn a_link_in_place_of_one_is_refused_at_the_start() {
-    for (name, target) in [("src/bob", "outside"), ("src/bob", "src/alice"), ("src/way", "outside")] {
+    for (name, target) in [
+        ("src/bob", "outside"),
+        ("src/bob", "src/alice"),
+        ("src/way", "outside"),
+    ] {
         let (tree, ..) = stage();
         if name == "src/way" {
             // On the way to it.
@@ -70,7 +77,10 @@ fn a_link_in_place_of_one_is_refused_at_the_start() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         let goes = format!("goes through the link `{}`", tree.text(name));
         let of = format!("`{}`", tree.text("src"));
-        assert!(said.contains(&goes) && said.contains(&of) && !said.contains("outside`"), "{said}");
+        assert!(
+            said.contains(&goes) && said.contains(&of) && !said.contains("outside`"),
+            "{said}"
+        );
     }
 }
 
@@ -83,8 +93,13 @@ fn a_link_of_the_operators_is_followed() {
     let server = Server::start(&tree, &flags.iter().map(String::as_str).collect::<Vec<_>>());
     for path in ["name/a.txt", "src/alice/a.txt"] {
         let message = call(1, "read_file", &json!({"path": tree.text(path)}));
-        let reply = server.post_with(&message, &[("Authorization", &alice)]).json();
-        assert_eq!(reply["result"]["content"][0]["text"], "of alice\n", "{reply}");
+        let reply = server
+            .post_with(&message, &[("Authorization", &alice)])
+            .json();
+        assert_eq!(
+            reply["result"]["content"][0]["text"], "of alice\n",
+            "{reply}"
+        );
     }
 }
 
@@ -95,15 +110,25 @@ fn a_directory_stays_the_same_one_when_tokens_are_read_again() {
     let server = Server::start(&tree, &flags.iter().map(String::as_str).collect::<Vec<_>>());
     let read = |token: &str, path: &str| {
         let message = call(1, "read_file", &json!({"path": path}));
-        let reply = server.post_with(&message, &[("Authorization", token)]).json();
-        reply["result"]["content"][0]["text"].as_str().map(str::to_owned).ok_or(reply["error"]["code"].clone())
+        let reply = server
+            .post_with(&message, &[("Authorization", token)])
+            .json();
+        reply["result"]["content"][0]["text"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or(reply["error"]["code"].clone())
     };
     assert_eq!(read(&bob, "b.txt"), Ok("of bob\n".to_owned()));
     replace(&tree, "src/bob", "src/alice");
     tree.link(tree.path("src/alice"), "src/carol");
-    // The same directory for a new token of bob, and for one of another name; a link is nobody's directory.
+    // The same directory for a new token of bob, and for one of another name; a link is nobody's
+    // directory.
     let text = std::fs::read_to_string(tree.path("tokens.jsonl")).unwrap();
-    std::fs::write(tree.path("tokens.jsonl"), text.lines().next().unwrap().to_owned() + "\n").unwrap();
+    std::fs::write(
+        tree.path("tokens.jsonl"),
+        text.lines().next().unwrap().to_owned() + "\n",
+    )
+    .unwrap();
     let own = |name: &str| format!("{}:rw", tree.text(name));
     let again = token(&tree, &["bob", "--own", &own("src/bob")]);
     let dave = token(&tree, &["dave", "--own", &tree.text("src/bob")]);
@@ -121,5 +146,8 @@ fn a_directory_stays_the_same_one_when_tokens_are_read_again() {
     );
     assert!(log.contains(&said), "{said}: {log}");
     let ping = super::request(1, "ping", &json!({}));
-    assert_eq!(server.post_with(&ping, &[("Authorization", &carol)]).status, 503);
+    assert_eq!(
+        server.post_with(&ping, &[("Authorization", &carol)]).status,
+        503
+    );
 }

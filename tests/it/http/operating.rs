@@ -12,7 +12,11 @@ use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
 fn health(url: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_replay")).args(["health", url]).env_clear().output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_replay"))
+        .args(["health", url])
+        .env_clear()
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -21,18 +25,28 @@ fn whoever_has_no_other_client_asks_with_this_program() {
     let url = format!("http://{}", server.address);
     for url in [url.clone(), format!("{url}/health")] {
         let well = health(&url);
-        assert_eq!((well.status.code(), well.stdout), (Some(0), b"ok\n".to_vec()));
+        assert_eq!(
+            (well.status.code(), well.stdout),
+            (Some(0), b"ok\n".to_vec())
+        );
     }
     let elsewhere = health(&format!("{url}/nothing"));
     let said = String::from_utf8(elsewhere.stderr).unwrap();
-    assert_eq!((elsewhere.status.code(), said), (Some(1), format!("replay: `{url}/nothing` answers with 404\n")));
+    assert_eq!(
+        (elsewhere.status.code(), said),
+        (
+            Some(1),
+            format!("replay: `{url}/nothing` answers with 404\n")
+        )
+    );
     drop(server);
     let gone = health(&url);
     let said = String::from_utf8(gone.stderr).unwrap();
     assert_eq!(gone.status.code(), Some(1));
     assert!(said.contains("does not answer"), "{said}");
     let wrong = String::from_utf8(health("localhost:8000").stderr).unwrap();
-    let expected = "replay: the URL of the server: `localhost:8000` must begin with http:// or https://\n";
+    let expected =
+        "replay: the URL of the server: `localhost:8000` must begin with http:// or https://\n";
     assert_eq!(wrong, expected);
 }
 
@@ -73,20 +87,28 @@ fn requests_that_stand_alone_may_go_to_any_of_several_servers() {
         ];
         for (step, message) in steps.iter().enumerate() {
             let (message, headers) = stateless(message);
-            let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let headers: Vec<_> = headers
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .collect();
             let reply = connections[(turn + step) % 2].post(&message, &headers);
             let result = &reply.json()["result"];
             let told = (reply.status, &result["resultType"], &result["isError"]);
             assert_eq!(told, (200, &json!("complete"), &Value::Null), "{reply:?}");
         }
     }
-    // A session lives in one server: another one says that it has none, and the client opens a new one.
-    let params =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
+    // A session lives in one server: another one says that it has none, and the client opens a new
+    // one.
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
     let opened = servers[0].post(&super::request(1, "initialize", &params));
     let session = opened.header("mcp-session-id").unwrap();
     let ask = |server: &Server| {
-        server.post_with(&super::request(2, "ping", &json!({})), &[("Mcp-Session-Id", session)]).status
+        server
+            .post_with(
+                &super::request(2, "ping", &json!({})),
+                &[("Mcp-Session-Id", session)],
+            )
+            .status
     };
     assert_eq!(servers.each_ref().map(ask), [200, 404]);
 }

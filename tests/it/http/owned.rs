@@ -1,5 +1,5 @@
-//! What calls leave behind belongs to the token: Python sessions, logs of tests, recordings. No other token finds it, and it
-//! outlives the session of the protocol in which it was made.
+//! What calls leave behind belongs to the token: Python sessions, logs of tests, recordings. No
+//! other token finds it, and it outlives the session of the protocol in which it was made.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
@@ -34,14 +34,28 @@ pub fn two(flags: &[&str]) -> Two {
         token(&tree, &[name, "--own", &own, "--own-tools", TOOLS])
     });
     let file = tree.text("tokens.jsonl");
-    let usual = ["--token-file", &file, "--allow", &tree.text("alice"), "--rate-limit", "0"];
+    let usual = [
+        "--token-file",
+        &file,
+        "--allow",
+        &tree.text("alice"),
+        "--rate-limit",
+        "0",
+    ];
     let server = Server::start(&tree, &[&usual, flags].concat());
-    Two { tree, server, alice, bob }
+    Two {
+        tree,
+        server,
+        alice,
+        bob,
+    }
 }
 
 impl Two {
     pub fn ask(&self, token: &str, message: &Value) -> Value {
-        self.server.post_with(message, &[("Authorization", token)]).json()
+        self.server
+            .post_with(message, &[("Authorization", token)])
+            .json()
     }
 
     pub fn call(&self, token: &str, tool: &str, arguments: &Value) -> Value {
@@ -60,7 +74,10 @@ impl Two {
     #[track_caller]
     fn refused(&self, token: &str, tool: &str, arguments: &Value) -> String {
         let reply = self.call(token, tool, arguments);
-        reply["error"]["message"].as_str().unwrap_or_else(|| panic!("no error: {reply}")).to_owned()
+        reply["error"]["message"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no error: {reply}"))
+            .to_owned()
     }
 
     /// The result of a cell.
@@ -78,10 +95,16 @@ impl Two {
         client
     }
 
-    /// A cell of alice's that does one thing, makes a file, sleeps and does another thing; and the file.
+    /// A cell of alice's that does one thing, makes a file, sleeps and does another thing; and the
+    /// file.
     pub fn sleeper(&self, before: &str, after: &str) -> (String, String) {
         let there = self.tree.text("alice/there");
-        (format!("import time\n{before}\nopen({there:?}, 'w').close()\ntime.sleep(600)\n{after}"), there)
+        (
+            format!(
+                "import time\n{before}\nopen({there:?}, 'w').close()\ntime.sleep(600)\n{after}"
+            ),
+            there,
+        )
     }
 
     /// Waits until the session runs a cell.
@@ -119,8 +142,17 @@ fn python_sessions_of_one_are_nothing_to_another() {
         two.cell(alice, "secret = 41");
         // To the other there is none of this name, and nothing else either.
         let listed = two.said(bob, "list_sessions", &json!({}));
-        let names: Vec<&str> = listed["sessions"].as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!((names, &listed["active_session"]), (vec!["default"], &json!("default")), "{tier}");
+        let names: Vec<&str> = listed["sessions"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(
+            (names, &listed["active_session"]),
+            (vec!["default"], &json!("default")),
+            "{tier}"
+        );
         let unknown = "session `work` not found: there are `default`";
         for (tool, arguments) in [
             ("switch_session", work.clone()),
@@ -129,7 +161,10 @@ fn python_sessions_of_one_are_nothing_to_another() {
             ("delete_session", work.clone()),
             ("get_kernel_health", work.clone()),
             ("list_variables", work.clone()),
-            ("run_python_code", json!({"code": "secret", "session_id": "work"})),
+            (
+                "run_python_code",
+                json!({"code": "secret", "session_id": "work"}),
+            ),
         ] {
             let message = two.refused(bob, tool, &arguments);
             assert!(message.starts_with(unknown), "{tier}: {tool}: {message}");
@@ -139,10 +174,18 @@ fn python_sessions_of_one_are_nothing_to_another() {
         two.said(bob, "switch_session", &work);
         assert_eq!(two.cell(bob, "'secret' in globals()"), "False", "{tier}");
         two.tree.fifo("alice/gate");
-        let waits = call(7, "run_python_code", &json!({"code": "open('gate').read()\nsecret + 1", "timeout": 60}));
+        let waits = call(
+            7,
+            "run_python_code",
+            &json!({"code": "open('gate').read()\nsecret + 1", "timeout": 60}),
+        );
         let mut waiting = two.send(&waits, &[("Authorization", alice)]);
         two.until_busy(alice, "work");
-        assert_eq!(two.said(bob, "get_kernel_health", &work)["busy"], false, "{tier}");
+        assert_eq!(
+            two.said(bob, "get_kernel_health", &work)["busy"],
+            false,
+            "{tier}"
+        );
         two.said(bob, "interrupt_session", &work);
         two.said(bob, "restart_session", &work);
         two.said(bob, "delete_session", &work);
@@ -156,7 +199,10 @@ fn python_sessions_of_one_are_nothing_to_another() {
         }
         std::fs::write(two.tree.path("alice/gate"), "go").unwrap();
         let reply = waiting.response().json();
-        assert_eq!(reply["result"]["structuredContent"]["result"], "42", "{tier}: {reply}");
+        assert_eq!(
+            reply["result"]["structuredContent"]["result"], "42",
+            "{tier}: {reply}"
+        );
     }
 }
 
@@ -165,13 +211,16 @@ fn python_sessions_outlive_the_session_of_the_protocol() {
     let two = two(&["--sandbox", "off"]);
     let alice = ("Authorization", two.alice.as_str());
     let opened = || {
-        let reply =
-            two.server.post_with(&request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})), &[alice]);
+        let reply = two.server.post_with(
+            &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})),
+            &[alice],
+        );
         reply.header("mcp-session-id").unwrap().to_owned()
     };
     let session = opened();
     let own = [alice, ("Mcp-Session-Id", session.as_str())];
-    let run = |id: u64, code: &str| call(id, "run_python_code", &json!({"code": code, "timeout": 60}));
+    let run =
+        |id: u64, code: &str| call(id, "run_python_code", &json!({"code": code, "timeout": 60}));
     assert_eq!(two.server.post_with(&run(2, "x = 41"), &own).status, 200);
     // Its end stops what it has in flight, and no more.
     let (code, there) = two.sleeper("x = 42", "x = 43");
@@ -183,12 +232,27 @@ fn python_sessions_outlive_the_session_of_the_protocol() {
     let session = opened();
     let own = [alice, ("Mcp-Session-Id", session.as_str())];
     let reply = two.server.post_with(&run(2, "x"), &own).json();
-    assert_eq!(reply["result"]["structuredContent"]["result"], "42", "{reply}");
-    let health = two.server.ask("GET", "/health/detailed", &[alice], b"").json();
+    assert_eq!(
+        reply["result"]["structuredContent"]["result"], "42",
+        "{reply}"
+    );
+    let health = two
+        .server
+        .ask("GET", "/health/detailed", &[alice], b"")
+        .json();
     let session = json!([{"name": "default", "status": "idle"}]);
-    assert_eq!((&health["tenants"][0]["pythonSessions"], &health["tenants"][0]["sessions"]), (&session, &json!(1)));
+    assert_eq!(
+        (
+            &health["tenants"][0]["pythonSessions"],
+            &health["tenants"][0]["sessions"]
+        ),
+        (&session, &json!(1))
+    );
     let metrics = two.server.ask("GET", "/metrics", &[alice], b"").text();
-    assert!(metrics.contains("mcp_python_sessions{tenant=\"alice\"} 1\n"), "{metrics}");
+    assert!(
+        metrics.contains("mcp_python_sessions{tenant=\"alice\"} 1\n"),
+        "{metrics}"
+    );
 }
 
 #[test]
@@ -196,7 +260,10 @@ fn a_cell_is_interrupted_when_its_client_hangs_up() {
     let two = two(&["--sandbox", "off"]);
     let (code, there) = two.sleeper("x = 1", "x = 2");
     let code = json!({"code": code, "timeout": 60});
-    let client = two.send(&call(1, "run_python_code", &code), &[("Authorization", &two.alice)]);
+    let client = two.send(
+        &call(1, "run_python_code", &code),
+        &[("Authorization", &two.alice)],
+    );
     until_there(&there);
     drop(client);
     assert_eq!(two.cell(&two.alice, "x"), "1");
@@ -231,14 +298,25 @@ fn logs_of_one_are_nothing_to_another() {
         fake_vitest_in(&two.tree, name, &[], &format!("echo of {name}; exit 1"));
     }
     let uri = "replay://logs/run_tests-1.log";
-    let list = |token: &str| two.ask(token, &request(1, "resources/list", &json!({})))["result"]["resources"].clone();
+    let list = |token: &str| {
+        two.ask(token, &request(1, "resources/list", &json!({})))["result"]["resources"].clone()
+    };
     let read = |token: &str| two.ask(token, &request(1, "resources/read", &json!({"uri": uri})));
     assert_eq!(two.said(alice, "run_tests", &json!({}))["logUri"], uri);
-    assert_eq!((list(bob), &read(bob)["error"]["code"]), (json!([]), &json!(-32002)));
+    assert_eq!(
+        (list(bob), &read(bob)["error"]["code"]),
+        (json!([]), &json!(-32002))
+    );
     assert_eq!(two.said(bob, "run_tests", &json!({}))["logUri"], uri);
-    for (token, own, other) in [(alice, "of alice\n", "of bob"), (bob, "of bob\n", "of alice")] {
+    for (token, own, other) in [
+        (alice, "of alice\n", "of bob"),
+        (bob, "of bob\n", "of alice"),
+    ] {
         assert_eq!(list(token).as_array().unwrap().len(), 1);
-        let text = read(token)["result"]["contents"][0]["text"].as_str().unwrap().to_owned();
+        let text = read(token)["result"]["contents"][0]["text"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         assert!(text.contains(own) && !text.contains(other), "{text}");
     }
 }
@@ -248,18 +326,27 @@ fn recordings_of_one_are_nothing_to_another() {
     let two = two(&["--network", "host"]);
     let (alice, bob) = (two.alice.as_str(), two.bob.as_str());
     let upstream = Upstream::start();
-    two.tree.file("alice/order.py", client(&[upstream.url() + "/a"]));
-    let recorded =
-        two.said(alice, "keploy_mock_record", &json!({"command": "python3 order.py", "path": "./keploy/deep"}));
+    two.tree
+        .file("alice/order.py", client(&[upstream.url() + "/a"]));
+    let recorded = two.said(
+        alice,
+        "keploy_mock_record",
+        &json!({"command": "python3 order.py", "path": "./keploy/deep"}),
+    );
     assert_eq!(recorded["message"], "Recorded 1 mocks (HTTP)", "{recorded}");
     // Where the last recording went is known to whoever made it.
     let replay = json!({"command": "python3 order.py"});
     let tested = two.said(alice, "keploy_mock_test", &replay);
     assert_eq!(tested["configuration"]["path"], "./keploy/deep", "{tested}");
     let other = two.call(bob, "keploy_mock_test", &replay);
-    assert!(!other.to_string().contains("deep") && other.to_string().contains("./keploy"), "{other}");
+    assert!(
+        !other.to_string().contains("deep") && other.to_string().contains("./keploy"),
+        "{other}"
+    );
     for path in ["./keploy", &two.tree.text("alice/keploy/deep")] {
-        let listed = two.call(bob, "keploy_list_mocks", &json!({"path": path})).to_string();
+        let listed = two
+            .call(bob, "keploy_list_mocks", &json!({"path": path}))
+            .to_string();
         assert!(!listed.contains("order-http"), "{listed}");
     }
 }

@@ -1,4 +1,5 @@
-//! Tokens that the file gets while the server runs: served at once where the server's own walls let them be.
+//! Tokens that the file gets while the server runs: served at once where the server's own walls let
+//! them be.
 
 use std::process::Command;
 
@@ -20,10 +21,27 @@ impl Stage {
     /// A server with one token, and a directory that others may have a part of.
     fn new(flags: &[&str]) -> Self {
         let tree = Tree::new();
-        tree.dir("src/alice").dir("src/bob").dir("elsewhere").dir("read").dir("tmp").dir("logs");
-        token(&tree, &["alice", "--own", &format!("{}:rw", tree.text("src/alice"))]);
+        tree.dir("src/alice")
+            .dir("src/bob")
+            .dir("elsewhere")
+            .dir("read")
+            .dir("tmp")
+            .dir("logs");
+        token(
+            &tree,
+            &["alice", "--own", &format!("{}:rw", tree.text("src/alice"))],
+        );
         let [file, src, read] = ["tokens.jsonl", "src", "read"].map(|name| tree.text(name));
-        let usual = ["--token-file", &file, "--allow", &format!("{src}:rw"), "--allow", &read, "--rate-limit", "0"];
+        let usual = [
+            "--token-file",
+            &file,
+            "--allow",
+            &format!("{src}:rw"),
+            "--allow",
+            &read,
+            "--rate-limit",
+            "0",
+        ];
         let mut command = command(&tree, &[&usual, flags].concat());
         command.env("TMPDIR", tree.path("tmp"));
         let server = Server::spawn(command);
@@ -31,7 +49,9 @@ impl Stage {
     }
 
     fn call(&self, token: &str, tool: &str, arguments: &Value) -> Value {
-        self.server.post_with(&call(1, tool, arguments), &[("Authorization", token)]).json()
+        self.server
+            .post_with(&call(1, tool, arguments), &[("Authorization", token)])
+            .json()
     }
 
     #[track_caller]
@@ -48,7 +68,12 @@ impl Stage {
     }
 
     fn status(&self, token: &str) -> u16 {
-        self.server.post_with(&super::request(1, "ping", &json!({})), &[("Authorization", token)]).status
+        self.server
+            .post_with(
+                &super::request(1, "ping", &json!({})),
+                &[("Authorization", token)],
+            )
+            .status
     }
 
     /// What `replay token` prints.
@@ -56,7 +81,12 @@ impl Stage {
     fn tokens(&self, action: &[&str]) -> String {
         let file = self.tree.text("tokens.jsonl");
         let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
-        let output = command.arg("token").args(action).args(["--file", &file]).output().unwrap();
+        let output = command
+            .arg("token")
+            .args(action)
+            .args(["--file", &file])
+            .output()
+            .unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
@@ -72,51 +102,119 @@ fn a_new_token_is_served_at_once_and_another_one_begins_anew() {
     for tier in ["namespaces", "landlock", "off"] {
         let stage = Stage::new(&["--sandbox", tier, "--tools", "files,command,python"]);
         assert!(
-            tier == "off" || stage.server.log().contains("walls around the server: landlock"),
+            tier == "off"
+                || stage
+                    .server
+                    .log()
+                    .contains("walls around the server: landlock"),
             "{}",
             stage.server.log()
         );
         let own = format!("{}:rw", stage.tree.text("src/bob"));
-        let bob = format!("Bearer {}", stage.tokens(&["new", "bob", "--own", &own]).trim_end());
+        let bob = format!(
+            "Bearer {}",
+            stage.tokens(&["new", "bob", "--own", &own]).trim_end()
+        );
         assert_eq!(stage.status(&bob), 401);
         reload(&stage.server, "the tokens were read again");
-        assert!(stage.server.log().contains("`bob` is served from now on"), "{}", stage.server.log());
+        assert!(
+            stage.server.log().contains("`bob` is served from now on"),
+            "{}",
+            stage.server.log()
+        );
         if stage.call(&bob, "execute_command", &json!({"command": "true"}))["error"].is_object() {
             assert!(tier != "off", "commands are refused without walls");
             continue;
         }
-        // Its files, its commands, its Python and the output of a background command. Without walls HOME is everybody's.
-        let home = if tier == "off" { "" } else { "; echo planted | tee ~/.profile $TMPDIR/x" };
-        let planted = if tier == "off" { "of bob\n" } else { "of bob\nplanted\n" };
-        stage.said(&bob, "write_file", &json!({"path": "a.txt", "content": "of bob\n"}));
-        assert_eq!(stage.said(&bob, "list_changes", &json!({}))["calls"][0]["changed"], "created a.txt", "{tier}");
-        assert_eq!(stage.shell(&bob, &format!("cat a.txt{home}")), planted, "{tier}");
-        let read = stage.said(&bob, "run_python_code", &json!({"code": "open('a.txt').read()"}));
+        // Its files, its commands, its Python and the output of a background command. Without walls
+        // HOME is everybody's.
+        let home = if tier == "off" {
+            ""
+        } else {
+            "; echo planted | tee ~/.profile $TMPDIR/x"
+        };
+        let planted = if tier == "off" {
+            "of bob\n"
+        } else {
+            "of bob\nplanted\n"
+        };
+        stage.said(
+            &bob,
+            "write_file",
+            &json!({"path": "a.txt", "content": "of bob\n"}),
+        );
+        assert_eq!(
+            stage.said(&bob, "list_changes", &json!({}))["calls"][0]["changed"],
+            "created a.txt",
+            "{tier}"
+        );
+        assert_eq!(
+            stage.shell(&bob, &format!("cat a.txt{home}")),
+            planted,
+            "{tier}"
+        );
+        let read = stage.said(
+            &bob,
+            "run_python_code",
+            &json!({"code": "open('a.txt').read()"}),
+        );
         assert_eq!(read["result"], "'of bob\\n'", "{tier}: {read}");
-        stage.said(&bob, "execute_command", &json!({"command": "echo behind", "background": true}));
-        let followed = stage.said(&bob, "follow_command", &json!({"commandId": "c1", "waitSecs": 10}));
+        stage.said(
+            &bob,
+            "execute_command",
+            &json!({"command": "echo behind", "background": true}),
+        );
+        let followed = stage.said(
+            &bob,
+            "follow_command",
+            &json!({"commandId": "c1", "waitSecs": 10}),
+        );
         assert_eq!(followed["output"], "behind\n", "{tier}: {followed}");
-        let outside = stage.call(&bob, "read_file", &json!({"path": stage.tree.text("src/alice")}));
+        let outside = stage.call(
+            &bob,
+            "read_file",
+            &json!({"path": stage.tree.text("src/alice")}),
+        );
         assert_eq!(outside["error"]["code"], -32001, "{tier}: {outside}");
         // Another token for the same name: files stay, what only commands have does not.
         let next = format!("Bearer {}", stage.tokens(&["rotate", "bob"]).trim_end());
         let before = stage.scratches();
         reload(&stage.server, "the tokens were read again");
-        assert_eq!([&bob, &next].map(|token| stage.status(token)), [401, 200], "{tier}");
-        assert_eq!(stage.shell(&next, "cat a.txt; cat ~/.profile $TMPDIR/x 2> /dev/null"), "of bob\n", "{tier}");
+        assert_eq!(
+            [&bob, &next].map(|token| stage.status(token)),
+            [401, 200],
+            "{tier}"
+        );
+        assert_eq!(
+            stage.shell(&next, "cat a.txt; cat ~/.profile $TMPDIR/x 2> /dev/null"),
+            "of bob\n",
+            "{tier}"
+        );
         assert_eq!(stage.scratches(), before, "{tier}");
         // The first one, too, whose private directory is the server's.
         let alice = format!("Bearer {}", stage.tokens(&["rotate", "alice"]).trim_end());
         reload(&stage.server, "the tokens were read again");
-        stage.said(&alice, "write_file", &json!({"path": "b.txt", "content": "of alice\n"}));
+        stage.said(
+            &alice,
+            "write_file",
+            &json!({"path": "b.txt", "content": "of alice\n"}),
+        );
         assert_eq!(stage.shell(&alice, "cat b.txt"), "of alice\n", "{tier}");
         stage.tokens(&["revoke", "bob"]);
         reload(&stage.server, "`bob` has no token any more");
-        assert_eq!([&alice, &next].map(|token| stage.status(token)), [200, 401], "{tier}");
+        assert_eq!(
+            [&alice, &next].map(|token| stage.status(token)),
+            [200, 401],
+            "{tier}"
+        );
         let Stage { tree, mut server } = stage;
         server.terminate();
         server.wait();
-        assert_eq!(tree.private_directories("tmp"), Vec::<std::path::PathBuf>::new(), "{tier}");
+        assert_eq!(
+            tree.private_directories("tmp"),
+            Vec::<std::path::PathBuf>::new(),
+            "{tier}"
+        );
     }
 }
 
@@ -135,23 +233,36 @@ fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
         (
             "seen",
             elsewhere.clone(),
-            format!("`{elsewhere}` lies below no directory that the server was started for: restart it"),
+            format!(
+                "`{elsewhere}` lies below no directory that the server was started for: restart it"
+            ),
         ),
         (
             "writes",
             format!("{read}:rw"),
-            format!("`{read}` lies below no directory that the server was started for, or is only read there"),
+            format!(
+                "`{read}` lies below no directory that the server was started for, or is only read there"
+            ),
         ),
         (
             "gone",
             format!("{elsewhere}/none"),
-            format!("the allowed directory `{elsewhere}/none` does not exist; make it first, or allow another one"),
+            format!(
+                "the allowed directory `{elsewhere}/none` does not exist; make it first, or allow another one"
+            ),
         ),
     ] {
-        let new = format!("Bearer {}", stage.tokens(&["new", name, "--own", &own]).trim_end());
+        let new = format!(
+            "Bearer {}",
+            stage.tokens(&["new", name, "--own", &own]).trim_end()
+        );
         reload(&stage.server, "the tokens were read again");
         let said = format!("`{name}` is not served: {why}");
-        assert!(stage.server.log().contains(&said), "{said}: {}", stage.server.log());
+        assert!(
+            stage.server.log().contains(&said),
+            "{said}: {}",
+            stage.server.log()
+        );
         assert_eq!(stage.status(&new), 503, "{name}");
         stage.tokens(&["revoke", name]);
         reload(&stage.server, "the tokens were read again");
@@ -159,10 +270,16 @@ fn who_needs_more_than_the_walls_let_through_waits_for_a_restart() {
     }
     // Reading is enough for it.
     stage.tree.file("read/a.txt", "for all\n");
-    let reader = format!("Bearer {}", stage.tokens(&["new", "reader", "--own", &read]).trim_end());
+    let reader = format!(
+        "Bearer {}",
+        stage.tokens(&["new", "reader", "--own", &read]).trim_end()
+    );
     reload(&stage.server, "`reader` is served from now on");
     let reply = stage.call(&reader, "read_file", &json!({"path": "a.txt"}));
-    assert_eq!(reply["result"]["content"][0]["text"], "for all\n", "{reply}");
+    assert_eq!(
+        reply["result"]["content"][0]["text"], "for all\n",
+        "{reply}"
+    );
 }
 
 #[test]
@@ -174,7 +291,11 @@ fn the_audit_log_knows_of_them() {
     let own = format!("{}:rw", stage.tree.text("src/bob"));
     let bob = stage.tokens(&["new", "bob", "--own", &own, "--own-tools", "files,command"]);
     reload(&stage.server, "the tokens were read again");
-    assert!(stage.server.log().contains("`bob` is not served"), "{}", stage.server.log());
+    assert!(
+        stage.server.log().contains("`bob` is not served"),
+        "{}",
+        stage.server.log()
+    );
     let why = "cannot be kept from commands that run without walls (--sandbox off)";
     assert!(stage.server.log().contains(why), "{}", stage.server.log());
     assert_eq!(stage.status(&format!("Bearer {}", bob.trim_end())), 503);
@@ -182,11 +303,26 @@ fn the_audit_log_knows_of_them() {
     let bob = stage.tokens(&["new", "bob", "--own", &own]);
     reload(&stage.server, "`bob` is served from now on");
     let bob = format!("Bearer {}", bob.trim_end());
-    stage.said(&bob, "write_file", &json!({"path": "a.txt", "content": "x"}));
+    stage.said(
+        &bob,
+        "write_file",
+        &json!({"path": "a.txt", "content": "x"}),
+    );
     let text = std::fs::read_to_string(&log).unwrap();
-    let lines: Vec<Value> = text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
-    let said: Vec<_> = lines.iter().map(|line| [&line["event"], &line["client"]].map(Value::clone)).collect();
-    assert_eq!(said, ["client", "begin", "call"].map(|event| [json!(event), json!("bob")]));
-    let grant = json!({"client": "bob", "path": stage.tree.text("src/bob"), "access": "read-write"});
+    let lines: Vec<Value> = text
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let said: Vec<_> = lines
+        .iter()
+        .map(|line| [&line["event"], &line["client"]].map(Value::clone))
+        .collect();
+    assert_eq!(
+        said,
+        ["client", "begin", "call"].map(|event| [json!(event), json!("bob")])
+    );
+    let grant =
+        json!({"client": "bob", "path": stage.tree.text("src/bob"), "access": "read-write"});
     assert_eq!(lines[0]["grants"], json!([grant]));
 }

@@ -20,7 +20,11 @@ use crate::tree::Tree;
 pub fn reload(server: &Server, said: &str) {
     let count = |log: &str| log.matches(said).count();
     let before = count(&server.log());
-    kill_process(Pid::from_raw(server.pid().cast_signed()).unwrap(), Signal::HUP).unwrap();
+    kill_process(
+        Pid::from_raw(server.pid().cast_signed()).unwrap(),
+        Signal::HUP,
+    )
+    .unwrap();
     let until = Instant::now() + DEADLINE;
     while count(&server.log()) == before {
         assert!(Instant::now() < until, "`{said}` is not said");
@@ -30,14 +34,23 @@ pub fn reload(server: &Server, said: &str) {
 
 #[test]
 fn tokens_are_taken_away_and_replaced() {
-    let Pair { tree, server, alice, bob } = pair(&["--rate-limit", "0"]);
+    let Pair {
+        tree,
+        server,
+        alice,
+        bob,
+    } = pair(&["--rate-limit", "0"]);
     let ping = request(1, "ping", &json!({}));
     let status = |token: &str| server.post_with(&ping, &[("Authorization", token)]).status;
     let opened = request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}));
     let opened = server.post_with(&opened, &[("Authorization", &bob)]);
     let session = opened.header("mcp-session-id").unwrap().to_owned();
     let mut listener = server.connect();
-    let own = [("Authorization", bob.as_str()), ("Mcp-Session-Id", &session), ("Accept", "text/event-stream")];
+    let own = [
+        ("Authorization", bob.as_str()),
+        ("Mcp-Session-Id", &session),
+        ("Accept", "text/event-stream"),
+    ];
     listener.send("GET", "/mcp", &own, b"");
     assert_eq!(listener.head().status, 200);
     let path = tree.path("tokens.jsonl");
@@ -47,27 +60,69 @@ fn tokens_are_taken_away_and_replaced() {
     assert_eq!([status(&alice), status(&bob)], [200, 200]);
     // The same name with another token, and a name that is new.
     std::fs::write(&path, good.lines().next().unwrap().to_owned() + "\n").unwrap();
-    let other = token(&tree, &["bob", "--own", &tree.text("bob"), "--own-tools", "files"]);
+    let other = token(
+        &tree,
+        &["bob", "--own", &tree.text("bob"), "--own-tools", "files"],
+    );
     let carol = token(&tree, &["carol"]);
     reload(&server, "the tokens were read again");
-    assert_eq!([&alice, &bob, &other, &carol].map(|token| status(token)), [200, 401, 200, 200]);
-    assert!(server.log().contains("`carol` is served from now on"), "{}", server.log());
+    assert_eq!(
+        [&alice, &bob, &other, &carol].map(|token| status(token)),
+        [200, 401, 200, 200]
+    );
+    assert!(
+        server.log().contains("`carol` is served from now on"),
+        "{}",
+        server.log()
+    );
     assert!(listener.is_hung_up());
-    let lost = server.post_with(&ping, &[("Authorization", &other), ("Mcp-Session-Id", &session)]);
+    let lost = server.post_with(
+        &ping,
+        &[("Authorization", &other), ("Mcp-Session-Id", &session)],
+    );
     assert_eq!(lost.status, 404);
     std::fs::write(&path, good.lines().next().unwrap()).unwrap();
     reload(&server, "the tokens were read again");
-    assert!(server.log().contains("`bob` has no token any more"), "{}", server.log());
-    assert_eq!([&alice, &bob, &other].map(|token| status(token)), [200, 401, 401]);
-    let seen = server.ask("GET", "/activity?limit=0", &[("Authorization", &alice)], b"").json();
-    let seen: Vec<&Value> = seen["tenants"].as_array().unwrap().iter().map(|tenant| &tenant["name"]).collect();
+    assert!(
+        server.log().contains("`bob` has no token any more"),
+        "{}",
+        server.log()
+    );
+    assert_eq!(
+        [&alice, &bob, &other].map(|token| status(token)),
+        [200, 401, 401]
+    );
+    let seen = server
+        .ask(
+            "GET",
+            "/activity?limit=0",
+            &[("Authorization", &alice)],
+            b"",
+        )
+        .json();
+    let seen: Vec<&Value> = seen["tenants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tenant| &tenant["name"])
+        .collect();
     assert_eq!(seen, ["alice"]);
 }
 
 #[test]
 fn who_is_no_operator_any_more_sees_its_own_at_once() {
-    let Pair { tree, server, alice, .. } = pair(&["--rate-limit", "0"]);
-    let you = || server.ask("GET", "/activity", &[("Authorization", &alice)], b"").json()["you"].clone();
+    let Pair {
+        tree,
+        server,
+        alice,
+        ..
+    } = pair(&["--rate-limit", "0"]);
+    let you = || {
+        server
+            .ask("GET", "/activity", &[("Authorization", &alice)], b"")
+            .json()["you"]
+            .clone()
+    };
     let mut looks_on = follow(&server, &alice, None);
     assert_eq!(you(), json!({"name": "alice", "operator": true}));
     let path = tree.path("tokens.jsonl");
@@ -76,7 +131,11 @@ fn who_is_no_operator_any_more_sees_its_own_at_once() {
     reload(&server, "the tokens were read again");
     assert!(looks_on.is_hung_up());
     assert_eq!(you(), json!({"name": "alice", "operator": false}));
-    assert!(!server.log().contains("holds after a restart"), "{}", server.log());
+    assert!(
+        !server.log().contains("holds after a restart"),
+        "{}",
+        server.log()
+    );
     // What it had at the start it may have again.
     std::fs::write(&path, before).unwrap();
     reload(&server, "the tokens were read again");
@@ -96,14 +155,36 @@ fn a_certificate_is_replaced() {
     make("cert.pem", "key.pem");
     std::fs::copy(tree.path("cert.pem"), tree.path("first.pem")).unwrap();
     let (cert, key) = (tree.text("cert.pem"), tree.text("key.pem"));
-    let server = Server::start(&tree, &["--allow", "work", "--tools", "files", "--tls-cert", &cert, "--tls-key", &key]);
+    let server = Server::start(
+        &tree,
+        &[
+            "--allow",
+            "work",
+            "--tools",
+            "files",
+            "--tls-cert",
+            &cert,
+            "--tls-key",
+            &key,
+        ],
+    );
     let port = server.address.port();
     let health = |scheme: &str, more: &[&str]| -> Output {
         let url = format!("{scheme}://localhost:{port}");
         let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
-        command.args(["health", &url]).args(more).env_clear().output().unwrap()
+        command
+            .args(["health", &url])
+            .args(more)
+            .env_clear()
+            .output()
+            .unwrap()
     };
-    let said = |output: Output| (output.status.code(), String::from_utf8(output.stderr).unwrap());
+    let said = |output: Output| {
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
     let first = tree.text("first.pem");
     let trusted = |file: &str| said(health("https", &["--cacert", file]));
     let distrusted = format!(
@@ -123,26 +204,44 @@ fn a_certificate_is_replaced() {
     reload(&server, "the certificate was read again");
     assert_eq!(trusted(&cert), (Some(0), String::new()));
     // Of the same name, and not of the same key.
-    let wrong = format!("replay: the certificate of `localhost:{port}` is not trusted: its signature is wrong\n");
+    let wrong = format!(
+        "replay: the certificate of `localhost:{port}` is not trusted: its signature is wrong\n"
+    );
     assert_eq!(trusted(&first), (Some(1), wrong));
     // A key that belongs to another certificate is said once, and in words.
     make("other.pem", "key.pem");
     let why = "the key does not belong to the first certificate of the chain; give the one that was made with it\n";
-    reload(&server, &format!("the certificate stays as it is: `{cert}` and `{key}`: {why}"));
+    reload(
+        &server,
+        &format!("the certificate stays as it is: `{cert}` and `{key}`: {why}"),
+    );
     assert_eq!(trusted(&cert), (Some(0), String::new()));
 }
 
-/// A named pipe that nobody writes to, a directory and a device, in the place of each file that is read again.
+/// A named pipe that nobody writes to, a directory and a device, in the place of each file that is
+/// read again.
 #[test]
 fn what_is_no_regular_file_is_refused_and_ends_no_later_reload() {
     let tree = Tree::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    tree.dir("work").file("cert.pem", made.cert.pem()).file("key.pem", made.signing_key.serialize_pem());
+    tree.dir("work")
+        .file("cert.pem", made.cert.pem())
+        .file("key.pem", made.signing_key.serialize_pem());
     std::fs::set_permissions(tree.path("key.pem"), PermissionsExt::from_mode(0o600)).unwrap();
     token(&tree, &["alice"]);
     let [cert, key, tokens] = ["cert.pem", "key.pem", "tokens.jsonl"].map(|name| tree.text(name));
-    let flags =
-        ["--token-file", &tokens, "--tls-cert", &cert, "--tls-key", &key, "--allow", "work", "--tools", "files"];
+    let flags = [
+        "--token-file",
+        &tokens,
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+        "--allow",
+        "work",
+        "--tools",
+        "files",
+    ];
     let server = Server::start(&tree, &flags);
     for (name, stays) in [
         ("tokens.jsonl", "the tokens stay as they are"),
@@ -164,7 +263,11 @@ fn what_is_no_regular_file_is_refused_and_ends_no_later_reload() {
         std::fs::rename(tree.path("kept"), &path).unwrap();
     }
     reload(&server, "the certificate was read again");
-    assert!(server.log().contains("the tokens were read again"), "{}", server.log());
+    assert!(
+        server.log().contains("the tokens were read again"),
+        "{}",
+        server.log()
+    );
     // At the start it is the same.
     drop(server);
     for name in ["tokens.jsonl", "cert.pem", "key.pem"] {
@@ -174,7 +277,10 @@ fn what_is_no_regular_file_is_refused_and_ends_no_later_reload() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(
             (output.status.code(), said),
-            (Some(2), format!("replay: `{}` is no regular file\n", tree.text(name)))
+            (
+                Some(2),
+                format!("replay: `{}` is no regular file\n", tree.text(name))
+            )
         );
         std::fs::rename(tree.path("kept"), tree.path(name)).unwrap();
     }

@@ -20,7 +20,12 @@ use crate::tree::Tree;
 
 #[test]
 fn pages_and_names_of_others_are_turned_away() {
-    let (_tree, server) = stage(&["--allow-origin", "https://app.example", "--allow-host", "box.example"]);
+    let (_tree, server) = stage(&[
+        "--allow-origin",
+        "https://app.example",
+        "--allow-host",
+        "box.example",
+    ]);
     let ping = request(1, "ping", &json!({}));
     let address = server.address.to_string();
     let own_origin = format!("http://{address}");
@@ -39,19 +44,35 @@ fn pages_and_names_of_others_are_turned_away() {
         (vec![("Origin", "http://localhost:3000")], 403),
         (vec![("Origin", "null")], 403),
         // A name that leads here is the page's own to its browser.
-        (vec![("Host", evil.as_str()), ("Origin", "http://evil.example")], 403),
+        (
+            vec![("Host", evil.as_str()), ("Origin", "http://evil.example")],
+            403,
+        ),
     ] {
         let reply = server.post_with(&ping, &headers);
         assert_eq!(reply.status, status, "{headers:?}");
-        let allowed = headers.contains(&("Origin", "https://app.example")).then_some("https://app.example");
-        assert_eq!(reply.header("access-control-allow-origin"), allowed, "{headers:?}");
+        let allowed = headers
+            .contains(&("Origin", "https://app.example"))
+            .then_some("https://app.example");
+        assert_eq!(
+            reply.header("access-control-allow-origin"),
+            allowed,
+            "{headers:?}"
+        );
     }
     let preflight = |origin| server.ask("OPTIONS", "/mcp", &[("Origin", origin)], b"");
     let allowed = preflight("https://app.example");
-    assert_eq!((allowed.status, allowed.header("access-control-allow-methods")), (204, Some("GET, POST, DELETE")));
+    assert_eq!(
+        (
+            allowed.status,
+            allowed.header("access-control-allow-methods")
+        ),
+        (204, Some("GET, POST, DELETE"))
+    );
     assert_eq!(preflight("https://evil.example").status, 403);
     assert_eq!(server.ask("OPTIONS", "/mcp", &[], b"").status, 403);
-    let missing = b"POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    let missing =
+        b"POST /mcp HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
     let mut client = server.connect();
     client.stream.write_all(missing).unwrap();
     assert_eq!(client.response().status, 403);
@@ -67,11 +88,18 @@ fn a_token_is_asked_for_where_there_is_one() {
     let server = Server::spawn(command);
     let ping = request(1, "ping", &json!({}));
     let asked = |value: &str| server.post_with(&ping, &[("Authorization", value)]);
-    assert_eq!(asked("Bearer correct horse battery").json(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    assert_eq!(
+        asked("Bearer correct horse battery").json(),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}})
+    );
     assert_eq!(asked("bearer  correct horse battery").status, 200);
-    for wrong in
-        ["Bearer correct horse batter", "Bearer", "Bearer ", "Basic correct horse battery", "correct horse battery"]
-    {
+    for wrong in [
+        "Bearer correct horse batter",
+        "Bearer",
+        "Bearer ",
+        "Basic correct horse battery",
+        "correct horse battery",
+    ] {
         let reply = asked(wrong);
         assert_eq!(reply.failure(), (401, -32600), "{wrong}");
         let challenge = "Bearer realm=\"replay\", error=\"invalid_token\"";
@@ -88,19 +116,40 @@ fn a_token_is_asked_for_where_there_is_one() {
         ("GET", "/nothing"),
     ] {
         let reply = server.ask(method, path, &[], b"");
-        assert_eq!((reply.status, reply.header("www-authenticate")), (401, Some("Bearer realm=\"replay\"")), "{path}");
+        assert_eq!(
+            (reply.status, reply.header("www-authenticate")),
+            (401, Some("Bearer realm=\"replay\"")),
+            "{path}"
+        );
     }
-    let document = server.ask("GET", "/openapi.json", &[("Authorization", "Bearer correct horse battery")], b"").json();
+    let document = server
+        .ask(
+            "GET",
+            "/openapi.json",
+            &[("Authorization", "Bearer correct horse battery")],
+            b"",
+        )
+        .json();
     assert_eq!(document["security"], json!([{"token": []}]));
     let health = server.ask("GET", "/health", &[("Host", "anything")], b"");
-    assert_eq!((health.status, health.text()), (200, "{\"status\":\"ok\"}".to_owned()));
+    assert_eq!(
+        (health.status, health.text()),
+        (200, "{\"status\":\"ok\"}".to_owned())
+    );
     assert!(!server.log().contains("battery"));
     // The first of each address is said at once, the others after a while.
     let mut elsewhere = server.connect_from([127, 0, 0, 2].into());
-    assert_eq!(elsewhere.post(&ping, &[("Authorization", "Bearer guessed")]).status, 401);
+    assert_eq!(
+        elsewhere
+            .post(&ping, &[("Authorization", "Bearer guessed")])
+            .status,
+        401
+    );
     let until = Instant::now() + DEADLINE;
     let said = |log: &str| -> Vec<String> {
-        let lines = log.lines().filter_map(|line| line.split_once("1 request with an unknown token from "));
+        let lines = log
+            .lines()
+            .filter_map(|line| line.split_once("1 request with an unknown token from "));
         lines.map(|(_, rest)| rest.to_owned()).collect()
     };
     while said(&server.log()).len() < 2 {
@@ -116,8 +165,18 @@ fn a_request_that_names_two_servers_is_for_none() {
     let (_tree, server) = stage(&[]);
     let here = server.address.to_string();
     let asked = |target: &str, host: &str| {
-        let reply = server.ask("GET", &format!("http://{target}/metrics"), &[("Host", host)], b"");
-        let message = (reply.status != 200).then(|| reply.json()["error"]["message"].as_str().unwrap().to_owned());
+        let reply = server.ask(
+            "GET",
+            &format!("http://{target}/metrics"),
+            &[("Host", host)],
+            b"",
+        );
+        let message = (reply.status != 200).then(|| {
+            reply.json()["error"]["message"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        });
         (reply.status, message)
     };
     assert_eq!(asked(&here, &here), (200, None));
@@ -125,7 +184,10 @@ fn a_request_that_names_two_servers_is_for_none() {
     assert_eq!(asked("evil.example", &here), (400, Some(two.to_owned())));
     assert_eq!(asked(&here, "localhost"), (400, Some(two.to_owned())));
     let stranger = "the server does not answer to the name in `Host` (--allow-host)";
-    assert_eq!(asked("evil.example", "evil.example"), (403, Some(stranger.to_owned())));
+    assert_eq!(
+        asked("evil.example", "evil.example"),
+        (403, Some(stranger.to_owned()))
+    );
 }
 
 #[test]
@@ -133,17 +195,31 @@ fn a_coded_body_is_not_read() {
     let (_tree, server) = stage(&[]);
     let ping = request(1, "ping", &json!({}));
     let reply = server.post_with(&ping, &[("Content-Encoding", "gzip")]);
-    let message = "the body is coded (`Content-Encoding: gzip`), which is not read here; send it as it is";
-    assert_eq!((reply.failure(), reply.header("accept-encoding")), ((415, -32600), Some("identity")));
+    let message =
+        "the body is coded (`Content-Encoding: gzip`), which is not read here; send it as it is";
+    assert_eq!(
+        (reply.failure(), reply.header("accept-encoding")),
+        ((415, -32600), Some("identity"))
+    );
     assert_eq!(reply.json()["error"]["message"], message);
-    assert_eq!(server.post_with(&ping, &[("Content-Encoding", "identity")]).status, 200);
+    assert_eq!(
+        server
+            .post_with(&ping, &[("Content-Encoding", "identity")])
+            .status,
+        200
+    );
 }
 
 #[test]
 fn a_server_that_others_reach_needs_a_token() {
     let tree = Tree::new();
-    tree.file("open.jsonl", "{}").file("bad.jsonl", "{\"name\":\"a\"}\n");
-    std::fs::set_permissions(tree.path("open.jsonl"), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    tree.file("open.jsonl", "{}")
+        .file("bad.jsonl", "{\"name\":\"a\"}\n");
+    std::fs::set_permissions(
+        tree.path("open.jsonl"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o666),
+    )
+    .unwrap();
     let refused = |args: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_replay"))
             .args(["--mcp-server", "--allow", "."])
@@ -152,15 +228,24 @@ fn a_server_that_others_reach_needs_a_token() {
             .env_clear()
             .output()
             .unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let open = "replay: --http 0.0.0.0:0 can be reached by other machines, and there is no token: give --token-file \
         (`replay token new NAME` makes lines for it) or the variable REPLAY_TOKEN, or listen at 127.0.0.1\n";
-    assert_eq!(refused(&["--http", "0.0.0.0:0"]), (Some(2), open.to_owned()));
+    assert_eq!(
+        refused(&["--http", "0.0.0.0:0"]),
+        (Some(2), open.to_owned())
+    );
     let local = ["--http", "127.0.0.1:0", "--token-file"];
     let (code, text) = refused(&[&local[..], &["open.jsonl"]].concat());
     assert_eq!(code, Some(2));
-    assert!(text.contains("`open.jsonl` can be written by others (mode 666)"), "{text}");
+    assert!(
+        text.contains("`open.jsonl` can be written by others (mode 666)"),
+        "{text}"
+    );
     let (code, text) = refused(&[&local[..], &["bad.jsonl"]].concat());
     assert_eq!(code, Some(2));
     let expected = "replay: `bad.jsonl`: line 1: missing field `sha256`; `replay token new NAME` makes such lines\n";
@@ -171,20 +256,30 @@ fn a_server_that_others_reach_needs_a_token() {
     assert!(text.starts_with(expected), "{text}");
     let (code, text) = refused(&["--http", "box:8000"]);
     assert_eq!(code, Some(2));
-    assert!(text.contains("it must be an address and a port, such as 127.0.0.1:8000 or [::1]:8000"), "{text}");
+    assert!(
+        text.contains("it must be an address and a port, such as 127.0.0.1:8000 or [::1]:8000"),
+        "{text}"
+    );
 }
 
 #[test]
 fn what_does_not_go_with_http_is_refused() {
     let tree = Tree::new();
     tree.file("mock.yaml", "").dir("work");
-    for (flag, value, shown) in
-        [("--mock", "mock.yaml", "--mock <MANIFEST>"), ("--record", "calls.jsonl", "--record <CASSETTE>")]
-    {
-        let output = client::command(&tree, &["--allow", "work", flag, value]).output().unwrap();
+    for (flag, value, shown) in [
+        ("--mock", "mock.yaml", "--mock <MANIFEST>"),
+        ("--record", "calls.jsonl", "--record <CASSETTE>"),
+    ] {
+        let output = client::command(&tree, &["--allow", "work", flag, value])
+            .output()
+            .unwrap();
         let text = String::from_utf8(output.stderr).unwrap();
-        let first = format!("error: the argument '--http <ADDRESS:PORT>' cannot be used with '{shown}'");
-        assert_eq!((output.status.code(), text.lines().next()), (Some(2), Some(first.as_str())));
+        let first =
+            format!("error: the argument '--http <ADDRESS:PORT>' cannot be used with '{shown}'");
+        assert_eq!(
+            (output.status.code(), text.lines().next()),
+            (Some(2), Some(first.as_str()))
+        );
     }
 }
 
@@ -199,7 +294,10 @@ fn who_asks_too_fast_is_told_when_to_come_back() {
     let wait: u64 = reply.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     let message = format!("too many messages in a minute (--rate-limit); try again in {wait} s");
-    assert_eq!(reply.json(), json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}}));
+    assert_eq!(
+        reply.json(),
+        json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
+    );
     assert_eq!(client.ask("GET", "/health", &[], b"").status, 200);
 }
 
@@ -209,7 +307,10 @@ fn every_message_counts_whatever_it_is() {
     let notes = format!("[{note}, {note}]");
     for (message, statuses) in [
         (note, [202, 202, 429]),
-        (r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#, [202, 202, 429]),
+        (
+            r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#,
+            [202, 202, 429],
+        ),
         ("{", [400, 400, 429]),
         (r#"{"id": 1}"#, [400, 400, 429]),
         ("[]", [400, 400, 429]),
@@ -227,7 +328,8 @@ fn every_message_counts_whatever_it_is() {
 fn the_end_waits_for_what_runs() {
     let (tree, mut server) = stage(&[]);
     tree.fifo("work/go").fifo("work/began");
-    let command = json!({"command": "echo > began; read line < go; echo $line", "cwd": tree.text("work")});
+    let command =
+        json!({"command": "echo > began; read line < go; echo $line", "cwd": tree.text("work")});
     let mut client = server.connect();
     client.send_message(&call(1, "execute_command", &command), &[]);
     std::fs::read(tree.path("work/began")).unwrap();
@@ -237,7 +339,10 @@ fn the_end_waits_for_what_runs() {
     assert!(idle.is_hung_up());
     std::fs::write(tree.path("work/go"), "done\n").unwrap();
     let reply = client.response().json();
-    assert_eq!(reply["result"]["content"][0]["text"], "done\n[exit code: 0]");
+    assert_eq!(
+        reply["result"]["content"][0]["text"],
+        "done\n[exit code: 0]"
+    );
     assert_eq!(server.wait().code(), Some(0));
 }
 
@@ -245,7 +350,14 @@ fn the_end_waits_for_what_runs() {
 fn nobody_has_to_read_the_log() {
     let tree = Tree::new();
     tree.dir("work");
-    let flags = ["--allow", &tree.text("work"), "--tools", "files", "--log-level", "debug"];
+    let flags = [
+        "--allow",
+        &tree.text("work"),
+        "--tools",
+        "files",
+        "--log-level",
+        "debug",
+    ];
     let mut command = client::command(&tree, &flags);
     let mut child = command.spawn().unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap());
@@ -254,7 +366,14 @@ fn nobody_has_to_read_the_log() {
         line.clear();
         assert!(log.read_line(&mut line).unwrap() > 0);
     }
-    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    let address = line
+        .split("http://")
+        .nth(1)
+        .unwrap()
+        .split('/')
+        .next()
+        .unwrap()
+        .to_owned();
     drop(log);
     let mut stream = TcpStream::connect(&address).unwrap();
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
@@ -263,10 +382,15 @@ fn nobody_has_to_read_the_log() {
         "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}",
         ping.len()
     );
-    stream.write_all(format!("{head}\r\n\r\n{ping}").as_bytes()).unwrap();
+    stream
+        .write_all(format!("{head}\r\n\r\n{ping}").as_bytes())
+        .unwrap();
     let mut reply = String::new();
     stream.read_to_string(&mut reply).unwrap();
-    assert!(reply.ends_with("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"), "{reply}");
+    assert!(
+        reply.ends_with("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"),
+        "{reply}"
+    );
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::TERM).unwrap();
     assert!(ends_within(pid, DEADLINE), "it does not end");
@@ -277,8 +401,13 @@ fn nobody_has_to_read_the_log() {
 fn stdin_can_be_served_as_well() {
     let tree = Tree::new();
     tree.file("work/hello.txt", "hello\n");
-    let mut command = client::command(&tree, &["--allow", &tree.text("work"), "--tools", "files", "--stdio"]);
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut command = client::command(
+        &tree,
+        &["--allow", &tree.text("work"), "--tools", "files", "--stdio"],
+    );
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
     let mut server = Server::spawn(command);
     let ping = request(1, "ping", &json!({}));
     let mut stdin = server.child().stdin.take().unwrap();
@@ -299,12 +428,24 @@ fn stdin_can_be_served_as_well() {
 fn with_a_certificate_only_tls_is_spoken() {
     let tree = Tree::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    tree.file("cert.pem", made.cert.pem()).file("key.pem", made.signing_key.serialize_pem()).dir("work");
+    tree.file("cert.pem", made.cert.pem())
+        .file("key.pem", made.signing_key.serialize_pem())
+        .dir("work");
     let (cert, key) = (tree.text("cert.pem"), tree.text("key.pem"));
     for file in [&cert, &key] {
-        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .unwrap();
     }
-    let tls = ["--allow", "work", "--tools", "files", "--tls-cert", &cert, "--tls-key", &key];
+    let tls = [
+        "--allow",
+        "work",
+        "--tools",
+        "files",
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+    ];
     let server = Server::start(&tree, &tls);
     let mut roots = RootCertStore::empty();
     roots.add(made.cert.der().clone()).unwrap();
@@ -313,9 +454,16 @@ fn with_a_certificate_only_tls_is_spoken() {
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    for (offer, agreed) in [(&b"h2"[..], Some(&b"h2"[..])), (b"http/1.1", Some(b"http/1.1")), (b"", None)] {
+    for (offer, agreed) in [
+        (&b"h2"[..], Some(&b"h2"[..])),
+        (b"http/1.1", Some(b"http/1.1")),
+        (b"", None),
+    ] {
         let mut config = config.clone();
-        config.alpn_protocols = [offer.to_vec()].into_iter().filter(|offer| !offer.is_empty()).collect();
+        config.alpn_protocols = [offer.to_vec()]
+            .into_iter()
+            .filter(|offer| !offer.is_empty())
+            .collect();
         let name = ServerName::try_from("localhost").unwrap();
         let connection = ClientConnection::new(Arc::new(config), name).unwrap();
         let socket = TcpStream::connect(server.address).unwrap();
@@ -333,7 +481,11 @@ fn with_a_certificate_only_tls_is_spoken() {
         stream.read_exact(&mut answer).unwrap();
         assert_eq!(stream.conn.alpn_protocol(), agreed);
         // A frame of settings (type 4), or a line of HTTP/1.1.
-        if is_second { assert_eq!(answer[3], 4) } else { assert_eq!(&answer, b"HTTP/1.1 ") }
+        if is_second {
+            assert_eq!(answer[3], 4)
+        } else {
+            assert_eq!(&answer, b"HTTP/1.1 ")
+        }
     }
     let mut plain = server.connect();
     plain.send("GET", "/health", &[], b"");
@@ -341,12 +493,15 @@ fn with_a_certificate_only_tls_is_spoken() {
     let broken = [&tls[..4], &["--tls-cert", &key, "--tls-key", &key]].concat();
     let output = client::command(&tree, &broken).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
-    let expected =
-        format!("replay: `{key}` and `{key}`: the certificate cannot be read: it holds no `BEGIN CERTIFICATE`\n");
+    let expected = format!(
+        "replay: `{key}` and `{key}`: the certificate cannot be read: it holds no `BEGIN CERTIFICATE`\n"
+    );
     assert_eq!((output.status.code(), text), (Some(2), expected));
     let broken = [&tls[..4], &["--tls-cert", &cert, "--tls-key", &cert]].concat();
     let output = client::command(&tree, &broken).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
-    let expected = format!("replay: `{cert}` and `{cert}`: the key cannot be read: it holds no `BEGIN PRIVATE KEY`\n");
+    let expected = format!(
+        "replay: `{cert}` and `{cert}`: the key cannot be read: it holds no `BEGIN PRIVATE KEY`\n"
+    );
     assert_eq!((output.status.code(), text), (Some(2), expected));
 }

@@ -1,4 +1,5 @@
-//! `--token-file` and `--tls-key` below an allowed directory: hidden from every tool and program, or no server.
+//! `--token-file` and `--tls-key` below an allowed directory: hidden from every tool and program,
+//! or no server.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,19 +16,41 @@ use crate::tree::Tree;
 /// A tree whose file of tokens lies in the directory of alice.
 fn tree() -> (Tree, String) {
     let tree = Tree::new();
-    tree.file("alice/a.txt", "of alice\n").dir("alice/keys").dir("common");
-    let alice = token(&tree, &["alice", "--own", &format!("{}:rw", tree.text("alice"))]);
-    fs::rename(tree.path("tokens.jsonl"), tree.path("alice/keys/tokens.jsonl")).unwrap();
+    tree.file("alice/a.txt", "of alice\n")
+        .dir("alice/keys")
+        .dir("common");
+    let alice = token(
+        &tree,
+        &["alice", "--own", &format!("{}:rw", tree.text("alice"))],
+    );
+    fs::rename(
+        tree.path("tokens.jsonl"),
+        tree.path("alice/keys/tokens.jsonl"),
+    )
+    .unwrap();
     (tree, alice)
 }
 
 fn flags(tree: &Tree) -> [String; 4] {
-    ["--token-file", &tree.text("alice/keys/tokens.jsonl"), "--allow", &tree.text("common")].map(str::to_owned)
+    [
+        "--token-file",
+        &tree.text("alice/keys/tokens.jsonl"),
+        "--allow",
+        &tree.text("common"),
+    ]
+    .map(str::to_owned)
 }
 
 fn start(tree: &Tree, more: &[&str]) -> Server {
     let flags = flags(tree);
-    Server::start(tree, &flags.iter().map(String::as_str).chain(more.iter().copied()).collect::<Vec<_>>())
+    Server::start(
+        tree,
+        &flags
+            .iter()
+            .map(String::as_str)
+            .chain(more.iter().copied())
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// Why a server does not start.
@@ -45,7 +68,10 @@ fn is_out_of_reach(ask: &dyn Fn(&str, Value) -> Value, path: &str, words: &str) 
         ("write_file", json!({"path": path, "content": "mine"})),
         ("edit_file", json!({"path": path, "edits": edit})),
         ("delete_file", json!({"path": path})),
-        ("move_file", json!({"source": path, "destination": format!("{path}.old")})),
+        (
+            "move_file",
+            json!({"source": path, "destination": format!("{path}.old")}),
+        ),
         ("search_files", json!({"path": path, "pattern": "."})),
     ] {
         let reply = ask(tool, arguments);
@@ -56,7 +82,10 @@ fn is_out_of_reach(ask: &dyn Fn(&str, Value) -> Value, path: &str, words: &str) 
          test ! -s {path} && ls -l {path} | cut -c1-10"
     );
     let reply = ask("execute_command", json!({"command": shell}));
-    assert_eq!(reply["result"]["structuredContent"]["stdout"], "-r--r--r--\n", "{reply}");
+    assert_eq!(
+        reply["result"]["structuredContent"]["stdout"], "-r--r--r--\n",
+        "{reply}"
+    );
     assert!(!reply.to_string().contains(words), "{reply}");
 }
 
@@ -66,7 +95,9 @@ fn an_agent_neither_reads_nor_changes_the_tokens() {
     let path = tree.text("alice/keys/tokens.jsonl");
     let server = start(&tree, &["--sandbox", "namespaces", "--rate-limit", "0"]);
     let ask = |tool: &str, arguments: Value| {
-        server.post_with(&call(1, tool, &arguments), &[("Authorization", &alice)]).json()
+        server
+            .post_with(&call(1, tool, &arguments), &[("Authorization", &alice)])
+            .json()
     };
     let before = fs::read_to_string(&path).unwrap();
     is_out_of_reach(&ask, &path, "sha256");
@@ -84,20 +115,38 @@ fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
     let path = tree.text("alice/keys/tokens.jsonl");
     let server = start(&tree, &["--sandbox", "namespaces", "--rate-limit", "0"]);
     let ask = |tool: &str, arguments: Value| {
-        server.post_with(&call(1, tool, &arguments), &[("Authorization", &alice)]).json()
+        server
+            .post_with(&call(1, tool, &arguments), &[("Authorization", &alice)])
+            .json()
     };
-    let new = token(&tree, &["alice", "--own", &format!("{}:rw", tree.text("alice"))]);
+    let new = token(
+        &tree,
+        &["alice", "--own", &format!("{}:rw", tree.text("alice"))],
+    );
     fs::rename(tree.path("tokens.jsonl"), &path).unwrap();
-    assert_eq!(ask("read_file", json!({"path": path}))["error"]["code"], -32001);
-    let found = ask("search_files", json!({"path": tree.text("alice"), "pattern": "sha256"})).to_string();
-    assert!(!found.contains("tokens.jsonl") && !found.contains("error"), "{found}");
+    assert_eq!(
+        ask("read_file", json!({"path": path}))["error"]["code"],
+        -32001
+    );
+    let found = ask(
+        "search_files",
+        json!({"path": tree.text("alice"), "pattern": "sha256"}),
+    )
+    .to_string();
+    assert!(
+        !found.contains("tokens.jsonl") && !found.contains("error"),
+        "{found}"
+    );
     // The kernel has taken the cover away, and each command puts it back before it starts.
     is_out_of_reach(&ask, &path, "sha256");
     let replaced = fs::read_to_string(&path).unwrap();
     // What ran at that moment may have changed it: this is why it is not taken.
     reload(&server, "the tokens stay as they are");
     let log = server.log();
-    assert!(log.contains("is another file than when the server started"), "{log}");
+    assert!(
+        log.contains("is another file than when the server started"),
+        "{log}"
+    );
     assert_eq!(fs::read_to_string(&path).unwrap(), replaced);
     let ping = request(1, "ping", &json!({}));
     let status = |token: &str| server.post_with(&ping, &[("Authorization", token)]).status;
@@ -109,12 +158,18 @@ fn a_file_that_was_put_in_the_place_of_the_tokens_is_not_taken() {
     let reply = ask("execute_command", json!({"command": format!("cat {path}")}));
     assert!(!reply.to_string().contains("secret"), "{reply}");
     assert!(
-        reply["error"]["message"].as_str().unwrap().contains("which is neither a file nor a directory any more"),
+        reply["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("which is neither a file nor a directory any more"),
         "{reply}"
     );
     fs::remove_file(&path).unwrap();
     let reply = ask("execute_command", json!({"command": "echo runs"}));
-    assert_eq!(reply["result"]["structuredContent"]["stdout"], "runs\n", "{reply}");
+    assert_eq!(
+        reply["result"]["structuredContent"]["stdout"], "runs\n",
+        "{reply}"
+    );
 }
 
 #[test]
@@ -126,18 +181,33 @@ fn an_agent_neither_reads_nor_changes_the_key_of_the_certificate() {
         .file("work/a.txt", "");
     let (cert, key) = (tree.text("cert.pem"), tree.text("work/key.pem"));
     let work = format!("{}:rw", tree.text("work"));
-    let flags = ["--stdio", "--allow", &work, "--tls-cert", &cert, "--tls-key", &key, "--sandbox", "namespaces"];
+    let flags = [
+        "--stdio",
+        "--allow",
+        &work,
+        "--tls-cert",
+        &cert,
+        "--tls-key",
+        &key,
+        "--sandbox",
+        "namespaces",
+    ];
     fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
     let open = refused(&tree, &flags);
-    let expected =
-        format!("replay: others may use the key `{key}` (mode 0644); take that away with chmod 640, or 600\n");
+    let expected = format!(
+        "replay: others may use the key `{key}` (mode 0644); take that away with chmod 640, or 600\n"
+    );
     assert_eq!(open, expected);
     fs::set_permissions(&key, PermissionsExt::from_mode(0o640)).unwrap();
     let mut command = command(&tree, &flags);
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
     let mut server = Server::spawn(command);
     let input = std::cell::RefCell::new(server.child().stdin.take().unwrap());
-    let output = std::cell::RefCell::new(std::io::BufReader::new(server.child().stdout.take().unwrap()));
+    let output = std::cell::RefCell::new(std::io::BufReader::new(
+        server.child().stdout.take().unwrap(),
+    ));
     let send = |message: &Value| {
         use std::io::{BufRead as _, Write as _};
         writeln!(input.borrow_mut(), "{message}").unwrap();
@@ -145,11 +215,17 @@ fn an_agent_neither_reads_nor_changes_the_key_of_the_certificate() {
         output.borrow_mut().read_line(&mut line).unwrap();
         serde_json::from_str::<Value>(&line).unwrap()
     };
-    let opening =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}});
+    let opening = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}});
     send(&request(0, "initialize", &opening));
-    is_out_of_reach(&|tool, arguments| send(&call(1, tool, &arguments)), &key, "PRIVATE KEY");
-    assert_eq!(fs::read_to_string(&key).unwrap(), made.signing_key.serialize_pem());
+    is_out_of_reach(
+        &|tool, arguments| send(&call(1, tool, &arguments)),
+        &key,
+        "PRIVATE KEY",
+    );
+    assert_eq!(
+        fs::read_to_string(&key).unwrap(),
+        made.signing_key.serialize_pem()
+    );
 }
 
 #[test]
@@ -157,16 +233,29 @@ fn where_it_cannot_be_hidden_there_is_no_server() {
     let (tree, _) = tree();
     let flags = flags(&tree);
     let with = |more: &[&'static str]| -> Vec<String> {
-        flags.iter().map(String::as_str).chain(more.iter().copied()).map(str::to_owned).collect()
+        flags
+            .iter()
+            .map(String::as_str)
+            .chain(more.iter().copied())
+            .map(str::to_owned)
+            .collect()
     };
-    for (tier, why) in [("landlock", "--sandbox landlock asks for another one"), ("off", "commands run without walls")]
-    {
+    for (tier, why) in [
+        ("landlock", "--sandbox landlock asks for another one"),
+        ("off", "commands run without walls"),
+    ] {
         let all = with(&["--sandbox", tier]);
         let said = refused(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(said.contains(why) && said.contains("put it elsewhere"), "{said}");
+        assert!(
+            said.contains(why) && said.contains("put it elsewhere"),
+            "{said}"
+        );
     }
     fs::set_permissions(tree.path("alice/keys"), PermissionsExt::from_mode(0o777)).unwrap();
     let all = with(&["--sandbox", "namespaces"]);
     let said = refused(&tree, &all.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(said.contains("others may put another file in its place"), "{said}");
+    assert!(
+        said.contains("others may put another file in its place"),
+        "{said}"
+    );
 }

@@ -26,11 +26,15 @@ fn is_served(server: &Server) {
 /// What the server holds, in kilobytes.
 fn resident(server: &Server) -> u64 {
     let memory = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = memory.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
     line.trim().trim_end_matches(" kB").trim().parse().unwrap()
 }
 
-/// How many connections the server has not closed (`/proc/net/tcp`, where state 1 is `ESTABLISHED` and 8 is `CLOSE_WAIT`).
+/// How many connections the server has not closed (`/proc/net/tcp`, where state 1 is `ESTABLISHED`
+/// and 8 is `CLOSE_WAIT`).
 fn connections(server: &Server) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", server.address.port());
@@ -52,7 +56,11 @@ fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
     let (tree, server) = stage(&IMPATIENT);
     // More than all buffers between the two hold.
     tree.file("work/large.txt", "0123456789abcde\n".repeat(600_000));
-    let read = call(1, "read_file", &json!({"path": "large.txt", "limit": 600_000}));
+    let read = call(
+        1,
+        "read_file",
+        &json!({"path": "large.txt", "limit": 600_000}),
+    );
     let mut deaf: Vec<Client> = (0..3)
         .map(|_| {
             let mut client = server.connect().patient();
@@ -63,7 +71,12 @@ fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
         .collect();
     for client in &mut deaf {
         // The reply is under way; nothing more of it is taken.
-        let length: u64 = client.head().header("content-length").unwrap().parse().unwrap();
+        let length: u64 = client
+            .head()
+            .header("content-length")
+            .unwrap()
+            .parse()
+            .unwrap();
         assert!(length > 9_600_000, "{length}");
     }
     let until = Instant::now() + 3 * DEADLINE;
@@ -86,18 +99,34 @@ fn a_client_that_takes_nothing_is_hung_up_on_while_others_are_served() {
 fn who_does_not_end_what_it_began_is_hung_up_on() {
     let (_tree, server) = stage(&IMPATIENT);
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
-    let heads = [String::new(), "PRI * HT".to_owned(), post.to_owned(), format!("{post}X: ")];
-    let mut slow: Vec<Client> = heads.iter().map(|head| saying(&server, head.as_bytes())).collect();
-    let bodies =
-        [format!("{post}Content-Length: 9\r\n\r\n{{"), format!("{post}Transfer-Encoding: chunked\r\n\r\n1\r\n{{\r\n")];
-    let mut late: Vec<Client> = bodies.iter().map(|body| saying(&server, body.as_bytes())).collect();
+    let heads = [
+        String::new(),
+        "PRI * HT".to_owned(),
+        post.to_owned(),
+        format!("{post}X: "),
+    ];
+    let mut slow: Vec<Client> = heads
+        .iter()
+        .map(|head| saying(&server, head.as_bytes()))
+        .collect();
+    let bodies = [
+        format!("{post}Content-Length: 9\r\n\r\n{{"),
+        format!("{post}Transfer-Encoding: chunked\r\n\r\n1\r\n{{\r\n"),
+    ];
+    let mut late: Vec<Client> = bodies
+        .iter()
+        .map(|body| saying(&server, body.as_bytes()))
+        .collect();
     let mut idle = server.connect();
     assert_eq!(idle.ask("GET", "/health", &[], b"").status, 200);
     is_served(&server);
     for client in &mut late {
         let reply = client.response();
         let message = "nothing more of the body has come for 1 s (--client-timeout-secs)";
-        assert_eq!((reply.status, &reply.json()["error"]["message"]), (408, &json!(message)));
+        assert_eq!(
+            (reply.status, &reply.json()["error"]["message"]),
+            (408, &json!(message))
+        );
         assert!(client.is_hung_up());
     }
     for client in slow.iter_mut().chain([&mut idle]) {
@@ -109,23 +138,39 @@ fn who_does_not_end_what_it_began_is_hung_up_on() {
 #[test]
 fn ten_thousand_connections_hold_up_nobody() {
     let limit = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    )
+    .unwrap();
     // Other tests run in this process, and need files as well.
-    let most = limit.maximum.map_or(10_000, |maximum| (maximum / 2).min(10_000)) as usize;
+    let most = limit
+        .maximum
+        .map_or(10_000, |maximum| (maximum / 2).min(10_000)) as usize;
     let asked = (most + 100).to_string();
     let (_tree, server) = stage(&["--rate-limit", "0", "--max-connections", &asked]);
     let before = resident(&server);
-    let clients: Vec<TcpStream> = (0..most).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let clients: Vec<TcpStream> = (0..most)
+        .map(|_| TcpStream::connect(server.address).unwrap())
+        .collect();
     is_served(&server);
     let each = (resident(&server).saturating_sub(before)) * 1024 / most as u64;
-    assert!(each < 16 * 1024, "{each} bytes for each of {most} idle connections");
+    assert!(
+        each < 16 * 1024,
+        "{each} bytes for each of {most} idle connections"
+    );
     drop(clients);
     is_served(&server);
 }
 
 #[test]
 fn more_connections_than_there_are_places_wait() {
-    let Pair { server, alice, bob, .. } = pair(&["--rate-limit", "0", "--max-connections", "2"]);
+    let Pair {
+        server, alice, bob, ..
+    } = pair(&["--rate-limit", "0", "--max-connections", "2"]);
     let ping = request(1, "ping", &json!({}));
     let mut first = server.connect();
     assert_eq!(first.post(&ping, &[("Authorization", &alice)]).status, 200);
@@ -136,7 +181,10 @@ fn more_connections_than_there_are_places_wait() {
     third.stream.set_nonblocking(true).unwrap();
     // Asked behind it, and answered before it.
     assert_eq!(first.post(&ping, &[("Authorization", &alice)]).status, 200);
-    assert_eq!(third.stream.read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(
+        third.stream.read(&mut [0; 1]).unwrap_err().kind(),
+        ErrorKind::WouldBlock
+    );
     third.stream.set_nonblocking(false).unwrap();
     drop(first);
     assert_eq!(third.response().status, 200);
@@ -151,14 +199,29 @@ fn a_thousand_silent_listeners_hold_little_memory() {
     let listeners: Vec<Client> = (0..1000)
         .map(|_| {
             let mut client = server.connect();
-            let session = client.post(&initialize, &[]).header("mcp-session-id").unwrap().to_owned();
-            client.send("GET", "/mcp", &[("Mcp-Session-Id", &session), ("Accept", "text/event-stream")], b"");
+            let session = client
+                .post(&initialize, &[])
+                .header("mcp-session-id")
+                .unwrap()
+                .to_owned();
+            client.send(
+                "GET",
+                "/mcp",
+                &[
+                    ("Mcp-Session-Id", &session),
+                    ("Accept", "text/event-stream"),
+                ],
+                b"",
+            );
             assert_eq!(client.head().status, 200);
             client
         })
         .collect();
     let each = (resident(&server).saturating_sub(before)) * 1024 / 1000;
-    assert!(each < 64 * 1024, "{each} bytes for each of 1000 silent listeners");
+    assert!(
+        each < 64 * 1024,
+        "{each} bytes for each of 1000 silent listeners"
+    );
     drop(listeners);
     is_served(&server);
 }
@@ -169,17 +232,36 @@ fn a_gigabyte_is_refused_and_not_held() {
     is_served(&server);
     let before = resident(&server);
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
-    let mut claimed: Vec<Client> =
-        (0..50).map(|_| saying(&server, format!("{head}Content-Length: 1073741824\r\n\r\n").as_bytes())).collect();
+    let mut claimed: Vec<Client> = (0..50)
+        .map(|_| {
+            saying(
+                &server,
+                format!("{head}Content-Length: 1073741824\r\n\r\n").as_bytes(),
+            )
+        })
+        .collect();
     for client in &mut claimed {
         assert_eq!(client.head().status, 413);
     }
-    let mut endless = saying(&server, format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes());
-    let chunk = [b"100000\r\n".to_vec(), vec![b' '; 0x10_0000], b"\r\n".to_vec()].concat();
-    let sent = (0..1024).take_while(|_| endless.stream.write_all(&chunk).is_ok()).count();
+    let mut endless = saying(
+        &server,
+        format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes(),
+    );
+    let chunk = [
+        b"100000\r\n".to_vec(),
+        vec![b' '; 0x10_0000],
+        b"\r\n".to_vec(),
+    ]
+    .concat();
+    let sent = (0..1024)
+        .take_while(|_| endless.stream.write_all(&chunk).is_ok())
+        .count();
     // 64 MiB are allowed, 128 MiB more are thrown away, and some are on their way.
     assert!(sent < 224, "{sent} MiB were taken");
     is_served(&server);
     let after = resident(&server);
-    assert!(after < before + 150_000, "{before} kB before, {after} kB after");
+    assert!(
+        after < before + 150_000,
+        "{before} kB before, {after} kB after"
+    );
 }

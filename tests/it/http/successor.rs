@@ -1,4 +1,5 @@
-//! A token that is replaced: whoever has the next one of the same name finds nothing of whoever had the one before.
+//! A token that is replaced: whoever has the next one of the same name finds nothing of whoever had
+//! the one before.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
@@ -15,7 +16,10 @@ impl Two {
     fn replace_alice(&self) -> String {
         let path = self.tree.path("tokens.jsonl");
         let before = std::fs::read_to_string(&path).unwrap();
-        let others: Vec<&str> = before.lines().filter(|line| !line.contains("\"alice\"")).collect();
+        let others: Vec<&str> = before
+            .lines()
+            .filter(|line| !line.contains("\"alice\""))
+            .collect();
         std::fs::write(&path, others.join("\n") + "\n").unwrap();
         let own = format!("{}:rw", self.tree.text("alice"));
         let next = token(&self.tree, &["alice", "--own", &own, "--own-tools", TOOLS]);
@@ -28,7 +32,14 @@ impl Two {
         let _ = std::fs::remove_file(&path);
         self.said(token, tool, arguments);
         until_there(path.to_str().unwrap());
-        Pid::from_raw(std::fs::read_to_string(path).unwrap().trim().parse().unwrap()).unwrap()
+        Pid::from_raw(
+            std::fs::read_to_string(path)
+                .unwrap()
+                .trim()
+                .parse()
+                .unwrap(),
+        )
+        .unwrap()
     }
 }
 
@@ -52,30 +63,62 @@ fn nothing_of_a_token_is_there_for_the_next_one_of_its_name() {
     processes.push(two.process(alice, "execute_command", &arguments, "alice/pid"));
     // Calls that run at that moment: one of a session of the protocol, one that stands alone.
     let own = [("Authorization", alice)];
-    let opened = two.server.post_with(&request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})), &own);
+    let opened = two.server.post_with(
+        &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})),
+        &own,
+    );
     let session = opened.header("mcp-session-id").unwrap().to_owned();
     let (code, there) = two.sleeper("x = 1", "x = 2");
     let cell = call(2, "run_python_code", &json!({"code": code, "timeout": 60}));
     let _cell = two.send(&cell, &[own[0], ("Mcp-Session-Id", session.as_str())]);
     until_there(&there);
     let line = "echo $$ > pid2.new; mv pid2.new pid2; exec sleep 600";
-    let _command = two.send(&call(3, "execute_command", &json!({"command": line, "timeout": 60})), &own);
+    let _command = two.send(
+        &call(
+            3,
+            "execute_command",
+            &json!({"command": line, "timeout": 60}),
+        ),
+        &own,
+    );
     let path = two.tree.path("alice/pid2");
     until_there(path.to_str().unwrap());
-    processes.push(Pid::from_raw(std::fs::read_to_string(path).unwrap().trim().parse().unwrap()).unwrap());
+    processes.push(
+        Pid::from_raw(
+            std::fs::read_to_string(path)
+                .unwrap()
+                .trim()
+                .parse()
+                .unwrap(),
+        )
+        .unwrap(),
+    );
     let next = two.replace_alice();
-    assert_eq!(two.server.post_with(&request(1, "ping", &json!({})), &own).status, 401);
+    assert_eq!(
+        two.server
+            .post_with(&request(1, "ping", &json!({})), &own)
+            .status,
+        401
+    );
     for pid in processes {
         assert!(ends_within(pid, DEADLINE), "{pid:?} is still there");
     }
     let sessions = two.said(&next, "list_sessions", &json!({}));
     let names: Vec<&String> = sessions["sessions"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["default"], "{sessions}");
-    let looked = two.said(&next, "run_python_code", &json!({"code": "import builtins; hasattr(builtins, 'planted')"}));
+    let looked = two.said(
+        &next,
+        "run_python_code",
+        &json!({"code": "import builtins; hasattr(builtins, 'planted')"}),
+    );
     assert_eq!(looked["result"], "False", "{looked}");
     let follow = two.call(&next, "follow_command", &json!({"commandId": "c1"}));
     assert!(!follow.to_string().contains("kept"), "{follow}");
-    let started = two.said(&next, "execute_command", &json!({"command": "true", "background": true}));
+    let started = two.said(
+        &next,
+        "execute_command",
+        &json!({"command": "true", "background": true}),
+    );
     assert_eq!(started["commandId"], "c1", "{started}");
     let ran = two.said(&next, "execute_command", &json!({"command": "echo again"}));
     assert_eq!(ran["stdout"], "again\n", "{ran}");

@@ -11,10 +11,17 @@ use crate::tree::Tree;
 
 /// Makes a token, and adds its line to the file.
 pub fn token(tree: &Tree, arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_replay")).args(["token", "new"]).args(arguments).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_replay"))
+        .args(["token", "new"])
+        .args(arguments)
+        .output()
+        .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let (token, line) = text.split_once('\n').unwrap();
-    assert!(token.starts_with("rpl_") && token.len() == 47 && !line.contains(&token[4..]), "{text}");
+    assert!(
+        token.starts_with("rpl_") && token.len() == 47 && !line.contains(&token[4..]),
+        "{text}"
+    );
     let path = tree.path("tokens.jsonl");
     let before = std::fs::read_to_string(&path).unwrap_or_default();
     std::fs::write(path, before + line).unwrap();
@@ -40,21 +47,37 @@ pub fn pair(flags: &[&str]) -> Pair {
 
 /// On a tree that was laid out before.
 pub fn pair_on(tree: Tree, flags: &[&str]) -> Pair {
-    tree.file("alice/a.txt", "of alice\n").file("bob/b.txt", "of bob\n").file("common/c.txt", "common\n");
+    tree.file("alice/a.txt", "of alice\n")
+        .file("bob/b.txt", "of bob\n")
+        .file("common/c.txt", "common\n");
     let own = format!("{}:rw", tree.text("alice"));
     let alice = token(&tree, &["alice", "--own", &own, "--operator"]);
-    let bob = token(&tree, &["bob", "--own", &tree.text("bob"), "--own-tools", "files"]);
+    let bob = token(
+        &tree,
+        &["bob", "--own", &tree.text("bob"), "--own-tools", "files"],
+    );
     let file = tree.text("tokens.jsonl");
     let common = tree.text("common");
     let usual = ["--token-file", &file, "--allow", &common];
     let server = Server::start(&tree, &[&usual, flags].concat());
-    Pair { tree, server, alice, bob }
+    Pair {
+        tree,
+        server,
+        alice,
+        bob,
+    }
 }
 
 impl Pair {
     /// Sends a message with this token.
-    pub fn ask(&self, token: &str, message: &Value, more: &[(&str, &str)]) -> super::client::Response {
-        self.server.post_with(message, &[&[("Authorization", token)], more].concat())
+    pub fn ask(
+        &self,
+        token: &str,
+        message: &Value,
+        more: &[(&str, &str)],
+    ) -> super::client::Response {
+        self.server
+            .post_with(message, &[&[("Authorization", token)], more].concat())
     }
 }
 
@@ -62,8 +85,17 @@ impl Pair {
 fn each_token_has_its_own_directories_and_tools() {
     let pair = pair(&[]);
     let read = |token: &str, path: &str| {
-        let reply = pair.ask(token, &call(1, "read_file", &json!({"path": pair.tree.text(path)})), &[]).json();
-        reply["result"]["content"][0]["text"].as_str().map(str::to_owned).ok_or(reply["error"]["code"].clone())
+        let reply = pair
+            .ask(
+                token,
+                &call(1, "read_file", &json!({"path": pair.tree.text(path)})),
+                &[],
+            )
+            .json();
+        reply["result"]["content"][0]["text"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or(reply["error"]["code"].clone())
     };
     let outside = || Err(json!(-32001));
     for (path, alice, bob) in [
@@ -76,12 +108,22 @@ fn each_token_has_its_own_directories_and_tools() {
         assert_eq!(read(&pair.bob, path), bob, "{path}");
     }
     let names = |token: &str| -> Vec<String> {
-        let list = pair.ask(token, &request(1, "tools/list", &json!({})), &[]).json();
+        let list = pair
+            .ask(token, &request(1, "tools/list", &json!({})), &[])
+            .json();
         let tools = list["result"]["tools"].as_array().unwrap();
-        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
     };
-    let runs = |names: &[String]| ["execute_command", "write_file"].map(|name| names.iter().any(|known| known == name));
-    assert_eq!((runs(&names(&pair.alice)), runs(&names(&pair.bob))), ([true, true], [false, false]));
+    let runs = |names: &[String]| {
+        ["execute_command", "write_file"].map(|name| names.iter().any(|known| known == name))
+    };
+    assert_eq!(
+        (runs(&names(&pair.alice)), runs(&names(&pair.bob))),
+        ([true, true], [false, false])
+    );
 }
 
 #[test]
@@ -90,13 +132,27 @@ fn tokens_that_share_the_weaker_walls_are_warned_of() {
         let tree = Tree::new();
         for name in names {
             tree.dir(name);
-            token(&tree, &[name, "--own", &format!("{}:rw", tree.text(name)), "--own-tools", "files,command"]);
+            token(
+                &tree,
+                &[
+                    name,
+                    "--own",
+                    &format!("{}:rw", tree.text(name)),
+                    "--own-tools",
+                    "files,command",
+                ],
+            );
         }
         let file = tree.text("tokens.jsonl");
         let server = Server::start(&tree, &["--token-file", &file, "--sandbox", tier]);
         let log = server.log();
-        let warned = log.lines().find(|line| line.contains("WARN") && line.contains("without namespaces"));
-        (log.contains("commands are refused"), warned.map(str::to_owned))
+        let warned = log
+            .lines()
+            .find(|line| line.contains("WARN") && line.contains("without namespaces"));
+        (
+            log.contains("commands are refused"),
+            warned.map(str::to_owned),
+        )
     };
     let (is_refused, warned) = started(&["alice", "bob"], "landlock");
     if is_refused {
@@ -115,10 +171,21 @@ fn each_token_has_a_cache_of_its_own() {
     let tree = Tree::new();
     let tokens = ["alice", "bob"].map(|name| {
         tree.dir(name);
-        token(&tree, &[name, "--own", &format!("{}:rw", tree.text(name)), "--own-tools", "files,command"])
+        token(
+            &tree,
+            &[
+                name,
+                "--own",
+                &format!("{}:rw", tree.text(name)),
+                "--own-tools",
+                "files,command",
+            ],
+        )
     });
     let (file, common) = (tree.text("tokens.jsonl"), tree.text("common"));
-    let output = command(&tree, &["--token-file", &file, "--cache", &common]).output().unwrap();
+    let output = command(&tree, &["--token-file", &file, "--cache", &common])
+        .output()
+        .unwrap();
     let refused = format!(
         "the token `bob`: --cache `{common}`: its CACHEDIR.TAG says that it is not the cache of the token `bob`; give each token a \
          directory of its own (`cache` in its line), or delete this one"
@@ -139,23 +206,43 @@ fn each_token_has_a_cache_of_its_own() {
     let ran = tokens.map(|token| {
         let line = "cat ~/.cache/who; echo mine > ~/.cache/who; ls $XDG_CACHE_HOME/who";
         let message = call(1, "execute_command", &json!({"command": line}));
-        let reply = server.post_with(&message, &[("Authorization", &token)]).json();
-        reply["result"]["structuredContent"]["stdout"].as_str().unwrap().to_owned()
+        let reply = server
+            .post_with(&message, &[("Authorization", &token)])
+            .json();
+        reply["result"]["structuredContent"]["stdout"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     });
-    assert_eq!(ran, ["a", "b"].map(|name| format!("{}/caches/who\n", tree.text(name))));
+    assert_eq!(
+        ran,
+        ["a", "b"].map(|name| format!("{}/caches/who\n", tree.text(name)))
+    );
 }
 
 #[test]
 fn sessions_and_limits_of_one_are_nothing_to_another() {
     let pair = pair(&["--rate-limit", "1", "--rate-burst", "4"]);
-    let opened = pair.ask(&pair.alice, &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})), &[]);
+    let opened = pair.ask(
+        &pair.alice,
+        &request(1, "initialize", &json!({"protocolVersion": "2025-11-25"})),
+        &[],
+    );
     let session = ("mcp-session-id", opened.header("mcp-session-id").unwrap());
     let ping = request(2, "ping", &json!({}));
     assert_eq!(pair.ask(&pair.alice, &ping, &[session]).status, 200);
     assert_eq!(pair.ask(&pair.bob, &ping, &[session]).status, 404);
-    let bob = [("Authorization", pair.bob.as_str()), session, ("Accept", "text/event-stream")];
+    let bob = [
+        ("Authorization", pair.bob.as_str()),
+        session,
+        ("Accept", "text/event-stream"),
+    ];
     for method in ["GET", "DELETE"] {
-        assert_eq!(pair.server.ask(method, "/mcp", &bob, b"").status, 404, "{method}");
+        assert_eq!(
+            pair.server.ask(method, "/mcp", &bob, b"").status,
+            404,
+            "{method}"
+        );
     }
     let statuses = [0; 3].map(|_| pair.ask(&pair.alice, &ping, &[session]).status);
     assert_eq!(statuses, [200, 200, 429]);
@@ -167,8 +254,13 @@ fn only_an_operator_sees_what_others_do() {
     let pair = pair(&[]);
     let list = call(1, "list_directory", &json!({"path": "."}));
     assert_eq!(pair.ask(&pair.bob, &list, &[]).status, 200);
-    let page = |token: &str, path: &str| pair.server.ask("GET", path, &[("Authorization", token)], b"").text();
-    let counted = "mcp_tool_calls_total{tenant=\"bob\",tool_name=\"list_directory\",outcome=\"ok\"} 1\n";
+    let page = |token: &str, path: &str| {
+        pair.server
+            .ask("GET", path, &[("Authorization", token)], b"")
+            .text()
+    };
+    let counted =
+        "mcp_tool_calls_total{tenant=\"bob\",tool_name=\"list_directory\",outcome=\"ok\"} 1\n";
     for token in [&pair.alice, &pair.bob] {
         assert!(page(token, "/metrics").contains(counted));
     }

@@ -1,4 +1,5 @@
-//! Undo for several tokens: what the calls of one have changed is hers alone, also where both write to one directory.
+//! Undo for several tokens: what the calls of one have changed is hers alone, also where both write
+//! to one directory.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -13,23 +14,44 @@ fn what_one_token_has_changed_no_other_sees_or_undoes() {
     let tree = Tree::new();
     tree.file("both/a", "1");
     let own = format!("{}:rw", tree.text("both"));
-    let [alice, bob] = ["alice", "bob"].map(|name| token(&tree, &[name, "--own", &own, "--own-tools", "files"]));
-    let server = Server::start(&tree, &["--token-file", &tree.text("tokens.jsonl"), "--allow", &tree.text("both")]);
+    let [alice, bob] =
+        ["alice", "bob"].map(|name| token(&tree, &[name, "--own", &own, "--own-tools", "files"]));
+    let server = Server::start(
+        &tree,
+        &[
+            "--token-file",
+            &tree.text("tokens.jsonl"),
+            "--allow",
+            &tree.text("both"),
+        ],
+    );
     let ask = |token: &str, tool: &str, arguments: Value| {
-        server.post_with(&call(1, tool, &arguments), &[("Authorization", token)]).json()
+        server
+            .post_with(&call(1, tool, &arguments), &[("Authorization", token)])
+            .json()
     };
-    let text =
-        |reply: Value| reply["result"]["content"][0]["text"].as_str().map_or_else(|| reply.to_string(), str::to_owned);
+    let text = |reply: Value| {
+        reply["result"]["content"][0]["text"]
+            .as_str()
+            .map_or_else(|| reply.to_string(), str::to_owned)
+    };
     let path = tree.text("both/a");
     ask(&alice, "write_file", json!({"path": path, "content": "2"}));
-    assert_eq!(text(ask(&bob, "list_changes", json!({}))), "[no call has changed anything]");
+    assert_eq!(
+        text(ask(&bob, "list_changes", json!({}))),
+        "[no call has changed anything]"
+    );
     assert_eq!(
         ask(&bob, "undo_changes", json!({"calls": [1]}))["error"]["message"],
         "call 1 is not in the journal, which has none; list them first"
     );
     ask(&bob, "write_file", json!({"path": path, "content": "3"}));
-    let refused = ask(&alice, "undo_changes", json!({"calls": [1]}))["error"]["message"].to_string();
-    assert!(refused.contains("a: something else has its name"), "{refused}");
+    let refused =
+        ask(&alice, "undo_changes", json!({"calls": [1]}))["error"]["message"].to_string();
+    assert!(
+        refused.contains("a: something else has its name"),
+        "{refused}"
+    );
     assert_eq!(
         text(ask(&bob, "undo_changes", json!({"calls": [1]}))),
         "reverted a\n[undone; this is call 2, which can be undone too]"

@@ -9,15 +9,21 @@ use super::client::{Client, Server};
 use super::{call, request, stage};
 
 const KEY: (&str, &str) = ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
-const SWITCH: [(&str, &str); 3] =
-    [("Connection", "keep-alive, Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")];
+const SWITCH: [(&str, &str); 3] = [
+    ("Connection", "keep-alive, Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+];
 
 /// A connection that is switched over.
 pub fn opened(server: &Server) -> Client {
     let mut client = server.connect();
     client.send("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
     let head = client.head();
-    assert_eq!((head.status, head.header("sec-websocket-accept")), (101, Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")));
+    assert_eq!(
+        (head.status, head.header("sec-websocket-accept")),
+        (101, Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="))
+    );
     client
 }
 
@@ -37,7 +43,12 @@ pub fn send(client: &mut Client, first: u8, payload: &[u8]) {
     }
     let mask = [1, 2, 3, 4];
     frame.extend(mask);
-    frame.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    frame.extend(
+        payload
+            .iter()
+            .zip(mask.iter().cycle())
+            .map(|(byte, mask)| byte ^ mask),
+    );
     client.stream.write_all(&frame).unwrap();
 }
 
@@ -58,24 +69,48 @@ fn one_client_has_so_many_of_them() {
     let mut held: Vec<Client> = (0..256).map(|_| opened(&server)).collect();
     let refused = server.ask("GET", "/mcp/ws", &[&SWITCH[..], &[KEY]].concat(), b"");
     let message = "this client has 256 WebSockets already; use one of those; try again in 1 s";
-    assert_eq!((refused.failure(), &refused.json()["error"]["message"]), ((503, -32603), &json!(message)));
+    assert_eq!(
+        (refused.failure(), &refused.json()["error"]["message"]),
+        ((503, -32603), &json!(message))
+    );
     let ping = request(1, "ping", &json!({}));
-    assert_eq!(asked(&mut held[255], &ping), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    assert_eq!(
+        asked(&mut held[255], &ping),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}})
+    );
 }
 
 #[test]
 fn a_key_that_is_none_is_refused() {
     let (_tree, server) = stage(&[]);
     let why = "`Sec-WebSocket-Key` must be there once, and be 16 bytes in base64";
-    for key in ["", "x", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25j", "dGhlIHNhbXBsZSBub25jZQ==!"] {
-        let refused = server.ask("GET", "/mcp/ws", &[&SWITCH[..], &[(KEY.0, key)]].concat(), b"");
+    for key in [
+        "",
+        "x",
+        "dGhlIHNhbXBsZSBub25jZQ",
+        "dGhlIHNhbXBsZSBub25j",
+        "dGhlIHNhbXBsZSBub25jZQ==!",
+    ] {
+        let refused = server.ask(
+            "GET",
+            "/mcp/ws",
+            &[&SWITCH[..], &[(KEY.0, key)]].concat(),
+            b"",
+        );
         let message = refused.json()["error"]["message"].clone();
-        assert_eq!((refused.failure(), message), ((400, -32600), json!(why)), "{key}");
+        assert_eq!(
+            (refused.failure(), message),
+            ((400, -32600), json!(why)),
+            "{key}"
+        );
     }
     let refused = server.ask("GET", "/mcp/ws", &SWITCH, b"");
     assert_eq!(refused.failure(), (400, -32600));
     let other = [SWITCH[0], SWITCH[1], ("Sec-WebSocket-Version", "8"), KEY];
-    assert_eq!(server.ask("GET", "/mcp/ws", &other, b"").failure(), (426, -32600));
+    assert_eq!(
+        server.ask("GET", "/mcp/ws", &other, b"").failure(),
+        (426, -32600)
+    );
 }
 
 fn asked(client: &mut Client, message: &Value) -> Value {
@@ -89,26 +124,67 @@ fn asked(client: &mut Client, message: &Value) -> Value {
 fn a_connection_is_a_session() {
     let (_tree, server) = stage(&[]);
     let mut client = opened(&server);
-    let opening = asked(&mut client, &request(1, "initialize", &json!({"protocolVersion": "2024-11-05"})));
+    let opening = asked(
+        &mut client,
+        &request(1, "initialize", &json!({"protocolVersion": "2024-11-05"})),
+    );
     assert_eq!(opening["result"]["protocolVersion"], "2024-11-05");
-    send(&mut client, 0x81, br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    send(
+        &mut client,
+        0x81,
+        br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    );
     let read = call(2, "read_file", &json!({"path": "hello.txt"}));
     let reply = json!({"jsonrpc": "2.0", "id": 2, "result": {"content": [{"type": "text", "text": "hello\n"}]}});
     let mut got = asked(&mut client, &read);
     got["result"].as_object_mut().unwrap().remove("_meta");
     assert_eq!(got, reply);
-    let long = call(3, "write_file", &json!({"path": "long.txt", "content": "x".repeat(200_000)}));
+    let long = call(
+        3,
+        "write_file",
+        &json!({"path": "long.txt", "content": "x".repeat(200_000)}),
+    );
     assert_eq!(asked(&mut client, &long)["id"], 3);
-    let back = asked(&mut client, &call(4, "read_file", &json!({"path": "long.txt", "maxTokens": 100_000})));
-    assert_eq!(back["result"]["content"][0]["text"].as_str().unwrap().len(), 200_000);
-    assert_eq!(asked(&mut client, &json!([request(5, "ping", &json!({}))]))["error"]["code"], -32600);
+    let back = asked(
+        &mut client,
+        &call(
+            4,
+            "read_file",
+            &json!({"path": "long.txt", "maxTokens": 100_000}),
+        ),
+    );
+    assert_eq!(
+        back["result"]["content"][0]["text"].as_str().unwrap().len(),
+        200_000
+    );
+    assert_eq!(
+        asked(&mut client, &json!([request(5, "ping", &json!({}))]))["error"]["code"],
+        -32600
+    );
     send(&mut client, 0x81, b"{");
-    assert_eq!(serde_json::from_slice::<Value>(&recv(&mut client).1).unwrap()["error"]["code"], -32700);
+    assert_eq!(
+        serde_json::from_slice::<Value>(&recv(&mut client).1).unwrap()["error"]["code"],
+        -32700
+    );
 
     let mut other = opened(&server);
-    assert!(asked(&mut other, &read)["result"].get("structuredContent").is_some() || !reply["result"].is_null());
-    asked(&mut other, &request(6, "initialize", &json!({"protocolVersion": "2025-03-26"})));
-    let batch = asked(&mut other, &json!([request(7, "ping", &json!({})), request(8, "ping", &json!({}))]));
+    assert!(
+        asked(&mut other, &read)["result"]
+            .get("structuredContent")
+            .is_some()
+            || !reply["result"].is_null()
+    );
+    asked(
+        &mut other,
+        &request(6, "initialize", &json!({"protocolVersion": "2025-03-26"})),
+    );
+    let batch = asked(
+        &mut other,
+        &json!([
+            request(7, "ping", &json!({})),
+            request(8, "ping", &json!({}))
+        ]),
+    );
     let pong = |id: u64| json!({"jsonrpc": "2.0", "id": id, "result": {}});
     assert_eq!(batch, json!([pong(7), pong(8)]));
 }
@@ -126,7 +202,10 @@ fn parts_are_put_together_and_pings_are_answered_between_them() {
     send(&mut client, 0x00, two);
     send(&mut client, 0x8A, b"");
     send(&mut client, 0x80, three);
-    assert_eq!(recv(&mut client), (0x81, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_vec()));
+    assert_eq!(
+        recv(&mut client),
+        (0x81, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_vec())
+    );
     send(&mut client, 0x88, &1000_u16.to_be_bytes());
     assert_eq!(recv(&mut client), (0x88, 1000_u16.to_be_bytes().to_vec()));
     assert!(client.is_hung_up());
@@ -138,7 +217,10 @@ fn a_breach_of_the_protocol_ends_the_connection_with_its_number() {
     for (frames, number) in [
         (vec![(0x82, &b"bytes"[..])], 1003),
         (vec![(0x80, b"continued what")], 1002),
-        (vec![(0x01, b"a part"), (0x81, b"and another beginning")], 1002),
+        (
+            vec![(0x01, b"a part"), (0x81, b"and another beginning")],
+            1002,
+        ),
         (vec![(0x83, b"")], 1002),
         (vec![(0xC1, b"")], 1002),
         (vec![(0x09, b"")], 1002),
@@ -150,7 +232,11 @@ fn a_breach_of_the_protocol_ends_the_connection_with_its_number() {
         for (first, payload) in &frames {
             send(&mut client, *first, payload);
         }
-        assert_eq!(recv(&mut client), (0x88, u16::to_be_bytes(number).to_vec()), "{frames:?}");
+        assert_eq!(
+            recv(&mut client),
+            (0x88, u16::to_be_bytes(number).to_vec()),
+            "{frames:?}"
+        );
         assert!(client.is_hung_up());
     }
     let mut client = opened(&server);
@@ -165,7 +251,10 @@ fn what_is_no_websocket_is_told_so() {
     assert_eq!(asked(&[]).status, 426);
     assert_eq!(asked(&[KEY, SWITCH[2]]).status, 426);
     let old = asked(&[SWITCH[0], SWITCH[1], ("Sec-WebSocket-Version", "8"), KEY]);
-    assert_eq!((old.status, old.header("sec-websocket-version")), (426, Some("13")));
+    assert_eq!(
+        (old.status, old.header("sec-websocket-version")),
+        (426, Some("13"))
+    );
     let evil = asked(&[&SWITCH[..], &[KEY, ("Origin", "http://evil.example")]].concat());
     assert_eq!(evil.status, 403);
 }
@@ -186,19 +275,33 @@ fn every_message_counts_whatever_it_is() {
     let mut client = opened(&server);
     let note = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     send(&mut client, 0x81, note);
-    send(&mut client, 0x81, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    send(
+        &mut client,
+        0x81,
+        br#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+    );
     send(&mut client, 0x81, b"{");
     let mut said = || serde_json::from_slice::<Value>(&recv(&mut client).1).unwrap();
     assert_eq!(said()["error"]["code"], -32700);
     let mut refused = |message: &[u8]| {
         send(&mut client, 0x81, message);
         let said: Value = serde_json::from_slice(&recv(&mut client).1).unwrap();
-        let text = said["error"]["message"].as_str().unwrap().split(';').next().unwrap().to_owned();
+        let text = said["error"]["message"]
+            .as_str()
+            .unwrap()
+            .split(';')
+            .next()
+            .unwrap()
+            .to_owned();
         (said["id"].clone(), text)
     };
     let text = || "too many messages in a minute (--rate-limit)".to_owned();
     let ping = request(7, "ping", &json!({})).to_string();
-    for (message, id) in [(&note[..], Value::Null), (b"{", Value::Null), (ping.as_bytes(), json!(7))] {
+    for (message, id) in [
+        (&note[..], Value::Null),
+        (b"{", Value::Null),
+        (ping.as_bytes(), json!(7)),
+    ] {
         assert_eq!(refused(message), (id, text()));
     }
 }

@@ -10,7 +10,8 @@ use replay::internals::sandbox::{Network, Tier};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{
-    AddressFamily, RecvFlags, SocketFlags, SocketType, accept, bind, getsockname, listen, recv, socket_with,
+    AddressFamily, RecvFlags, SocketFlags, SocketType, accept, bind, getsockname, listen, recv,
+    socket_with,
 };
 
 use super::everywhere;
@@ -22,11 +23,21 @@ fn no_socket_comes_to_another_device_than_the_loopback_one() {
             return;
         }
         let ran = net.works("./undo");
-        // Where there is no other device a socket is bound to none, unless the supervisor has to make it.
-        let device = if net.setting.is_shared() || net.setting.kept { "lo" } else { "" };
+        // Where there is no other device a socket is bound to none, unless the supervisor has to
+        // make it.
+        let device = if net.setting.is_shared() || net.setting.kept {
+            "lo"
+        } else {
+            ""
+        };
         let wanted = format!("{device} EPERM EPERM\n");
         let rest = "raw EPERM\nmptcp EPROTONOSUPPORT\nfast EOPNOTSUPP EOPNOTSUPP\npktinfo ENETUNREACH\nuring EPERM\n";
-        assert_eq!(ran.out, format!("{wanted}{wanted}{rest}"), "{:?}", net.setting);
+        assert_eq!(
+            ran.out,
+            format!("{wanted}{wanted}{rest}"),
+            "{:?}",
+            net.setting
+        );
         assert_eq!(ran.flows, vec![], "{:?}", net.setting);
     });
 }
@@ -46,19 +57,37 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
         let (tcp_at, udp_at) = (tcp.local_addr().unwrap(), udp.local_addr().unwrap());
         let ran = net.works(&format!("./race {} {}", tcp_at.port(), udp_at.port()));
         // What is read while it is written may be half of each.
-        let known = |to: &std::net::SocketAddr| ["127.0.0.1", "192.0.2.1"].contains(&to.ip().to_string().as_str());
-        assert_eq!(ran.flows.iter().find(|to| !known(to)), None, "{:?}", net.setting);
+        let known = |to: &std::net::SocketAddr| {
+            ["127.0.0.1", "192.0.2.1"].contains(&to.ip().to_string().as_str())
+        };
+        assert_eq!(
+            ran.flows.iter().find(|to| !known(to)),
+            None,
+            "{:?}",
+            net.setting
+        );
         // Every attempt is one or the other, and the server heard of all of them.
-        assert_eq!(ran.counts.flows + ran.counts.own, 150, "{:?}: {ran:?}", net.setting);
+        assert_eq!(
+            ran.counts.flows + ran.counts.own,
+            150,
+            "{:?}: {ran:?}",
+            net.setting
+        );
         let mut came = [0; 64];
         // Without a network not even a race is let go on.
         let strict = net.setting.tier == Tier::Landlock && net.setting.network == Network::None;
         if net.setting.is_quiet() || strict || !net.setting.is_shared() {
-            assert_eq!(udp.recv_from(&mut came).map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock));
+            assert_eq!(
+                udp.recv_from(&mut came).map_err(|error| error.kind()),
+                Err(std::io::ErrorKind::WouldBlock)
+            );
         }
         if net.setting.tier != Tier::Off {
             // Landlock, or a network of its own.
-            assert_eq!(tcp.accept().map(drop).map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock));
+            assert_eq!(
+                tcp.accept().map(drop).map_err(|error| error.kind()),
+                Err(std::io::ErrorKind::WouldBlock)
+            );
         }
     });
 }
@@ -66,24 +95,65 @@ fn a_race_over_the_address_or_the_descriptor_reaches_nobody_else() {
 #[test]
 fn who_listens_beside_a_service_of_the_machine_does_not_reach_it() {
     everywhere(|net| {
-        let (tcp, udp) = (shared_port(SocketType::STREAM), shared_port(SocketType::DGRAM));
-        let ports = [&tcp, &udp].map(|socket| SocketAddr::try_from(getsockname(socket).unwrap()).unwrap().port());
+        let (tcp, udp) = (
+            shared_port(SocketType::STREAM),
+            shared_port(SocketType::DGRAM),
+        );
+        let ports = [&tcp, &udp].map(|socket| {
+            SocketAddr::try_from(getsockname(socket).unwrap())
+                .unwrap()
+                .port()
+        });
         std::fs::write(net.work.join("reach.py"), include_str!("reach.py")).unwrap();
-        let ran = net.works(&format!("/usr/bin/python3 reach.py {} {}", ports[0], ports[1]));
+        let ran = net.works(&format!(
+            "/usr/bin/python3 reach.py {} {}",
+            ports[0], ports[1]
+        ));
         let led = |to: &str| format!("to={to}:{}\n", ports[0]);
-        let shared = if net.setting.is_shared() { led("127.0.0.1") } else { "own\n".to_owned() };
-        let wanted = [led("127.0.0.1"), led("127.0.0.1"), led("127.0.0.1"), led("127.0.0.1"), shared].concat();
+        let shared = if net.setting.is_shared() {
+            led("127.0.0.1")
+        } else {
+            "own\n".to_owned()
+        };
+        let wanted = [
+            led("127.0.0.1"),
+            led("127.0.0.1"),
+            led("127.0.0.1"),
+            led("127.0.0.1"),
+            shared,
+        ]
+        .concat();
         let own = "own\nown\nown\n101\n101\n101\nown\nown\nown\n";
-        assert_eq!(ran.out, format!("{wanted}{own}"), "{:?}: {}", net.setting, ran.err);
+        assert_eq!(
+            ran.out,
+            format!("{wanted}{own}"),
+            "{:?}: {}",
+            net.setting,
+            ran.err
+        );
         let mut came = [0; 64];
-        assert_eq!(recv(&udp, &mut came[..], RecvFlags::empty()).map(|(_, length)| length), Err(Errno::AGAIN));
-        assert_eq!(accept(&tcp).map(drop), Err(Errno::AGAIN), "{:?}", net.setting);
+        assert_eq!(
+            recv(&udp, &mut came[..], RecvFlags::empty()).map(|(_, length)| length),
+            Err(Errno::AGAIN)
+        );
+        assert_eq!(
+            accept(&tcp).map(drop),
+            Err(Errno::AGAIN),
+            "{:?}",
+            net.setting
+        );
     });
 }
 
 /// A socket of the machine's loopback device, whose port others may share.
 fn shared_port(kind: SocketType) -> OwnedFd {
-    let socket = socket_with(AddressFamily::INET, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None).unwrap();
+    let socket = socket_with(
+        AddressFamily::INET,
+        kind,
+        SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
     set_socket_reuseport(&socket, true).unwrap();
     bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     if kind == SocketType::STREAM {
@@ -109,8 +179,10 @@ fn a_second_supervisor_is_refused_in_words() {
             return;
         }
         // This program inside an intercepted command, which intercepts a command.
-        let ran = net.sh("exec python3 -c 'import ctypes,errno\nc=ctypes.CDLL(None,use_errno=True)\n\
-                          print(c.syscall(317,1,8,None),errno.errorcode[ctypes.get_errno()])'");
+        let ran = net.sh(
+            "exec python3 -c 'import ctypes,errno\nc=ctypes.CDLL(None,use_errno=True)\n\
+                          print(c.syscall(317,1,8,None),errno.errorcode[ctypes.get_errno()])'",
+        );
         if ran.exit == Exit::Code(0) {
             assert_eq!(ran.out, "-1 EBUSY\n");
         }
@@ -123,7 +195,12 @@ fn without_the_server_connections_fail_and_the_command_goes_on() {
         let line = "curl -sS http://192.0.2.1/ >/dev/null 2>&1; echo $?";
         let (outcome, _) = net.run(line, &Intercepted::default(), &mut drop);
         let outcome = outcome.unwrap();
-        assert_eq!(String::from_utf8_lossy(&outcome.stdout.bytes), "7\n", "{:?}", net.setting);
+        assert_eq!(
+            String::from_utf8_lossy(&outcome.stdout.bytes),
+            "7\n",
+            "{:?}",
+            net.setting
+        );
     });
 }
 
@@ -143,9 +220,21 @@ fn a_command_that_cannot_start_is_refused_and_not_waited_for() {
             terminal: None,
             path: None,
         };
-        let (running, cancel) = (replay::internals::exec::Slots::new(1), replay::internals::cancel::CancelToken::new());
+        let (running, cancel) = (
+            replay::internals::exec::Slots::new(1),
+            replay::internals::cancel::CancelToken::new(),
+        );
         let foreground = super::foreground(&net.launcher, &running, &cancel);
-        let refused = foreground.run_intercepted(&command, &Intercepted::default(), &mut |_| None, &mut |_, _| {});
-        assert!(matches!(refused, Err(ExecError::Refused { .. })), "{:?}: {refused:?}", net.setting);
+        let refused = foreground.run_intercepted(
+            &command,
+            &Intercepted::default(),
+            &mut |_| None,
+            &mut |_, _| {},
+        );
+        assert!(
+            matches!(refused, Err(ExecError::Refused { .. })),
+            "{:?}: {refused:?}",
+            net.setting
+        );
     });
 }

@@ -19,7 +19,10 @@ fn what_is_wrong_is_said_with_its_place() {
             "mock_server:\n  tools:\n    - name: a\n      inputschema: {}",
             "m.yaml:4:7: `mock_server.tools[0]` has no key `inputschema`; the nearest one is `inputSchema`; valid: ",
         ),
-        ("mock_server:\n  tools:\n    - name: a\n    - name: a", "m.yaml:4:13: there are two tools called `a`"),
+        (
+            "mock_server:\n  tools:\n    - name: a\n    - name: a",
+            "m.yaml:4:13: there are two tools called `a`",
+        ),
         (
             "mock_server:\n  tools:\n    - name: a\n      input_schema: { type: objct }",
             "m.yaml:4:21: `input_schema` is no JSON schema: at `/type`: ",
@@ -36,7 +39,10 @@ fn what_is_wrong_is_said_with_its_place() {
             "mock_server:\n  tools:\n    - name: a\n      fault: slowly",
             "m.yaml:4:14: `mock_server.tools[0].fault`: `slowly` is no fault; valid: none, hang, ",
         ),
-        ("mock_server:\n  tools:\n    - description: x", "m.yaml:3:7: `mock_server.tools[0]` lacks `name`"),
+        (
+            "mock_server:\n  tools:\n    - description: x",
+            "m.yaml:3:7: `mock_server.tools[0]` lacks `name`",
+        ),
         (
             "mock_server:\n  tools:\n    - name: a\n      responses:\n        - match: { x: { regex: '(' } }",
             "m.yaml:5:18: `match` cannot be used: ",
@@ -49,7 +55,10 @@ fn what_is_wrong_is_said_with_its_place() {
             "mock_server: {}\n---\nmock_server: {}",
             "m.yaml:3:1: the file holds more than one document (`---`); it must be one",
         ),
-        ("mock_server: { tools: [{ name: a, error_rate: .nan }] }", "m.yaml:1:47: JSON has no such number"),
+        (
+            "mock_server: { tools: [{ name: a, error_rate: .nan }] }",
+            "m.yaml:1:47: JSON has no such number",
+        ),
         ("tools: []", "m.yaml:1:1: the manifest lacks `mock_server`"),
         ("mock_server:\n  name: a\n  name: b", "m.yaml:3:3: "),
         (
@@ -61,10 +70,23 @@ fn what_is_wrong_is_said_with_its_place() {
     for (manifest, expected) in cases {
         tree.file("m.yaml", manifest);
         let checked = run(&tree, &["mock", "check", "m.yaml"], &[]);
-        let found = checked.lines.iter().any(|line| line.starts_with(&format!("error: {expected}")));
-        assert_eq!((found, checked.status), (true, Some(1)), "{manifest}: {:?}", checked.lines);
+        let found = checked
+            .lines
+            .iter()
+            .any(|line| line.starts_with(&format!("error: {expected}")));
+        assert_eq!(
+            (found, checked.status),
+            (true, Some(1)),
+            "{manifest}: {:?}",
+            checked.lines
+        );
         let served = run(&tree, &["mock", "--tools-from", "m.yaml"], &[]);
-        assert_eq!((served.stderr.contains(expected), served.status), (true, Some(2)), "{}", served.stderr);
+        assert_eq!(
+            (served.stderr.contains(expected), served.status),
+            (true, Some(2)),
+            "{}",
+            served.stderr
+        );
     }
 }
 
@@ -80,10 +102,22 @@ fn what_is_wrong_with_a_snapshot_is_said_with_its_place() {
             "{\n  \"result\": {\"tools\": 5}}",
             "t.json:2:23: `tools` is no array; a JSON manifest is a snapshot of tools/list",
         ),
-        ("\n[]", "t.json:2:1: there is no `tools`; a JSON manifest is a snapshot of tools/list"),
-        ("{\"tools\": [{\"name\": \"a\"},\n 5]}", "t.json:2:2: `tools[1]` is no object"),
-        ("{\"tools\": [\n{\"title\": \"a\"}]}", "t.json:2:1: `tools[0]` has no `name` that is a string"),
-        ("{\"tools\": [],\n \"tools\": [{\"name\": \"a\"}]}", "t.json:2:2: the key `tools` is there twice"),
+        (
+            "\n[]",
+            "t.json:2:1: there is no `tools`; a JSON manifest is a snapshot of tools/list",
+        ),
+        (
+            "{\"tools\": [{\"name\": \"a\"},\n 5]}",
+            "t.json:2:2: `tools[1]` is no object",
+        ),
+        (
+            "{\"tools\": [\n{\"title\": \"a\"}]}",
+            "t.json:2:1: `tools[0]` has no `name` that is a string",
+        ),
+        (
+            "{\"tools\": [],\n \"tools\": [{\"name\": \"a\"}]}",
+            "t.json:2:2: the key `tools` is there twice",
+        ),
         (
             "{\"tools\": [{\"name\": \"a\",\n\"inputSchema\": {\"a\": 1, \"a\": 2}}]}",
             "t.json:2:25: the key `a` is there twice",
@@ -92,21 +126,43 @@ fn what_is_wrong_with_a_snapshot_is_said_with_its_place() {
     ] {
         tree.file("t.json", snapshot);
         let checked = run(&tree, &["mock", "check", "t.json"], &[]);
-        let found = checked.lines.iter().any(|line| line.starts_with(&format!("error: {expected}")));
-        assert_eq!((found, checked.status), (true, Some(1)), "{snapshot}: {:?}", checked.lines);
+        let found = checked
+            .lines
+            .iter()
+            .any(|line| line.starts_with(&format!("error: {expected}")));
+        assert_eq!(
+            (found, checked.status),
+            (true, Some(1)),
+            "{snapshot}: {:?}",
+            checked.lines
+        );
     }
     let escaped = "{\t\"tools\": [{\"name\": \"a\", \"description\": \"\\ud83d\\ude00 \\/ \\u0000 # x: y\"}]}";
     tree.file("t.json", escaped);
-    assert_eq!(run(&tree, &["mock", "check", "t.json"], &[]).status, Some(0));
+    assert_eq!(
+        run(&tree, &["mock", "check", "t.json"], &[]).status,
+        Some(0)
+    );
     // What is JSON and no YAML.
-    tree.file("t.json", "{\"tools\": [{\"name\": \"a\", \"description\": \"\u{7f}\"}]}");
-    assert_eq!(run(&tree, &["mock", "check", "t.json"], &[]).status, Some(0));
+    tree.file(
+        "t.json",
+        "{\"tools\": [{\"name\": \"a\", \"description\": \"\u{7f}\"}]}",
+    );
+    assert_eq!(
+        run(&tree, &["mock", "check", "t.json"], &[]).status,
+        Some(0)
+    );
 }
 
 #[test]
 fn a_manifest_has_a_name_that_says_what_it_is() {
     let tree = Tree::new();
-    for (file, status) in [("m.toml", 1), ("m.yaml.bak", 1), ("m.YML", 0), ("d.d/manifest", 0)] {
+    for (file, status) in [
+        ("m.toml", 1),
+        ("m.yaml.bak", 1),
+        ("m.YML", 0),
+        ("d.d/manifest", 0),
+    ] {
         tree.file(file, "mock_server: {}");
         let checked = run(&tree, &["mock", "check", file], &[]);
         assert_eq!(checked.status, Some(status), "{file}: {:?}", checked.lines);
@@ -125,11 +181,18 @@ fn only_the_first_of_very_many_faults_are_told() {
     let tree = Tree::new();
     let keys: Vec<String> = (0..20_000).map(|number| format!("k{number}: 1")).collect();
     let twice = "{name: t}, ".repeat(2000);
-    for manifest in [format!("mock_server: {{ {} }}", keys.join(", ")), format!("mock_server: {{ tools: [{twice}] }}")]
-    {
+    for manifest in [
+        format!("mock_server: {{ {} }}", keys.join(", ")),
+        format!("mock_server: {{ tools: [{twice}] }}"),
+    ] {
         tree.file("m.yaml", manifest);
         let checked = run(&tree, &["mock", "check", "m.yaml"], &[]);
-        assert_eq!((checked.lines.len(), checked.status), (20, Some(1)), "{:?}", checked.lines.first());
+        assert_eq!(
+            (checked.lines.len(), checked.status),
+            (20, Some(1)),
+            "{:?}",
+            checked.lines.first()
+        );
     }
 }
 
@@ -143,16 +206,29 @@ fn what_cannot_be_a_source_is_refused() {
         ended.stderr
     };
     assert!(refused(&[]).contains("required"));
-    assert!(refused(&["--tools-from", "m.yaml", "--preset", "evil"]).contains("cannot be used with"));
+    assert!(
+        refused(&["--tools-from", "m.yaml", "--preset", "evil"]).contains("cannot be used with")
+    );
     assert!(refused(&["--preset", "nice"]).contains("evil"));
     assert!(refused(&["--preset", "evil", "--fault", "x"]).contains("valid: none, hang"));
     assert!(refused(&["--tools-from", "none.yaml"]).contains("`none.yaml` cannot be read"));
-    std::fs::File::create(tree.path("big.yaml")).unwrap().set_len(100 * 1024 * 1024).unwrap();
-    assert!(refused(&["--tools-from", "big.yaml"]).contains("is 104857600 bytes; at most 33554432 are read"));
+    std::fs::File::create(tree.path("big.yaml"))
+        .unwrap()
+        .set_len(100 * 1024 * 1024)
+        .unwrap();
+    assert!(
+        refused(&["--tools-from", "big.yaml"])
+            .contains("is 104857600 bytes; at most 33554432 are read")
+    );
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let before = format!("*a{}", level - 1);
-        writeln!(text, "a{level}: &a{level} [{}]", vec![before; 10].join(", ")).unwrap();
+        writeln!(
+            text,
+            "a{level}: &a{level} [{}]",
+            vec![before; 10].join(", ")
+        )
+        .unwrap();
     }
     tree.file("laughs.yaml", text);
     assert!(refused(&["--tools-from", "laughs.yaml"]).contains("too large"));
@@ -165,7 +241,10 @@ fn a_snapshot_of_a_list_is_a_manifest() {
     let tree = Tree::new();
     let tool = json!({"name": "a", "description": "d", "inputSchema": {"type": "object"}, "icons": [{"src": "data:,"}], "odd": 1});
     tree.file("list.json", json!({"tools": [tool]}).to_string());
-    let asked = [super::request(1, "tools/list", json!({})), super::call(2, "a", json!({}))];
+    let asked = [
+        super::request(1, "tools/list", json!({})),
+        super::call(2, "a", json!({})),
+    ];
     let replies = super::ask(&tree, &["mock", "--tools-from", "list.json"], &asked).messages();
     assert_eq!(replies[0]["result"], json!({"tools": [tool]}));
     assert_eq!(replies[1]["result"], super::text("mock a"));
@@ -175,16 +254,28 @@ fn a_snapshot_of_a_list_is_a_manifest() {
 fn a_starter_is_written_once_and_is_good() {
     let tree = Tree::new();
     assert_eq!(run(&tree, &["mock", "init"], &[]).status, Some(0));
-    assert_eq!(run(&tree, &["mock", "check", "mock.yaml"], &[]).lines, ["mock.yaml: good"]);
+    assert_eq!(
+        run(&tree, &["mock", "check", "mock.yaml"], &[]).lines,
+        ["mock.yaml: good"]
+    );
     assert_eq!(run(&tree, &["mock", "init"], &[]).status, Some(2));
     let presets = run(&tree, &["mock", "presets"], &[]).lines;
-    assert_eq!((presets.len(), presets[0].starts_with("evil ")), (8, true), "{presets:?}");
+    assert_eq!(
+        (presets.len(), presets[0].starts_with("evil ")),
+        (8, true),
+        "{presets:?}"
+    );
 }
 
 #[test]
 fn a_manifest_that_changes_is_served_anew_unless_it_is_bad() {
     let tree = Tree::new();
-    let mut mock = open(&tree, "2025-06-18", "mock_server: {tools: [{name: first}]}", &[]);
+    let mut mock = open(
+        &tree,
+        "2025-06-18",
+        "mock_server: {tools: [{name: first}]}",
+        &[],
+    );
     let changed = |mock: &mut crate::harness::Server| {
         let told = mock.recv();
         assert_eq!(told["method"], "notifications/tools/list_changed");
@@ -209,7 +300,14 @@ fn a_manifest_beside_the_tools_that_changes_is_served_anew_unless_it_is_bad() {
     tree.file("d/a", "hi\n");
     // Outside of what the server itself may open.
     tree.file("apart/mock.yaml", "mock_server: {}");
-    let args = ["--allow", "d", "--tools", "files", "--mock", "apart/mock.yaml"];
+    let args = [
+        "--allow",
+        "d",
+        "--tools",
+        "files",
+        "--mock",
+        "apart/mock.yaml",
+    ];
     let mut server = crate::harness::Server::open(&tree, "2025-06-18", &args);
     let put = |text: &str| {
         tree.file("apart/new", text);
@@ -224,11 +322,20 @@ fn a_manifest_beside_the_tools_that_changes_is_served_anew_unless_it_is_bad() {
     put("mock_server: {tools: [{name: first}]}");
     assert_eq!(server.recv()["method"], "notifications/tools/list_changed");
     assert_eq!(server.call("first", json!({})).texts(), ["mock first"]);
-    assert_eq!(server.call("read_file", json!({"path": "a"})).texts(), ["hi\n"]);
+    assert_eq!(
+        server.call("read_file", json!({"path": "a"})).texts(),
+        ["hi\n"]
+    );
     put("mock_server: {tools: [{nam: bad}]}");
-    told(&server, "apart/mock.yaml:1:24: `mock_server.tools[0]` has no key `nam`");
+    told(
+        &server,
+        "apart/mock.yaml:1:24: `mock_server.tools[0]` has no key `nam`",
+    );
     put("mock_server: {tools: [{name: read_file}]}");
-    told(&server, "the manifest has a tool `read_file`, and so has the server");
+    told(
+        &server,
+        "the manifest has a tool `read_file`, and so has the server",
+    );
     assert_eq!(server.call("first", json!({})).texts(), ["mock first"]);
     assert_eq!(server.settle(), Vec::<serde_json::Value>::new());
 }
@@ -238,10 +345,14 @@ fn a_change_for_the_worse_is_reported_and_not_served() {
     let tree = Tree::new();
     let mut mock = open(&tree, "2025-06-18", WEATHER, &[]);
     tree.file("mock.yaml", "mock_server:\n  tools: [{nam: bad}]");
-    // What is served does not show when the file was read; the next good one does, and it is read after the bad one.
+    // What is served does not show when the file was read; the next good one does, and it is read
+    // after the bad one.
     tree.file("ignored", "");
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
-    while !mock.stderr().contains("mock.yaml:2:12: `mock_server.tools[0]` has no key `nam`") {
+    while !mock
+        .stderr()
+        .contains("mock.yaml:2:12: `mock_server.tools[0]` has no key `nam`")
+    {
         assert!(std::time::Instant::now() < until, "{}", mock.stderr());
         assert_eq!(mock.call("bare", json!({})).texts(), ["mock bare"]);
     }

@@ -13,19 +13,42 @@ fn stateless(mut params: Value) -> Value {
 }
 
 fn opening(id: i64) -> Value {
-    request(id, "initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}}))
+    request(
+        id,
+        "initialize",
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}}),
+    )
 }
 
 #[test]
 fn an_opening_is_expected_of_either_kind() {
     let tree = Tree::new();
     tree.file("m.yaml", "mock_server: { tools: [{ name: a }] }");
-    tree.file("e.yaml", "expect:\n  - { method: [initialize, server/discover], times: 1 }\n");
-    let args = ["mock", "--tools-from", "m.yaml", "--expect", "e.yaml", "--report", "report", "--log-level", "off"];
-    for first in [opening(1), request(1, "server/discover", stateless(json!({})))] {
+    tree.file(
+        "e.yaml",
+        "expect:\n  - { method: [initialize, server/discover], times: 1 }\n",
+    );
+    let args = [
+        "mock",
+        "--tools-from",
+        "m.yaml",
+        "--expect",
+        "e.yaml",
+        "--report",
+        "report",
+        "--log-level",
+        "off",
+    ];
+    for first in [
+        opening(1),
+        request(1, "server/discover", stateless(json!({}))),
+    ] {
         let ended = ask(&tree, &args, &[first]);
         let report = "good: initialize or server/discover: came once\nall expectations are met\n";
-        assert_eq!((ended.status, &*ended.stderr, &*tree.read("report")), (Some(0), report, report));
+        assert_eq!(
+            (ended.status, &*ended.stderr, &*tree.read("report")),
+            (Some(0), report, report)
+        );
     }
 }
 
@@ -41,17 +64,34 @@ fn expectations_that_cannot_be_meant_are_told() {
             "expect:\n  - { tool: a, at_least: 3, at_most: 2 }",
             "e.yaml:2:5: `at_least` is 3, and `at_most` is 2; it must not be less",
         ),
-        ("expect:\n  - { method: [] }", "e.yaml:2:15: `expect[0].method` is []; it must have at least 1 item"),
-        ("expect:\n  - { method: 5 }", "e.yaml:2:15: `expect[0].method` is 5; it must be of type string or array"),
+        (
+            "expect:\n  - { method: [] }",
+            "e.yaml:2:15: `expect[0].method` is []; it must have at least 1 item",
+        ),
+        (
+            "expect:\n  - { method: 5 }",
+            "e.yaml:2:15: `expect[0].method` is 5; it must be of type string or array",
+        ),
     ] {
         tree.file("e.yaml", expect);
         let ended = ask(&tree, &args, &[]);
-        assert_eq!((ended.status, ended.stderr.contains(reason)), (Some(2), true), "{expect}: {}", ended.stderr);
+        assert_eq!(
+            (ended.status, ended.stderr.contains(reason)),
+            (Some(2), true),
+            "{expect}: {}",
+            ended.stderr
+        );
     }
     tree.file("e.yaml", "expect:\n  - { tool: get_wether, at_most: 1 }");
     let ended = ask(&tree, &args, &[]);
-    let told = "e.yaml:2:13: the manifest has no tool `get_wether`; the nearest one is `get_weather`";
-    assert_eq!((ended.status, ended.stderr.contains(told)), (Some(0), true), "{}", ended.stderr);
+    let told =
+        "e.yaml:2:13: the manifest has no tool `get_wether`; the nearest one is `get_weather`";
+    assert_eq!(
+        (ended.status, ended.stderr.contains(told)),
+        (Some(0), true),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]
@@ -71,13 +111,26 @@ mock_server:
 "#;
     tree.file("m.yaml", manifest);
     let args = ["mock", "--tools-from", "m.yaml", "--log-level", "error"];
-    let asked: Vec<Value> = (1..=4).map(|id| call(id, "a", json!({"x": "boom"}))).collect();
+    let asked: Vec<Value> = (1..=4)
+        .map(|id| call(id, "a", json!({"x": "boom"})))
+        .collect();
     let mut replies = run(&tree, &args, &asked).messages();
     replies.sort_by_key(|reply| reply["id"].as_i64());
-    let mut outcomes = replies.iter().map(|reply| reply.get("result").unwrap_or(&reply["error"]));
-    assert_eq!(outcomes.next(), Some(&json!({"fault": "exit", "content": []})));
-    assert_eq!(outcomes.next(), Some(&json!({"content": [], "structuredContent": {"n": 1}})));
-    assert_eq!(outcomes.next(), Some(&json!({"code": 7, "message": "boom"})));
+    let mut outcomes = replies
+        .iter()
+        .map(|reply| reply.get("result").unwrap_or(&reply["error"]));
+    assert_eq!(
+        outcomes.next(),
+        Some(&json!({"fault": "exit", "content": []}))
+    );
+    assert_eq!(
+        outcomes.next(),
+        Some(&json!({"content": [], "structuredContent": {"n": 1}}))
+    );
+    assert_eq!(
+        outcomes.next(),
+        Some(&json!({"code": 7, "message": "boom"}))
+    );
     assert_eq!(outcomes.next(), None);
     let asked: Vec<Value> = (1..=5).map(|id| call(id, "a", json!({}))).collect();
     assert_eq!(run(&tree, &args, &asked).status, None);
@@ -94,28 +147,48 @@ mock_server:
             "{ fault: slowly }",
             "m.yaml:4:27: `mock_server.tools[0].sequence[0].fault`: `slowly` is no fault; valid: none, ",
         ),
-        ("{ content: [], delay_ms: 5 }", "m.yaml:4:43: `delay_ms` stands beside `content`; "),
-        ("{ sequence: [{ content: [] }] }", "m.yaml:4:30: a sequence cannot stand in another one"),
+        (
+            "{ content: [], delay_ms: 5 }",
+            "m.yaml:4:43: `delay_ms` stands beside `content`; ",
+        ),
+        (
+            "{ sequence: [{ content: [] }] }",
+            "m.yaml:4:30: a sequence cannot stand in another one",
+        ),
     ] {
         let text = format!("mock_server:\n  tools:\n    - name: a\n      sequence: [{item}]");
         tree.file("m.yaml", text);
         let checked = run(&tree, &["mock", "check", "m.yaml"], &[]);
-        let found = checked.lines.iter().any(|line| line.starts_with(&format!("error: {reason}")));
-        assert_eq!((found, checked.status), (true, Some(1)), "{item}: {:?}", checked.lines);
+        let found = checked
+            .lines
+            .iter()
+            .any(|line| line.starts_with(&format!("error: {reason}")));
+        assert_eq!(
+            (found, checked.status),
+            (true, Some(1)),
+            "{item}: {:?}",
+            checked.lines
+        );
     }
 }
 
 #[test]
 fn a_call_that_fits_no_arm_is_told() {
     let tree = Tree::new();
-    let manifest =
-        "mock_server: { tools: [{ name: a, responses: [{ match: { x: 1 }, result: { content: [] } }] }, { name: b }] }";
+    let manifest = "mock_server: { tools: [{ name: a, responses: [{ match: { x: 1 }, result: { content: [] } }] }, { name: b }] }";
     tree.file("m.yaml", manifest);
-    let asked = [call(1, "a", json!({"x": 1})), call(2, "a", json!({"x": 2})), call(3, "b", json!({}))];
+    let asked = [
+        call(1, "a", json!({"x": 1})),
+        call(2, "a", json!({"x": 2})),
+        call(3, "b", json!({})),
+    ];
     let replies = ask(&tree, &["mock", "--tools-from", "m.yaml"], &asked).messages();
     assert_eq!(replies[0]["result"], json!({"content": []}));
     let message = "no arm of `a` fits {\"x\":2}; add one with `default: true`";
-    assert_eq!(replies[1]["error"], json!({"code": -32602, "message": message}));
+    assert_eq!(
+        replies[1]["error"],
+        json!({"code": -32602, "message": message})
+    );
     assert_eq!(replies[2]["result"], text("mock b"));
 }
 
@@ -123,17 +196,26 @@ fn a_call_that_fits_no_arm_is_told() {
 fn refusals_of_a_mock_are_results_where_those_of_the_server_are() {
     let manifest = "mock_server: { tools: [{ name: a, input_schema: { type: object, required: [x] }, responses: [{ match: { x: 1 } }] }] }";
     let tree = Tree::new();
-    for (revision, args, as_results) in
-        [("2025-06-18", &[][..], false), ("2025-06-18", &["--errors", "results"], true), ("2026-07-28", &[], true)]
-    {
+    for (revision, args, as_results) in [
+        ("2025-06-18", &[][..], false),
+        ("2025-06-18", &["--errors", "results"], true),
+        ("2026-07-28", &[], true),
+    ] {
         let mut mock = open(&tree, revision, manifest, args);
         for (arguments, message) in [
             (json!({}), "`arguments` lacks `x`"),
-            (json!({"x": 2}), "no arm of `a` fits {\"x\":2}; add one with `default: true`"),
+            (
+                json!({"x": 2}),
+                "no arm of `a` fits {\"x\":2}; add one with `default: true`",
+            ),
         ] {
             let failure = mock.call("a", arguments).failure().unwrap();
             let code = (!as_results).then_some(-32602);
-            assert_eq!((failure.code, &*failure.message), (code, message), "{revision} {args:?}");
+            assert_eq!(
+                (failure.code, &*failure.message),
+                (code, message),
+                "{revision} {args:?}"
+            );
         }
     }
 }
@@ -141,8 +223,7 @@ fn refusals_of_a_mock_are_results_where_those_of_the_server_are() {
 #[test]
 fn a_late_answer_is_in_the_journal() {
     let tree = Tree::new();
-    let manifest =
-        "mock_server: { tools: [{ name: late, fault: 'reply-after-cancel:1' }, { name: drip, fault: slowloris }] }";
+    let manifest = "mock_server: { tools: [{ name: late, fault: 'reply-after-cancel:1' }, { name: drip, fault: slowloris }] }";
     let mut mock = open(&tree, "2025-06-18", manifest, &["--journal", "j.jsonl"]).unchecked();
     mock.send_as(&json!("l"), "tools/call", json!({"name": "late"}));
     mock.notify("notifications/cancelled", json!({"requestId": "l"}));
@@ -155,7 +236,10 @@ fn a_late_answer_is_in_the_journal() {
     assert_eq!(mock.recv_to_end().len(), 1);
     assert!(mock.wait_exit().success());
     let journal = tree.read("j.jsonl");
-    let mut entries: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut entries: Vec<Value> = journal
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     // They are written when they are over; their numbers are those of arrival.
     entries.sort_by_key(|entry| entry["number"].as_u64());
     let told: Vec<Value> = entries
@@ -164,7 +248,10 @@ fn a_late_answer_is_in_the_journal() {
         .map(|entry| json!([entry["id"], entry["result"], entry["silent"]]))
         .collect();
     let expected = [("l", "late"), ("d", "drip"), ("e", "late")];
-    assert_eq!(told, expected.map(|(id, name)| json!([id, text(&format!("mock {name}")), null])));
+    assert_eq!(
+        told,
+        expected.map(|(id, name)| json!([id, text(&format!("mock {name}")), null]))
+    );
 }
 
 #[test]
@@ -172,31 +259,66 @@ fn a_cassette_serves_clients_of_other_revisions() {
     let tree = Tree::new();
     let manifest = "mock_server: { name: n, title: The N, version: '7', instructions: be kind, tools: [{ name: a }], resources: [{ uri: 'a:b', text: x }] }";
     tree.file("m.yaml", manifest);
-    let target = format!("{} mock --tools-from m.yaml --log-level error", super::BINARY);
+    let target = format!(
+        "{} mock --tools-from m.yaml --log-level error",
+        super::BINARY
+    );
     let list = |params: Value| request(2, "tools/list", params);
-    let old =
-        [opening(1), list(json!({})), request(3, "resources/read", json!({"uri": "a:b"})), call(4, "a", json!({}))];
+    let old = [
+        opening(1),
+        list(json!({})),
+        request(3, "resources/read", json!({"uri": "a:b"})),
+        call(4, "a", json!({})),
+    ];
     let new: Vec<Value> = old
         .iter()
         .map(|asked| {
             let method = asked["method"].as_str().unwrap();
-            let method = if method == "initialize" { "server/discover" } else { method };
-            request(asked["id"].as_i64().unwrap(), method, stateless(asked["params"].clone()))
+            let method = if method == "initialize" {
+                "server/discover"
+            } else {
+                method
+            };
+            request(
+                asked["id"].as_i64().unwrap(),
+                method,
+                stateless(asked["params"].clone()),
+            )
         })
         .collect();
     let info = json!({"name": "n", "title": "The N", "version": "7"});
     for (cassette, asked) in [("old.jsonl", &old[..]), ("new.jsonl", &new)] {
-        let recorded = ask(&tree, &["mock", "record", "--target", &target, "-o", cassette], asked);
-        assert_eq!((recorded.status, recorded.messages().len()), (Some(0), 4), "{}", recorded.stderr);
-        let distilled = ask(&tree, &["mock", "distill", cassette], &[]).lines.join("\n");
-        for line in ["  name: \"n\"", "  title: \"The N\"", "  version: \"7\"", "  instructions: \"be kind\""] {
+        let recorded = ask(
+            &tree,
+            &["mock", "record", "--target", &target, "-o", cassette],
+            asked,
+        );
+        assert_eq!(
+            (recorded.status, recorded.messages().len()),
+            (Some(0), 4),
+            "{}",
+            recorded.stderr
+        );
+        let distilled = ask(&tree, &["mock", "distill", cassette], &[])
+            .lines
+            .join("\n");
+        for line in [
+            "  name: \"n\"",
+            "  title: \"The N\"",
+            "  version: \"7\"",
+            "  instructions: \"be kind\"",
+        ] {
             assert!(distilled.lines().any(|known| known == line), "{distilled}");
         }
         let played = ask(&tree, &["mock", "--cassette", cassette], &new).messages();
         for (reply, cached) in played.iter().zip([true, true, true, false]) {
             let result = &reply["result"];
             assert_eq!(result["resultType"], "complete", "{cassette}: {reply}");
-            assert_eq!(result["ttlMs"].is_number() && result["cacheScope"] == "private", cached, "{cassette}: {reply}");
+            assert_eq!(
+                result["ttlMs"].is_number() && result["cacheScope"] == "private",
+                cached,
+                "{cassette}: {reply}"
+            );
         }
         let opened = ask(&tree, &["mock", "--cassette", cassette], &old).messages();
         let expected = json!({"protocolVersion": "2025-06-18", "capabilities": opened[0]["result"]["capabilities"],
@@ -210,10 +332,30 @@ fn a_cassette_serves_clients_of_other_revisions() {
 fn patterns_of_a_recording_are_known_when_it_is_played() {
     let tree = Tree::new();
     tree.file("m.yaml", "mock_server: { tools: [{ name: a }] }");
-    let target = format!("{} mock --tools-from m.yaml --log-level error", super::BINARY);
+    let target = format!(
+        "{} mock --tools-from m.yaml --log-level error",
+        super::BINARY
+    );
     let asked = [call(1, "a", json!({"to": "ada@example.com"}))];
-    ask(&tree, &["mock", "record", "--target", &target, "-o", "c.jsonl", "--redact", "mail=[a-z]+@[a-z.]+"], &asked);
-    assert!(!tree.read("c.jsonl").contains("example"), "{}", tree.read("c.jsonl"));
+    ask(
+        &tree,
+        &[
+            "mock",
+            "record",
+            "--target",
+            &target,
+            "-o",
+            "c.jsonl",
+            "--redact",
+            "mail=[a-z]+@[a-z.]+",
+        ],
+        &asked,
+    );
+    assert!(
+        !tree.read("c.jsonl").contains("example"),
+        "{}",
+        tree.read("c.jsonl")
+    );
     let played = ask(&tree, &["mock", "--cassette", "c.jsonl"], &asked).messages();
     assert_eq!(played[0]["result"], text("mock a"));
 }
@@ -233,7 +375,10 @@ fn what_is_odd_is_a_warning() {
             "{ name: a, response: { content: [{ type: text, text: '${faker.phonenumber}' }] } }",
             "`${faker.phonenumber}` stands for nothing; valid: first_name, ",
         ),
-        ("{ name: a, response: { content: [{ type: text, text: 'x ${args.x' }] } }", "`${args.x` is not closed"),
+        (
+            "{ name: a, response: { content: [{ type: text, text: 'x ${args.x' }] } }",
+            "`${args.x` is not closed",
+        ),
         (
             "{ name: a, input_schema: { type: object, properties: { city: {} } }, responses: [{ match: { citty: x } }] }",
             "`match` names `citty`, which is not in the input_schema; the nearest one is `city`",
@@ -242,12 +387,18 @@ fn what_is_odd_is_a_warning() {
             "{ name: a, responses: [{ match: { x: { regexp: x } } }] }",
             "`regexp` is no operator of `match`, so that an object with this member is wanted; the nearest one is `regex`",
         ),
-        ("{ name: a, responses: [{ result: { content: [] } }, { match: { x: 1 } }] }", "this arm is never reached"),
+        (
+            "{ name: a, responses: [{ result: { content: [] } }, { match: { x: 1 } }] }",
+            "this arm is never reached",
+        ),
         (
             "{ name: a, response: { content: [{ type: txt, text: x }] } }",
             "`txt` is no type of content; valid: text, image, audio, resource, resource_link",
         ),
-        ("{ name: a, response: { content: [{ text: x }] } }", "a content block has no `type`"),
+        (
+            "{ name: a, response: { content: [{ text: x }] } }",
+            "a content block has no `type`",
+        ),
         ("{ name: '' }", "the name is empty"),
         ("{ name: 'a b' }", "the name `a b` has a space"),
     ];
@@ -255,15 +406,27 @@ fn what_is_odd_is_a_warning() {
     for (tool, expected) in cases {
         tree.file("m.yaml", format!("mock_server: {{ tools: [{tool}] }}"));
         let checked = run(&tree, &["mock", "check", "m.yaml"], &[]);
-        let told = checked.lines.iter().any(|line| line.starts_with("warning: m.yaml:1:") && line.contains(expected));
-        assert_eq!((told, checked.lines.len(), checked.status), (true, 1, Some(0)), "{tool}: {:?}", checked.lines);
+        let told = checked
+            .lines
+            .iter()
+            .any(|line| line.starts_with("warning: m.yaml:1:") && line.contains(expected));
+        assert_eq!(
+            (told, checked.lines.len(), checked.status),
+            (true, 1, Some(0)),
+            "{tool}: {:?}",
+            checked.lines
+        );
     }
     for meant in [
         "mock_server: { exact: true, tools: [{ name: a, response: { content: [{ type: txt }] } }] }",
         "mock_server: { tools: [{ name: a, input_schema: { type: object, properties: { x: {} } }, skip_validation: true, responses: [{ match: { y: 1 } }] }] }",
     ] {
         tree.file("m.yaml", meant);
-        assert_eq!(run(&tree, &["mock", "check", "m.yaml"], &[]).lines, ["m.yaml: good"], "{meant}");
+        assert_eq!(
+            run(&tree, &["mock", "check", "m.yaml"], &[]).lines,
+            ["m.yaml: good"],
+            "{meant}"
+        );
     }
 }
 
@@ -274,9 +437,15 @@ fn messages_say_the_next_step() {
     tree.file("top.yaml", "tools: []");
     tree.file("slow.yaml", "mock_server: { fault: slow }");
     tree.file("good.yaml", "mock_server: {}");
-    tree.file("c.jsonl", "{\"cassette\":1}\n{\"method\":\"a\",\"result\":{}}\n");
+    tree.file(
+        "c.jsonl",
+        "{\"cassette\":1}\n{\"method\":\"a\",\"result\":{}}\n",
+    );
     for (args, expected) in [
-        (&["check", "slow.yaml"][..], "`slow` needs milliseconds, as in `slow:500`"),
+        (
+            &["check", "slow.yaml"][..],
+            "`slow` needs milliseconds, as in `slow:500`",
+        ),
         (
             &["--preset", "evil", "--fault", "recover-after"],
             "`recover-after` needs a number of calls, as in `recover-after:2`",
@@ -285,16 +454,36 @@ fn messages_say_the_next_step() {
             &["check", "top.yaml"],
             "top.yaml:1:1: the manifest lacks `mock_server`; indent all of it below `mock_server:`",
         ),
-        (&["check", "m.yaml"], "m.yaml:3:3: the key `name` is there twice"),
-        (&["--tools-from", "c.jsonl"], "the file is a cassette; serve it with --cassette"),
-        (&["--cassette", "good.yaml"], "the file is a manifest; serve it with --tools-from"),
-        (&["init", "good.yaml"], "`good.yaml` is there already and was left as it is; name another file"),
+        (
+            &["check", "m.yaml"],
+            "m.yaml:3:3: the key `name` is there twice",
+        ),
+        (
+            &["--tools-from", "c.jsonl"],
+            "the file is a cassette; serve it with --cassette",
+        ),
+        (
+            &["--cassette", "good.yaml"],
+            "the file is a manifest; serve it with --tools-from",
+        ),
+        (
+            &["init", "good.yaml"],
+            "`good.yaml` is there already and was left as it is; name another file",
+        ),
         (&["good.yaml"], "--tools-from good.yaml"),
     ] {
         let ended = run(&tree, &[&["mock"], args].concat(), &[]);
         let told = format!("{}\n{}", ended.lines.join("\n"), ended.stderr);
-        assert_eq!((told.contains(expected), ended.status == Some(0)), (true, false), "{args:?}: {told}");
+        assert_eq!(
+            (told.contains(expected), ended.status == Some(0)),
+            (true, false),
+            "{args:?}: {told}"
+        );
     }
     let started = run(&tree, &["mock", "--tools-from", "good.yaml"], &[]);
-    assert!(started.stderr.contains("good.yaml") && started.stderr.contains("INFO"), "{}", started.stderr);
+    assert!(
+        started.stderr.contains("good.yaml") && started.stderr.contains("INFO"),
+        "{}",
+        started.stderr
+    );
 }

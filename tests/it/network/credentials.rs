@@ -1,4 +1,5 @@
-//! Credentials: commands use them, and the secret is found nowhere that a command or anybody else may look.
+//! Credentials: commands use them, and the secret is found nowhere that a command or anybody else
+//! may look.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,7 +23,8 @@ const FLAGS: [&str; 8] = [
     "https://api.example.com/**",
 ];
 /// What every check begins with: `get` shows what came, with the stand-in by a name.
-const SHELL: &str = "get() { curl -A curl -sS -m 20 \"$@\" | sed \"s/$GH_TOKEN/STAND-IN/g\"; echo; }\n";
+const SHELL: &str =
+    "get() { curl -A curl -sS -m 20 \"$@\" | sed \"s/$GH_TOKEN/STAND-IN/g\"; echo; }\n";
 
 /// Lays out what the servers need.
 fn lay_out(dir: &std::path::Path) {
@@ -50,16 +52,41 @@ fn run_as(world: &World, words: &[&str], flags: &[&str], line: &str) -> Ran {
         let _ = fs::remove_file(tree.join(name));
     }
     let mut command = Command::new("unshare");
-    command.args(own_network()).arg("sh").arg(tree.join("credentials.sh")).arg(tree);
-    command.arg(&world.program).args(words).args(["--sandbox", world.setting.tier, "--log-level", "warn"]);
-    command.arg("--allow").arg(format!("{}:rw", tree.join("work").display())).current_dir(tree.join("work"));
+    command
+        .args(own_network())
+        .arg("sh")
+        .arg(tree.join("credentials.sh"))
+        .arg(tree);
+    command.arg(&world.program).args(words).args([
+        "--sandbox",
+        world.setting.tier,
+        "--log-level",
+        "warn",
+    ]);
+    command
+        .arg("--allow")
+        .arg(format!("{}:rw", tree.join("work").display()))
+        .current_dir(tree.join("work"));
     let line = format!("{SHELL}{line}");
-    let ran = command.args(flags).args(["--", "sh", "-c", &line]).stdin(Stdio::null()).output().unwrap();
+    let ran = command
+        .args(flags)
+        .args(["--", "sh", "-c", &line])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let notes = fs::read_to_string(tree.join("notes")).unwrap_or_default();
     let notes = notes.lines().map(str::to_owned).collect();
-    let ran = Ran { out: text(&ran.stdout), err: text(&ran.stderr), notes, status: ran.status.code() };
-    assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{ran:?}");
+    let ran = Ran {
+        out: text(&ran.stdout),
+        err: text(&ran.stderr),
+        notes,
+        status: ran.status.code(),
+    };
+    assert!(
+        !ran.out.contains(SECRET) && !ran.err.contains(SECRET),
+        "{ran:?}"
+    );
     ran
 }
 
@@ -73,10 +100,26 @@ fn a_secret_arrives_where_it_is_meant_for_and_never_comes_back() {
         lay_out(world.tree.path());
         let line = include_str!("credentials.txt");
         let ran = run(world, &FLAGS, line);
-        assert_eq!(ran.out, include_str!("credentials.out"), "{:?}: {}", world.setting, ran.err);
+        assert_eq!(
+            ran.out,
+            include_str!("credentials.out"),
+            "{:?}: {}",
+            world.setting,
+            ran.err
+        );
         let notes: String = ran.notes.into_iter().map(|note| note + "\n").collect();
-        assert_eq!(notes, include_str!("credentials.notes"), "{:?}", world.setting);
-        assert_eq!(ran.err, include_str!("credentials.err"), "{:?}", world.setting);
+        assert_eq!(
+            notes,
+            include_str!("credentials.notes"),
+            "{:?}",
+            world.setting
+        );
+        assert_eq!(
+            ran.err,
+            include_str!("credentials.err"),
+            "{:?}",
+            world.setting
+        );
     });
 }
 
@@ -97,8 +140,17 @@ fn nobody_else_holds_a_secret_while_a_command_uses_it() {
         let ran = run(world, &FLAGS, &line);
         let expected = "{\"the server\": 1, \"looked at more than three\": 1, \"others\": 0}\n\
                         looked environments memories files found []\none variable\n";
-        assert_eq!((&*ran.out, &*ran.err), (expected, ""), "{:?}", world.setting);
-        assert_eq!(ran.notes[0], "11.0.0.2:443 GET /echo HTTP/1.1 Bearer SECRET identity", "{:?}", world.setting);
+        assert_eq!(
+            (&*ran.out, &*ran.err),
+            (expected, ""),
+            "{:?}",
+            world.setting
+        );
+        assert_eq!(
+            ran.notes[0], "11.0.0.2:443 GET /echo HTTP/1.1 Bearer SECRET identity",
+            "{:?}",
+            world.setting
+        );
     });
 }
 
@@ -107,7 +159,12 @@ fn git_logs_in_with_a_password_that_it_does_not_have() {
     everywhere(|world| {
         lay_out(world.tree.path());
         let git = |line: &str| {
-            let made = Command::new("sh").arg("-c").arg(line).current_dir(world.tree.path()).output().unwrap();
+            let made = Command::new("sh")
+                .arg("-c")
+                .arg(line)
+                .current_dir(world.tree.path())
+                .output()
+                .unwrap();
             assert!(made.status.success(), "{made:?}");
         };
         git("export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
@@ -119,8 +176,18 @@ fn git_logs_in_with_a_password_that_it_does_not_have() {
             &FLAGS,
             "git clone -q https://api.example.com/repository.git cloned; cat cloned/file; cat cloned/.git/config | grep -c password",
         );
-        assert_eq!((&*ran.out, &*ran.err), ("hello\n0\n", ""), "{:?}: {:?}", world.setting, ran.notes);
-        let logged_in = ran.notes.iter().filter(|note| note.contains("Basic x-access-token:SECRET")).count();
+        assert_eq!(
+            (&*ran.out, &*ran.err),
+            ("hello\n0\n", ""),
+            "{:?}: {:?}",
+            world.setting,
+            ran.notes
+        );
+        let logged_in = ran
+            .notes
+            .iter()
+            .filter(|note| note.contains("Basic x-access-token:SECRET"))
+            .count();
         assert!(logged_in > 1, "{:?}", ran.notes);
     });
 }
@@ -138,15 +205,25 @@ fn logs_of_a_server_hold_no_secret() {
         let audit = tree.text("audit.log");
         let credential = format!("GH_TOKEN=file:{}", tree.text("secret"));
         let flags = ["--audit", &audit, "--log-level", "trace"];
-        let rules =
-            ["--allow-net", "api.example.com", "--credential", &credential, "--for", "https://api.example.com/**"];
+        let rules = [
+            "--allow-net",
+            "api.example.com",
+            "--credential",
+            &credential,
+            "--for",
+            "https://api.example.com/**",
+        ];
         let mut server = world.serve(&tree, "credentials.sh", &[&flags[..], &rules].concat());
         let line = "curl -sS https://api.example.com/echo -H \"Authorization: Bearer $GH_TOKEN\" | grep -c $GH_TOKEN";
         let said = server.call("execute_command", json!({"command": line}));
         assert_eq!(said.text(), "1\n[exit code: 0]");
         let logs = [server.stderr(), fs::read_to_string(&audit).unwrap()];
         assert!(logs.iter().all(|log| !log.contains(SECRET)));
-        assert!(fs::read_to_string(tree.path("notes")).unwrap().contains("Bearer SECRET"));
+        assert!(
+            fs::read_to_string(tree.path("notes"))
+                .unwrap()
+                .contains("Bearer SECRET")
+        );
     });
 }
 
@@ -158,13 +235,26 @@ fn a_recording_has_what_the_program_had() {
         }
         lay_out(world.tree.path());
         let line = "get https://api.example.com/drip -H \"Authorization: Bearer $GH_TOKEN\" | grep -c STAND-IN";
-        let ran = run_as(world, &["calls", "record", "--isolation", "strict"], &FLAGS, line);
+        let ran = run_as(
+            world,
+            &["calls", "record", "--isolation", "strict"],
+            &FLAGS,
+            line,
+        );
         assert_eq!(ran.out, "1\n", "{}", ran.err);
-        assert_eq!(ran.notes, ["11.0.0.2:443 GET /drip HTTP/1.1 Bearer SECRET identity"]);
-        let found =
-            Command::new("grep").args(["-rc", SECRET, "."]).current_dir(world.tree.path().join("work")).output();
+        assert_eq!(
+            ran.notes,
+            ["11.0.0.2:443 GET /drip HTTP/1.1 Bearer SECRET identity"]
+        );
+        let found = Command::new("grep")
+            .args(["-rc", SECRET, "."])
+            .current_dir(world.tree.path().join("work"))
+            .output();
         let found = String::from_utf8(found.unwrap().stdout).unwrap();
-        assert!(found.contains("mocks.yaml:0") && found.lines().all(|line| line.ends_with(":0")), "{found}");
+        assert!(
+            found.contains("mocks.yaml:0") && found.lines().all(|line| line.ends_with(":0")),
+            "{found}"
+        );
     });
 }
 
@@ -178,17 +268,28 @@ fn lay_out_database(dir: &std::path::Path) {
         chown 65534:65534 postgres/server.* && chmod 600 postgres/server.key
         echo 'hostssl template1 owner 0.0.0.0/0 password' > postgres/pg_hba.conf
         echo 'hostssl all owner 0.0.0.0/0 scram-sha-256' >> postgres/pg_hba.conf";
-    let made = Command::new("sh").args(["-ec", line]).current_dir(dir).output().unwrap();
+    let made = Command::new("sh")
+        .args(["-ec", line])
+        .current_dir(dir)
+        .output()
+        .unwrap();
     assert!(made.status.success(), "{made:?}");
 }
 
 #[test]
 fn a_program_is_logged_in_to_postgresql() {
-    let is_there = |name: &str| Command::new(name).arg("--version").output().is_ok_and(|ran| ran.status.success());
+    let is_there = |name: &str| {
+        Command::new(name)
+            .arg("--version")
+            .output()
+            .is_ok_and(|ran| ran.status.success())
+    };
     everywhere(|world| {
         // The server runs for another user than root.
-        let can =
-            rustix::process::geteuid().is_root() && is_there("initdb") && is_there("postgres") && is_there("psql");
+        let can = rustix::process::geteuid().is_root()
+            && is_there("initdb")
+            && is_there("postgres")
+            && is_there("psql");
         if !can || world.setting.nobody {
             return;
         }
@@ -214,8 +315,19 @@ fn a_program_is_logged_in_to_postgresql() {
         let ran = run(world, &flags, line);
         let expected = "t\nt\nt\npassword authentication failed for user \"owner\"\n\
                         replay: the server does not speak TLS, and the password goes nowhere without it\n";
-        assert_eq!((&*ran.out, &*ran.err), (expected, ""), "{:?}", world.setting);
-        assert!(ran.notes.chunks(2).all(|told| told[1] == "11.0.0.3:5432 b''"), "{:?}", ran.notes);
+        assert_eq!(
+            (&*ran.out, &*ran.err),
+            (expected, ""),
+            "{:?}",
+            world.setting
+        );
+        assert!(
+            ran.notes
+                .chunks(2)
+                .all(|told| told[1] == "11.0.0.3:5432 b''"),
+            "{:?}",
+            ran.notes
+        );
     });
 }
 
@@ -229,17 +341,27 @@ fn lay_out_mariadb(dir: &std::path::Path) {
         setpriv --reuid=65534 --regid=65534 --clear-groups -- mariadb-install-db --no-defaults --datadir=\"$PWD/mariadbd\" --auth-root-authentication-method=normal
         cp server.pem mariadbd/server.crt && cp server.key mariadbd/server.key
         chown 65534:65534 mariadbd/server.* && chmod 600 mariadbd/server.key";
-    let made = Command::new("sh").args(["-ec", line]).current_dir(dir).output().unwrap();
+    let made = Command::new("sh")
+        .args(["-ec", line])
+        .current_dir(dir)
+        .output()
+        .unwrap();
     assert!(made.status.success(), "{made:?}");
     fs::write(dir.join("mariadbd/users"), user).unwrap();
 }
 
 #[test]
 fn a_program_is_logged_in_to_mysql_and_mariadb() {
-    let is_there = |name: &str| Command::new(name).arg("--version").output().is_ok_and(|ran| ran.status.success());
+    let is_there = |name: &str| {
+        Command::new(name)
+            .arg("--version")
+            .output()
+            .is_ok_and(|ran| ran.status.success())
+    };
     everywhere(|world| {
         // The server runs for another user than root.
-        let can = rustix::process::geteuid().is_root() && is_there("mariadbd") && is_there("mariadb");
+        let can =
+            rustix::process::geteuid().is_root() && is_there("mariadbd") && is_there("mariadb");
         if !can || world.setting.nobody {
             return;
         }
@@ -266,13 +388,31 @@ fn a_program_is_logged_in_to_mysql_and_mariadb() {
             ask db.example.com -u nobody
             ask other.example.com"#;
         let ran = run(world, &flags, line);
-        assert_eq!((&*ran.out, &*ran.err), (include_str!("mysql.out"), ""), "{:?}", world.setting);
+        assert_eq!(
+            (&*ran.out, &*ran.err),
+            (include_str!("mysql.out"), ""),
+            "{:?}",
+            world.setting
+        );
         assert_eq!(ran.notes, ["11.0.0.3:3306 b''"], "{:?}", world.setting);
         let line = "mariadb --no-defaults -N -u owner -h db.example.com -e \"select 'recorded'\"";
-        let ran = run_as(world, &["calls", "record", "--isolation", "strict"], &flags, line);
+        let ran = run_as(
+            world,
+            &["calls", "record", "--isolation", "strict"],
+            &flags,
+            line,
+        );
         assert_eq!(ran.out, "recorded\n", "{:?}: {}", world.setting, ran.err);
-        let found =
-            Command::new("grep").args(["-rlF", SECRET, "work"]).current_dir(world.tree.path()).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&found.stdout), "", "{:?}", world.setting);
+        let found = Command::new("grep")
+            .args(["-rlF", SECRET, "work"])
+            .current_dir(world.tree.path())
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&found.stdout),
+            "",
+            "{:?}",
+            world.setting
+        );
     });
 }

@@ -35,13 +35,29 @@ fn datagrams_go_where_a_rule_says_and_answers_come_from_there() {
     everywhere(|world| {
         program(world);
         let ran = world.run_with(&["sandbox", "run"], &RULES, "python3 datagrams.py");
-        assert_eq!(ran.out, include_str!("datagrams.out"), "{:?}: {}", world.setting, ran.err);
-        assert_eq!(ran.err, include_str!("datagrams.err"), "{:?}", world.setting);
+        assert_eq!(
+            ran.out,
+            include_str!("datagrams.out"),
+            "{:?}: {}",
+            world.setting,
+            ran.err
+        );
+        assert_eq!(
+            ran.err,
+            include_str!("datagrams.err"),
+            "{:?}",
+            world.setting
+        );
         let mut reached: Vec<String> = ran.notes;
         reached.retain(|note| !note.contains("xxxx"));
         reached.sort();
         let reached: String = reached.into_iter().map(|note| note + "\n").collect();
-        assert_eq!(reached, include_str!("datagrams.notes"), "{:?}", world.setting);
+        assert_eq!(
+            reached,
+            include_str!("datagrams.notes"),
+            "{:?}",
+            world.setting
+        );
     });
 }
 
@@ -52,15 +68,25 @@ fn a_log_and_what_is_learned_know_of_datagrams() {
         let line = "python3 datagrams.py messages private metadata";
         let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &[], line);
         let rules = "--allow-net udp://private.example.com:80\n--allow-net udp://www.example.com:80\n--allow-net udp://10.0.0.9:80\n";
-        let said = "messages: (b'11.0.0.2:80 in pieces', 'web')\nprivate: sent\nmetadata: ENETUNREACH\n";
-        assert_eq!(learned.out, format!("{said}{rules}"), "{:?}: {}", world.setting, learned.err);
+        let said =
+            "messages: (b'11.0.0.2:80 in pieces', 'web')\nprivate: sent\nmetadata: ENETUNREACH\n";
+        assert_eq!(
+            learned.out,
+            format!("{said}{rules}"),
+            "{:?}: {}",
+            world.setting,
+            learned.err
+        );
         let log = world.tree.path().join("net.log");
         fs::write(&log, "").unwrap();
         fs::set_permissions(&log, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         if world.setting.nobody {
             return;
         }
-        let flags: Vec<&str> = rules.split_whitespace().chain(["--net-log", log.to_str().unwrap()]).collect();
+        let flags: Vec<&str> = rules
+            .split_whitespace()
+            .chain(["--net-log", log.to_str().unwrap()])
+            .collect();
         let held = world.run(&flags, line);
         assert_eq!(held.out, said, "{:?}: {}", world.setting, held.err);
         let text = fs::read_to_string(&log).unwrap();
@@ -74,13 +100,17 @@ fn a_log_and_what_is_learned_know_of_datagrams() {
             .collect();
         let base = |host: &str, rest: Value| {
             let command = format!("sh -c '{line}'");
-            let mut line =
-                json!({"command": command, "program": "python3", "transport": "udp", "host": host, "port": 80});
-            line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            let mut line = json!({"command": command, "program": "python3", "transport": "udp", "host": host, "port": 80});
+            line.as_object_mut()
+                .unwrap()
+                .extend(rest.as_object().unwrap().clone());
             line
         };
         let allowed = |host: &str, address: &str| {
-            base(host, json!({"address": address, "decision": "allowed", "rule": format!("udp://{host}:80")}))
+            base(
+                host,
+                json!({"address": address, "decision": "allowed", "rule": format!("udp://{host}:80")}),
+            )
         };
         let expected = [
             allowed("www.example.com", "11.0.0.2"),

@@ -1,4 +1,5 @@
-//! `replay net learn`: a program reaches everything, and runs the same under the rules that this prints.
+//! `replay net learn`: a program reaches everything, and runs the same under the rules that this
+//! prints.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -26,7 +27,13 @@ fn rules_that_were_learned_are_those_that_the_program_needs() {
         world.file("connect.py", CONNECT);
         let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &[], PLACES);
         let said = "connected\nconnected\nconnected\nconnected\nconnected\n13\n13\n-2\n";
-        assert_eq!(learned.out, format!("{said}{LEARNED}"), "{:?}: {}", world.setting, learned.err);
+        assert_eq!(
+            learned.out,
+            format!("{said}{LEARNED}"),
+            "{:?}: {}",
+            world.setting,
+            learned.err
+        );
         let danger = "gives the machine's credentials, in a cloud";
         let blocked = format!(
             "replay: blocked: 169.254.169.254:80, it {danger} (python3); no rule is proposed for that
@@ -35,10 +42,19 @@ replay: blocked: meta.example.com:80, it leads to 169.254.169.254, which {danger
         );
         // There is no resolver.
         let unresolved = "replay: not resolved: nothing.example.com: there is no such name\n";
-        assert_eq!((learned.err, learned.status), (format!("{blocked}{unresolved}"), Some(3)), "{:?}", world.setting);
+        assert_eq!(
+            (learned.err, learned.status),
+            (format!("{blocked}{unresolved}"), Some(3)),
+            "{:?}",
+            world.setting
+        );
         let rules: Vec<&str> = LEARNED.split_whitespace().collect();
         let held = world.run(&rules, PLACES);
-        assert!(held.out.starts_with("connected\nconnected\nconnected\nconnected\nconnected\n13\n13\n"), "{held:?}");
+        assert!(
+            held.out
+                .starts_with("connected\nconnected\nconnected\nconnected\nconnected\n13\n13\n"),
+            "{held:?}"
+        );
     });
 }
 
@@ -49,15 +65,31 @@ fn learning_obeys_what_is_denied_and_can_write_to_a_file() {
         let line = "python3 connect.py api.example.com 80; python3 connect.py evil.example.com 80";
         let flags = ["--deny-net", "evil.example.com", "--out", "rules"];
         let learned = world.run_with(&["net", "learn", "--log-level", "warn"], &flags, line);
-        let blocked =
-            "replay: blocked: evil.example.com:80, --deny-net names it (python3); no rule is proposed for that\n";
+        let blocked = "replay: blocked: evil.example.com:80, --deny-net names it (python3); no rule is proposed for that\n";
         let said = (learned.out.as_str(), learned.err.as_str(), learned.status);
-        assert_eq!(said, ("connected\n13\n", blocked, Some(0)), "{:?}", world.setting);
+        assert_eq!(
+            said,
+            ("connected\n13\n", blocked, Some(0)),
+            "{:?}",
+            world.setting
+        );
         let rules = fs::read_to_string(world.tree.path().join("work/rules")).unwrap();
-        assert_eq!(rules, "--allow-net api.example.com\n", "{:?}", world.setting);
+        assert_eq!(
+            rules, "--allow-net api.example.com\n",
+            "{:?}",
+            world.setting
+        );
         let nothing = world.run_with(&["net", "learn", "--log-level", "warn"], &[], "true");
         let said = (nothing.out.as_str(), nothing.err.as_str());
-        assert_eq!(said, ("", "replay: the program reached nothing, so it needs no rule\n"), "{:?}", world.setting);
+        assert_eq!(
+            said,
+            (
+                "",
+                "replay: the program reached nothing, so it needs no rule\n"
+            ),
+            "{:?}",
+            world.setting
+        );
         let open = world.run_with(&["net", "learn"], &["--network", "host"], "true");
         assert!(open.err.contains("--network says it, too"), "{}", open.err);
     });
@@ -68,9 +100,21 @@ fn learning_behind_proxy_names_it() {
     let tree = Tree::new();
     tree.dir("work");
     let ran = Command::new(env!("CARGO_BIN_EXE_replay"))
-        .args(["net", "learn", "--log-level", "warn", "--allow", &tree.text("work"), "--", "true"])
+        .args([
+            "net",
+            "learn",
+            "--log-level",
+            "warn",
+            "--allow",
+            &tree.text("work"),
+            "--",
+            "true",
+        ])
         .env_clear()
-        .envs([("PATH", "/usr/bin:/bin"), ("HTTPS_PROXY", "http://127.0.0.1:9")])
+        .envs([
+            ("PATH", "/usr/bin:/bin"),
+            ("HTTPS_PROXY", "http://127.0.0.1:9"),
+        ])
         .envs([("HOME", tree.root()), ("XDG_STATE_HOME", tree.state())])
         .stdin(Stdio::null())
         .output()
@@ -78,5 +122,11 @@ fn learning_behind_proxy_names_it() {
     let said = "replay: the program had HTTPS_PROXY=http://127.0.0.1:9, so it asked that proxy for other hosts, and no rule for \
                 them was learned; a rule for the proxy would allow every host behind it; learn without it: env -u HTTPS_PROXY \
                 replay net learn ...\n";
-    assert_eq!((String::from_utf8_lossy(&ran.stderr).as_ref(), ran.stdout.is_empty()), (said, true));
+    assert_eq!(
+        (
+            String::from_utf8_lossy(&ran.stderr).as_ref(),
+            ran.stdout.is_empty()
+        ),
+        (said, true)
+    );
 }

@@ -26,7 +26,13 @@ fn lines(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     let line = |line: &str| {
         let mut line: Value = serde_json::from_str(line).unwrap();
-        assert!(line["at"].take().as_str().is_some_and(|at| at.ends_with('Z')), "{line}");
+        assert!(
+            line["at"]
+                .take()
+                .as_str()
+                .is_some_and(|at| at.ends_with('Z')),
+            "{line}"
+        );
         line
     };
     text.lines().map(line).collect()
@@ -40,12 +46,18 @@ fn each_decision_is_a_line() {
         let flags = [&RULES[..], &["--net-log", log.to_str().unwrap()]].concat();
         let line = "for host in api.example.com private.example.com evil.example.com 11.0.0.3; do python3 connect.py $host 80; done";
         let ran = world.run(&flags, line);
-        assert_eq!(ran.out, "connected\n13\n13\n13\n", "{:?}: {}", world.setting, ran.err);
+        assert_eq!(
+            ran.out, "connected\n13\n13\n13\n",
+            "{:?}: {}",
+            world.setting, ran.err
+        );
         let command = format!("sh -c '{line}'");
         let base = json!({"at": null, "command": command, "program": "python3", "port": 80});
         let with = |members: Value| {
             let mut line = base.clone();
-            line.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            line.as_object_mut()
+                .unwrap()
+                .extend(members.as_object().unwrap().clone());
             line
         };
         let private = "it leads to 10.0.0.9";
@@ -53,19 +65,30 @@ fn each_decision_is_a_line() {
             with(
                 json!({"host": "api.example.com", "address": "11.0.0.2", "decision": "allowed", "rule": "*.example.com"}),
             ),
-            with(json!({"host": "private.example.com", "address": "10.0.0.9", "decision": "blocked", "why": private})),
+            with(
+                json!({"host": "private.example.com", "address": "10.0.0.9", "decision": "blocked", "why": private}),
+            ),
             with(json!({
                 "host": "evil.example.com", "decision": "blocked", "rule": "evil.example.com", "why": "--deny-net names it"
             })),
             with(json!({"host": "11.0.0.3", "decision": "blocked"})),
         ];
         assert_eq!(lines(&log), expected, "{:?}", world.setting);
-        assert_eq!(fs::metadata(&log).unwrap().permissions().mode() & 0o7777, 0o600);
+        assert_eq!(
+            fs::metadata(&log).unwrap().permissions().mode() & 0o7777,
+            0o600
+        );
         // It goes on where it was.
         world.run(&flags, "python3 connect.py api.example.com 80");
         assert_eq!(lines(&log).len(), 5);
         let within = world.run(&[&RULES[..], &["--net-log", "net.log"]].concat(), "true");
-        assert!(within.err.contains("net.log` lies below an allowed directory; put it elsewhere"), "{}", within.err);
+        assert!(
+            within
+                .err
+                .contains("net.log` lies below an allowed directory; put it elsewhere"),
+            "{}",
+            within.err
+        );
     });
 }
 
@@ -79,13 +102,23 @@ fn a_line_says_whose_call_it_was_where_calls_are_numbered() {
         tree.file("work/connect.py", CONNECT);
         let logs = place(world);
         let (net, audit) = (logs.join("net.log"), logs.join("audit.log"));
-        let named = ["--net-log", net.to_str().unwrap(), "--audit", audit.to_str().unwrap()];
+        let named = [
+            "--net-log",
+            net.to_str().unwrap(),
+            "--audit",
+            audit.to_str().unwrap(),
+        ];
         let mut server = world.serve(&tree, "world.sh", &[&named[..], &RULES].concat());
         let line = |port: u16| format!("python3 connect.py example.org {port}");
         server.call("execute_command", json!({"command": line(1)}));
-        let begun = server.call("execute_command", json!({"command": line(2), "background": true}));
+        let begun = server.call(
+            "execute_command",
+            json!({"command": line(2), "background": true}),
+        );
         let id = begun.result()["structuredContent"]["commandId"].clone();
-        while server.call("follow_command", json!({"commandId": id, "waitSecs": 20})).result()["structuredContent"]["running"]
+        while server
+            .call("follow_command", json!({"commandId": id, "waitSecs": 20}))
+            .result()["structuredContent"]["running"]
             == true
         {}
         server.close_stdin();
@@ -99,14 +132,28 @@ fn a_line_says_whose_call_it_was_where_calls_are_numbered() {
         });
         assert_eq!(lines(&net), expected, "{:?}", world.setting);
         let text = fs::read_to_string(&audit).unwrap();
-        let audited: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let denied = |port: u16| json!({"path": format!("tcp://example.org:{port}"), "access": "denied"});
+        let audited: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let denied =
+            |port: u16| json!({"path": format!("tcp://example.org:{port}"), "access": "denied"});
         let of = |tool: &str| {
-            let calls = audited.iter().filter(|line| line["event"] == "call" && line["tool"] == tool);
-            calls.flat_map(|line| line["paths"].as_array().unwrap().clone()).collect::<Vec<Value>>()
+            let calls = audited
+                .iter()
+                .filter(|line| line["event"] == "call" && line["tool"] == tool);
+            calls
+                .flat_map(|line| line["paths"].as_array().unwrap().clone())
+                .collect::<Vec<Value>>()
         };
-        assert!(of("execute_command").contains(&denied(1)) && of("follow_command").contains(&denied(2)), "{text}");
-        let ended = audited.iter().find(|line| line["event"] == "background").unwrap();
+        assert!(
+            of("execute_command").contains(&denied(1)) && of("follow_command").contains(&denied(2)),
+            "{text}"
+        );
+        let ended = audited
+            .iter()
+            .find(|line| line["event"] == "background")
+            .unwrap();
         let blocked = json!([{"target": "example.org:2", "times": 1, "by": ["python3"], "rule": "example.org:2"}]);
         assert_eq!(ended["blocked"], blocked, "{text}");
     });

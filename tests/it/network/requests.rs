@@ -1,4 +1,5 @@
-//! Rules with a method or a path: what requests reach the real server, and what programs are told of the others.
+//! Rules with a method or a path: what requests reach the real server, and what programs are told
+//! of the others.
 
 use std::fs;
 
@@ -35,18 +36,35 @@ fn servers(world: &World) {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-    params.distinguished_name.push(DnType::CommonName, "the authority of a test");
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "the authority of a test");
     let key = KeyPair::generate().unwrap();
     let root = params.self_signed(&key).unwrap().pem();
-    let names = ["secure.example.com", "whole.example.com", "closed.example.com"];
+    let names = [
+        "secure.example.com",
+        "whole.example.com",
+        "closed.example.com",
+    ];
     let mut server = CertificateParams::new(names.map(str::to_owned)).unwrap();
     server.use_authority_key_identifier_extension = true;
     let server_key = KeyPair::generate().unwrap();
-    let server = server.signed_by(&server_key, &Issuer::new(params, key)).unwrap().pem();
+    let server = server
+        .signed_by(&server_key, &Issuer::new(params, key))
+        .unwrap()
+        .pem();
     fs::write(world.tree.path().join("root.pem"), &root).unwrap();
-    fs::write(world.tree.path().join("server.pem"), server + &server_key.serialize_pem()).unwrap();
+    fs::write(
+        world.tree.path().join("server.pem"),
+        server + &server_key.serialize_pem(),
+    )
+    .unwrap();
     world.file("own.pem", &root);
-    fs::write(world.tree.path().join("careful.py"), include_str!("careful.py")).unwrap();
+    fs::write(
+        world.tree.path().join("careful.py"),
+        include_str!("careful.py"),
+    )
+    .unwrap();
 }
 
 #[test]
@@ -61,7 +79,13 @@ fn requests_of_a_rule_and_no_others_reach_the_real_server() {
             all.err += &ran.err;
             all.notes.extend(ran.notes);
         }
-        assert_eq!(all.out, include_str!("requests.out"), "{:?}: {}", world.setting, all.err);
+        assert_eq!(
+            all.out,
+            include_str!("requests.out"),
+            "{:?}: {}",
+            world.setting,
+            all.err
+        );
         assert_eq!(all.err, include_str!("requests.err"), "{:?}", world.setting);
         let notes: String = all.notes.into_iter().map(|note| note + "\n").collect();
         assert_eq!(notes, include_str!("requests.notes"), "{:?}", world.setting);

@@ -13,16 +13,28 @@ fn what_is_outside_is_denied_and_not_failed() {
     for revision in [NEWEST_HANDSHAKE, STATELESS] {
         let tree = Tree::new();
         tree.dir("logs");
-        let mut server = open_as(&tree, revision, &["--audit", &tree.text("logs/audit.jsonl")]);
-        server.call("create_session", json!({"session_id": "a", "working_directory": "/etc"}));
+        let mut server = open_as(
+            &tree,
+            revision,
+            &["--audit", &tree.text("logs/audit.jsonl")],
+        );
+        server.call(
+            "create_session",
+            json!({"session_id": "a", "working_directory": "/etc"}),
+        );
         server.call("run_script", json!({"path": "/etc/passwd"}));
         server.call("list_files", json!({"path": "/etc"}));
         // Not there, and no denial.
         server.call("run_script", json!({"path": "none.py"}));
-        let told = |line: &Value| json!([line["tool"], line["outcome"], line["code"], line["paths"]]);
+        let told =
+            |line: &Value| json!([line["tool"], line["outcome"], line["code"], line["paths"]]);
         let denied = |path: &str| json!([{"path": path, "access": "denied"}]);
         assert_eq!(
-            lines(&tree).iter().filter(|line| line["event"] == "call").map(told).collect::<Vec<_>>(),
+            lines(&tree)
+                .iter()
+                .filter(|line| line["event"] == "call")
+                .map(told)
+                .collect::<Vec<_>>(),
             [
                 json!(["create_session", "denied", -32000, denied("/etc")]),
                 json!(["run_script", "denied", -32000, denied("/etc/passwd")]),
@@ -38,7 +50,11 @@ fn the_log_names_the_files_that_a_cell_made() {
     let tree = Tree::new();
     tree.dir("logs");
     tree.file("work/old.txt", "one");
-    let mut server = open_as(&tree, STATELESS, &["--audit", &tree.text("logs/audit.jsonl")]);
+    let mut server = open_as(
+        &tree,
+        STATELESS,
+        &["--audit", &tree.text("logs/audit.jsonl")],
+    );
     server.call("run_python_code", json!({"code": "1"}));
     let code = "_ = open('new.txt', 'w').write('x'), open('old.txt', 'w').write('longer')";
     server.call("run_python_code", json!({"code": code}));
@@ -50,16 +66,32 @@ fn the_log_names_the_files_that_a_cell_made() {
         .filter(|touched| touched["access"] == "write")
         .map(|touched| &touched["path"])
         .collect();
-    assert_eq!(written, [&json!(tree.text("work/new.txt")), &json!(tree.text("work/old.txt"))]);
+    assert_eq!(
+        written,
+        [
+            &json!(tree.text("work/new.txt")),
+            &json!(tree.text("work/old.txt"))
+        ]
+    );
 }
 
 #[test]
 fn a_session_takes_an_environment_by_its_directory() {
     let tree = Tree::new();
     let mut server = open_as(&tree, STATELESS, &[]);
-    let made = server.call("run_python_code", json!({"code": "import venv; venv.create('.venv')"}));
-    assert_eq!(made.result()["isError"].as_bool().unwrap_or(false), false, "{made:?}");
-    let created = server.call("create_session", json!({"session_id": "own", "python": ".venv"}));
+    let made = server.call(
+        "run_python_code",
+        json!({"code": "import venv; venv.create('.venv')"}),
+    );
+    assert_eq!(
+        made.result()["isError"].as_bool().unwrap_or(false),
+        false,
+        "{made:?}"
+    );
+    let created = server.call(
+        "create_session",
+        json!({"session_id": "own", "python": ".venv"}),
+    );
     let told = &created.result()["structuredContent"];
     assert_eq!(told["python"], tree.text("work/.venv/bin/python"), "{told}");
 }

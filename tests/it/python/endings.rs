@@ -1,4 +1,5 @@
-//! How cells and sessions end that do not end by themselves: nothing is run twice, and nothing is left.
+//! How cells and sessions end that do not end by themselves: nothing is run twice, and nothing is
+//! left.
 
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
@@ -12,7 +13,10 @@ pub(super) const TIERS: [&str; 3] = ["namespaces", "landlock", "off"];
 
 /// Whether commands run in this tier here.
 pub(super) fn stands(server: &mut Server) -> bool {
-    server.call("run_python_code", json!({"code": "1"})).failure().is_none()
+    server
+        .call("run_python_code", json!({"code": "1"}))
+        .failure()
+        .is_none()
 }
 
 #[test]
@@ -24,13 +28,18 @@ fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
             continue;
         }
         // The file would have two lines if the code were run again.
-        let code =
-            "x = 1\nopen('runs', 'a').write('ran\\n')\nprint('before', flush=True)\nimport time\ntime.sleep(100)";
+        let code = "x = 1\nopen('runs', 'a').write('ran\\n')\nprint('before', flush=True)\nimport time\ntime.sleep(100)";
         let reply = server.call("run_python_code", json!({"code": code, "timeout": 1}));
         assert_eq!(reply.result()["isError"], true);
         let ran = said(&reply);
         assert_eq!(
-            (&ran["stdout"], &ran["timed_out"], &ran["state_lost"], &ran["error"]["name"], &ran["error"]["message"]),
+            (
+                &ran["stdout"],
+                &ran["timed_out"],
+                &ran["state_lost"],
+                &ran["error"]["name"],
+                &ran["error"]["message"]
+            ),
             (
                 &json!("before\n"),
                 &json!(true),
@@ -43,9 +52,16 @@ fn a_timeout_interrupts_and_keeps_the_state_in_every_tier() {
             "{tier}"
         );
         // Whatever it is that the code waits for.
-        for code in ["while True: pass", "import subprocess; subprocess.run(['sleep', '100'])"] {
+        for code in [
+            "while True: pass",
+            "import subprocess; subprocess.run(['sleep', '100'])",
+        ] {
             let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
-            assert_eq!((&ran["timed_out"], &ran["state_lost"]), (&json!(true), &json!(false)), "{tier}: {code}");
+            assert_eq!(
+                (&ran["timed_out"], &ran["state_lost"]),
+                (&json!(true), &json!(false)),
+                "{tier}: {code}"
+            );
         }
         assert_eq!(result(&mut server, "x"), "1");
         assert_eq!(tree.read("work/runs"), "ran\n");
@@ -61,24 +77,38 @@ fn a_call_into_c_that_ends_some_seconds_after_its_timeout_keeps_the_state() {
     let code = "import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\ntime.sleep(8)\n\
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])\nx = 2";
     let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 5})));
-    assert_eq!((&ran["timed_out"], &ran["state_lost"]), (&json!(true), &json!(false)), "{ran}");
+    assert_eq!(
+        (&ran["timed_out"], &ran["state_lost"]),
+        (&json!(true), &json!(false)),
+        "{ran}"
+    );
     assert_eq!(result(&mut server, "x"), "1");
 }
 
 #[test]
 fn the_longest_time_limit_is_the_operators() {
-    for (flags, most) in [(&[][..], 300), (&["--max-cell-secs", "20"], 20), (&["--max-cell-secs", "4000"], 4000)] {
+    for (flags, most) in [
+        (&[][..], 300),
+        (&["--max-cell-secs", "20"], 20),
+        (&["--max-cell-secs", "4000"], 4000),
+    ] {
         let tree = Tree::new();
         let mut server = open(&tree, flags);
         tree.file("work/a.py", "");
         assert_eq!(run(&mut server, "1")["result"], "1");
-        for (tool, rest) in [("run_python_code", json!({"code": "1"})), ("run_script", json!({"path": "a.py"}))] {
+        for (tool, rest) in [
+            ("run_python_code", json!({"code": "1"})),
+            ("run_script", json!({"path": "a.py"})),
+        ] {
             let call = |timeout: u64| {
                 let mut arguments = rest.clone();
                 arguments["timeout"] = timeout.into();
                 arguments
             };
-            assert!(server.call(tool, call(most)).failure().is_none(), "{tool} {most}");
+            assert!(
+                server.call(tool, call(most)).failure().is_none(),
+                "{tool} {most}"
+            );
             let refused = server.call(tool, call(most + 1)).failure().unwrap().message;
             let told = format!(
                 "`timeout` is {} s, and Python code may take {most} s at most; the operator can allow more (--max-cell-secs)",
@@ -94,16 +124,25 @@ fn code_that_does_not_heed_an_interrupt_ends_with_its_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     run(&mut server, "x = 1");
-    let code =
-        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('before', flush=True)\nwhile True: pass";
+    let code = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('before', flush=True)\nwhile True: pass";
     let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
     assert_eq!(
         (&ran["stdout"], &ran["timed_out"], &ran["state_lost"]),
         (&json!("before\n"), &json!(true), &json!(true))
     );
-    assert!(ran["notes"][0].as_str().unwrap().contains("did not heed an interrupt"), "{ran}");
+    assert!(
+        ran["notes"][0]
+            .as_str()
+            .unwrap()
+            .contains("did not heed an interrupt"),
+        "{ran}"
+    );
     let ran = run(&mut server, "'x' in globals()");
-    assert_eq!((&ran["result"], &ran["state_lost"]), (&json!("False"), &json!(false)), "it is said once");
+    assert_eq!(
+        (&ran["result"], &ran["state_lost"]),
+        (&json!("False"), &json!(false)),
+        "it is said once"
+    );
 }
 
 #[test]
@@ -118,13 +157,21 @@ fn an_interrupt_that_is_not_heeded_is_repeated_once() {
         let code = "came = 0\ndef spin():\n    while True: pass\nwhile came < 2:\n    try:\n        spin()\n    \
                     except KeyboardInterrupt:\n        came += 1";
         let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
-        assert_eq!((&ran["timed_out"], &ran["state_lost"]), (&json!(true), &json!(false)), "{tier}: {ran}");
+        assert_eq!(
+            (&ran["timed_out"], &ran["state_lost"]),
+            (&json!(true), &json!(false)),
+            "{tier}: {ran}"
+        );
         assert_eq!(result(&mut server, "came"), "2", "{tier}");
         // One that heeds the first gets no second, and nor does the cell after it.
         let code = "import signal\ncame = 0\ndef count(*_):\n    global came\n    came += 1\n    raise KeyboardInterrupt\n\
                     signal.signal(signal.SIGINT, count)\nwhile True: pass";
         let ran = said(&server.call("run_python_code", json!({"code": code, "timeout": 1})));
-        assert_eq!((&ran["timed_out"], &ran["state_lost"]), (&json!(true), &json!(false)), "{tier}: {ran}");
+        assert_eq!(
+            (&ran["timed_out"], &ran["state_lost"]),
+            (&json!(true), &json!(false)),
+            "{tier}: {ran}"
+        );
         assert_eq!(result(&mut server, "came"), "1", "{tier}");
     }
 }
@@ -138,14 +185,25 @@ fn a_session_whose_process_dies_says_so_and_starts_anew() {
             continue;
         }
         for (code, how) in [
-            ("import os; print('last words', flush=True); os._exit(3)", "exit code 3"),
-            ("import os; print('last words', flush=True); os.kill(os.getpid(), 11)", "signal 11"),
+            (
+                "import os; print('last words', flush=True); os._exit(3)",
+                "exit code 3",
+            ),
+            (
+                "import os; print('last words', flush=True); os.kill(os.getpid(), 11)",
+                "signal 11",
+            ),
         ] {
             let reply = server.call("run_python_code", json!({"code": code}));
             assert_eq!(reply.result()["isError"], true);
             let ran = said(&reply);
             assert_eq!(
-                (&ran["error"]["name"], &ran["error"]["message"], &ran["state_lost"], &ran["stdout"]),
+                (
+                    &ran["error"]["name"],
+                    &ran["error"]["message"],
+                    &ran["state_lost"],
+                    &ran["stdout"]
+                ),
                 (
                     &json!("SessionEnded"),
                     &json!(format!("the session's process ended in the cell ({how})")),
@@ -169,14 +227,26 @@ fn a_session_whose_process_dies_says_so_and_starts_anew() {
             assert_eq!(result(&mut server, "2"), "2");
         }
         // Between two cells, by a thread.
-        run(&mut server, "import os, threading\nx = 1\nthreading.Timer(0.01, lambda: os._exit(4)).start()");
+        run(
+            &mut server,
+            "import os, threading\nx = 1\nthreading.Timer(0.01, lambda: os._exit(4)).start()",
+        );
         let until = std::time::Instant::now() + DEADLINE;
         while said(&server.call("get_kernel_health", json!({})))["status"] != "dead" {
             assert!(std::time::Instant::now() < until, "{tier}");
         }
         let ran = run(&mut server, "'x' in globals()");
-        assert_eq!((&ran["result"], &ran["state_lost"]), (&json!("False"), &json!(true)), "{tier}");
-        assert!(ran["notes"][0].as_str().unwrap().starts_with("the session's process had ended (exit code 4)"));
+        assert_eq!(
+            (&ran["result"], &ran["state_lost"]),
+            (&json!("False"), &json!(true)),
+            "{tier}"
+        );
+        assert!(
+            ran["notes"][0]
+                .as_str()
+                .unwrap()
+                .starts_with("the session's process had ended (exit code 4)")
+        );
     }
 }
 
@@ -191,8 +261,14 @@ fn interrupting_restarting_and_cancelling_end_a_cell() {
 
     let id = server.send("tools/call", spin.clone());
     until_busy(&mut server, "default");
-    assert_eq!(said(&server.call("interrupt_session", json!({})))["interrupted"], true);
-    assert_eq!(said(&server.reply_to(&id))["error"]["name"], "KeyboardInterrupt");
+    assert_eq!(
+        said(&server.call("interrupt_session", json!({})))["interrupted"],
+        true
+    );
+    assert_eq!(
+        said(&server.reply_to(&id))["error"]["name"],
+        "KeyboardInterrupt"
+    );
 
     let id = server.send("tools/call", spin.clone());
     until_busy(&mut server, "default");
@@ -202,11 +278,20 @@ fn interrupting_restarting_and_cancelling_end_a_cell() {
 
     let id = server.send("tools/call", spin);
     until_busy(&mut server, "default");
-    assert_eq!(said(&server.call("restart_session", json!({})))["status"], "restarted");
+    assert_eq!(
+        said(&server.call("restart_session", json!({})))["status"],
+        "restarted"
+    );
     let ran = said(&server.reply_to(&id));
-    assert_eq!((&ran["error"]["name"], &ran["state_lost"]), (&json!("SessionEnded"), &json!(true)));
+    assert_eq!(
+        (&ran["error"]["name"], &ran["state_lost"]),
+        (&json!("SessionEnded"), &json!(true))
+    );
     let ran = run(&mut server, "'x' in globals()");
-    assert_eq!((&ran["result"], &ran["state_lost"]), (&json!("False"), &json!(false)));
+    assert_eq!(
+        (&ran["result"], &ran["state_lost"]),
+        (&json!("False"), &json!(false))
+    );
 }
 
 #[test]
@@ -219,11 +304,17 @@ fn an_interrupt_is_for_the_code_that_ran_when_it_was_asked_for() {
         // It ends by itself at about the moment at which it is interrupted.
         let first = format!("for i in range({}): pass", round % 30 * 200);
         let first = server.send("tools/call", cell(&first));
-        // All of them were read before the next cell was, and only the first of them can have something to do.
+        // All of them were read before the next cell was, and only the first of them can have
+        // something to do.
         let interrupt = json!({"name": "interrupt_session", "arguments": {}});
-        let interrupts: Vec<_> = (0..12).map(|_| server.send("tools/call", interrupt.clone())).collect();
+        let interrupts: Vec<_> = (0..12)
+            .map(|_| server.send("tools/call", interrupt.clone()))
+            .collect();
         let ended = said(&server.reply_to(&first));
-        assert!(ended["error"].is_null() || ended["error"]["name"] == "KeyboardInterrupt", "{round}: {ended}");
+        assert!(
+            ended["error"].is_null() || ended["error"]["name"] == "KeyboardInterrupt",
+            "{round}: {ended}"
+        );
         // Which was not there when the interrupt was asked for.
         let next = server.send("tools/call", cell("for i in range(20000): pass"));
         let ran = said(&server.reply_to(&next));
@@ -241,29 +332,50 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
     let until = std::time::Instant::now() + DEADLINE;
     loop {
         let health = said(&server.call("get_kernel_health", json!({})));
-        assert_eq!((&health["status"], &health["busy"]), (&json!("healthy"), &json!(false)));
-        assert!(health["pid"].as_u64().unwrap() > 0 && health["memory_usage"].as_u64().unwrap() > 1 << 20, "{health}");
+        assert_eq!(
+            (&health["status"], &health["busy"]),
+            (&json!("healthy"), &json!(false))
+        );
+        assert!(
+            health["pid"].as_u64().unwrap() > 0
+                && health["memory_usage"].as_u64().unwrap() > 1 << 20,
+            "{health}"
+        );
         assert!(health["uptime"].as_f64().unwrap() > 0.0, "{health}");
-        // It says that it is there before it reads its driver, which starts one that listens and one that answers.
+        // It says that it is there before it reads its driver, which starts one that listens and
+        // one that answers.
         if health["num_threads"] == 3 {
             break;
         }
-        assert!(health["num_threads"].as_u64().unwrap() < 3 && std::time::Instant::now() < until, "{health}");
+        assert!(
+            health["num_threads"].as_u64().unwrap() < 3 && std::time::Instant::now() < until,
+            "{health}"
+        );
     }
 
     let spin = json!({"code": "words = 'abc'\nwhile True: pass", "timeout": 300});
-    let id = server.send("tools/call", json!({"name": "run_python_code", "arguments": spin}));
+    let id = server.send(
+        "tools/call",
+        json!({"name": "run_python_code", "arguments": spin}),
+    );
     let busy = until_busy(&mut server, "default");
-    assert!(busy["current_cell_seconds"].as_f64().unwrap() >= 0.0, "{busy}");
+    assert!(
+        busy["current_cell_seconds"].as_f64().unwrap() >= 0.0,
+        "{busy}"
+    );
     let until = std::time::Instant::now() + DEADLINE;
     let completed = loop {
-        let completed = said(&server.call("code_completion", json!({"code": "wor", "cursor_pos": 3})));
+        let completed =
+            said(&server.call("code_completion", json!({"code": "wor", "cursor_pos": 3})));
         if completed["matches"] != json!([]) {
             break completed;
         }
         assert!(std::time::Instant::now() < until, "{completed}");
     };
-    assert_eq!(completed, json!({"matches": ["words"], "cursor_start": 0, "cursor_end": 3}));
+    assert_eq!(
+        completed,
+        json!({"matches": ["words"], "cursor_start": 0, "cursor_end": 3})
+    );
     let until = std::time::Instant::now() + DEADLINE;
     loop {
         // Who gets a turn beside code that spins may get it late on a busy machine.
@@ -278,20 +390,34 @@ fn health_and_questions_are_answered_while_code_holds_the_interpreter() {
     server.reply_to(&id).result();
 
     let hold = json!({"code": "sum(range(10**12))", "timeout": 300});
-    let id = server.send("tools/call", json!({"name": "run_python_code", "arguments": hold}));
+    let id = server.send(
+        "tools/call",
+        json!({"name": "run_python_code", "arguments": hold}),
+    );
     until_busy(&mut server, "default");
     let until = std::time::Instant::now() + DEADLINE;
     loop {
         // It may not have begun yet.
         let check = said(&server.call("check_kernel_responsiveness", json!({})));
         if check["responsive"] == false {
-            assert!(check["test_result"].as_str().unwrap().starts_with("no answer within 1000 ms"), "{check}");
+            assert!(
+                check["test_result"]
+                    .as_str()
+                    .unwrap()
+                    .starts_with("no answer within 1000 ms"),
+                "{check}"
+            );
             break;
         }
         assert!(std::time::Instant::now() < until, "{check}");
     }
-    assert_eq!(said(&server.call("get_kernel_health", json!({})))["status"], "healthy");
-    server.call("delete_session", json!({"session_id": "default"})).result();
+    assert_eq!(
+        said(&server.call("get_kernel_health", json!({})))["status"],
+        "healthy"
+    );
+    server
+        .call("delete_session", json!({"session_id": "default"}))
+        .result();
     assert_eq!(said(&server.reply_to(&id))["state_lost"], true);
 }
 
@@ -300,10 +426,14 @@ fn sessions_end_with_the_server_however_it_ends() {
     for kill in [false, true] {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", "off"]);
-        let code = "import os, subprocess\np = subprocess.Popen(['sleep', '1000'])\nos.getpid(), p.pid";
+        let code =
+            "import os, subprocess\np = subprocess.Popen(['sleep', '1000'])\nos.getpid(), p.pid";
         let pids = result(&mut server, code);
-        let pids: Vec<Pid> =
-            pids.trim_matches(['(', ')']).split(", ").map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()).collect();
+        let pids: Vec<Pid> = pids
+            .trim_matches(['(', ')'])
+            .split(", ")
+            .map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap())
+            .collect();
         if kill {
             rustix::process::kill_process(server.pid(), rustix::process::Signal::KILL).unwrap();
         } else {
@@ -319,16 +449,28 @@ fn sessions_end_with_the_server_however_it_ends() {
 #[test]
 fn a_flood_of_processes_hurts_its_session_only() {
     let tree = Tree::new();
-    let mut server = open(&tree, &["--sandbox", "namespaces", "--limit-processes", "64"]);
+    let mut server = open(
+        &tree,
+        &["--sandbox", "namespaces", "--limit-processes", "64"],
+    );
     if !stands(&mut server) {
         return;
     }
     said(&server.call("create_session", json!({"session_id": "other"})));
-    said(&server.call("run_python_code", json!({"code": "x = 7", "session_id": "other"})));
+    said(&server.call(
+        "run_python_code",
+        json!({"code": "x = 7", "session_id": "other"}),
+    ));
     let bomb = "import os\nwhile True:\n  try: os.fork()\n  except BaseException: pass";
     let ran = said(&server.call("run_python_code", json!({"code": bomb, "timeout": 2})));
     assert_eq!(ran["timed_out"], true);
-    assert_eq!(said(&server.call("run_python_code", json!({"code": "x", "session_id": "other"})))["result"], "7");
+    assert_eq!(
+        said(&server.call(
+            "run_python_code",
+            json!({"code": "x", "session_id": "other"})
+        ))["result"],
+        "7"
+    );
 }
 
 #[test]
@@ -339,12 +481,24 @@ fn a_session_that_speaks_nonsense_hurts_itself_only() {
                 except OSError: return False\nchannel = next(fd for fd in range(3, 100) if is_socket(fd))";
     assert_eq!(result(&mut server, find), "None");
     let lines = r#"b'\xff\n[]\n{"event": 5}\n{"event": "done", "id": 999, "cell": 1, "seconds": 1}\n{"event": "reply", "id": 1}\n'"#;
-    assert_eq!(result(&mut server, &format!("os.write(channel, {lines}) > 0")), "True");
+    assert_eq!(
+        result(&mut server, &format!("os.write(channel, {lines}) > 0")),
+        "True"
+    );
     assert_eq!(result(&mut server, "1 + 1"), "2");
-    let ran = run(&mut server, "line = b'x' * 1_000_000\nwhile True: os.write(channel, line)");
-    assert_eq!((&ran["error"]["name"], &ran["state_lost"]), (&json!("SessionEnded"), &json!(true)));
+    let ran = run(
+        &mut server,
+        "line = b'x' * 1_000_000\nwhile True: os.write(channel, line)",
+    );
+    assert_eq!(
+        (&ran["error"]["name"], &ran["state_lost"]),
+        (&json!("SessionEnded"), &json!(true))
+    );
     // Nobody can be told of the end of this cell any more.
     let ran = run(&mut server, "import os; os.closerange(3, 1000)");
-    assert_eq!((&ran["error"]["name"], &ran["state_lost"]), (&json!("SessionEnded"), &json!(true)));
+    assert_eq!(
+        (&ran["error"]["name"], &ran["state_lost"]),
+        (&json!("SessionEnded"), &json!(true))
+    );
     assert_eq!(result(&mut server, "2"), "2");
 }

@@ -1,4 +1,5 @@
-//! Cells that break what the session itself stands on: they fail or succeed as they would in a script, and the session goes on.
+//! Cells that break what the session itself stands on: they fail or succeed as they would in a
+//! script, and the session goes on.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -6,14 +7,18 @@ use serde_json::{Value, json};
 use super::{open, result, run, said};
 use crate::tree::Tree;
 
-/// Runs each of these in a session of its own, and each time another cell after it: the name of the error, or nothing.
+/// Runs each of these in a session of its own, and each time another cell after it: the name of the
+/// error, or nothing.
 fn outcomes<'a>(codes: &[&'a str]) -> Vec<(&'a str, Value, Value)> {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let outcome = |code: &&'a str| {
         result(&mut server, "kept = 41");
         let ran = run(&mut server, code);
-        let after = said(&server.call("run_python_code", json!({"code": "kept + 1", "timeout": 40})));
+        let after = said(&server.call(
+            "run_python_code",
+            json!({"code": "kept + 1", "timeout": 40}),
+        ));
         server.call("restart_session", json!({}));
         (*code, ran["error"]["name"].clone(), after["result"].clone())
     };
@@ -21,7 +26,10 @@ fn outcomes<'a>(codes: &[&'a str]) -> Vec<(&'a str, Value, Value)> {
 }
 
 fn all<'a>(codes: &[&'a str], name: &Value) -> Vec<(&'a str, Value, Value)> {
-    codes.iter().map(|code| (*code, name.clone(), json!("42"))).collect()
+    codes
+        .iter()
+        .map(|code| (*code, name.clone(), json!("42")))
+        .collect()
 }
 
 #[test]
@@ -65,8 +73,7 @@ fn what_cells_put_in_the_place_of_python_ends_no_session() {
     ];
     assert_eq!(outcomes(&codes), all(&codes, &Value::Null));
     // The cell's own traceback is then made without what is broken.
-    let code =
-        "import builtins, traceback\ntraceback.TracebackException = builtins.len = None\ndef f():\n    1 / 0\nf()";
+    let code = "import builtins, traceback\ntraceback.TracebackException = builtins.len = None\ndef f():\n    1 / 0\nf()";
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     assert_eq!(
@@ -87,7 +94,13 @@ fn a_signal_handler_of_a_cell_that_raises_between_cells_ends_no_session() {
     let until = std::time::Instant::now() + crate::harness::DEADLINE;
     loop {
         let variables = said(&server.call("list_variables", json!({})));
-        let came = variables["variables"].as_array().unwrap().iter().find(|one| one["name"] == "came").unwrap().clone();
+        let came = variables["variables"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|one| one["name"] == "came")
+            .unwrap()
+            .clone();
         if came["value"] == "[1]" {
             break;
         }
@@ -115,7 +128,10 @@ fn a_thread_that_lets_nothing_else_run_is_told_from_code_that_does() {
     };
     let told = "no answer within 1000 ms, though no code runs: the interpreter is still starting, or a thread of earlier code is \
                 inside a call that lets nothing else run; ask again, and if it stays so, restart_session ends it";
-    assert_eq!((&check["busy"], &check["test_result"]), (&json!(false), &json!(told)));
+    assert_eq!(
+        (&check["busy"], &check["test_result"]),
+        (&json!(false), &json!(told))
+    );
     server.call("restart_session", json!({})).result();
     assert_eq!(result(&mut server, "1"), "1");
 }
@@ -135,14 +151,27 @@ fn questions_about_objects_that_raise_are_answered() {
         .map(|one| (&one["name"], &one["type"]))
         .filter(|(_, kind)| *kind != "type")
         .collect();
-    assert_eq!(told, [(&json!("a"), &json!("A")), (&json!("b"), &json!("B")), (&json!("c"), &json!("int"))]);
+    assert_eq!(
+        told,
+        [
+            (&json!("a"), &json!("A")),
+            (&json!("b"), &json!("B")),
+            (&json!("c"), &json!("int"))
+        ]
+    );
     let inspected = server.call("inspect_object", json!({"code": "a", "cursor_pos": 1}));
-    assert!(inspected.failure().is_some() || inspected.result()["structuredContent"]["found"] == true);
+    assert!(
+        inspected.failure().is_some() || inspected.result()["structuredContent"]["found"] == true
+    );
     let ran = said(&server.call("check_kernel_responsiveness", json!({})));
-    assert_eq!((&ran["responsive"], result(&mut server, "c").as_str()), (&json!(true), "3"));
+    assert_eq!(
+        (&ran["responsive"], result(&mut server, "c").as_str()),
+        (&json!(true), "3")
+    );
 }
 
-/// Has a cell say lines to the server in the driver's place, with the number that the server knows the cell by.
+/// Has a cell say lines to the server in the driver's place, with the number that the server knows
+/// the cell by.
 const SPEAK: &str = r#"
 import json, os, stat, sys
 def say(**line):
@@ -162,7 +191,9 @@ def say(**line):
 fn what_the_server_vouches_for_no_cell_can_say() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("secret.txt", "outside\n").file("work/inside.txt", "inside\n").file("work/outputs/real.png", "old\n");
+    tree.file("secret.txt", "outside\n")
+        .file("work/inside.txt", "inside\n")
+        .file("work/outputs/real.png", "old\n");
     let outside = tree.text("secret.txt");
     run(&mut server, SPEAK);
     let code = format!(

@@ -11,17 +11,27 @@ use crate::tree::Tree;
 
 const SESSIONS: usize = 8;
 
-/// Cells of each session: in all tiers together some hundreds, and a thousand in each with `REPLAY_TEST_CELLS=125`.
+/// Cells of each session: in all tiers together some hundreds, and a thousand in each with
+/// `REPLAY_TEST_CELLS=125`.
 fn cells() -> usize {
-    std::env::var("REPLAY_TEST_CELLS").ok().and_then(|cells| cells.parse().ok()).unwrap_or(20).max(4)
+    std::env::var("REPLAY_TEST_CELLS")
+        .ok()
+        .and_then(|cells| cells.parse().ok())
+        .unwrap_or(20)
+        .max(4)
 }
 
 /// Command lines on this machine that hold a text.
 fn running(text: &str) -> Vec<String> {
     let line = |process: std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).ok();
-    let lines = std::fs::read_dir("/proc").unwrap().flatten().filter_map(line);
+    let lines = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(line);
     let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| line.contains(text) && line.starts_with("sleep ")).collect()
+    lines
+        .filter(|line| line.contains(text) && line.starts_with("sleep "))
+        .collect()
 }
 
 fn until_running(text: &str, count: usize, what: &str) {
@@ -34,7 +44,10 @@ fn until_running(text: &str, count: usize, what: &str) {
 
 #[test]
 fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
-    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos() as usize;
+    let seed = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .subsec_nanos() as usize;
     for tier in super::endings::TIERS {
         let tree = Tree::new();
         let mut server = open(&tree, &["--sandbox", tier]);
@@ -46,12 +59,17 @@ fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
         let what = format!("{tier}: session {victim} dies in cell {last}");
         // What each session leaves running has a name that nothing else has.
         let name = format!("100000.{seed}{}", std::process::id());
-        let first = format!("import subprocess\ncount = 0\nleft = subprocess.Popen(['sleep', '{name}'])");
+        let first =
+            format!("import subprocess\ncount = 0\nleft = subprocess.Popen(['sleep', '{name}'])");
         for session in 0..SESSIONS {
-            said(&server.call("create_session", json!({"session_id": format!("s{session}")})));
+            said(&server.call(
+                "create_session",
+                json!({"session_id": format!("s{session}")}),
+            ));
         }
         for cell in 0..cells() {
-            // Of one session only one at a time: what waits has no order among the threads of a pool.
+            // Of one session only one at a time: what waits has no order among the threads of a
+            // pool.
             let send = |session: usize| {
                 let code = match (session == victim, cell) {
                     (true, cell) if cell == last => "import os; os.kill(os.getpid(), 9)",
@@ -59,8 +77,12 @@ fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
                     (_, 0) => first.as_str(),
                     _ => "count += 1\nprint(count)",
                 };
-                let arguments = json!({"code": code, "session_id": format!("s{session}"), "timeout": 300});
-                server.send("tools/call", json!({"name": "run_python_code", "arguments": arguments}))
+                let arguments =
+                    json!({"code": code, "session_id": format!("s{session}"), "timeout": 300});
+                server.send(
+                    "tools/call",
+                    json!({"name": "run_python_code", "arguments": arguments}),
+                )
             };
             let sent: Vec<_> = (0..SESSIONS).map(send).collect();
             for (session, id) in sent.iter().enumerate() {
@@ -70,11 +92,19 @@ fn cells_over_eight_sessions_with_one_killed_among_them_in_every_tier() {
                 if session == victim && cell == last {
                     assert_eq!(ran["error"]["name"], "SessionEnded", "{what}");
                 } else if expected == 0 {
-                    assert_eq!((&ran["error"], &ran["stdout"]), (&json!(null), &json!("")), "{what}: {session}");
+                    assert_eq!(
+                        (&ran["error"], &ran["stdout"]),
+                        (&json!(null), &json!("")),
+                        "{what}: {session}"
+                    );
                 } else {
                     assert_eq!(ran["stdout"], format!("{expected}\n"), "{what}: {session}");
                 }
-                assert_eq!(ran["state_lost"], json!(session == victim && cell == last), "{what}: {session}");
+                assert_eq!(
+                    ran["state_lost"],
+                    json!(session == victim && cell == last),
+                    "{what}: {session}"
+                );
             }
         }
         // What the dead one had started ended with it, and nothing of the others did.

@@ -17,7 +17,10 @@ fn autorun_file_of_cell_is_told_with_that_cell() {
          --unprotect)",
         tree.text("work/.vscode/tasks.json")
     );
-    assert!(ran["notes"].as_array().unwrap().contains(&json!(aside)), "{ran}");
+    assert!(
+        ran["notes"].as_array().unwrap().contains(&json!(aside)),
+        "{ran}"
+    );
     assert_eq!(run(&mut server, "1").get("notes"), None);
 }
 
@@ -38,12 +41,23 @@ fn missing_network_of_cell_is_told_once() {
 fn script_tells_ended_processes_and_signal() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/leaves.py", "import subprocess\nsubprocess.Popen(['sleep', '600'])\n");
+    tree.file(
+        "work/leaves.py",
+        "import subprocess\nsubprocess.Popen(['sleep', '600'])\n",
+    );
     tree.file("work/dies.py", "import os\nos.kill(os.getpid(), 9)\n");
     let ran = said(&server.call("run_script", json!({"path": "leaves.py"})));
     let note = "1 process that it left running was ended with it; run a server in the foreground of a background command, without \
                 `&` or a daemon option";
-    assert_eq!((&ran["exit_code"], &ran["notes"]), (&json!(0), &json!([note])), "{ran}");
+    assert_eq!(
+        (&ran["exit_code"], &ran["notes"]),
+        (&json!(0), &json!([note])),
+        "{ran}"
+    );
     let ran = said(&server.call("run_script", json!({"path": "dies.py"})));
-    assert_eq!((&ran["exit_code"], &ran["signal"]), (&json!(137), &json!(9)), "{ran}");
+    assert_eq!(
+        (&ran["exit_code"], &ran["signal"]),
+        (&json!(137), &json!(9)),
+        "{ran}"
+    );
 }

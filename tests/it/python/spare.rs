@@ -19,14 +19,21 @@ fn waiting(tree: &Tree) -> Vec<u64> {
         let is_here = std::fs::read_link(process.path().join("cwd")).ok()? == tree.path("work");
         (is_here && words.ends_with(b"\0spare\0")).then_some(number)
     };
-    std::fs::read_dir("/proc").unwrap().flatten().filter_map(of).collect()
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(of)
+        .collect()
 }
 
 /// Waits until one waits that is not among these.
 fn until_waiting(tree: &Tree, known: &[u64]) -> u64 {
     let until = Instant::now() + DEADLINE;
     loop {
-        if let Some(new) = waiting(tree).into_iter().find(|number| !known.contains(number)) {
+        if let Some(new) = waiting(tree)
+            .into_iter()
+            .find(|number| !known.contains(number))
+        {
             return new;
         }
         assert!(Instant::now() < until, "no interpreter waits");
@@ -42,10 +49,14 @@ fn until_gone(number: u64) {
     }
 }
 
-/// Makes a session and says which process it has, as the system sees it: without walls, so that this is what cells see.
+/// Makes a session and says which process it has, as the system sees it: without walls, so that
+/// this is what cells see.
 fn made(server: &mut Server, arguments: Value) -> u64 {
     let name = arguments["session_id"].clone();
-    assert_eq!(said(&server.call("create_session", arguments))["status"], "created");
+    assert_eq!(
+        said(&server.call("create_session", arguments))["status"],
+        "created"
+    );
     let health = said(&server.call("get_kernel_health", json!({"session_id": name})));
     health["pid"].as_u64().unwrap()
 }
@@ -59,13 +70,23 @@ fn a_session_gets_the_one_that_waits_and_another_one_waits_for_the_next() {
     assert_eq!(made(&mut server, json!({"session_id": "a"})), first);
     let health = said(&server.call("get_kernel_health", json!({"session_id": "a"})));
     let uptime = Duration::from_secs_f64(health["uptime"].as_f64().unwrap());
-    assert!(uptime <= asked.elapsed(), "it counts from when it became the session's: {health}");
+    assert!(
+        uptime <= asked.elapsed(),
+        "it counts from when it became the session's: {health}"
+    );
     let second = until_waiting(&tree, &[first]);
-    assert_eq!(result(&mut server, "import os; os.getpid()"), second.to_string(), "the session that is always there");
+    assert_eq!(
+        result(&mut server, "import os; os.getpid()"),
+        second.to_string(),
+        "the session that is always there"
+    );
     // One that was killed is not handed out.
     let third = until_waiting(&tree, &[first, second]);
-    rustix::process::kill_process(rustix::process::Pid::from_raw(third as i32).unwrap(), rustix::process::Signal::KILL)
-        .unwrap();
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(third as i32).unwrap(),
+        rustix::process::Signal::KILL,
+    )
+    .unwrap();
     until_gone(third);
     let fresh = made(&mut server, json!({"session_id": "b"}));
     assert!(![first, second, third].contains(&fresh));
@@ -82,21 +103,39 @@ fn one_with_other_settings_starts_an_interpreter_of_its_own() {
     let mut server = open(&tree, &["--sandbox", "off"]);
     let first = until_waiting(&tree, &[]);
     let own = json!({"session_id": "env", "environment": ["A=1"]});
-    assert!(made(&mut server, own) != first, "its environment is read when an interpreter starts");
+    assert!(
+        made(&mut server, own) != first,
+        "its environment is read when an interpreter starts"
+    );
     let where_it_is = "import os, sys; os.getcwd(), os.environ.get('PWD'), sys.path[0]";
     let below = json!({"session_id": "below", "working_directory": "below"});
     let (expected, number) = (tree.text("work/below"), made(&mut server, below));
     let cell = json!({"session_id": "below", "code": where_it_is});
-    let there = said(&server.call("run_python_code", cell))["result"].as_str().unwrap().replace('\'', "");
-    assert_eq!(there, format!("({expected}, {expected}, )"), "whichever it was: {number}");
+    let there = said(&server.call("run_python_code", cell))["result"]
+        .as_str()
+        .unwrap()
+        .replace('\'', "");
+    assert_eq!(
+        there,
+        format!("({expected}, {expected}, )"),
+        "whichever it was: {number}"
+    );
 }
 
 /// A server whose `python3` is looked up in this PATH.
 fn on_path(tree: &Tree, path: &str) -> Server {
     tree.dir("work/below");
     let allow = format!("{}:rw", tree.text("work"));
-    let line =
-        [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allow, "--tools", "python", "--sandbox", "off"];
+    let line = [
+        env!("CARGO_BIN_EXE_replay"),
+        "--mcp-server",
+        "--allow",
+        &allow,
+        "--tools",
+        "python",
+        "--sandbox",
+        "off",
+    ];
     Server::start_program(tree, &line, &[("PATH", path)]).opened(NEWEST_HANDSHAKE)
 }
 
@@ -108,11 +147,19 @@ fn program(tree: &Tree, path: &str, text: &str) {
 #[test]
 fn a_program_that_stands_in_for_the_interpreter_is_asked_each_time() {
     let tree = Tree::new();
-    // As managers of versions do: which one is meant is theirs to say, and what it starts finds itself first in PATH.
-    program(&tree, "shims/python3", "#!/bin/sh\nPATH=/usr/bin:$PATH exec /usr/bin/python3 \"$@\"\n");
+    // As managers of versions do: which one is meant is theirs to say, and what it starts finds
+    // itself first in PATH.
+    program(
+        &tree,
+        "shims/python3",
+        "#!/bin/sh\nPATH=/usr/bin:$PATH exec /usr/bin/python3 \"$@\"\n",
+    );
     let mut server = on_path(&tree, &format!("{}:/usr/bin:/bin", tree.text("shims")));
     let first = until_waiting(&tree, &[]);
-    let below = made(&mut server, json!({"session_id": "below", "working_directory": "below"}));
+    let below = made(
+        &mut server,
+        json!({"session_id": "below", "working_directory": "below"}),
+    );
     assert!(below != first);
     until_gone(first);
     // None waits that nobody could take.
@@ -152,14 +199,18 @@ fn pyenv(tree: &Tree) -> String {
     format!("{root}/shims:/usr/bin:/bin")
 }
 
-/// Makes sessions in a directory until one gets the interpreter that waits, and returns all that are known then.
+/// Makes sessions in a directory until one gets the interpreter that waits, and returns all that
+/// are known then.
 fn until_taken(server: &mut Server, tree: &Tree, directory: &str) -> Vec<u64> {
     let mut known = Vec::new();
     let until = Instant::now() + DEADLINE;
     loop {
         let first = until_waiting(tree, &known);
         let name = format!("before-{}", known.len());
-        let own = made(server, json!({"session_id": name, "working_directory": directory}));
+        let own = made(
+            server,
+            json!({"session_id": name, "working_directory": directory}),
+        );
         known.extend([first, own]);
         if own == first {
             return known;
@@ -176,26 +227,37 @@ fn where_pyenv_starts_the_same_version_the_one_that_waits_is_the_same() {
     tree.file("work/other/.python-version", "3.2\n");
     let mut server = on_path(&tree, &path);
     let mut known = until_taken(&mut server, &tree, "below");
-    let asked =
-        json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
+    let asked = json!({"session_id": format!("before-{}", known.len() - 2), "code": "import os; os.environ['PYENV_DIR']"});
     let there = said(&server.call("run_python_code", asked))["result"].clone();
     assert_eq!(there, json!(format!("'{}'", tree.text("work/below"))));
     // Another version is meant there, and later everywhere.
     known.push(until_waiting(&tree, &known));
-    let other = made(&mut server, json!({"session_id": "other", "working_directory": "other"}));
+    let other = made(
+        &mut server,
+        json!({"session_id": "other", "working_directory": "other"}),
+    );
     assert!(!known.contains(&other));
     let asked = json!({"session_id": "other", "code": "import sys; sys.executable"});
     let there = said(&server.call("run_python_code", asked))["result"].clone();
-    assert_eq!(there, json!(format!("'{}'", tree.text("pyenv/versions/3.2/bin/python3"))));
+    assert_eq!(
+        there,
+        json!(format!("'{}'", tree.text("pyenv/versions/3.2/bin/python3")))
+    );
     known.push(other);
     known.push(until_waiting(&tree, &known));
     std::fs::write(tree.path("pyenv/version"), "3.2\n").unwrap();
-    let later = made(&mut server, json!({"session_id": "later", "working_directory": "below"}));
+    let later = made(
+        &mut server,
+        json!({"session_id": "later", "working_directory": "below"}),
+    );
     assert!(!known.contains(&later));
     // What is hooked into it may do anything.
     let tree = Tree::new();
     let path = pyenv(&tree);
-    tree.file("pyenv/pyenv.d/exec/own.bash", "PYENV_COMMAND_PATH=/usr/bin/python3\n");
+    tree.file(
+        "pyenv/pyenv.d/exec/own.bash",
+        "PYENV_COMMAND_PATH=/usr/bin/python3\n",
+    );
     let text = PYENV.replace("export ", "export PYENV_HOOK_PATH=$PYENV_ROOT/pyenv.d ");
     program(&tree, "pyenv/libexec/pyenv", &text);
     let mut server = on_path(&tree, &path);
@@ -225,13 +287,25 @@ fn one_that_a_start_now_would_not_make_is_ended() {
     let nothing: Step<'_> = &|_| ();
     let cases: [(&str, Step<'_>, Step<'_>); 6] = [
         ("a nearer one", nothing, &|tree| {
-            program(tree, "nearer/python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n");
+            program(
+                tree,
+                "nearer/python3",
+                "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n",
+            );
         }),
-        ("a link to the same, nearer", nothing, &|tree| link(tree, "nearer")),
-        ("a broken one, nearer", nothing, &|tree| program(tree, "nearer/python3", "#!/nowhere/python\n")),
-        ("what is read at each start", &|tree| add_module(tree, "own.pth", "/a\n"), &|tree| {
-            add_module(tree, "own.pth", "/b\n");
+        ("a link to the same, nearer", nothing, &|tree| {
+            link(tree, "nearer")
         }),
+        ("a broken one, nearer", nothing, &|tree| {
+            program(tree, "nearer/python3", "#!/nowhere/python\n")
+        }),
+        (
+            "what is read at each start",
+            &|tree| add_module(tree, "own.pth", "/a\n"),
+            &|tree| {
+                add_module(tree, "own.pth", "/b\n");
+            },
+        ),
         (
             "what that imports",
             &|tree| {
@@ -250,12 +324,19 @@ fn one_that_a_start_now_would_not_make_is_ended() {
         tree.file("pyvenv.cfg", settings);
         link(&tree, "near");
         before(&tree);
-        let path = format!("{}:{}:/usr/bin:/bin", tree.text("nearer"), tree.text("near"));
+        let path = format!(
+            "{}:{}:/usr/bin:/bin",
+            tree.text("nearer"),
+            tree.text("near")
+        );
         let mut server = on_path(&tree, &path);
         let known = until_taken(&mut server, &tree, ".");
         let second = until_waiting(&tree, &known);
         change(&tree);
-        assert!(made(&mut server, json!({"session_id": "changed"})) != second, "{what}");
+        assert!(
+            made(&mut server, json!({"session_id": "changed"})) != second,
+            "{what}"
+        );
         until_gone(second);
     }
 }
@@ -270,7 +351,10 @@ fn none_waits_where_none_may() {
     let tree = Tree::new();
     let mut server = open(&tree, &["--sandbox", "off", "--max-python-sessions", "1"]);
     let first = until_waiting(&tree, &[]);
-    assert_eq!(result(&mut server, "import os; os.getpid()"), first.to_string());
+    assert_eq!(
+        result(&mut server, "import os; os.getpid()"),
+        first.to_string()
+    );
     assert_eq!(waiting(&tree), [first]);
     let tree = Tree::new();
     drop(open(&tree, &["--tools", "files"]));
@@ -286,13 +370,27 @@ fn it_is_held_as_every_session_is() {
         if !super::endings::stands(&mut server) {
             continue;
         }
-        // The first one took the one that waited since the beginning; so does this one, or it starts its own.
-        assert_eq!(said(&server.call("create_session", json!({"session_id": "a"})))["status"], "created", "{tier}");
+        // The first one took the one that waited since the beginning; so does this one, or it
+        // starts its own.
+        assert_eq!(
+            said(&server.call("create_session", json!({"session_id": "a"})))["status"],
+            "created",
+            "{tier}"
+        );
         let code = format!("open({:?}).read()", tree.text("secret"));
         let ran = said(&server.call("run_python_code", json!({"session_id": "a", "code": code})));
-        let expected = if tier == "off" { Value::Null } else { json!(true) };
-        let refused =
-            ran["error"]["name"].as_str().map(|name| ["PermissionError", "FileNotFoundError"].contains(&name));
-        assert_eq!(refused.map_or(Value::Null, Value::Bool), expected, "{tier}: {ran}");
+        let expected = if tier == "off" {
+            Value::Null
+        } else {
+            json!(true)
+        };
+        let refused = ran["error"]["name"]
+            .as_str()
+            .map(|name| ["PermissionError", "FileNotFoundError"].contains(&name));
+        assert_eq!(
+            refused.map_or(Value::Null, Value::Bool),
+            expected,
+            "{tier}: {ran}"
+        );
     }
 }

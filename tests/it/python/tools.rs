@@ -10,67 +10,153 @@ use crate::tree::Tree;
 fn completion_and_inspection_count_characters() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    result(&mut server, "import os\ndef größe(a, b=2):\n    'Says how large.'\n    return a");
-    let completed = said(&server.call("code_completion", json!({"code": "ä = grö", "cursor_pos": 7})));
-    assert_eq!(completed, json!({"matches": ["größe"], "cursor_start": 4, "cursor_end": 7}));
-    let completed = said(&server.call("code_completion", json!({"code": "os.path.joi + 1", "cursor_pos": 11})));
-    assert_eq!(completed, json!({"matches": ["join"], "cursor_start": 8, "cursor_end": 11}));
+    result(
+        &mut server,
+        "import os\ndef größe(a, b=2):\n    'Says how large.'\n    return a",
+    );
+    let completed = said(&server.call(
+        "code_completion",
+        json!({"code": "ä = grö", "cursor_pos": 7}),
+    ));
+    assert_eq!(
+        completed,
+        json!({"matches": ["größe"], "cursor_start": 4, "cursor_end": 7})
+    );
+    let completed = said(&server.call(
+        "code_completion",
+        json!({"code": "os.path.joi + 1", "cursor_pos": 11}),
+    ));
+    assert_eq!(
+        completed,
+        json!({"matches": ["join"], "cursor_start": 8, "cursor_end": 11})
+    );
     result(&mut server, "columns = {'alpha': 1, 'al': 2, 3: 4}");
     let members = [
         ("columns[\"al", json!(["al", "alpha"])),
         ("x = columns['alp", json!(["alpha"])),
-        ("from os import sep, pathc", json!(["pathconf", "pathconf_names"])),
+        (
+            "from os import sep, pathc",
+            json!(["pathconf", "pathconf_names"]),
+        ),
         ("from nobody_has_this import pa", json!([])),
     ];
     for (code, matches) in members {
-        let completed = said(&server.call("code_completion", json!({"code": code, "cursor_pos": code.len()})));
+        let completed = said(&server.call(
+            "code_completion",
+            json!({"code": code, "cursor_pos": code.len()}),
+        ));
         assert_eq!(completed["matches"], matches, "{code}");
     }
     let code = "import json as j\ndef twice(): pass\n";
-    for (asked, matches) in [("twi", json!(["twice"])), ("j.dump", json!(["dump", "dumps"]))] {
+    for (asked, matches) in [
+        ("twi", json!(["twice"])),
+        ("j.dump", json!(["dump", "dumps"])),
+    ] {
         let cursor = (code.len() + asked.len()) as u64;
         let whole = json!({"code": format!("{code}{asked}"), "cursor_pos": cursor});
-        assert_eq!(said(&server.call("code_completion", whole))["matches"], matches, "nothing of it has run");
+        assert_eq!(
+            said(&server.call("code_completion", whole))["matches"],
+            matches,
+            "nothing of it has run"
+        );
     }
-    let found = said(&server.call("inspect_object", json!({"code": "größe(1)", "cursor_pos": 3})));
+    let found = said(&server.call(
+        "inspect_object",
+        json!({"code": "größe(1)", "cursor_pos": 3}),
+    ));
     assert_eq!(found["found"], true);
     let text = found["data"]["text/plain"].as_str().unwrap();
-    assert!(text.contains("Signature: größe(a, b=2)\nDocstring:\nSays how large."), "{text}");
+    assert!(
+        text.contains("Signature: größe(a, b=2)\nDocstring:\nSays how large."),
+        "{text}"
+    );
     assert!(!text.contains("return a"), "{text}");
-    let found = said(&server.call("inspect_object", json!({"code": "größe(", "cursor_pos": 6, "detail_level": 1})));
-    assert!(found["data"]["text/plain"].as_str().unwrap().contains("    return a"), "{found}");
-    let none = said(&server.call("inspect_object", json!({"code": "nothing", "cursor_pos": 99})));
+    let found = said(&server.call(
+        "inspect_object",
+        json!({"code": "größe(", "cursor_pos": 6, "detail_level": 1}),
+    ));
+    assert!(
+        found["data"]["text/plain"]
+            .as_str()
+            .unwrap()
+            .contains("    return a"),
+        "{found}"
+    );
+    let none = said(&server.call(
+        "inspect_object",
+        json!({"code": "nothing", "cursor_pos": 99}),
+    ));
     assert_eq!(none, json!({"found": false, "data": {}}));
-    assert_eq!(server.call("inspect_object", json!({"code": "a", "cursor_pos": -1})).code(), -32602);
+    assert_eq!(
+        server
+            .call("inspect_object", json!({"code": "a", "cursor_pos": -1}))
+            .code(),
+        -32602
+    );
 }
 
 #[test]
 fn files_are_listed_as_the_other_tools_take_them() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/a.py", "").file("work/sub/b.py", "").file("work/sub/deep/c.py", "");
-    tree.file("work/node_modules/x/y.js", "").file("work/sub/.git/HEAD", "");
-    assert_eq!(said(&server.call("list_files", json!({}))), json!({"files": ["a.py", "node_modules/", "sub/"]}));
-    let all = json!(["a.py", "node_modules/", "sub/.git/", "sub/b.py", "sub/deep/c.py"]);
-    assert_eq!(said(&server.call("list_files", json!({"recursive": true}))), json!({"files": all}));
+    tree.file("work/a.py", "")
+        .file("work/sub/b.py", "")
+        .file("work/sub/deep/c.py", "");
+    tree.file("work/node_modules/x/y.js", "")
+        .file("work/sub/.git/HEAD", "");
     assert_eq!(
-        said(&server.call("list_files", json!({"path": "sub", "tree": true, "max_depth": 1}))),
+        said(&server.call("list_files", json!({}))),
+        json!({"files": ["a.py", "node_modules/", "sub/"]})
+    );
+    let all = json!([
+        "a.py",
+        "node_modules/",
+        "sub/.git/",
+        "sub/b.py",
+        "sub/deep/c.py"
+    ]);
+    assert_eq!(
+        said(&server.call("list_files", json!({"recursive": true}))),
+        json!({"files": all})
+    );
+    assert_eq!(
+        said(&server.call(
+            "list_files",
+            json!({"path": "sub", "tree": true, "max_depth": 1})
+        )),
         json!({"files": ["sub/.git/", "sub/b.py", "sub/deep/"], "tree": ".git/\nb.py\ndeep/\n"})
     );
     let named = said(&server.call("list_files", json!({"path": "node_modules", "tree": true})));
-    assert_eq!(named, json!({"files": ["node_modules/x/"], "tree": "x/\n  y.js\n"}));
+    assert_eq!(
+        named,
+        json!({"files": ["node_modules/x/"], "tree": "x/\n  y.js\n"})
+    );
     for number in 0..1003 {
         tree.file(format!("work/many/{number:04}"), "");
     }
     let many = said(&server.call("list_files", json!({"path": "many"})));
-    assert_eq!((many["files"].as_array().unwrap().len(), &many["files"][999]), (1000, &json!("many/0999")));
+    assert_eq!(
+        (many["files"].as_array().unwrap().len(), &many["files"][999]),
+        (1000, &json!("many/0999"))
+    );
     assert_eq!(
         (&many["truncated"], &many["note"]),
-        (&json!(true), &json!("3 more; narrow the path, or set max_depth"))
+        (
+            &json!(true),
+            &json!("3 more; narrow the path, or set max_depth")
+        )
     );
-    let outside = server.call("list_files", json!({"path": "/etc"})).failure().unwrap();
+    let outside = server
+        .call("list_files", json!({"path": "/etc"}))
+        .failure()
+        .unwrap();
     assert_eq!(outside.code, Some(-32000));
-    assert!(outside.message.starts_with("`/etc` is outside the allowed directories"), "{outside:?}");
+    assert!(
+        outside
+            .message
+            .starts_with("`/etc` is outside the allowed directories"),
+        "{outside:?}"
+    );
 }
 
 #[test]
@@ -81,44 +167,109 @@ fn a_script_runs_by_itself_with_the_sessions_interpreter() {
         "work/it's.py",
         "import sys\nprint(sys.argv[1:])\nopen('made', 'w').close()\nsys.exit(int(sys.argv[1]))\n",
     );
-    let ran = said(&server.call("run_script", json!({"path": "it's.py", "args": ["0", "$(touch no)'\n\""]})));
+    let ran = said(&server.call(
+        "run_script",
+        json!({"path": "it's.py", "args": ["0", "$(touch no)'\n\""]}),
+    ));
     assert_eq!(
-        (&ran["stdout"], &ran["exit_code"], &ran["new_files"], &ran["timed_out"]),
-        (&json!("['0', '$(touch no)\\'\\n\"']\n"), &json!(0), &json!(["made"]), &json!(false))
+        (
+            &ran["stdout"],
+            &ran["exit_code"],
+            &ran["new_files"],
+            &ran["timed_out"]
+        ),
+        (
+            &json!("['0', '$(touch no)\\'\\n\"']\n"),
+            &json!(0),
+            &json!(["made"]),
+            &json!(false)
+        )
     );
     let reply = server.call("run_script", json!({"path": "it's.py", "args": ["2"]}));
-    assert_eq!((&reply.result()["isError"], &said(&reply)["exit_code"]), (&json!(true), &json!(2)));
-    tree.file("work/long.py", "print('before', flush=True)\nwhile True: pass\n");
+    assert_eq!(
+        (&reply.result()["isError"], &said(&reply)["exit_code"]),
+        (&json!(true), &json!(2))
+    );
+    tree.file(
+        "work/long.py",
+        "print('before', flush=True)\nwhile True: pass\n",
+    );
     let ran = said(&server.call("run_script", json!({"path": "long.py", "timeout": 4})));
-    assert_eq!((&ran["stdout"], &ran["timed_out"]), (&json!("before\n"), &json!(true)));
-    assert_eq!(server.call("run_script", json!({"path": "/etc/passwd"})).code(), -32000);
-    assert_eq!(server.call("run_script", json!({"path": "none.py"})).code(), -32000);
+    assert_eq!(
+        (&ran["stdout"], &ran["timed_out"]),
+        (&json!("before\n"), &json!(true))
+    );
+    assert_eq!(
+        server
+            .call("run_script", json!({"path": "/etc/passwd"}))
+            .code(),
+        -32000
+    );
+    assert_eq!(
+        server.call("run_script", json!({"path": "none.py"})).code(),
+        -32000
+    );
 }
 
 #[test]
 fn packages_go_into_an_environment_of_the_session() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    let named = server.call("install_packages", json!({"packages": ["nobody-has-this"]})).failure().unwrap();
-    assert!(named.message.contains("programs have no network"), "{named:?}");
+    let named = server
+        .call("install_packages", json!({"packages": ["nobody-has-this"]}))
+        .failure()
+        .unwrap();
+    assert!(
+        named.message.contains("programs have no network"),
+        "{named:?}"
+    );
     // A directory of that name is not what pip takes it for.
     tree.file("work/tiny-1.0/pyproject.toml", "");
-    let near = server.call("install_packages", json!({"packages": ["tiny-1.0"]})).failure().unwrap();
-    assert!(near.message.ends_with("if the directory or file of that name is meant, write `./tiny-1.0`"), "{near:?}");
+    let near = server
+        .call("install_packages", json!({"packages": ["tiny-1.0"]}))
+        .failure()
+        .unwrap();
+    assert!(
+        near.message
+            .ends_with("if the directory or file of that name is meant, write `./tiny-1.0`"),
+        "{near:?}"
+    );
     // What somebody has installed for all is there without a network.
     let pip = said(&server.call("run_python_code", json!({"code": "import pip"})));
     if pip["error"].is_null() {
         let there = said(&server.call("install_packages", json!({"packages": ["pip>=1"]})));
         assert_eq!(
             (&there["success"], &there["message"]),
-            (&json!(true), &json!("nothing to do: the session can import them"))
+            (
+                &json!(true),
+                &json!("nothing to do: the session can import them")
+            )
         );
-        assert!(there["output"].as_str().unwrap().ends_with("is there already"), "{there}");
-        assert!(server.call("install_packages", json!({"packages": ["pip<1"]})).failure().is_some());
+        assert!(
+            there["output"]
+                .as_str()
+                .unwrap()
+                .ends_with("is there already"),
+            "{there}"
+        );
+        assert!(
+            server
+                .call("install_packages", json!({"packages": ["pip<1"]}))
+                .failure()
+                .is_some()
+        );
     }
-    let flag = server.call("install_packages", json!({"packages": ["--index-url=x"]})).failure().unwrap();
+    let flag = server
+        .call("install_packages", json!({"packages": ["--index-url=x"]}))
+        .failure()
+        .unwrap();
     assert_eq!(flag.code, Some(-32602));
-    assert_eq!(server.call("install_packages", json!({"packages": ["/etc/x.whl"]})).code(), -32000);
+    assert_eq!(
+        server
+            .call("install_packages", json!({"packages": ["/etc/x.whl"]}))
+            .code(),
+        -32000
+    );
     // A wheel by hand: an archive with a module and what describes it (PEP 427).
     let make = "import zipfile\nwith zipfile.ZipFile('tiny-1.0-py3-none-any.whl', 'w') as wheel:\n  \
                 wheel.writestr('tiny.py', 'value = 42\\n')\n  info = 'tiny-1.0.dist-info/'\n  \
@@ -126,11 +277,15 @@ fn packages_go_into_an_environment_of_the_session() {
                 wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')\n  \
                 wheel.writestr(info + 'RECORD', '')\nx = 1";
     result(&mut server, make);
-    let reply = server.call("install_packages", json!({"packages": ["./tiny-1.0-py3-none-any.whl"]}));
+    let reply = server.call(
+        "install_packages",
+        json!({"packages": ["./tiny-1.0-py3-none-any.whl"]}),
+    );
     let installed = said(&reply);
     if installed["success"] != true {
         let message = installed["message"].as_str().unwrap();
-        let is_missing = message.contains("neither pip nor ensurepip") || message.contains("no environment");
+        let is_missing =
+            message.contains("neither pip nor ensurepip") || message.contains("no environment");
         assert!(is_missing, "{installed}");
         return;
     }
@@ -138,9 +293,15 @@ fn packages_go_into_an_environment_of_the_session() {
     server.call("restart_session", json!({})).result();
     assert_eq!(result(&mut server, "import tiny; tiny.value"), "42");
     tree.file("work/s.py", "import tiny; print(tiny.value)");
-    assert_eq!(said(&server.call("run_script", json!({"path": "s.py"})))["stdout"], "42\n");
+    assert_eq!(
+        said(&server.call("run_script", json!({"path": "s.py"})))["stdout"],
+        "42\n"
+    );
     said(&server.call("create_session", json!({"session_id": "other"})));
-    let ran = said(&server.call("run_python_code", json!({"code": "import tiny", "session_id": "other"})));
+    let ran = said(&server.call(
+        "run_python_code",
+        json!({"code": "import tiny", "session_id": "other"}),
+    ));
     assert_eq!(ran["error"]["name"], "ModuleNotFoundError");
     let hint = "session `default` has `tiny`; install_packages gives it to this one too";
     assert_eq!(ran["notes"], json!([hint]));
@@ -149,7 +310,17 @@ fn packages_go_into_an_environment_of_the_session() {
 #[test]
 fn without_walls_there_is_no_python_and_the_files_live_on() {
     let tree = Tree::new();
-    let mut server = open(&tree, &["--sandbox", "namespaces", "--home", "read-only", "--limit-processes", "8"]);
+    let mut server = open(
+        &tree,
+        &[
+            "--sandbox",
+            "namespaces",
+            "--home",
+            "read-only",
+            "--limit-processes",
+            "8",
+        ],
+    );
     tree.file("work/a", "x");
     // Whether or not these walls can be had, the file tools work.
     let _ = server.call("run_python_code", json!({"code": "1"}));
@@ -163,27 +334,58 @@ fn no_error_repeats_a_long_parameter() {
     let long = "x".repeat(100_000);
     let calls = [
         ("create_session", json!({"session_id": "a", "python": long})),
-        ("create_session", json!({"session_id": "a", "python": format!("/{long}")})),
+        (
+            "create_session",
+            json!({"session_id": "a", "python": format!("/{long}")}),
+        ),
         ("create_session", json!({"session_id": long})),
-        ("create_session", json!({"session_id": "a", "description": long})),
-        ("create_session", json!({"session_id": "a", "environment": [long]})),
-        ("create_session", json!({"session_id": "a", "working_directory": long})),
+        (
+            "create_session",
+            json!({"session_id": "a", "description": long}),
+        ),
+        (
+            "create_session",
+            json!({"session_id": "a", "environment": [long]}),
+        ),
+        (
+            "create_session",
+            json!({"session_id": "a", "working_directory": long}),
+        ),
         ("switch_session", json!({"session_id": long})),
         ("run_python_code", json!({"code": "1", "session_id": long})),
         ("run_python_code", json!({"code": format!("import {long}")})),
-        ("run_python_code", json!({"code": format!("raise type('{long}', (Exception,), {{}})")})),
+        (
+            "run_python_code",
+            json!({"code": format!("raise type('{long}', (Exception,), {{}})")}),
+        ),
         ("run_script", json!({"path": long})),
         ("install_packages", json!({"packages": [long]})),
-        ("install_packages", json!({"packages": [format!("\t{long}\t-\n{long}")]})),
-        ("inspect_object", json!({"code": "x", "cursor_pos": 1, "session_id": long})),
+        (
+            "install_packages",
+            json!({"packages": [format!("\t{long}\t-\n{long}")]}),
+        ),
+        (
+            "inspect_object",
+            json!({"code": "x", "cursor_pos": 1, "session_id": long}),
+        ),
         ("list_files", json!({"path": long})),
     ];
     for (tool, arguments) in calls {
         let reply = server.call(tool, arguments);
-        let failure = reply.failure().unwrap_or_else(|| panic!("{tool} has not failed"));
+        let failure = reply
+            .failure()
+            .unwrap_or_else(|| panic!("{tool} has not failed"));
         // What a cell has raised is its output, which has a cap of its own.
-        let most = if tool == "run_python_code" { 30_000 } else { 2_000 };
+        let most = if tool == "run_python_code" {
+            30_000
+        } else {
+            2_000
+        };
         let beginning: String = failure.message.chars().take(300).collect();
-        assert!(failure.message.len() < most, "{tool}: {} bytes: {beginning}", failure.message.len());
+        assert!(
+            failure.message.len() < most,
+            "{tool}: {} bytes: {beginning}",
+            failure.message.len()
+        );
     }
 }

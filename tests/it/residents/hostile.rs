@@ -19,7 +19,14 @@ fn what_ignores_signals_is_killed() {
         talk.resident.interrupt().unwrap();
         talk.resident.terminate();
         // Both were sent before this was answered.
-        assert_eq!((talk.status().processes, talk.others(), talk.resident.ended()), (4, 3, None));
+        assert_eq!(
+            (
+                talk.status().processes,
+                talk.others(),
+                talk.resident.ended()
+            ),
+            (4, 3, None)
+        );
         talk.resident.kill();
         assert_eq!((talk.ends(), talk.others()), (Exit::Signal(9), 0));
     });
@@ -28,12 +35,15 @@ fn what_ignores_signals_is_killed() {
 #[test]
 fn what_ends_from_inside_leaves_nobody() {
     everywhere(|cell| {
-        for (how, exit) in
-            [("kill -9 $$", Exit::Signal(9)), ("kill -SEGV $$", Exit::Signal(11)), ("exit 5", Exit::Code(5))]
-        {
+        for (how, exit) in [
+            ("kill -9 $$", Exit::Signal(9)),
+            ("kill -SEGV $$", Exit::Signal(11)),
+            ("exit 5", Exit::Code(5)),
+        ] {
             // Its pipes and its channel are held open by others.
-            let talk =
-                cell.sh(&format!("trap '' TERM INT; setsid sleep $1 & sleep $1 & echo bye; echo bye >&0; {how}"));
+            let talk = cell.sh(&format!(
+                "trap '' TERM INT; setsid sleep $1 & sleep $1 & echo bye; echo bye >&0; {how}"
+            ));
             assert_eq!((talk.ends(), talk.others()), (exit, 0), "{how}");
             assert_eq!(until_length(talk.resident.stdout(), 5), "bye\n");
             talk.hears("bye\n");
@@ -56,7 +66,8 @@ fn a_closed_channel_is_no_end() {
 #[test]
 fn dropping_it_ends_all_of_it() {
     everywhere(|cell| {
-        let talk = cell.sh("trap '' TERM INT; setsid sleep $1 & sleep $1 & echo ready >&0; read line");
+        let talk =
+            cell.sh("trap '' TERM INT; setsid sleep $1 & sleep $1 & echo ready >&0; read line");
         talk.hears("ready\n");
         talk.others_when(2);
         let tag = talk.tag.clone();
@@ -68,7 +79,10 @@ fn dropping_it_ends_all_of_it() {
 
 #[test]
 fn a_flood_of_processes_is_counted_interrupted_and_ended() {
-    let limits = Limits { processes: Some(200), ..Limits::default() };
+    let limits = Limits {
+        processes: Some(200),
+        ..Limits::default()
+    };
     everywhere_within(&limits, |cell| {
         fs::write(cell.work.join("hydra"), HYDRA).unwrap();
         let talk = cell.sh(
@@ -106,7 +120,10 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
             guard: Guard::default(),
         };
         let null = fs::File::options().write(true).open("/dev/null").unwrap();
-        let job = cell.launcher.spawn(&request, &[null.as_fd(), null.as_fd()]).unwrap();
+        let job = cell
+            .launcher
+            .spawn(&request, &[null.as_fd(), null.as_fd()])
+            .unwrap();
         // Nothing of the answers is read meanwhile.
         let until = Instant::now() + LONG;
         let mut asked = 0_u64;
@@ -115,7 +132,11 @@ fn a_flood_of_questions_keeps_nobody_from_ending_it() {
             match send(&job, &words, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(_) => asked += 1,
                 Err(Errno::AGAIN) => {
-                    assert!(Instant::now() < until, "{:?}: the supervisor stands still at {asked}", cell.setting);
+                    assert!(
+                        Instant::now() < until,
+                        "{:?}: the supervisor stands still at {asked}",
+                        cell.setting
+                    );
                     std::thread::yield_now();
                 }
                 Err(errno) => panic!("{errno}"),
@@ -161,7 +182,11 @@ channel.sendall(b'closed')
 os.read(0, 1)
 ";
     everywhere(|cell| {
-        let talk = Talk { cell, resident: cell.try_start(&[python, "-c", source]).unwrap(), tag: fresh_tag() };
+        let talk = Talk {
+            cell,
+            resident: cell.try_start(&[python, "-c", source]).unwrap(),
+            tag: fresh_tag(),
+        };
         // The pipe is at its end when nobody holds its other side, in no queue and in no table.
         talk.hears(&format!("{}!closed", "x".repeat(100)));
     });

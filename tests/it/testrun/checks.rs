@@ -8,7 +8,10 @@ use crate::tree::Tree;
 
 /// A tsc that writes its arguments down and says this.
 fn fake_tsc(tree: &Tree, said: &str, code: i32) {
-    tree.file("work/node_modules/typescript/package.json", r#"{"version": "5.9.3", "bin": {"tsc": "./bin/tsc"}}"#);
+    tree.file(
+        "work/node_modules/typescript/package.json",
+        r#"{"version": "5.9.3", "bin": {"tsc": "./bin/tsc"}}"#,
+    );
     tree.file(
         "work/node_modules/typescript/bin/tsc",
         format!(
@@ -24,8 +27,14 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let root = tree.text("work");
-    tree.file("work/tsconfig.json", "{ // strict\n \"compilerOptions\": {\"strict\": true}, }");
-    tree.file("work/src/a.ts", "").file("work/src/b.ts", "").file("work/src/c.ts", "").file("work/other.ts", "");
+    tree.file(
+        "work/tsconfig.json",
+        "{ // strict\n \"compilerOptions\": {\"strict\": true}, }",
+    );
+    tree.file("work/src/a.ts", "")
+        .file("work/src/b.ts", "")
+        .file("work/src/c.ts", "")
+        .file("work/other.ts", "");
     fake_tsc(
         &tree,
         &format!(
@@ -41,30 +50,62 @@ fn tsc_checks_the_whole_project_and_what_was_asked_for_is_shown() {
         return;
     }
     let report = structured(&reply);
-    assert_eq!((&report["status"], &report["summary"]), (&json!("errors"), &json!({"errors": 2, "warnings": 0})));
-    assert_eq!((&report["filesChecked"], &report["tool"]["version"]), (&json!(2), &json!("5.9.3")));
+    assert_eq!(
+        (&report["status"], &report["summary"]),
+        (&json!("errors"), &json!({"errors": 2, "warnings": 0}))
+    );
+    assert_eq!(
+        (&report["filesChecked"], &report["tool"]["version"]),
+        (&json!(2), &json!("5.9.3"))
+    );
     assert!(reply.result().get("isError").is_none());
     let arguments = tree.read("work/arguments");
-    assert!(arguments.starts_with("-p . --noEmit --incremental --tsBuildInfoFile "), "{arguments}");
+    assert!(
+        arguments.starts_with("-p . --noEmit --incremental --tsBuildInfoFile "),
+        "{arguments}"
+    );
 
     let some = server.call("type_check", json!({"files": ["src/a*.ts", "other.ts"]}));
     let report = structured(&some);
-    assert_eq!(report["summary"], json!({"errors": 1, "warnings": 0, "hiddenOutsideScope": 1}));
+    assert_eq!(
+        report["summary"],
+        json!({"errors": 1, "warnings": 0, "hiddenOutsideScope": 1})
+    );
     assert_eq!(report["diagnostics"][0]["line"], 1);
-    assert_eq!((&report["status"], &report["notChecked"]), (&json!("errors"), &json!(["other.ts"])));
-    assert!(some.text().contains("\nNOT CHECKED other.ts"), "{}", some.text());
+    assert_eq!(
+        (&report["status"], &report["notChecked"]),
+        (&json!("errors"), &json!(["other.ts"]))
+    );
+    assert!(
+        some.text().contains("\nNOT CHECKED other.ts"),
+        "{}",
+        some.text()
+    );
     let clean = server.call("type_check", json!({"files": ["src/c.ts"]}));
     assert_eq!(structured(&clean)["status"], "incomplete");
     // What says that nothing of it is told has not been found to be fine.
-    tree.file("work/src/b.ts", "// @ts-nocheck\n").file("work/src/a.ts", "");
+    tree.file("work/src/b.ts", "// @ts-nocheck\n")
+        .file("work/src/a.ts", "");
     fake_tsc(&tree, &format!("{root}/src/a.ts\n{root}/src/b.ts\n"), 0);
     let quiet = server.call("type_check", json!({"files": ["src/a.ts", "src/b.ts"]}));
     let report = structured(&quiet);
-    assert_eq!((&report["status"], &report["notChecked"]), (&json!("incomplete"), &json!(["src/b.ts"])));
-    assert!(quiet.text().contains("[`src/b.ts` is not checked: it says `@ts-nocheck`]"), "{}", quiet.text());
+    assert_eq!(
+        (&report["status"], &report["notChecked"]),
+        (&json!("incomplete"), &json!(["src/b.ts"]))
+    );
+    assert!(
+        quiet
+            .text()
+            .contains("[`src/b.ts` is not checked: it says `@ts-nocheck`]"),
+        "{}",
+        quiet.text()
+    );
 
     // Without -b a project of references is never looked at, and there is no error.
-    tree.file("work/tsconfig.json", "{\"files\": [], \"references\": [{\"path\": \"./src\"}]}");
+    tree.file(
+        "work/tsconfig.json",
+        "{\"files\": [], \"references\": [{\"path\": \"./src\"}]}",
+    );
     server.call("type_check", json!({}));
     let arguments = tree.read("work/arguments");
     assert_eq!(arguments, "-b --force --noEmit --pretty false --listFiles");
@@ -76,15 +117,26 @@ fn mypy_has_a_cache_for_each_project() {
     let mut server = open(&tree, &[]);
     let mut cache = |project: &str| {
         let python = format!("work/{project}/.venv/bin/python");
-        tree.file(format!("work/{project}/mypy.ini"), "[mypy]\n").file(format!("work/{project}/a.py"), "x = 1\n");
-        tree.file(&python, "#!/bin/sh\necho Success: no issues found in 1 source file\n");
+        tree.file(format!("work/{project}/mypy.ini"), "[mypy]\n")
+            .file(format!("work/{project}/a.py"), "x = 1\n");
+        tree.file(
+            &python,
+            "#!/bin/sh\necho Success: no issues found in 1 source file\n",
+        );
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(tree.path(&python), mode).unwrap();
         let reply = server.call("type_check", json!({"cwd": project}));
         let report = structured(&reply);
         assert_eq!(report["status"], "clean", "{}", reply.text());
         let words = report["tool"]["command"].as_array().unwrap().clone();
-        words.iter().find_map(|word| word.as_str()?.strip_prefix("--cache-dir=").map(str::to_owned)).unwrap()
+        words
+            .iter()
+            .find_map(|word| {
+                word.as_str()?
+                    .strip_prefix("--cache-dir=")
+                    .map(str::to_owned)
+            })
+            .unwrap()
     };
     let [one, other, again] = ["one", "other", "one"].map(&mut cache);
     assert_ne!(one, other);
@@ -95,44 +147,73 @@ fn mypy_has_a_cache_for_each_project() {
 fn the_only_checker_that_is_installed_is_taken() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/a.py", "x = 1\n").file("work/plain/b.py", "");
+    tree.file("work/a.py", "x = 1\n")
+        .file("work/plain/b.py", "");
     let failed = server.call("type_check", json!({})).failure().unwrap();
     let hint = "hint: give the project's directory as `cwd`, or name the checker with `checker`: `tsc`, `cargo`, `go`, \
                 `mypy`, `pyright`";
     assert!(failed.message.ends_with(hint), "{}", failed.message);
     for program in ["python", "mypy"] {
         let path = format!("work/.venv/bin/{program}");
-        tree.file(&path, "#!/bin/sh\necho Success: no issues found in 1 source file\n");
+        tree.file(
+            &path,
+            "#!/bin/sh\necho Success: no issues found in 1 source file\n",
+        );
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(tree.path(path), mode).unwrap();
     }
     let reply = server.call("type_check", json!({"cwd": "plain"}));
     let report = structured(&reply);
-    assert_eq!((&report["status"], &report["tool"]["name"]), (&json!("clean"), &json!("mypy")));
+    assert_eq!(
+        (&report["status"], &report["tool"]["name"]),
+        (&json!("clean"), &json!("mypy"))
+    );
     assert_eq!(report["tool"]["cwd"], tree.text("work/plain"));
     let told = "[mypy: nothing says how types are checked, and it is the only checker that is installed here]";
     assert!(reply.text().contains(told), "{}", reply.text());
     // What only suggests a checker gives way to one that is there; of two none is the only one.
-    tree.file("work/pyproject.toml", "").file("work/.venv/bin/pyright", "");
+    tree.file("work/pyproject.toml", "")
+        .file("work/.venv/bin/pyright", "");
     let both = server.call("type_check", json!({}));
-    assert!(both.text().contains("[mypy: a Python project]"), "{}", both.text());
+    assert!(
+        both.text().contains("[mypy: a Python project]"),
+        "{}",
+        both.text()
+    );
     std::fs::remove_file(tree.path("work/.venv/bin/mypy")).unwrap();
     let other = server.call("type_check", json!({}));
     assert_eq!(structured(&other)["tool"]["name"], "pyright");
-    assert!(other.all_texts().concat().contains("[pyright: nothing says"), "{}", other.all_texts().concat());
+    assert!(
+        other
+            .all_texts()
+            .concat()
+            .contains("[pyright: nothing says"),
+        "{}",
+        other.all_texts().concat()
+    );
 }
 
 #[test]
 fn a_module_that_nothing_declares_is_not_checked() {
     let tree = Tree::new();
-    let Some(mut server) = super::runners::cargo_server(&tree) else { return };
-    tree.file("work/Cargo.toml", super::runners::CARGO).file("work/src/lib.rs", "mod used;\n");
-    tree.file("work/src/used.rs", "").file("work/src/orphan.rs", "fn broken() -> u8 { \"no\" }\n");
-    let reply = server.call("type_check", json!({"files": ["src/lib.rs", "src/used.rs"]}));
+    let Some(mut server) = super::runners::cargo_server(&tree) else {
+        return;
+    };
+    tree.file("work/Cargo.toml", super::runners::CARGO)
+        .file("work/src/lib.rs", "mod used;\n");
+    tree.file("work/src/used.rs", "")
+        .file("work/src/orphan.rs", "fn broken() -> u8 { \"no\" }\n");
+    let reply = server.call(
+        "type_check",
+        json!({"files": ["src/lib.rs", "src/used.rs"]}),
+    );
     assert_eq!(structured(&reply)["status"], "clean", "{}", reply.text());
     let reply = server.call("type_check", json!({"files": "src/*.rs"}));
     let report = structured(&reply);
-    assert_eq!((&report["status"], &report["notChecked"]), (&json!("incomplete"), &json!(["src/orphan.rs"])));
+    assert_eq!(
+        (&report["status"], &report["notChecked"]),
+        (&json!("incomplete"), &json!(["src/orphan.rs"]))
+    );
 }
 
 #[test]
@@ -141,6 +222,13 @@ fn a_checker_that_is_missing_is_said_with_how_to_get_it() {
     let mut server = open(&tree, &[]);
     assert_eq!(server.call("type_check", json!({})).code(), -32002);
     tree.file("work/tsconfig.json", "{}");
-    let failed = server.call("type_check", json!({})).failure().unwrap().message;
-    assert!(failed.contains("hint: install it with `npm install -D typescript`"), "{failed}");
+    let failed = server
+        .call("type_check", json!({}))
+        .failure()
+        .unwrap()
+        .message;
+    assert!(
+        failed.contains("hint: install it with `npm install -D typescript`"),
+        "{failed}"
+    );
 }

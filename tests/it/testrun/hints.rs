@@ -10,7 +10,11 @@ use crate::tree::Tree;
 fn fake_python(tree: &Tree, project: &str, does: &str) {
     let python = format!("{project}/.venv/bin/python");
     tree.file(&python, format!("#!/bin/sh\n{does}\n"));
-    std::fs::set_permissions(tree.path(python), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        tree.path(python),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
 }
 
 #[test]
@@ -21,14 +25,29 @@ fn projects_below_that_have_what_was_named_come_first() {
         tree.file(format!("work/many/p{number}/pytest.ini"), "[pytest]\n");
     }
     fake_vitest_in(&tree, "work/many/web", &[], "exit 0");
-    tree.file("work/many/zoo/package.json", json!({"devDependencies": {"vitest": "5"}}).to_string());
-    tree.file("work/many/zoo/test/cart.test.ts", "").file("work/many/zoo/tsconfig.json", "{}");
-    let named = server.call("run_tests", json!({"cwd": "many", "testFiles": ["test/cart.test.ts"]})).failure().unwrap();
+    tree.file(
+        "work/many/zoo/package.json",
+        json!({"devDependencies": {"vitest": "5"}}).to_string(),
+    );
+    tree.file("work/many/zoo/test/cart.test.ts", "")
+        .file("work/many/zoo/tsconfig.json", "{}");
+    let named = server
+        .call(
+            "run_tests",
+            json!({"cwd": "many", "testFiles": ["test/cart.test.ts"]}),
+        )
+        .failure()
+        .unwrap();
     let (_, hint) = named.message.split_once("hint: ").unwrap();
-    let rest: Vec<String> = (1..=6).map(|number| format!("`many/p{number}` (pytest)")).collect();
+    let rest: Vec<String> = (1..=6)
+        .map(|number| format!("`many/p{number}` (pytest)"))
+        .collect();
     assert_eq!(
         hint,
-        format!("give one of these as `cwd`: `many/zoo` (vitest), `many/web` (vitest), {} and 3 more", rest.join(", "))
+        format!(
+            "give one of these as `cwd`: `many/zoo` (vitest), `many/web` (vitest), {} and 3 more",
+            rest.join(", ")
+        )
     );
     // A tool that the directory itself lacks.
     let lacks = server.call("run_tests", json!({"runner": "vitest"}));
@@ -47,8 +66,13 @@ fn projects_below_that_have_what_was_named_come_first() {
 fn directories_of_tests_are_no_projects() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/app/tests/test_a.py", "").file("work/app/tests/unit/test_b.py", "");
-    fake_python(&tree, "work/app", "echo \"python: No module named pytest\" >&2\nexit 1");
+    tree.file("work/app/tests/test_a.py", "")
+        .file("work/app/tests/unit/test_b.py", "");
+    fake_python(
+        &tree,
+        "work/app",
+        "echo \"python: No module named pytest\" >&2\nexit 1",
+    );
     let venv = tree.text("work/app/.venv");
     let install = format!(
         "install it with `{venv}/bin/pip install pytest`, or as the project says; commands have no network here, so the operator \
@@ -59,7 +83,8 @@ fn directories_of_tests_are_no_projects() {
         assert_eq!(structured(&lacks)["hint"], install, "{cwd}");
     }
     // A part that is a project of its own.
-    tree.file("work/app/plugin/setup.py", "").file("work/app/plugin/test_c.py", "");
+    tree.file("work/app/plugin/setup.py", "")
+        .file("work/app/plugin/test_c.py", "");
     let lacks = server.call("run_tests", json!({"cwd": "app"}));
     assert_eq!(
         structured(&lacks)["hint"],
@@ -71,11 +96,23 @@ fn directories_of_tests_are_no_projects() {
 fn a_file_without_its_ending_is_guessed() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/pytest.ini", "[pytest]\n").file("work/t/test_lists.py", "").file("work/t/test_list.txt", "");
-    for given in ["test_lists", "t/test_lists", "test_lists.pyx", "test_lits.py"] {
-        let failed = server.call("run_tests", json!({"testFiles": [given]})).failure().unwrap();
+    tree.file("work/pytest.ini", "[pytest]\n")
+        .file("work/t/test_lists.py", "")
+        .file("work/t/test_list.txt", "");
+    for given in [
+        "test_lists",
+        "t/test_lists",
+        "test_lists.pyx",
+        "test_lits.py",
+    ] {
+        let failed = server
+            .call("run_tests", json!({"testFiles": [given]}))
+            .failure()
+            .unwrap();
         assert!(
-            failed.message.ends_with("did you mean `t/test_lists.py`? glob_search shows what else there is"),
+            failed
+                .message
+                .ends_with("did you mean `t/test_lists.py`? glob_search shows what else there is"),
             "{}",
             failed.message
         );
@@ -86,8 +123,13 @@ fn a_file_without_its_ending_is_guessed() {
 fn what_pytest_lacks_is_told() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/pytest.ini", "[pytest]\naddopts = --cov=x\n").file("work/src/humanize/__init__.py", "");
-    fake_python(&tree, "work", "echo 'python: error: unrecognized arguments: --cov=x' >&2\nexit 4");
+    tree.file("work/pytest.ini", "[pytest]\naddopts = --cov=x\n")
+        .file("work/src/humanize/__init__.py", "");
+    fake_python(
+        &tree,
+        "work",
+        "echo 'python: error: unrecognized arguments: --cov=x' >&2\nexit 4",
+    );
     let venv = tree.text("work/.venv");
     let install = |package: &str| {
         format!(
@@ -96,10 +138,18 @@ fn what_pytest_lacks_is_told() {
     };
     let reply = server.call("run_tests", json!({}));
     assert_eq!(structured(&reply)["status"], "config_error");
-    assert!(reply.failure().unwrap().message.contains("unrecognized arguments: --cov=x"));
-    let told =
-        "the project's own options (`addopts`) ask for `--cov=x`, and pytest-cov, which brings that, is not there: ";
-    assert_eq!(structured(&reply)["hint"], format!("{told}{}", install("pytest-cov")));
+    assert!(
+        reply
+            .failure()
+            .unwrap()
+            .message
+            .contains("unrecognized arguments: --cov=x")
+    );
+    let told = "the project's own options (`addopts`) ask for `--cov=x`, and pytest-cov, which brings that, is not there: ";
+    assert_eq!(
+        structured(&reply)["hint"],
+        format!("{told}{}", install("pytest-cov"))
+    );
 
     let events = |module: &str| {
         let message = format!("ModuleNotFoundError: No module named '{module}'");
@@ -108,16 +158,30 @@ fn what_pytest_lacks_is_told() {
             events.push(json!({"ev": "collect_error", "id": format!("test_{number}.py"), "message": message}));
         }
         events.push(json!({"ev": "end", "exit": 2}));
-        events.iter().flat_map(|event| [event.to_string(), "\n".to_owned()]).collect::<String>()
+        events
+            .iter()
+            .flat_map(|event| [event.to_string(), "\n".to_owned()])
+            .collect::<String>()
     };
     tree.file("work/events", events("humanize"));
-    fake_python(&tree, "work", "cat events >>\"$REPLAY_TEST_REPORT\"\nexit 2");
+    fake_python(
+        &tree,
+        "work",
+        "cat events >>\"$REPLAY_TEST_REPORT\"\nexit 2",
+    );
     let reply = server.call("run_tests", json!({}));
     let hint = "`src/humanize` is there, but not where Python looks: set pytest's `pythonpath` to `src` (pytest 7 and newer), \
                 or put the project into the environment: ";
-    assert_eq!(structured(&reply)["hint"], format!("{hint}{}", install("-e .")));
+    assert_eq!(
+        structured(&reply)["hint"],
+        format!("{hint}{}", install("-e ."))
+    );
     // One message for all.
-    let (_, text) = reply.text().split_once('\n').map(|(head, text)| (head.to_owned(), text.to_owned())).unwrap();
+    let (_, text) = reply
+        .text()
+        .split_once('\n')
+        .map(|(head, text)| (head.to_owned(), text.to_owned()))
+        .unwrap();
     let lines: Vec<&str> = text.lines().take(3).collect();
     assert_eq!(
         lines,
@@ -127,16 +191,24 @@ fn what_pytest_lacks_is_told() {
             "  and 2 more with the same message: test_2.py, test_3.py"
         ]
     );
-    assert_eq!(structured(&reply)["fileErrors"].as_array().map(Vec::len), Some(3));
+    assert_eq!(
+        structured(&reply)["fileErrors"].as_array().map(Vec::len),
+        Some(3)
+    );
     tree.file("work/events", events("numpy"));
-    assert!(structured(&server.call("run_tests", json!({}))).get("hint").is_none());
+    assert!(
+        structured(&server.call("run_tests", json!({})))
+            .get("hint")
+            .is_none()
+    );
 }
 
 #[test]
 fn why_mypy_failed_is_told() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/mypy.ini", "[mypy]\n").file("work/a.py", "f(1)\n");
+    tree.file("work/mypy.ini", "[mypy]\n")
+        .file("work/a.py", "f(1)\n");
     let said = "echo 'a.py:3: error: INTERNAL ERROR -- Please try using mypy master on GitHub:\nhttps://mypy\nversion: 2.4.1' >&2\n\
                 echo 'Traceback (most recent call last):\n  File \"plug.py\", line 4, in hook\nValueError: broken'\n\
                 echo 'a.py:3: : note: use --pdb to drop into pdb' >&2\nexit 2";

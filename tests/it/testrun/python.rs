@@ -1,4 +1,5 @@
-//! pytest, by a Python in the project's virtual environment that writes what the bundled plugin would.
+//! pytest, by a Python in the project's virtual environment that writes what the bundled plugin
+//! would.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -8,7 +9,10 @@ use crate::tree::Tree;
 
 /// A Python of a virtual environment in `work` that does this.
 fn fake_python(tree: &Tree, does: &str) {
-    tree.file("work/.venv/bin/python", format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >arguments\n{does}\n"));
+    tree.file(
+        "work/.venv/bin/python",
+        format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >arguments\n{does}\n"),
+    );
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(tree.path("work/.venv/bin/python"), mode).unwrap();
 }
@@ -16,28 +20,47 @@ fn fake_python(tree: &Tree, does: &str) {
 /// A pytest in which these tests end so: node id, file that declares it, outcome.
 fn fake_pytest(tree: &Tree, tests: &[(&str, &str, &str)], broken: &[&str]) {
     let mut events = vec![json!({"ev": "init", "version": "9.0.1"})];
-    events
-        .extend(broken.iter().map(|file| json!({"ev": "collect_error", "id": file, "message": "E   no such module"})));
+    events.extend(
+        broken.iter().map(
+            |file| json!({"ev": "collect_error", "id": file, "message": "E   no such module"}),
+        ),
+    );
     events.push(json!({"ev": "collected", "tests": tests.len()}));
     for (id, file, outcome) in tests {
         events.push(json!({"ev": "start", "id": id, "file": file, "line": 3}));
-        let failure = (*outcome == "failed").then(|| json!({"message": "assert 1 == 2", "file": file, "line": 4}));
+        let failure = (*outcome == "failed")
+            .then(|| json!({"message": "assert 1 == 2", "file": file, "line": 4}));
         events.push(
             json!({"ev": "phase", "id": id, "when": "call", "outcome": outcome, "seconds": 0.1, "failure": failure}),
         );
         events.push(json!({"ev": "phase", "id": id, "when": "teardown", "outcome": "passed", "seconds": 0.0}));
     }
-    let exit = i32::from(!broken.is_empty() || tests.iter().any(|(.., outcome)| *outcome == "failed"));
+    let exit =
+        i32::from(!broken.is_empty() || tests.iter().any(|(.., outcome)| *outcome == "failed"));
     events.push(json!({"ev": "end", "exit": exit}));
-    tree.file("work/events", events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n");
-    fake_python(tree, &format!("cat events >>\"$REPLAY_TEST_REPORT\"\nexit {exit}"));
+    tree.file(
+        "work/events",
+        events
+            .iter()
+            .map(Value::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+            + "\n",
+    );
+    fake_python(
+        tree,
+        &format!("cat events >>\"$REPLAY_TEST_REPORT\"\nexit {exit}"),
+    );
 }
 
 /// What pytest was told to run.
 fn asked(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/arguments");
     let given: Vec<String> = text.lines().map(str::to_owned).collect();
-    let cache = given.iter().position(|word| word.starts_with("cache_dir=")).unwrap();
+    let cache = given
+        .iter()
+        .position(|word| word.starts_with("cache_dir="))
+        .unwrap();
     assert!(given[cache + 1].starts_with("--rootdir="), "{given:?}");
     given[cache + 2..].to_vec()
 }
@@ -46,9 +69,18 @@ fn asked(tree: &Tree) -> Vec<String> {
 fn an_inherited_test_is_run_again_by_the_id_that_was_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/pytest.ini", "[pytest]\n").file("work/test_a.py", "").file("work/base.py", "");
-    fake_pytest(&tree, &[("test_a.py::TestA::test_same", "base.py", "failed")], &[]);
-    assert_eq!(counts(&server.call("run_tests", json!({}))), ("failed".to_owned(), [0, 1, 0]));
+    tree.file("work/pytest.ini", "[pytest]\n")
+        .file("work/test_a.py", "")
+        .file("work/base.py", "");
+    fake_pytest(
+        &tree,
+        &[("test_a.py::TestA::test_same", "base.py", "failed")],
+        &[],
+    );
+    assert_eq!(
+        counts(&server.call("run_tests", json!({}))),
+        ("failed".to_owned(), [0, 1, 0])
+    );
     server.call("run_tests", json!({"rerunFailed": true}));
     assert_eq!(asked(&tree), ["test_a.py::TestA::test_same"]);
 }
@@ -60,31 +92,55 @@ fn what_a_run_did_not_come_to_is_not_forgotten() {
     tree.file("work/pytest.ini", "[pytest]\naddopts = -x\n");
     // Stops at its first failure: of three tests one ran.
     fake_pytest(&tree, &[("test_a.py::test_x", "test_a.py", "failed")], &[]);
-    let events = tree.read("work/events").replace("\"tests\":1", "\"tests\":3");
+    let events = tree
+        .read("work/events")
+        .replace("\"tests\":1", "\"tests\":3");
     let unreached = json!({"ev": "unreached", "files": ["test_a.py::test_y", "test_b.py"]});
     let (events, end) = events.trim_end().rsplit_once('\n').unwrap();
     tree.file("work/events", format!("{events}\n{unreached}\n{end}\n"));
     let reply = server.call("run_tests", json!({}));
     let report = structured(&reply);
-    assert_eq!((&report["status"], &report["summary"]["notRun"]), (&json!("failed"), &json!(2)));
+    assert_eq!(
+        (&report["status"], &report["summary"]["notRun"]),
+        (&json!("failed"), &json!(2))
+    );
     assert_eq!(report["notRun"], json!(["test_a.py::test_y", "test_b.py"]));
 
     fake_pytest(&tree, &[("test_a.py::test_x", "test_a.py", "passed")], &[]);
     let again = server.call("run_tests", json!({"rerunFailed": true}));
     let report = structured(&again);
     assert_eq!(report["status"], "incomplete", "{}", again.text());
-    assert_eq!(report["notRun"], json!(["tests that an earlier run did not come to, since it stopped early"]));
-    let hint = "what failed has passed now; run the tests without `rerunFailed`, for those that never ran";
+    assert_eq!(
+        report["notRun"],
+        json!(["tests that an earlier run did not come to, since it stopped early"])
+    );
+    let hint =
+        "what failed has passed now; run the tests without `rerunFailed`, for those that never ran";
     assert_eq!(report["hint"], hint);
     let none = server.call("run_tests", json!({"rerunFailed": true}));
-    assert!(none.text().contains("there are tests that an earlier run did not come to"), "{}", none.text());
+    assert!(
+        none.text()
+            .contains("there are tests that an earlier run did not come to"),
+        "{}",
+        none.text()
+    );
 
     let tests = ["x", "y", "z"].map(|name| format!("test_a.py::test_{name}"));
-    let tests: Vec<_> = tests.iter().map(|id| (id.as_str(), "test_a.py", "passed")).collect();
+    let tests: Vec<_> = tests
+        .iter()
+        .map(|id| (id.as_str(), "test_a.py", "passed"))
+        .collect();
     fake_pytest(&tree, &tests, &[]);
-    assert_eq!(counts(&server.call("run_tests", json!({}))), ("passed".to_owned(), [3, 0, 0]));
+    assert_eq!(
+        counts(&server.call("run_tests", json!({}))),
+        ("passed".to_owned(), [3, 0, 0])
+    );
     let none = server.call("run_tests", json!({"rerunFailed": true}));
-    assert!(none.text().contains("has passed since, or is gone"), "{}", none.text());
+    assert!(
+        none.text().contains("has passed since, or is gone"),
+        "{}",
+        none.text()
+    );
 }
 
 #[test]
@@ -96,12 +152,20 @@ fn a_test_is_remembered_until_it_passes() {
         tree.file(format!("work/{name}"), "");
     }
     let [one, two] = ["test_a.py::test_one", "test_a.py::test_two"];
-    fake_pytest(&tree, &[(one, "test_a.py", "failed"), (two, "test_a.py", "failed")], &["test_c.py"]);
+    fake_pytest(
+        &tree,
+        &[(one, "test_a.py", "failed"), (two, "test_a.py", "failed")],
+        &["test_c.py"],
+    );
     server.call("run_tests", json!({}));
     // A run of something else, and one in which it is only left out, say nothing about it.
     fake_pytest(&tree, &[("test_b.py::test_b", "test_b.py", "passed")], &[]);
     server.call("run_tests", json!({"testFiles": "test_b.py"}));
-    fake_pytest(&tree, &[(one, "test_a.py", "skipped"), (two, "test_a.py", "passed")], &[]);
+    fake_pytest(
+        &tree,
+        &[(one, "test_a.py", "skipped"), (two, "test_a.py", "passed")],
+        &[],
+    );
     server.call("run_tests", json!({"testFiles": "test_a.py"}));
     server.call("run_tests", json!({"rerunFailed": true}));
     assert_eq!(asked(&tree), [one, "test_c.py"]);
@@ -113,25 +177,40 @@ fn a_test_is_remembered_until_it_passes() {
     assert_eq!(asked(&tree), [one]);
     let none = server.call("run_tests", json!({"rerunFailed": true}));
     assert_eq!(counts(&none), ("no_tests".to_owned(), [0, 0, 0]));
-    assert!(none.text().contains("every test that has failed"), "{}", none.text());
+    assert!(
+        none.text().contains("every test that has failed"),
+        "{}",
+        none.text()
+    );
     // What a run of everything does not know any more is gone.
     fake_pytest(&tree, &[(one, "test_a.py", "failed")], &[]);
     server.call("run_tests", json!({}));
     fake_pytest(&tree, &[(two, "test_a.py", "passed")], &[]);
     server.call("run_tests", json!({}));
-    assert_eq!(counts(&server.call("run_tests", json!({"rerunFailed": true}))).0, "no_tests");
+    assert_eq!(
+        counts(&server.call("run_tests", json!({"rerunFailed": true}))).0,
+        "no_tests"
+    );
 }
 
 #[test]
 fn tests_inside_the_package_are_found() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/pyproject.toml", "[project]\nname = 'toolz'\n").file("work/toolz/tests/test_a.py", "");
-    fake_pytest(&tree, &[("toolz/tests/test_a.py::test_a", "toolz/tests/test_a.py", "passed")], &[]);
+    tree.file("work/pyproject.toml", "[project]\nname = 'toolz'\n")
+        .file("work/toolz/tests/test_a.py", "");
+    fake_pytest(
+        &tree,
+        &[(
+            "toolz/tests/test_a.py::test_a",
+            "toolz/tests/test_a.py",
+            "passed",
+        )],
+        &[],
+    );
     let reply = server.call("run_tests", json!({}));
     assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]));
-    let notes =
-        "[pytest: toolz/tests/ holds tests of Python]\n[changed: created arguments: the operator can undo call 1]";
+    let notes = "[pytest: toolz/tests/ holds tests of Python]\n[changed: created arguments: the operator can undo call 1]";
     assert!(reply.text().ends_with(notes), "{}", reply.text());
 }
 
@@ -152,7 +231,10 @@ fn the_project_of_a_named_file_is_looked_for_from_the_file() {
         .file("work/tools/events", tree.read("work/events"));
     let below = server.call("run_tests", json!({"testFiles": "tools/t/test_y.py"}));
     assert_eq!(structured(&below)["runner"]["cwd"], tree.text("work/tools"));
-    assert_eq!(tree.read("work/tools/arguments").lines().last(), Some("t/test_y.py"));
+    assert_eq!(
+        tree.read("work/tools/arguments").lines().last(),
+        Some("t/test_y.py")
+    );
 }
 
 #[test]
@@ -160,7 +242,9 @@ fn what_failed_is_run_again_where_it_failed() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let id = "t/test_y.py::test_y";
-    tree.file("work/pytest.ini", "[pytest]\n").file("work/test_a.py", "").file("work/tools/pytest.ini", "[pytest]\n");
+    tree.file("work/pytest.ini", "[pytest]\n")
+        .file("work/test_a.py", "")
+        .file("work/tools/pytest.ini", "[pytest]\n");
     tree.file("work/tools/t/test_y.py", "");
     fake_pytest(&tree, &[(id, "t/test_y.py", "failed")], &[]);
     tree.file("work/tools/events", tree.read("work/events"));
@@ -169,25 +253,42 @@ fn what_failed_is_run_again_where_it_failed() {
     let again = server.call("run_tests", json!({"rerunFailed": true}));
     assert_eq!(structured(&again)["runner"]["cwd"], tree.text("work/tools"));
     assert_eq!(tree.read("work/tools/arguments").lines().last(), Some(id));
-    let told = format!("[pytest in `{}`, where tests failed last]", tree.text("work/tools"));
+    let told = format!(
+        "[pytest in `{}`, where tests failed last]",
+        tree.text("work/tools")
+    );
     assert!(again.text().contains(&told), "{}", again.text());
     // One that is told is the one.
-    let here = server.call("run_tests", json!({"rerunFailed": true, "cwd": tree.text("work")})).failure().unwrap();
-    assert!(here.message.contains("pytest has not run in"), "{}", here.message);
+    let here = server
+        .call(
+            "run_tests",
+            json!({"rerunFailed": true, "cwd": tree.text("work")}),
+        )
+        .failure()
+        .unwrap();
+    assert!(
+        here.message.contains("pytest has not run in"),
+        "{}",
+        here.message
+    );
 }
 
 #[test]
 fn what_the_project_leaves_out_is_told() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/pytest.ini", "[pytest]\naddopts = -m fast\n").file("work/test_a.py", "");
+    tree.file("work/pytest.ini", "[pytest]\naddopts = -m fast\n")
+        .file("work/test_a.py", "");
     fake_pytest(&tree, &[("test_a.py::test_a", "test_a.py", "passed")], &[]);
     let options = json!({"ev": "options", "asked": false, "options": ["-m fast"]});
     let deselected = json!({"ev": "deselected", "tests": 3, "files": ["test_a.py", "test_c.py"]});
     let left_out = json!({"ev": "left_out", "dropped": 2, "ignored": ["test_b.py"], "count": 4});
     // The end is the last of them.
     let events = tree.read("work/events");
-    tree.file("work/events", format!("{options}\n{deselected}\n{left_out}\n{events}"));
+    tree.file(
+        "work/events",
+        format!("{options}\n{deselected}\n{left_out}\n{events}"),
+    );
     let reply = server.call("run_tests", json!({}));
     assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]));
     let told = json!([
@@ -197,18 +298,33 @@ fn what_the_project_leaves_out_is_told() {
         "not looked into, with 3 more: test_b.py",
     ]);
     assert_eq!(structured(&reply)["leftOut"], told);
-    assert!(reply.text().contains("\nLEFT OUT 3 tests were deselected\n"), "{}", reply.text());
+    assert!(
+        reply
+            .text()
+            .contains("\nLEFT OUT 3 tests were deselected\n"),
+        "{}",
+        reply.text()
+    );
     // A file that is named, and of which the project leaves out all.
     tree.file("work/test_c.py", "");
-    let named = server.call("run_tests", json!({"testFiles": ["test_a.py", "test_c.py"]}));
+    let named = server.call(
+        "run_tests",
+        json!({"testFiles": ["test_a.py", "test_c.py"]}),
+    );
     assert_eq!(counts(&named), ("incomplete".to_owned(), [1, 0, 0]));
     assert_eq!(structured(&named)["notRun"], json!(["test_c.py"]));
     // Who asks for a filter knows.
     tree.file(
         "work/events",
-        format!("{}\n{deselected}\n{events}", json!({"ev": "options", "asked": true, "options": []})),
+        format!(
+            "{}\n{deselected}\n{events}",
+            json!({"ev": "options", "asked": true, "options": []})
+        ),
     );
-    let filtered = server.call("run_tests", json!({"testFiles": ["test_a.py", "test_c.py"], "filter": "a"}));
+    let filtered = server.call(
+        "run_tests",
+        json!({"testFiles": ["test_a.py", "test_c.py"], "filter": "a"}),
+    );
     assert_eq!(counts(&filtered), ("passed".to_owned(), [1, 0, 0]));
 }
 
@@ -216,25 +332,46 @@ fn what_the_project_leaves_out_is_told() {
 fn a_named_file_whose_errors_are_suppressed_is_not_clean() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/mypy.ini", "[mypy]\nexclude = gen/\n[mypy-quiet]\nignore_errors = True\n");
-    tree.file("work/quiet.py", "x: int = ''\n").file("work/own.py", "# mypy: ignore-errors\n").file("work/fine.py", "");
+    tree.file(
+        "work/mypy.ini",
+        "[mypy]\nexclude = gen/\n[mypy-quiet]\nignore_errors = True\n",
+    );
+    tree.file("work/quiet.py", "x: int = ''\n")
+        .file("work/own.py", "# mypy: ignore-errors\n")
+        .file("work/fine.py", "");
     fake_python(&tree, "echo 'Success: no issues found in 1 source file'");
     let mut check = |files: Value| {
         let reply = server.call("type_check", json!({"files": files}));
         let report = structured(&reply).clone();
-        (report["status"].clone(), report["notChecked"].clone(), reply.text())
+        (
+            report["status"].clone(),
+            report["notChecked"].clone(),
+            reply.text(),
+        )
     };
     let (status, not_checked, text) = check(json!(["quiet.py", "own.py", "fine.py"]));
-    assert_eq!((status, not_checked), (json!("incomplete"), json!(["own.py", "quiet.py"])));
-    assert!(text.contains("[`own.py` is not checked: it says `# mypy: ignore-errors`]"), "{text}");
-    assert!(text.contains("[`quiet.py` is not checked: `ignore_errors` of its section `quiet`"), "{text}");
+    assert_eq!(
+        (status, not_checked),
+        (json!("incomplete"), json!(["own.py", "quiet.py"]))
+    );
+    assert!(
+        text.contains("[`own.py` is not checked: it says `# mypy: ignore-errors`]"),
+        "{text}"
+    );
+    assert!(
+        text.contains("[`quiet.py` is not checked: `ignore_errors` of its section `quiet`"),
+        "{text}"
+    );
     // What a glob matched is only told.
     let (status, not_checked, text) = check(json!("*.py"));
     assert_eq!((status, not_checked), (json!("clean"), Value::Null));
     assert!(text.contains("[`own.py` is not checked: "), "{text}");
     let (status, _, text) = check(json!([]));
     assert_eq!(status, json!("clean"));
-    assert!(text.contains("[left out by `exclude` in mypy.ini: gen/]"), "{text}");
+    assert!(
+        text.contains("[left out by `exclude` in mypy.ini: gen/]"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -242,10 +379,20 @@ fn files_of_two_runners_are_two_calls() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     super::fake_vitest(&tree, &[], "exit 0");
-    tree.file("work/pytest.ini", "[pytest]\n").file("work/test_a.py", "").file("work/b.test.ts", "");
-    let failed = server.call("run_tests", json!({"testFiles": ["test_a.py", "b.test.ts"]})).failure().unwrap();
+    tree.file("work/pytest.ini", "[pytest]\n")
+        .file("work/test_a.py", "")
+        .file("work/b.test.ts", "");
+    let failed = server
+        .call(
+            "run_tests",
+            json!({"testFiles": ["test_a.py", "b.test.ts"]}),
+        )
+        .failure()
+        .unwrap();
     assert!(
-        failed.message.contains("these are files of two runners (pytest: test_a.py; vitest: b.test.ts)"),
+        failed
+            .message
+            .contains("these are files of two runners (pytest: test_a.py; vitest: b.test.ts)"),
         "{}",
         failed.message
     );
@@ -259,8 +406,15 @@ fn a_checker_that_python_does_not_have_is_missing() {
     fake_python(&tree, "echo \"$0: No module named pyright\" >&2\nexit 1");
     let reply = server.call("type_check", json!({"checker": "pyright"}));
     assert_eq!(structured(&reply)["status"], "missing_tool");
-    assert!(reply.failure().unwrap().message.contains("pip install pyright"));
-    // Where the interpreter is known, it is the one to install for; and commands of tests have no network.
+    assert!(
+        reply
+            .failure()
+            .unwrap()
+            .message
+            .contains("pip install pyright")
+    );
+    // Where the interpreter is known, it is the one to install for; and commands of tests have no
+    // network.
     fake_python(&tree, "echo \"$0: No module named mypy\" >&2\nexit 1");
     let reply = server.call("type_check", json!({"checker": "mypy"}));
     let venv = tree.text("work/.venv");
@@ -278,18 +432,33 @@ fn identical_failures_are_told_once_and_what_passed_is_not() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");
-    let ids: Vec<String> = (0..30).map(|number| format!("test_a.py::test_{number}")).collect();
-    let mut tests: Vec<_> = ids.iter().map(|id| (id.as_str(), "test_a.py", "failed")).collect();
+    let ids: Vec<String> = (0..30)
+        .map(|number| format!("test_a.py::test_{number}"))
+        .collect();
+    let mut tests: Vec<_> = ids
+        .iter()
+        .map(|id| (id.as_str(), "test_a.py", "failed"))
+        .collect();
     tests.push(("test_a.py::test_fine", "test_a.py", "passed"));
     fake_pytest(&tree, &tests, &[]);
     let reply = server.call("run_tests", json!({}));
     let text = reply.text();
     assert_eq!(text.matches("assert 1 == 2").count(), 1, "{text}");
-    assert!(!text.contains("test_fine") && !text.contains("replay://"), "{text}");
+    assert!(
+        !text.contains("test_fine") && !text.contains("replay://"),
+        "{text}"
+    );
     let report = structured(&reply);
     assert_eq!(report["failures"].as_array().map(Vec::len), Some(20));
     assert_eq!(report["truncated"]["failures"], 10);
     let all = server.call("run_tests", json!({"detail": "all"}));
-    assert_eq!(structured(&all)["failures"].as_array().map(Vec::len), Some(30));
-    assert!(all.text().contains("ok test_a.py::test_fine"), "{}", all.text());
+    assert_eq!(
+        structured(&all)["failures"].as_array().map(Vec::len),
+        Some(30)
+    );
+    assert!(
+        all.text().contains("ok test_a.py::test_fine"),
+        "{}",
+        all.text()
+    );
 }

@@ -33,37 +33,90 @@ fn events(tests: &[(&str, &str)], reason: &str) -> Vec<Value> {
 fn arguments(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/node_modules/arguments");
     // The reporter lies in a place of its own for each run.
-    text.lines().filter(|word| !word.starts_with("--reporter=")).map(str::to_owned).collect()
+    text.lines()
+        .filter(|word| !word.starts_with("--reporter="))
+        .map(str::to_owned)
+        .collect()
 }
 
 const VITEST: [&str; 3] = ["run", "--includeTaskLocation", "--coverage.enabled=false"];
 
 fn with_vitest(more: &[&str]) -> Vec<String> {
-    VITEST.iter().chain(more).map(|word| (*word).to_owned()).collect()
+    VITEST
+        .iter()
+        .chain(more)
+        .map(|word| (*word).to_owned())
+        .collect()
 }
 
 #[test]
 fn vitest_is_found_run_and_read() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    fake_vitest(&tree, &events(&[("adds", "passed"), ("fails", "failed"), ("later", "skipped")], "failed"), "exit 1");
-    tree.file("work/src/a.test.ts", "").file("work/src/b.test.ts", "").file("work/src/c.ts", "");
+    fake_vitest(
+        &tree,
+        &events(
+            &[
+                ("adds", "passed"),
+                ("fails", "failed"),
+                ("later", "skipped"),
+            ],
+            "failed",
+        ),
+        "exit 1",
+    );
+    tree.file("work/src/a.test.ts", "")
+        .file("work/src/b.test.ts", "")
+        .file("work/src/c.ts", "");
     let reply = server.call("run_tests", json!({"testFiles": "src/*.test.ts"}));
     assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 1]));
     let report = structured(&reply);
     assert_eq!(report["failures"][0]["id"], "src/a.test.ts > sum > fails");
-    assert_eq!(report["failures"][0]["errors"][0]["message"], "expected 1 to be 2");
-    assert_eq!((&report["runner"]["version"], &report["exitCode"]), (&json!("5.1.1"), &json!(1)));
-    assert_eq!(report["scope"]["files"], json!(["src/a.test.ts", "src/b.test.ts"]));
-    assert!(reply.result().get("isError").is_none(), "failing tests are no error of the call");
+    assert_eq!(
+        report["failures"][0]["errors"][0]["message"],
+        "expected 1 to be 2"
+    );
+    assert_eq!(
+        (&report["runner"]["version"], &report["exitCode"]),
+        (&json!("5.1.1"), &json!(1))
+    );
+    assert_eq!(
+        report["scope"]["files"],
+        json!(["src/a.test.ts", "src/b.test.ts"])
+    );
+    assert!(
+        reply.result().get("isError").is_none(),
+        "failing tests are no error of the call"
+    );
     // Globs are expanded here, since Vitest takes them for parts of paths.
-    assert_eq!(arguments(&tree), with_vitest(&["src/a.test.ts", "src/b.test.ts"]));
-    assert!(reply.text().starts_with("FAILED: 1 passed, 1 failed, 1 skipped (vitest 5.1.1, "), "{}", reply.text());
+    assert_eq!(
+        arguments(&tree),
+        with_vitest(&["src/a.test.ts", "src/b.test.ts"])
+    );
+    assert!(
+        reply
+            .text()
+            .starts_with("FAILED: 1 passed, 1 failed, 1 skipped (vitest 5.1.1, "),
+        "{}",
+        reply.text()
+    );
 
     server.call("run_tests", json!({"rerunFailed": true}));
-    assert_eq!(arguments(&tree), with_vitest(&["--testNamePattern=^ ?(?:sum(?: >)? fails)$", "src/a.test.ts"]));
-    server.call("run_tests", json!({"testFiles": ["a.test.ts"], "filter": "adds"}));
-    assert_eq!(arguments(&tree), with_vitest(&["--testNamePattern=adds", "src/a.test.ts"]));
+    assert_eq!(
+        arguments(&tree),
+        with_vitest(&[
+            "--testNamePattern=^ ?(?:sum(?: >)? fails)$",
+            "src/a.test.ts"
+        ])
+    );
+    server.call(
+        "run_tests",
+        json!({"testFiles": ["a.test.ts"], "filter": "adds"}),
+    );
+    assert_eq!(
+        arguments(&tree),
+        with_vitest(&["--testNamePattern=adds", "src/a.test.ts"])
+    );
     server.call("run_tests", json!({"cwd": "src", "test_files": null}));
     assert_eq!(arguments(&tree), with_vitest(&["src/"]));
 }
@@ -73,11 +126,14 @@ fn vitest_is_found_by_tests_that_import_it() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     fake_vitest(&tree, &events(&[("adds", "passed")], "passed"), "exit 0");
-    tree.file("work/package.json", "{}").file("work/src/sum/a.test.ts", "import { test } from 'vitest'\n");
+    tree.file("work/package.json", "{}")
+        .file("work/src/sum/a.test.ts", "import { test } from 'vitest'\n");
     let reply = server.call("run_tests", json!({}));
     assert_eq!(counts(&reply).0, "passed");
     assert!(
-        reply.text().contains("[vitest: src/sum/a.test.ts imports vitest, which is in node_modules]"),
+        reply
+            .text()
+            .contains("[vitest: src/sum/a.test.ts imports vitest, which is in node_modules]"),
         "{}",
         reply.text()
     );
@@ -99,10 +155,17 @@ fn a_verdict_takes_all_that_is_known() {
     assert_eq!(verdict(&passed, "exit 1"), "failed");
     assert_eq!(verdict(&passed, "kill -9 $$"), "crashed");
     assert_eq!(verdict(&passed[..4], "exit 0"), "crashed");
-    assert_eq!(verdict(&events(&[("adds", "skipped")], "passed"), "exit 0"), "no_tests");
-    assert_eq!(verdict(&[], "echo 'Startup Error' >&2; exit 1"), "config_error");
+    assert_eq!(
+        verdict(&events(&[("adds", "skipped")], "passed"), "exit 0"),
+        "no_tests"
+    );
+    assert_eq!(
+        verdict(&[], "echo 'Startup Error' >&2; exit 1"),
+        "config_error"
+    );
     let mut leaked = passed;
-    leaked.last_mut().unwrap()["errors"] = json!([{"name": "Error", "message": "lost", "stacks": []}]);
+    leaked.last_mut().unwrap()["errors"] =
+        json!([{"name": "Error", "message": "lost", "stacks": []}]);
     assert_eq!(verdict(&leaked, "exit 1"), "failed");
 }
 
@@ -119,18 +182,29 @@ fn what_hangs_is_ended_and_named_and_what_was_done_is_kept() {
     assert_eq!(counts(&reply), ("timed_out".to_owned(), [1, 0, 0]));
     let unfinished = structured(&reply)["unfinished"].to_string();
     assert!(unfinished.contains("src/hangs.test.ts"), "{unfinished}");
-    assert!(reply.text().contains("UNFINISHED src/hangs.test.ts"), "{}", reply.text());
+    assert!(
+        reply.text().contains("UNFINISHED src/hangs.test.ts"),
+        "{}",
+        reply.text()
+    );
 }
 
 #[test]
 fn a_cancelled_run_ends_and_tells_how_far_it_was() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    fake_vitest(&tree, &events(&[("adds", "passed"), ("more", "passed")], "passed")[..4], "sleep 1000");
+    fake_vitest(
+        &tree,
+        &events(&[("adds", "passed"), ("more", "passed")], "passed")[..4],
+        "sleep 1000",
+    );
     let params = json!({"name": "run_tests", "arguments": {}, "_meta": {"progressToken": "p"}});
     let id = server.send("tools/call", params);
     loop {
-        let message = server.recv()["params"]["message"].as_str().unwrap_or_default().to_owned();
+        let message = server.recv()["params"]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         if message.starts_with("1 of 2 tests, ") {
             break;
         }
@@ -145,14 +219,25 @@ fn a_cancelled_run_ends_and_tells_how_far_it_was() {
 fn a_runner_that_is_missing_is_said_with_how_to_get_it() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/package.json", r#"{"devDependencies": {"vitest": "5"}}"#).file("work/pnpm-lock.yaml", "");
+    tree.file(
+        "work/package.json",
+        r#"{"devDependencies": {"vitest": "5"}}"#,
+    )
+    .file("work/pnpm-lock.yaml", "");
     let reply = server.call("run_tests", json!({}));
     let failed = reply.failure().unwrap().message;
     assert_eq!(structured(&reply)["status"], "missing_tool");
-    assert!(failed.contains("hint: install it with `pnpm install`"), "{failed}");
+    assert!(
+        failed.contains("hint: install it with `pnpm install`"),
+        "{failed}"
+    );
     // What is outside is not used, whatever there is.
-    tree.file("node_modules/vitest/package.json", r#"{"bin": "x.js"}"#).file("node_modules/vitest/x.js", "");
-    assert_eq!(structured(&server.call("run_tests", json!({})))["status"], "missing_tool");
+    tree.file("node_modules/vitest/package.json", r#"{"bin": "x.js"}"#)
+        .file("node_modules/vitest/x.js", "");
+    assert_eq!(
+        structured(&server.call("run_tests", json!({})))["status"],
+        "missing_tool"
+    );
 }
 
 #[test]
@@ -189,23 +274,41 @@ fn mistakes_are_told() {
     let number = message(json!({"testFiles": 3}));
     assert_eq!(
         (number.code, number.message.as_str()),
-        (Some(-32602), "`testFiles` of run_tests is the number 3; it must be a string or an array")
+        (
+            Some(-32602),
+            "`testFiles` of run_tests is the number 3; it must be a string or an array"
+        )
     );
     assert_eq!(message(json!({"testFiles": [3]})).code, Some(-32602));
     let misspelt = message(json!({"testFile": "x"}));
-    assert!(misspelt.message.contains("the nearest one is `testFiles`"), "{}", misspelt.message);
-    assert_eq!(message(json!({"testFiles": "no/such.test.ts"})).code, Some(-32002));
-    assert_eq!(message(json!({"testFiles": "/etc/passwd"})).code, Some(-32001));
+    assert!(
+        misspelt.message.contains("the nearest one is `testFiles`"),
+        "{}",
+        misspelt.message
+    );
+    assert_eq!(
+        message(json!({"testFiles": "no/such.test.ts"})).code,
+        Some(-32002)
+    );
+    assert_eq!(
+        message(json!({"testFiles": "/etc/passwd"})).code,
+        Some(-32001)
+    );
     assert_eq!(message(json!({"cwd": "/etc"})).code, Some(-32001));
     let both = message(json!({"testFiles": "a.test.ts", "changed": true}));
-    assert!(both.message.contains("exclude one another"), "{}", both.message);
+    assert!(
+        both.message.contains("exclude one another"),
+        "{}",
+        both.message
+    );
     let again = message(json!({"rerunFailed": true}));
     assert!(again.message.contains("has not run"), "{}", again.message);
     assert_eq!(message(json!({"runner": "junit"})).code, Some(-32602));
     assert_eq!(message(json!({"command": "true"})).code, Some(-32602));
 }
 
-pub const CARGO: &str = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
+pub const CARGO: &str =
+    "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
 
 const LIBRARY: &str = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n    #[test]\n    fn fails() {\n        \
     assert_eq!(1 + 1, 3);\n    }\n    #[test]\n    #[ignore]\n    fn slow() {}\n}\n";
@@ -217,35 +320,63 @@ pub fn cargo_server(tree: &Tree) -> Option<Server> {
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", cargo.parent()?.display());
     let allow = format!("{}:rw", tree.text("work"));
     tree.dir("work");
-    let line =
-        [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allow, "--tools", "tests", "--sandbox", "off"];
+    let line = [
+        env!("CARGO_BIN_EXE_replay"),
+        "--mcp-server",
+        "--allow",
+        &allow,
+        "--tools",
+        "tests",
+        "--sandbox",
+        "off",
+    ];
     let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{home}/.rustup"));
     let variables = [("PATH", path.as_str()), ("RUSTUP_HOME", &rustup)];
     let more = ["--env", "RUSTUP_HOME"];
-    Some(Server::start_program(tree, &[&line[..], &more].concat(), &variables).opened(crate::schema::NEWEST_HANDSHAKE))
+    Some(
+        Server::start_program(tree, &[&line[..], &more].concat(), &variables)
+            .opened(crate::schema::NEWEST_HANDSHAKE),
+    )
 }
 
 #[test]
 fn cargo_tests_are_run_and_rerun() {
     let tree = Tree::new();
-    let Some(mut server) = cargo_server(&tree) else { return };
-    tree.file("work/Cargo.toml", CARGO).file("work/src/lib.rs", LIBRARY);
+    let Some(mut server) = cargo_server(&tree) else {
+        return;
+    };
+    tree.file("work/Cargo.toml", CARGO)
+        .file("work/src/lib.rs", LIBRARY);
     tree.file("work/tests/it.rs", "#[test]\nfn outside() {}\n");
     let reply = server.call("run_tests", json!({"runner": "cargo"}));
     assert_eq!(counts(&reply), ("failed".to_owned(), [2, 1, 1]));
     let failure = &structured(&reply)["failures"][0];
-    assert_eq!((&failure["name"], &failure["errors"][0]["stack"][0]["line"]), (&json!("fails"), &json!(7)));
+    assert_eq!(
+        (&failure["name"], &failure["errors"][0]["stack"][0]["line"]),
+        (&json!("fails"), &json!(7))
+    );
     let again = server.call("run_tests", json!({"runner": "cargo", "rerunFailed": true}));
     assert_eq!(counts(&again), ("failed".to_owned(), [0, 1, 0]));
-    let file = server.call("run_tests", json!({"runner": "cargo", "testFiles": "tests/it.rs"}));
+    let file = server.call(
+        "run_tests",
+        json!({"runner": "cargo", "testFiles": "tests/it.rs"}),
+    );
     assert_eq!(counts(&file), ("passed".to_owned(), [1, 0, 0]));
     // A harness of its own tells of no tests; a program that leaves early tells of none either.
     let own = format!("{CARGO}[[test]]\nname = \"own\"\nharness = false\n");
-    tree.file("work/Cargo.toml", own).file("work/tests/own.rs", "fn main() {}\n");
+    tree.file("work/Cargo.toml", own)
+        .file("work/tests/own.rs", "fn main() {}\n");
     let own = server.call("run_tests", json!({"runner": "cargo", "filter": "outside"}));
     assert_eq!(counts(&own), ("passed".to_owned(), [1, 0, 0]));
-    assert!(own.text().contains("tell of no tests: own (tests/own.rs)]"), "{}", own.text());
-    tree.file("work/tests/it.rs", "#[test]\nfn outside() {\n    std::process::exit(0)\n}\n");
+    assert!(
+        own.text().contains("tell of no tests: own (tests/own.rs)]"),
+        "{}",
+        own.text()
+    );
+    tree.file(
+        "work/tests/it.rs",
+        "#[test]\nfn outside() {\n    std::process::exit(0)\n}\n",
+    );
     let left = server.call("run_tests", json!({"runner": "cargo", "filter": "outside"}));
     assert_eq!(counts(&left).0, "crashed");
     tree.file("work/src/lib.rs", "fn broken( {}\n");
@@ -256,22 +387,37 @@ fn cargo_tests_are_run_and_rerun() {
 #[test]
 fn what_a_manifest_switches_off_is_told() {
     let tree = Tree::new();
-    let Some(mut server) = cargo_server(&tree) else { return };
+    let Some(mut server) = cargo_server(&tree) else {
+        return;
+    };
     let manifest = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\nautotests = false\n\
         [lib]\ntest = false\n[[test]]\nname = \"on\"\n[[test]]\nname = \"off\"\ntest = false\n";
-    tree.file("work/Cargo.toml", manifest)
-        .file("work/src/lib.rs", "#[cfg(test)]\nmod tests {\n#[test]\nfn t() {}\n}\n");
+    tree.file("work/Cargo.toml", manifest).file(
+        "work/src/lib.rs",
+        "#[cfg(test)]\nmod tests {\n#[test]\nfn t() {}\n}\n",
+    );
     for name in ["on", "off", "silent"] {
         tree.file(format!("work/tests/{name}.rs"), "#[test]\nfn t() {}\n");
     }
     tree.file("work/tests/helper.rs", "pub fn help() {}\n");
     let reply = server.call("run_tests", json!({"runner": "cargo"}));
-    assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]), "{}", reply.text());
+    assert_eq!(
+        counts(&reply),
+        ("passed".to_owned(), [1, 0, 0]),
+        "{}",
+        reply.text()
+    );
     let told = "not run: src (`test = false` of the library), tests/off.rs (`test = false`), tests/silent.rs \
                 (`autotests = false`)";
     assert_eq!(structured(&reply)["leftOut"], json!([told]));
-    let reply = server.call("run_tests", json!({"runner": "cargo", "testFiles": ["tests/silent.rs"]}));
-    assert_eq!(structured(&reply)["leftOut"], json!(["not run: tests/silent.rs (`autotests = false`)"]));
+    let reply = server.call(
+        "run_tests",
+        json!({"runner": "cargo", "testFiles": ["tests/silent.rs"]}),
+    );
+    assert_eq!(
+        structured(&reply)["leftOut"],
+        json!(["not run: tests/silent.rs (`autotests = false`)"])
+    );
 }
 
 #[test]
@@ -281,7 +427,10 @@ fn nextest_without_the_crates_of_other_platforms_has_a_next_step() {
     tree.file("work/Cargo.toml", "[package]\nname = \"a\"\n");
     // Programs of the project come first.
     let cargo = "work/node_modules/.bin/cargo";
-    tree.file(cargo, "#!/bin/sh\necho 'error: `cargo metadata` exited with an error' >&2\nexit 102\n");
+    tree.file(
+        cargo,
+        "#!/bin/sh\necho 'error: `cargo metadata` exited with an error' >&2\nexit 102\n",
+    );
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(tree.path(cargo), mode).unwrap();
     let reply = server.call("run_tests", json!({"runner": "nextest"}));
@@ -302,9 +451,13 @@ fn nextest_without_the_crates_of_other_platforms_has_a_next_step() {
 #[test]
 fn nextest_says_what_it_does_not_run() {
     let tree = Tree::new();
-    let Some(mut server) = cargo_server(&tree) else { return };
+    let Some(mut server) = cargo_server(&tree) else {
+        return;
+    };
     let own = format!("{CARGO}[[test]]\nname = \"own\"\nharness = false\n");
-    tree.file("work/Cargo.toml", own).file("work/tests/own.rs", "fn main() {}\n").file("work/src/lib.rs", "");
+    tree.file("work/Cargo.toml", own)
+        .file("work/tests/own.rs", "fn main() {}\n")
+        .file("work/src/lib.rs", "");
     tree.file("work/tests/it.rs", "#[test]\nfn outside() {}\n");
     let reply = server.call("run_tests", json!({"runner": "nextest"}));
     if structured(&reply)["status"] != "config_error" {
@@ -313,12 +466,21 @@ fn nextest_says_what_it_does_not_run() {
                     (`harness = false`) and tell of no tests: own]";
         assert!(reply.text().contains(told), "{}", reply.text());
         assert_eq!(structured(&reply)["leftOut"], Value::Null);
-        tree.file("work/src/lib.rs", "/// ```\n/// assert!(false);\n/// ```\npub fn f() {}\n");
+        tree.file(
+            "work/src/lib.rs",
+            "/// ```\n/// assert!(false);\n/// ```\npub fn f() {}\n",
+        );
         let docs = server.call("run_tests", json!({"runner": "nextest"}));
-        let left_out = json!(["not run: tests in the documentation (`runner: \"cargo\"` runs them)"]);
-        assert_eq!((counts(&docs).0, &structured(&docs)["leftOut"]), ("passed".to_owned(), &left_out));
-        let named =
-            server.call("run_tests", json!({"runner": "nextest", "testFiles": ["tests/it.rs", "tests/own.rs"]}));
+        let left_out =
+            json!(["not run: tests in the documentation (`runner: \"cargo\"` runs them)"]);
+        assert_eq!(
+            (counts(&docs).0, &structured(&docs)["leftOut"]),
+            ("passed".to_owned(), &left_out)
+        );
+        let named = server.call(
+            "run_tests",
+            json!({"runner": "nextest", "testFiles": ["tests/it.rs", "tests/own.rs"]}),
+        );
         assert_eq!(
             (counts(&named).0, &structured(&named)["notRun"]),
             ("incomplete".to_owned(), &json!(["tests/own.rs"]))
@@ -333,7 +495,8 @@ fn any_command_that_writes_junit_is_a_runner() {
     let xml = "<testsuites><testsuite name=\"s\"><testcase name=\"a\" classname=\"c\" time=\"0.1\"/>\
         <testcase name=\"b\" classname=\"c\"><failure message=\"no\">b.sh:3</failure></testcase></testsuite></testsuites>";
     let command = format!("mkdir -p out; echo '{xml}' > out/report.xml; exit 1");
-    let arguments = |command: &str| json!({"runner": "junit", "command": command, "report": "out/report.xml"});
+    let arguments =
+        |command: &str| json!({"runner": "junit", "command": command, "report": "out/report.xml"});
     let reply = server.call("run_tests", arguments(&command));
     assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 0]));
     // The report of the run before says nothing about this one.
@@ -346,7 +509,10 @@ fn pytest_of_the_machine_is_run_if_there_is_one() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     tree.file("work/pytest.ini", "[pytest]\n");
-    tree.file("work/test_a.py", "def test_a():\n    assert 1 == 2\n\ndef test_b():\n    pass\n");
+    tree.file(
+        "work/test_a.py",
+        "def test_a():\n    assert 1 == 2\n\ndef test_b():\n    pass\n",
+    );
     tree.file("work/test_c.py", "import nothing_of_this_name\n");
     let reply = server.call("run_tests", json!({}));
     let (status, found) = counts(&reply);
@@ -356,8 +522,14 @@ fn pytest_of_the_machine_is_run_if_there_is_one() {
         let again = server.call("run_tests", json!({"rerunFailed": true}));
         assert_eq!(counts(&again).1[0..2], [1, 1]);
     }
-    let mut names: Vec<_> =
-        std::fs::read_dir(tree.path("work")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(tree.path("work"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     names.sort();
-    assert_eq!(names, ["pytest.ini", "test_a.py", "test_c.py"], "the project is left as it was");
+    assert_eq!(
+        names,
+        ["pytest.ini", "test_a.py", "test_c.py"],
+        "the project is left as it was"
+    );
 }

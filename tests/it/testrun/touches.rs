@@ -1,4 +1,5 @@
-//! What a run is told to have touched: what the agent asked for, and no refusals of what nobody asked for.
+//! What a run is told to have touched: what the agent asked for, and no refusals of what nobody
+//! asked for.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -20,7 +21,8 @@ fn looking_for_a_project_is_denied_nothing() {
         json!({"ev": "end", "reason": "passed", "errors": []}),
     ];
     fake_vitest(&tree, &events, "exit 0");
-    tree.file("work/deep/a.test.ts", "").file("work/empty/x.py", "");
+    tree.file("work/deep/a.test.ts", "")
+        .file("work/empty/x.py", "");
     let named = server.call("run_tests", json!({"testFiles": "deep/a.test.ts"}));
     assert_eq!(counts(&named).0, "passed");
     // There is neither a project nor a checker up to the allowed directory.
@@ -30,8 +32,25 @@ fn looking_for_a_project_is_denied_nothing() {
     server.call("type_check", json!({"cwd": "/etc"}));
     let denied = |line: &Value| {
         let paths = line["paths"].as_array().cloned().unwrap_or_default();
-        paths.into_iter().filter(|path| path["access"] == "denied").map(|path| path["path"].clone()).collect::<Vec<_>>()
+        paths
+            .into_iter()
+            .filter(|path| path["access"] == "denied")
+            .map(|path| path["path"].clone())
+            .collect::<Vec<_>>()
     };
-    let told: Vec<_> = lines(&tree).iter().filter(|line| line["event"] == "call").map(denied).collect();
-    assert_eq!(told, [vec![], vec![], vec![], vec![json!("/etc/passwd")], vec![json!("/etc")]]);
+    let told: Vec<_> = lines(&tree)
+        .iter()
+        .filter(|line| line["event"] == "call")
+        .map(denied)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            vec![],
+            vec![],
+            vec![],
+            vec![json!("/etc/passwd")],
+            vec![json!("/etc")]
+        ]
+    );
 }

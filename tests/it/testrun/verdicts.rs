@@ -10,8 +10,14 @@ use crate::tree::Tree;
 fn not_run(reply: &Reply) -> (String, Vec<String>) {
     let report = structured(reply);
     let names = report["notRun"].as_array().cloned().unwrap_or_default();
-    let names = names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
-    (report["status"].as_str().unwrap_or_default().to_owned(), names)
+    let names = names
+        .iter()
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
+    (
+        report["status"].as_str().unwrap_or_default().to_owned(),
+        names,
+    )
 }
 
 #[test]
@@ -28,30 +34,64 @@ fn a_file_that_the_runner_leaves_out_is_told() {
         json!({"ev": "end", "reason": "passed", "errors": []}),
     ];
     fake_vitest(&tree, &events, "exit 0");
-    for name in ["src/a.test.ts", "src/b.test.ts", "src/helper.ts", "e2e/c.test.ts"] {
+    for name in [
+        "src/a.test.ts",
+        "src/b.test.ts",
+        "src/helper.ts",
+        "e2e/c.test.ts",
+    ] {
         tree.file(format!("work/{name}"), "");
     }
     tree.link("src/a.test.ts", "work/linked.test.ts");
-    let mut of = |files: serde_json::Value| not_run(&server.call("run_tests", json!({"testFiles": files})));
-    let incomplete = |names: &[&str]| ("incomplete".to_owned(), names.iter().map(|name| (*name).to_owned()).collect());
-    assert_eq!(of(json!(["src/a.test.ts", "linked.test.ts", "src"])), ("passed".to_owned(), vec![]));
-    assert_eq!(of(json!(["src/a.test.ts", "src/b.test.ts"])), incomplete(&["src/b.test.ts"]));
-    assert_eq!(of(json!(["src/a.test.ts", "src/helper.ts"])), incomplete(&["src/helper.ts"]));
+    let mut of =
+        |files: serde_json::Value| not_run(&server.call("run_tests", json!({"testFiles": files})));
+    let incomplete = |names: &[&str]| {
+        (
+            "incomplete".to_owned(),
+            names.iter().map(|name| (*name).to_owned()).collect(),
+        )
+    };
+    assert_eq!(
+        of(json!(["src/a.test.ts", "linked.test.ts", "src"])),
+        ("passed".to_owned(), vec![])
+    );
+    assert_eq!(
+        of(json!(["src/a.test.ts", "src/b.test.ts"])),
+        incomplete(&["src/b.test.ts"])
+    );
+    assert_eq!(
+        of(json!(["src/a.test.ts", "src/helper.ts"])),
+        incomplete(&["src/helper.ts"])
+    );
     // What a glob matches need not be a test.
     assert_eq!(of(json!("src/*.ts")), incomplete(&["src/b.test.ts"]));
     assert_eq!(of(json!(["src", "e2e"])), incomplete(&["e2e"]));
-    let told = server.call("run_tests", json!({"testFiles": ["src/a.test.ts", "e2e/c.test.ts"]}));
+    let told = server.call(
+        "run_tests",
+        json!({"testFiles": ["src/a.test.ts", "e2e/c.test.ts"]}),
+    );
     let lines: Vec<_> = told.text().lines().take(3).map(str::to_owned).collect();
-    assert!(lines[0].starts_with("INCOMPLETE: 1 passed, 0 failed (vitest 5.1.1, "), "{lines:?}");
+    assert!(
+        lines[0].starts_with("INCOMPLETE: 1 passed, 0 failed (vitest 5.1.1, "),
+        "{lines:?}"
+    );
     assert_eq!(lines[1], "DID NOT RUN e2e/c.test.ts");
-    assert!(lines[2].starts_with("hint: what ran has passed; "), "{lines:?}");
+    assert!(
+        lines[2].starts_with("hint: what ran has passed; "),
+        "{lines:?}"
+    );
     assert!(told.result().get("isError").is_none());
 }
 
 /// What a run says it left out.
 fn left_out(reply: &Reply) -> Vec<String> {
-    let told = structured(reply)["leftOut"].as_array().cloned().unwrap_or_default();
-    told.iter().filter_map(|what| what.as_str().map(str::to_owned)).collect()
+    let told = structured(reply)["leftOut"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    told.iter()
+        .filter_map(|what| what.as_str().map(str::to_owned))
+        .collect()
 }
 
 #[test]
@@ -74,7 +114,13 @@ fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes()
     };
     assert_eq!(of(json!({})), (json!("passed"), vec![]));
     // Copies, what git ignores and what is somebody else's are no tests of the project.
-    for name in ["src/b.spec.ts", "e2e/c.test.ts", "dist/a.test.js", "made/a.test.js", "node_modules/x/x.test.js"] {
+    for name in [
+        "src/b.spec.ts",
+        "e2e/c.test.ts",
+        "dist/a.test.js",
+        "made/a.test.js",
+        "node_modules/x/x.test.js",
+    ] {
         tree.file(format!("work/{name}"), "");
     }
     tree.file("work/.gitignore", "made\n").dir("work/.git");
@@ -84,10 +130,20 @@ fn files_that_the_configuration_takes_for_no_tests_are_told_with_what_it_takes()
     assert_eq!(of(json!({"filter": "adds"})), (json!("passed"), vec![]));
     let named = format!("named, and {takes}: e2e/c.test.ts");
     let files = ["src/a.test.ts", "e2e/c.test.ts"];
-    assert_eq!(of(json!({"testFiles": files})), (json!("incomplete"), vec![named.clone()]));
-    let nothing = [events[0].clone(), events[1].clone(), json!({"ev": "end", "reason": "failed", "errors": []})];
+    assert_eq!(
+        of(json!({"testFiles": files})),
+        (json!("incomplete"), vec![named.clone()])
+    );
+    let nothing = [
+        events[0].clone(),
+        events[1].clone(),
+        json!({"ev": "end", "reason": "failed", "errors": []}),
+    ];
     fake_vitest(&tree, &nothing, "exit 1");
-    assert_eq!(of(json!({"testFiles": ["e2e/c.test.ts"]})), (json!("no_tests"), vec![named]));
+    assert_eq!(
+        of(json!({"testFiles": ["e2e/c.test.ts"]})),
+        (json!("no_tests"), vec![named])
+    );
 }
 
 #[test]
@@ -101,23 +157,43 @@ fn the_test_script_says_how_tests_are_run() {
     ];
     fake_vitest(&tree, &events, "printf %s \"$MODE\" >mode\nexit 0");
     let mut told = |script: &str| {
-        tree.file("work/package.json", json!({"scripts": {"test": script}}).to_string());
+        tree.file(
+            "work/package.json",
+            json!({"scripts": {"test": script}}).to_string(),
+        );
         let reply = server.call("run_tests", json!({"runner": "vitest"}));
         assert_eq!(structured(&reply)["status"], "passed", "{}", reply.text());
         let arguments = tree.read("work/node_modules/arguments");
-        let options: Vec<&str> = arguments.lines().take_while(|word| !word.starts_with("--reporter=")).collect();
+        let options: Vec<&str> = arguments
+            .lines()
+            .take_while(|word| !word.starts_with("--reporter="))
+            .collect();
         (
             tree.read("work/mode"),
             options.join(" "),
-            reply.text().lines().find(|line| line.starts_with("LEFT OUT")).map(str::to_owned),
+            reply
+                .text()
+                .lines()
+                .find(|line| line.starts_with("LEFT OUT"))
+                .map(str::to_owned),
         )
     };
     let told_of = |mode: &str, options: &str, left_out: Option<&str>| {
-        (mode.to_owned(), options.to_owned(), left_out.map(str::to_owned))
+        (
+            mode.to_owned(),
+            options.to_owned(),
+            left_out.map(str::to_owned),
+        )
     };
-    assert_eq!(told("MODE='a b' vitest run -c e2e.ts --globals"), told_of("a b", "run -c e2e.ts --globals", None));
+    assert_eq!(
+        told("MODE='a b' vitest run -c e2e.ts --globals"),
+        told_of("a b", "run -c e2e.ts --globals", None)
+    );
     let left_out = "LEFT OUT what the test script of package.json says: `echo`";
-    assert_eq!(told("MODE=x vitest run && echo"), told_of("x", "run", Some(left_out)));
+    assert_eq!(
+        told("MODE=x vitest run && echo"),
+        told_of("x", "run", Some(left_out))
+    );
     let left_out = "LEFT OUT what the test script of package.json says: `echo; vitest`";
     assert_eq!(told("echo; vitest"), told_of("", "run", Some(left_out)));
 }
@@ -129,7 +205,13 @@ fn a_runner_that_ends_well_before_any_test_has_crashed() {
     fake_vitest(&tree, &[], "exit 0");
     let reply = server.call("run_tests", json!({}));
     assert_eq!(counts(&reply), ("crashed".to_owned(), [0, 0, 0]));
-    assert!(reply.text().contains("look for an exit in its configuration or set-up"), "{}", reply.text());
+    assert!(
+        reply
+            .text()
+            .contains("look for an exit in its configuration or set-up"),
+        "{}",
+        reply.text()
+    );
 }
 
 #[test]
@@ -137,10 +219,19 @@ fn a_report_that_is_no_report_is_a_result() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut run = |command: &str| {
-        let reply = server.call("run_tests", json!({"runner": "junit", "command": command, "report": "r.xml"}));
+        let reply = server.call(
+            "run_tests",
+            json!({"runner": "junit", "command": command, "report": "r.xml"}),
+        );
         let report = structured(&reply);
-        let said = report["runErrors"][0]["message"].as_str().unwrap_or_default().to_owned();
-        (report["status"].as_str().unwrap_or_default().to_owned(), said)
+        let said = report["runErrors"][0]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        (
+            report["status"].as_str().unwrap_or_default().to_owned(),
+            said,
+        )
     };
     let fault = |(status, said): (String, String), part: &str| {
         assert_eq!(status, "config_error", "{said}");
@@ -149,17 +240,24 @@ fn a_report_that_is_no_report_is_a_result() {
     fault(run("true"), "the command wrote no `r.xml`");
     fault(run("mkfifo r.xml"), "is a named pipe");
     fault(run("rm r.xml; mkdir r.xml"), "is no regular file");
-    fault(run("rmdir r.xml; truncate -s 65M r.xml"), "at most 67108864 can be read");
+    fault(
+        run("rmdir r.xml; truncate -s 65M r.xml"),
+        "at most 67108864 can be read",
+    );
     fault(run("true"), "`r.xml` is as it was before the run");
     let counted = "<testsuite name='s' tests='2' failures='1'><testcase name='a'/></testsuite>";
     let (status, said) = run(&format!("echo \"{counted}\" > r.xml"));
     assert_eq!(status, "failed");
-    assert!(said.starts_with("the suite `s` counts 2 tests that ran and 1 failures"), "{said}");
+    assert!(
+        said.starts_with("the suite `s` counts 2 tests that ran and 1 failures"),
+        "{said}"
+    );
     // Where it may not be read, nothing is run.
     let outside = json!({"runner": "junit", "command": "touch ran", "report": "/etc/r.xml"});
     assert_eq!(server.call("run_tests", outside).code(), -32001);
     // Nothing would heed a filter.
-    let filtered = json!({"runner": "junit", "command": "touch ran", "report": "r.xml", "filter": "a"});
+    let filtered =
+        json!({"runner": "junit", "command": "touch ran", "report": "r.xml", "filter": "a"});
     assert_eq!(server.call("run_tests", filtered).code(), -32602);
     assert!(!tree.path("work/ran").exists());
 }
@@ -168,8 +266,12 @@ fn a_report_that_is_no_report_is_a_result() {
 fn a_filter_is_no_option_of_a_test_program() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
-    tree.file("work/Cargo.toml", "[package]\nname = \"x\"\n").file("work/src/lib.rs", "");
-    let failed = server.call("run_tests", json!({"runner": "cargo", "filter": "--list"})).failure().unwrap();
+    tree.file("work/Cargo.toml", "[package]\nname = \"x\"\n")
+        .file("work/src/lib.rs", "");
+    let failed = server
+        .call("run_tests", json!({"runner": "cargo", "filter": "--list"}))
+        .failure()
+        .unwrap();
     assert_eq!(
         (failed.code, failed.message.as_str()),
         (

@@ -1,4 +1,5 @@
-//! Undo of what commands change, in both tiers: they run on the tree itself, and their supervisor notes what they are about to do.
+//! Undo of what commands change, in both tiers: they run on the tree itself, and their supervisor
+//! notes what they are about to do.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +22,11 @@ pub(super) const TIERS: [&str; 2] = ["namespaces", "landlock"];
 pub(super) fn start(tree: &Tree, tier: &str) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
     let tools = "files,command,python";
-    Server::open(tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", tools, "--sandbox", tier])
+    Server::open(
+        tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allowed, "--tools", tools, "--sandbox", tier],
+    )
 }
 
 /// Runs a command, and says what its reply tells of changes.
@@ -30,7 +35,8 @@ pub(super) fn run(server: &mut Server, line: &str) -> Option<Value> {
     reply.result()["structuredContent"].get("changed").cloned()
 }
 
-/// Mode, owner, time of the last change of what is no directory, content or target, the other names of the same inode.
+/// Mode, owner, time of the last change of what is no directory, content or target, the other names
+/// of the same inode.
 pub(super) type Seen = (u32, (u32, u32), Option<(i64, i64)>, Vec<u8>, Vec<PathBuf>);
 
 pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
@@ -42,7 +48,10 @@ pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
         let path = entry.unwrap().into_path();
         let metadata = fs::symlink_metadata(&path).unwrap();
         let content = match (metadata.is_symlink(), metadata.is_file()) {
-            (true, _) => fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+            (true, _) => fs::read_link(&path)
+                .unwrap()
+                .into_os_string()
+                .into_encoded_bytes(),
             (_, true) => fs::read(&path).unwrap(),
             _ => Vec::new(),
         };
@@ -51,10 +60,30 @@ pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
         if !metadata.is_dir() {
             names.entry(metadata.ino()).or_default().push(name.clone());
         }
-        found.insert(name, (metadata.ino(), (metadata.mode(), (metadata.uid(), metadata.gid()), time, content)));
+        found.insert(
+            name,
+            (
+                metadata.ino(),
+                (
+                    metadata.mode(),
+                    (metadata.uid(), metadata.gid()),
+                    time,
+                    content,
+                ),
+            ),
+        );
     }
     let with_names = |(name, (inode, (mode, owner, time, content)))| {
-        (name, (mode, owner, time, content, names.get(&inode).cloned().unwrap_or_default()))
+        (
+            name,
+            (
+                mode,
+                owner,
+                time,
+                content,
+                names.get(&inode).cloned().unwrap_or_default(),
+            ),
+        )
     };
     found.into_iter().map(with_names).collect()
 }
@@ -62,7 +91,10 @@ pub(super) fn picture(root: &Path) -> BTreeMap<PathBuf, Seen> {
 fn laid_out() -> Tree {
     let tree = Tree::new();
     for file in ["a", "b", "c", "d/e", "d/f", "d/g/h", "y/z"] {
-        tree.file(format!("work/{file}"), format!("{file}\n{}", "x".repeat(50)));
+        tree.file(
+            format!("work/{file}"),
+            format!("{file}\n{}", "x".repeat(50)),
+        );
     }
     tree.hard_link("work/a", "work/x").link("d/e", "work/l");
     tree
@@ -76,9 +108,16 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
         let before = picture(&tree.path("work"));
         let mut told = |line: &str| {
             let reply = server.call("execute_command", json!({"command": line}));
-            reply.result()["content"][0]["text"].as_str().unwrap().to_owned()
+            reply.result()["content"][0]["text"]
+                .as_str()
+                .unwrap()
+                .to_owned()
         };
-        assert_eq!(told("cat a >/dev/null"), "(no output)\n[exit code: 0]", "{tier}");
+        assert_eq!(
+            told("cat a >/dev/null"),
+            "(no output)\n[exit code: 0]",
+            "{tier}"
+        );
         assert_eq!(
             told("echo more >>b; rm c; mkdir new; touch new/file"),
             "(no output)\n[changed: edited b, deleted c, created new: undo with call 1]\n[exit code: 0]",
@@ -103,13 +142,20 @@ fn the_reply_says_what_was_changed_and_by_which_call_it_is_undone() {
 
 #[test]
 fn a_file_whose_directory_was_moved_or_made_anew_is_not_told_as_emptied() {
-    for (line, told) in [("rm -r d; mkdir d; echo anew >d/e", "edited d/e"), ("mv y n; echo more >>n/z", "edited n/z")]
-    {
+    for (line, told) in [
+        ("rm -r d; mkdir d; echo anew >d/e", "edited d/e"),
+        ("mv y n; echo more >>n/z", "edited n/z"),
+    ] {
         let tree = laid_out();
         let mut server = start(&tree, TIERS[0]);
         run(&mut server, line).unwrap();
         let text = server.call("list_changes", json!({"call": 1})).text();
-        assert!(text.contains(&format!("\n{told}\n[no diff: a content was not kept, or changed since]")), "{text}");
+        assert!(
+            text.contains(&format!(
+                "\n{told}\n[no diff: a content was not kept, or changed since]"
+            )),
+            "{text}"
+        );
     }
 }
 
@@ -121,25 +167,60 @@ fn what_a_directory_that_was_made_anew_holds_is_told_by_name() {
         let before = picture(&tree.path("work"));
         let mut told = |line: &str| {
             let reply = server.call("execute_command", json!({"command": line}));
-            let text = reply.result()["content"][0]["text"].as_str().unwrap().to_owned();
+            let text = reply.result()["content"][0]["text"]
+                .as_str()
+                .unwrap()
+                .to_owned();
             let call = reply.result()["structuredContent"]["changed"]["call"].clone();
             let undone = server.call("undo_changes", json!({"calls": [call]})).text();
-            assert_eq!(picture(&tree.path("work")), before, "{tier}: {line}: {undone}");
-            text.split_once("[changed: ").unwrap().1.split_once(": undo").unwrap().0.to_owned()
+            assert_eq!(
+                picture(&tree.path("work")),
+                before,
+                "{tier}: {line}: {undone}"
+            );
+            text.split_once("[changed: ")
+                .unwrap()
+                .1
+                .split_once(": undo")
+                .unwrap()
+                .0
+                .to_owned()
         };
-        assert_eq!(told("rm -rf y; mkdir y; echo >y/z"), "touched y, edited y/z", "{tier}");
-        assert_eq!(told("rm -rf d/g; mkdir d/g; echo >d/g/i"), "touched d/g, deleted d/g/h, created d/g/i", "{tier}");
-        assert_eq!(told("rm -rf y; mkdir y y/z"), "touched y, edited y/z", "{tier}");
+        assert_eq!(
+            told("rm -rf y; mkdir y; echo >y/z"),
+            "touched y, edited y/z",
+            "{tier}"
+        );
+        assert_eq!(
+            told("rm -rf d/g; mkdir d/g; echo >d/g/i"),
+            "touched d/g, deleted d/g/h, created d/g/i",
+            "{tier}"
+        );
+        assert_eq!(
+            told("rm -rf y; mkdir y y/z"),
+            "touched y, edited y/z",
+            "{tier}"
+        );
         assert_eq!(told("rm -rf y; echo >y"), "edited y, deleted y/z", "{tier}");
-        assert_eq!(told("mv y o; mkdir y; mv o/z y; rmdir o"), "touched y", "{tier}");
+        assert_eq!(
+            told("mv y o; mkdir y; mv o/z y; rmdir o"),
+            "touched y",
+            "{tier}"
+        );
         assert_eq!(
             told("rm -rf d; mkdir -p d/g/j; echo >d/g/j/k; echo >d/g/h"),
             "1 edited, 1 created, 2 deleted, 2 touched",
             "{tier}"
         );
         let call = run(&mut server, "rm -rf d; mkdir d; echo >d/new").unwrap()["call"].clone();
-        server.call("undo_changes", json!({"calls": [call], "paths": ["d/new"]})).texts();
-        assert_eq!(picture(&tree.path("work")), before, "{tier}: it comes back whole");
+        server
+            .call("undo_changes", json!({"calls": [call], "paths": ["d/new"]}))
+            .texts();
+        assert_eq!(
+            picture(&tree.path("work")),
+            before,
+            "{tier}: it comes back whole"
+        );
     }
 }
 
@@ -150,24 +231,46 @@ fn cells_and_background_commands_have_entries_of_their_own() {
         let mut server = start(&tree, tier);
         let before = picture(&tree.path("work"));
         for (code, told) in [
-            ("open('a', 'a').write('more')", json!(["changed: edited a: undo with call 1"])),
-            ("import os; os.remove('b')", json!(["changed: deleted b: undo with call 2"])),
+            (
+                "open('a', 'a').write('more')",
+                json!(["changed: edited a: undo with call 1"]),
+            ),
+            (
+                "import os; os.remove('b')",
+                json!(["changed: deleted b: undo with call 2"]),
+            ),
             ("open('c').read()[0]", Value::Null),
         ] {
             let reply = server.call("run_python_code", json!({"code": code}));
-            assert_eq!(reply.result()["structuredContent"]["notes"], told, "{tier}: {code}");
+            assert_eq!(
+                reply.result()["structuredContent"]["notes"],
+                told,
+                "{tier}: {code}"
+            );
         }
-        server.call("execute_command", json!({"command": "echo bg >bg", "background": true})).texts();
+        server
+            .call(
+                "execute_command",
+                json!({"command": "echo bg >bg", "background": true}),
+            )
+            .texts();
         let until = Instant::now() + DEADLINE;
         let end = loop {
-            let text = server.call("follow_command", json!({"commandId": "c1"})).text();
+            let text = server
+                .call("follow_command", json!({"commandId": "c1"}))
+                .text();
             if !text.contains("still running") {
                 break text;
             }
             assert!(Instant::now() < until, "{text}");
         };
-        assert!(end.contains("[changed: created bg: undo with call 3]"), "{tier}: {end}");
-        server.call("undo_changes", json!({"calls": [1, 2, 3]})).texts();
+        assert!(
+            end.contains("[changed: created bg: undo with call 3]"),
+            "{tier}: {end}"
+        );
+        server
+            .call("undo_changes", json!({"calls": [1, 2, 3]}))
+            .texts();
         assert_eq!(picture(&tree.path("work")), before, "{tier}");
     }
 }
@@ -177,16 +280,38 @@ fn a_command_that_goes_on_in_the_background_tells_all_its_changes_at_its_end() {
     for tier in TIERS {
         let tree = laid_out();
         let allowed = format!("{}:rw", tree.text("work"));
-        let flags = ["--allow", &allowed, "--sandbox", tier, "--command-timeout-secs", "1"];
+        let flags = [
+            "--allow",
+            &allowed,
+            "--sandbox",
+            tier,
+            "--command-timeout-secs",
+            "1",
+        ];
         let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &flags);
         let before = picture(&tree.path("work"));
         let line = "rm b; until [ -e go ]; do sleep 0.01; done; rm c";
-        let handed = server.call("execute_command", json!({"command": line})).text();
+        let handed = server
+            .call("execute_command", json!({"command": line}))
+            .text();
         assert!(handed.contains("commandId \"c1\""), "{tier}: {handed}");
-        server.call("write_file", json!({"path": tree.text("work/go"), "content": ""})).texts();
-        let end = server.call("follow_command", json!({"commandId": "c1", "waitSecs": 60})).text();
-        assert_eq!(end, "(no new output)\n[changed: deleted b, deleted c: undo with call 1]\n[exit code: 0]", "{tier}");
-        server.call("undo_changes", json!({"calls": [1, 2]})).texts();
+        server
+            .call(
+                "write_file",
+                json!({"path": tree.text("work/go"), "content": ""}),
+            )
+            .texts();
+        let end = server
+            .call("follow_command", json!({"commandId": "c1", "waitSecs": 60}))
+            .text();
+        assert_eq!(
+            end,
+            "(no new output)\n[changed: deleted b, deleted c: undo with call 1]\n[exit code: 0]",
+            "{tier}"
+        );
+        server
+            .call("undo_changes", json!({"calls": [1, 2]}))
+            .texts();
         assert_eq!(picture(&tree.path("work")), before, "{tier}");
     }
 }
@@ -196,13 +321,23 @@ fn a_test_run_says_what_its_commands_changed() {
     let tree = laid_out();
     let allowed = format!("{}:rw", tree.text("work"));
     let tools = "files,command,tests";
-    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", tools]);
+    let mut server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allowed, "--tools", tools],
+    );
     let before = picture(&tree.path("work"));
     let report = r#"<testsuite><testcase name="adds"/></testsuite>"#;
     let command = format!("rm b; echo '{report}' >report.xml");
-    let reply = server.call("run_tests", json!({"runner": "junit", "command": command, "report": "report.xml"}));
+    let reply = server.call(
+        "run_tests",
+        json!({"runner": "junit", "command": command, "report": "report.xml"}),
+    );
     let text = reply.text();
-    assert!(text.contains("\n[changed: deleted b, created report.xml: undo with call 1]"), "{text}");
+    assert!(
+        text.contains("\n[changed: deleted b, created report.xml: undo with call 1]"),
+        "{text}"
+    );
     let changed = &reply.result()["structuredContent"]["changed"];
     assert_eq!(changed, &json!({"call": 1, "created": 1, "deleted": 1}));
     server.call("undo_changes", json!({"calls": [1]})).texts();
@@ -213,9 +348,18 @@ fn a_test_run_says_what_its_commands_changed() {
 fn without_the_tool_the_operator_can_undo() {
     let tree = laid_out();
     let allowed = format!("{}:rw", tree.text("work"));
-    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", "command"]);
-    let text = server.call("execute_command", json!({"command": "rm b"})).text();
-    assert_eq!(text, "(no output)\n[changed: deleted b: the operator can undo call 1]\n[exit code: 0]");
+    let mut server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allowed, "--tools", "command"],
+    );
+    let text = server
+        .call("execute_command", json!({"command": "rm b"}))
+        .text();
+    assert_eq!(
+        text,
+        "(no output)\n[changed: deleted b: the operator can undo call 1]\n[exit code: 0]"
+    );
 }
 
 /// One that does not know what it is asked for at first, and is asked again.
@@ -234,18 +378,38 @@ fn a_call_of_several_commands_is_one_entry() {
     for tier in TIERS {
         let tree = laid_out();
         let python = "work/.venv/bin/python";
-        tree.file("work/mypy.ini", "[mypy]\n").file("work/m.py", "").file(python, FAKE_MYPY);
+        tree.file("work/mypy.ini", "[mypy]\n")
+            .file("work/m.py", "")
+            .file(python, FAKE_MYPY);
         fs::set_permissions(tree.path(python), PermissionsExt::from_mode(0o755)).unwrap();
         let allowed = format!("{}:rw", tree.text("work"));
-        let more = ["--allow", &allowed, "--tools", "files,command,tests", "--sandbox", tier];
+        let more = [
+            "--allow",
+            &allowed,
+            "--tools",
+            "files,command,tests",
+            "--sandbox",
+            tier,
+        ];
         let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &more);
         let before = picture(&tree.path("work"));
         let reply = server.call("type_check", json!({"checker": "mypy"}));
         let text = reply.text();
         assert_eq!(text.matches("undo with call").count(), 1, "{tier}: {text}");
         let changed = &reply.result()["structuredContent"]["changed"];
-        assert_eq!(changed, &json!({"call": 1, "edited": 2, "created": 1, "moved": 1}), "{tier}: {text}");
-        assert_eq!(calls(&mut server).iter().map(|(call, _)| *call).collect::<Vec<_>>(), [1], "{tier}");
+        assert_eq!(
+            changed,
+            &json!({"call": 1, "edited": 2, "created": 1, "moved": 1}),
+            "{tier}: {text}"
+        );
+        assert_eq!(
+            calls(&mut server)
+                .iter()
+                .map(|(call, _)| *call)
+                .collect::<Vec<_>>(),
+            [1],
+            "{tier}"
+        );
         server.call("undo_changes", json!({"calls": [1]})).texts();
         assert_eq!(picture(&tree.path("work")), before, "{tier}");
     }
@@ -258,13 +422,17 @@ struct Dice(u64);
 
 impl Dice {
     fn throw(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % sides
     }
 
     fn name(&mut self) -> &'static str {
-        const NAMES: [&str; 14] =
-            ["a", "b", "c", "l", "d/e", "d/f", "d/g/h", "x", "y/z", "y", "d", "d/g", "new", "y/new"];
+        const NAMES: [&str; 14] = [
+            "a", "b", "c", "l", "d/e", "d/f", "d/g/h", "x", "y/z", "y", "d", "d/g", "new", "y/new",
+        ];
         NAMES[self.throw(NAMES.len())]
     }
 
@@ -335,21 +503,34 @@ impl Dice {
     }
 }
 
-/// As many rounds for each tier as `REPLAY_TEST_UNDO_ROUNDS` says, from the seed `REPLAY_TEST_UNDO_SEED` on.
+/// As many rounds for each tier as `REPLAY_TEST_UNDO_ROUNDS` says, from the seed
+/// `REPLAY_TEST_UNDO_SEED` on.
 #[test]
 fn whatever_a_program_does_comes_back() {
-    let number = |name: &str, usual| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (rounds, seed) = (number("REPLAY_TEST_UNDO_ROUNDS", 25), number("REPLAY_TEST_UNDO_SEED", 1));
+    let number = |name: &str, usual| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(usual)
+    };
+    let (rounds, seed) = (
+        number("REPLAY_TEST_UNDO_ROUNDS", 25),
+        number("REPLAY_TEST_UNDO_SEED", 1),
+    );
     for tier in TIERS {
         let tree = laid_out();
         let root = tree.path("work");
         let mut server = start(&tree, tier);
-        run(&mut server, &format!("git init -qb master . && {COMMIT} && echo 2 >d/f && {COMMIT}"));
+        run(
+            &mut server,
+            &format!("git init -qb master . && {COMMIT} && echo 2 >d/f && {COMMIT}"),
+        );
         let mut dice = Dice(seed);
         for round in 0..rounds {
             let before = picture(&root);
             let programs: Vec<String> = (0..=dice.throw(2)).map(|_| dice.program()).collect();
-            let told = |step: &str| format!("{tier}, seed {seed}, round {round}, {step}: {programs:#?}");
+            let told =
+                |step: &str| format!("{tier}, seed {seed}, round {round}, {step}: {programs:#?}");
             let mut calls = Vec::new();
             for program in &programs {
                 if let Some(changed) = run(&mut server, program) {
@@ -364,7 +545,10 @@ fn whatever_a_program_does_comes_back() {
             }
             let mut undo = |arguments: Value| {
                 let reply = server.call("undo_changes", arguments);
-                reply.failure().map_or_else(|| Ok(reply.result()["structuredContent"]["call"].as_u64()), Err)
+                reply.failure().map_or_else(
+                    || Ok(reply.result()["structuredContent"]["call"].as_u64()),
+                    Err,
+                )
             };
             match dice.throw(4) {
                 // A person comes between: the undo is refused, or it leaves what the person wrote.
@@ -376,15 +560,20 @@ fn whatever_a_program_does_comes_back() {
                         .create(true)
                         .truncate(true)
                         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-                    let written =
-                        how.open(root.join(dice.name())).and_then(|mut file| file.write_all(theirs.as_bytes()));
+                    let written = how
+                        .open(root.join(dice.name()))
+                        .and_then(|mut file| file.write_all(theirs.as_bytes()));
                     if written.is_err() {
                         continue;
                     }
                     let edited = picture(&root);
                     let undone = undo(json!({"calls": calls}));
                     let now = picture(&root);
-                    assert!(now.values().any(|seen| seen.3 == theirs.as_bytes()), "{}", told("theirs"));
+                    assert!(
+                        now.values().any(|seen| seen.3 == theirs.as_bytes()),
+                        "{}",
+                        told("theirs")
+                    );
                     if undone.is_err() {
                         assert_eq!(now, edited, "{}", told("refused"));
                     }
@@ -394,7 +583,12 @@ fn whatever_a_program_does_comes_back() {
                 1 => {
                     let part = undo(json!({"calls": calls, "paths": [dice.name()]}));
                     let rest = undo(json!({"calls": calls}));
-                    assert_eq!(picture(&root), before, "{}: {part:?}, {rest:?}", told("undone in two parts"));
+                    assert_eq!(
+                        picture(&root),
+                        before,
+                        "{}: {part:?}, {rest:?}",
+                        told("undone in two parts")
+                    );
                     continue;
                 }
                 _ => {}
@@ -420,7 +614,10 @@ fn what_a_killed_command_has_changed_comes_back() {
         let root = tree.path("work");
         let before = picture(&root);
         let mut server = start(&tree, tier);
-        server.send("tools/call", json!({"name": "execute_command", "arguments": {"command": "rm -r t"}}));
+        server.send(
+            "tools/call",
+            json!({"name": "execute_command", "arguments": {"command": "rm -r t"}}),
+        );
         let until = Instant::now() + DEADLINE;
         while fs::read_dir(tree.path("work/t/d0")).is_ok_and(|dir| dir.count() > 150) {
             assert!(Instant::now() < until, "{tier}: too little is deleted");
@@ -435,7 +632,10 @@ fn what_a_killed_command_has_changed_comes_back() {
                 _ => assert!(Instant::now() < until, "{tier}: the entry does not end"),
             }
         };
-        assert!(told.starts_with("execute_command: rm -r t: "), "{tier}: {told}");
+        assert!(
+            told.starts_with("execute_command: rm -r t: "),
+            "{tier}: {told}"
+        );
         server.call("undo_changes", json!({"calls": [1]})).texts();
         assert_eq!(picture(&root), before, "{tier}");
     }
@@ -446,5 +646,8 @@ fn commands_without_walls_are_not_kept_and_the_server_says_so() {
     let tree = laid_out();
     let mut server = start(&tree, "off");
     assert_eq!(run(&mut server, "echo x >a"), None);
-    assert_eq!(server.call("list_changes", json!({})).text(), "[no call has changed anything]");
+    assert_eq!(
+        server.call("list_changes", json!({})).text(),
+        "[no call has changed anything]"
+    );
 }

@@ -9,15 +9,27 @@ use super::{Stage, refusal};
 
 #[test]
 fn what_a_person_has_changed_since_stays() {
-    let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1").file("work/c", "1"));
+    let mut stage = Stage::new(|tree| {
+        tree.file("work/a", "1")
+            .file("work/b", "1")
+            .file("work/c", "1")
+    });
     let edits = json!([{"oldText": "1", "newText": "2"}]);
-    stage.server.call("edit_files", json!({"paths": ["a", "b"], "edits": edits})).texts();
+    stage
+        .server
+        .call("edit_files", json!({"paths": ["a", "b"], "edits": edits}))
+        .texts();
     stage.done("delete_file", json!({"path": "c"}));
     stage.tree.file("work/a", "theirs").file("work/c", "theirs");
     let before = stage.picture();
     let hint = "hint: leave these out (`paths`: [\"!PATH\"]), or undo the later calls, too (`since`); what a person changed stays";
-    let refused = |what: &str| format!("nothing was undone, since not all is as the calls left it:\n{what}\n{hint}");
-    assert_eq!(refusal(&stage.server.call("undo_changes", json!({"calls": [1]}))), refused("a: it was changed since"));
+    let refused = |what: &str| {
+        format!("nothing was undone, since not all is as the calls left it:\n{what}\n{hint}")
+    };
+    assert_eq!(
+        refusal(&stage.server.call("undo_changes", json!({"calls": [1]}))),
+        refused("a: it was changed since")
+    );
     assert_eq!(
         refusal(&stage.server.call("undo_changes", json!({"calls": [2]}))),
         refused("c: something has its name again")
@@ -28,7 +40,10 @@ fn what_a_person_has_changed_since_stays() {
     );
     assert_eq!(stage.picture(), before);
     stage.done("undo_changes", json!({"calls": [1], "paths": ["!a"]}));
-    assert_eq!(["a", "b", "c"].map(|file| stage.tree.read(&format!("work/{file}"))), ["theirs", "1", "theirs"]);
+    assert_eq!(
+        ["a", "b", "c"].map(|file| stage.tree.read(&format!("work/{file}"))),
+        ["theirs", "1", "theirs"]
+    );
 }
 
 #[test]
@@ -38,7 +53,10 @@ fn a_later_call_stands_against_an_earlier_one_until_it_is_undone() {
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     stage.done("write_file", json!({"path": "a", "content": "3"}));
     let refused = refusal(&stage.server.call("undo_changes", json!({"calls": [1]})));
-    assert!(refused.contains("a: write_file (call 2) changed it later"), "{refused}");
+    assert!(
+        refused.contains("a: write_file (call 2) changed it later"),
+        "{refused}"
+    );
     stage.undo(2, 3);
     stage.undo(1, 4);
     assert_eq!(stage.picture(), before);
@@ -48,7 +66,10 @@ fn a_later_call_stands_against_an_earlier_one_until_it_is_undone() {
 fn an_undo_brings_about_nothing_that_is_protected() {
     let mut stage = Stage::new(|tree| tree.file("work/.git/HEAD", "ref: refs/heads/main"));
     stage.done("move_file", json!({"source": ".git", "destination": "x"}));
-    stage.done("write_file", json!({"path": "x/hooks/pre-commit", "content": "evil"}));
+    stage.done(
+        "write_file",
+        json!({"path": "x/hooks/pre-commit", "content": "evil"}),
+    );
     let refused = refusal(&stage.server.call("undo_changes", json!({"calls": [1]})));
     assert!(refused.contains("hooks"), "{refused}");
     assert!(!stage.tree.has("work/.git"));
@@ -66,5 +87,8 @@ fn a_later_call_does_not_stand_against_one_that_came_after_it() {
     stage.done("write_file", json!({"path": "a", "content": "3"}));
     stage.done("undo_changes", json!({"since": 2, "paths": ["b"]}));
     stage.done("undo_changes", json!({"since": 1, "paths": ["a"]}));
-    assert_eq!(["a", "b"].map(|file| stage.tree.read(&format!("work/{file}"))), ["1", "1"]);
+    assert_eq!(
+        ["a", "b"].map(|file| stage.tree.read(&format!("work/{file}"))),
+        ["1", "1"]
+    );
 }

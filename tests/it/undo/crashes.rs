@@ -24,7 +24,10 @@ fn what_a_killed_server_has_deleted_comes_back() {
         tree
     });
     let before = stage.picture();
-    stage.server.send("tools/call", json!({"name": "delete_file", "arguments": {"path": "t"}}));
+    stage.server.send(
+        "tools/call",
+        json!({"name": "delete_file", "arguments": {"path": "t"}}),
+    );
     let until = Instant::now() + DEADLINE;
     while fs::read_dir(stage.tree.path("work/t/d0")).is_ok_and(|dir| dir.count() > FILES / 20) {
         assert!(Instant::now() < until, "too little is deleted");
@@ -34,7 +37,10 @@ fn what_a_killed_server_has_deleted_comes_back() {
     assert!(stage.tree.has("work/t"), "the kill came too late");
     let mut server = start(&stage.tree, &[]);
     let told = calls(&mut server);
-    assert!(told.len() == 1 && told[0].1.starts_with("delete_file: ") && told[0].1.ends_with("deleted"), "{told:?}");
+    assert!(
+        told.len() == 1 && told[0].1.starts_with("delete_file: ") && told[0].1.ends_with("deleted"),
+        "{told:?}"
+    );
     server.call("undo_changes", json!({"calls": [1]})).texts();
     // A link that was kept when the kill came, and not noted, goes with the entry.
     assert_eq!(unlinked(stage.picture()), unlinked(before));
@@ -49,10 +55,18 @@ fn an_atomic_edit_that_a_kill_interrupts_is_taken_back() {
         }
         tree
     });
-    let arguments = json!({"paths": ["*"], "edits": [{"oldText": "one", "newText": "two"}], "atomic": true});
-    stage.server.send("tools/call", json!({"name": "edit_files", "arguments": arguments}));
+    let arguments =
+        json!({"paths": ["*"], "edits": [{"oldText": "one", "newText": "two"}], "atomic": true});
+    stage.server.send(
+        "tools/call",
+        json!({"name": "edit_files", "arguments": arguments}),
+    );
     let until = Instant::now() + DEADLINE;
-    let edited = |tree: &Tree| (0..EDITED).filter(|file| tree.read(&format!("work/{file}")) == "two").count();
+    let edited = |tree: &Tree| {
+        (0..EDITED)
+            .filter(|file| tree.read(&format!("work/{file}")) == "two")
+            .count()
+    };
     while edited(&stage.tree) == 0 {
         assert!(Instant::now() < until, "nothing is edited");
     }
@@ -60,7 +74,10 @@ fn an_atomic_edit_that_a_kill_interrupts_is_taken_back() {
     stage.server.wait_exit();
     let is_interrupted = edited(&stage.tree) < EDITED;
     let mut server = start(&stage.tree, &[]);
-    let told: Vec<String> = calls(&mut server).into_iter().map(|(_, told)| told).collect();
+    let told: Vec<String> = calls(&mut server)
+        .into_iter()
+        .map(|(_, told)| told)
+        .collect();
     if is_interrupted {
         assert_eq!(edited(&stage.tree), 0, "{told:?}");
         assert!(told[0].starts_with("edit_files: undid 1: "), "{told:?}");
@@ -77,8 +94,16 @@ fn an_entry_outlives_its_server() {
     kill_process(stage.server.pid(), Signal::KILL).unwrap();
     stage.server.wait_exit();
     let mut server = start(&stage.tree, &[]);
-    server.call("write_file", json!({"path": "b", "content": "1"})).texts();
-    assert_eq!(calls(&mut server), [(2, "write_file: created b".to_owned()), (1, "write_file: edited a".to_owned())]);
+    server
+        .call("write_file", json!({"path": "b", "content": "1"}))
+        .texts();
+    assert_eq!(
+        calls(&mut server),
+        [
+            (2, "write_file: created b".to_owned()),
+            (1, "write_file: edited a".to_owned())
+        ]
+    );
     server.call("undo_changes", json!({"since": 1})).texts();
     assert_eq!(stage.picture(), before);
 }
@@ -89,10 +114,17 @@ fn two_servers_on_one_tree_share_what_is_kept() {
     tree.file("work/a", "1");
     let before = picture(&tree.path("work"));
     let (mut one, mut other) = (start(&tree, &[]), start(&tree, &[]));
-    one.call("write_file", json!({"path": "a", "content": "2"})).texts();
-    other.call("write_file", json!({"path": "b", "content": "1"})).texts();
+    one.call("write_file", json!({"path": "a", "content": "2"}))
+        .texts();
+    other
+        .call("write_file", json!({"path": "b", "content": "1"}))
+        .texts();
     one.call("delete_file", json!({"path": "b"})).texts();
-    let told = ["delete_file: deleted b", "write_file: created b", "write_file: edited a"];
+    let told = [
+        "delete_file: deleted b",
+        "write_file: created b",
+        "write_file: edited a",
+    ];
     let told: Vec<(u64, String)> = (1..=3).rev().zip(told.map(str::to_owned)).collect();
     assert_eq!(calls(&mut one), told);
     assert_eq!(calls(&mut other), told);
@@ -105,25 +137,41 @@ fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     stage.done("write_file", json!({"path": "b", "content": "2"}));
-    let [store] = &stores(&stage.tree)[..] else { panic!("no store") };
+    let [store] = &stores(&stage.tree)[..] else {
+        panic!("no store")
+    };
     let log = store.join("log/2");
     fs::write(&log, fs::read_to_string(&log).unwrap() + "garbage\n").unwrap();
     let mut server = start(&stage.tree, &[]);
     let refused = refusal(&server.call("list_changes", json!({})));
-    let aside = fs::read_dir(store).unwrap().map(|entry| entry.unwrap().path());
-    let aside: Vec<_> = aside.filter(|path| path.to_string_lossy().contains("/damaged-")).collect();
-    let [aside] = &aside[..] else { panic!("{aside:?}") };
+    let aside = fs::read_dir(store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let aside: Vec<_> = aside
+        .filter(|path| path.to_string_lossy().contains("/damaged-"))
+        .collect();
+    let [aside] = &aside[..] else {
+        panic!("{aside:?}")
+    };
     let why = "expected value at line 1 column 1; this log is damaged, and nothing was undone; a server that starts sets the store aside";
     assert!(
-        refused.contains(&format!("{why}; it is in `{}` now, and the next start begins anew", aside.display())),
+        refused.contains(&format!(
+            "{why}; it is in `{}` now, and the next start begins anew",
+            aside.display()
+        )),
         "{refused}"
     );
     drop(server);
     let mut server = start(&stage.tree, &[]);
     assert_eq!(calls(&mut server), []);
     // Numbers go on.
-    server.call("write_file", json!({"path": "c", "content": "3"})).texts();
-    assert_eq!(calls(&mut server), [(3, "write_file: created c".to_owned())]);
+    server
+        .call("write_file", json!({"path": "c", "content": "3"}))
+        .texts();
+    assert_eq!(
+        calls(&mut server),
+        [(3, "write_file: created c".to_owned())]
+    );
     server.call("undo_changes", json!({"calls": [3]})).texts();
     assert!(!stage.tree.has("work/c"));
     let store = ["--store", aside.to_str().unwrap()];
@@ -140,15 +188,24 @@ fn a_damaged_store_is_set_aside_and_the_next_start_begins_anew() {
 fn a_store_of_a_later_version_is_left_as_it_is() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
-    let [store] = &stores(&stage.tree)[..] else { panic!("no store") };
+    let [store] = &stores(&stage.tree)[..] else {
+        panic!("no store")
+    };
     let said = |tree: &Tree| refusal(&start(tree, &[]).call("list_changes", json!({})));
     let later = "of version 2, and this program reads version 1; use the program that wrote it";
     let log = store.join("log/1");
     let text = fs::read_to_string(&log).unwrap();
-    fs::write(&log, text.replacen("\"version\":1", "\"version\":2,\"more\":3", 1)).unwrap();
+    fs::write(
+        &log,
+        text.replacen("\"version\":1", "\"version\":2,\"more\":3", 1),
+    )
+    .unwrap();
     assert!(said(&stage.tree).contains(later));
     assert!(log.exists());
-    say(store, &json!({"version": 2, "tenant": "", "roots": [], "more": 3}));
+    say(
+        store,
+        &json!({"version": 2, "tenant": "", "roots": [], "more": 3}),
+    );
     assert!(said(&stage.tree).contains(later));
     assert!(log.exists());
 }

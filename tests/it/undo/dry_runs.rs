@@ -46,7 +46,13 @@ fn start(tree: &Tree, as_other: bool, more: &[&str]) -> Server {
     } else {
         vec![env!("CARGO_BIN_EXE_replay")]
     };
-    let line = ["--mcp-server", "--allow", &allowed, "--sandbox", "namespaces"];
+    let line = [
+        "--mcp-server",
+        "--allow",
+        &allowed,
+        "--sandbox",
+        "namespaces",
+    ];
     let tmp = tree.text("tmp");
     let line = [&program[..], &line, more].concat();
     Server::start_program(tree, &line, &[("TMPDIR", &tmp)]).opened(NEWEST_HANDSHAKE)
@@ -68,18 +74,34 @@ fn dry(server: &mut Server, line: &str) -> Reply {
 fn told(reply: &Reply, texts: &[&str], would_change: &Value) {
     assert_eq!(reply.all_texts(), texts);
     let output = &reply.result()["structuredContent"];
-    assert_eq!((&output["wouldChange"], output.get("changed")), (would_change, None));
+    assert_eq!(
+        (&output["wouldChange"], output.get("changed")),
+        (would_change, None)
+    );
 }
 
 #[test]
 fn says_what_would_be_changed_and_changes_nothing() {
     as_each_user(|as_other| {
         let tree = tree();
-        for file in ["a", "b", "d/e", "d/f", "replaced/in/deep", "replaced/old", "same"] {
+        for file in [
+            "a",
+            "b",
+            "d/e",
+            "d/f",
+            "replaced/in/deep",
+            "replaced/old",
+            "same",
+        ] {
             tree.file(format!("work/{file}"), format!("{file}\n"));
         }
         tree.hard_link("work/a", "work/also").link("a", "work/l");
-        fs::write(tree.path("work").join(std::ffi::OsStr::from_bytes(b"n\xff")), "n").unwrap();
+        fs::write(
+            tree.path("work")
+                .join(std::ffi::OsStr::from_bytes(b"n\xff")),
+            "n",
+        )
+        .unwrap();
         let mut server = start(&tree, as_other, &[]);
         let before = tree.fingerprint("work");
         let mut run = |line: &str, texts: &[&str], would_change: &Value| {
@@ -93,8 +115,7 @@ fn says_what_would_be_changed_and_changes_nothing() {
             &["work\n[dry run: nothing would be changed]\n[exit code: 0]"],
             &json!({}),
         );
-        let diff =
-            "edited a\n--- a\n+++ a\n@@ -1 +1,2 @@\n a\n+more\ndeleted b\n--- b\n+++ b\n@@ -1 +0,0 @@\n-b\ncreated new";
+        let diff = "edited a\n--- a\n+++ a\n@@ -1 +1,2 @@\n a\n+more\ndeleted b\n--- b\n+++ b\n@@ -1 +0,0 @@\n-b\ncreated new";
         run(
             "echo more >>a; rm b; mkdir new; echo n >new/file; cat a",
             &[
@@ -131,7 +152,8 @@ fn says_what_would_be_changed_and_changes_nothing() {
             ],
             &json!({"edited": 1, "deleted": 1, "diff": diff}),
         );
-        let python = "import os\ntry: os.rename('d', 'z')\nexcept OSError as error: print(error.errno)";
+        let python =
+            "import os\ntry: os.rename('d', 'z')\nexcept OSError as error: print(error.errno)";
         run(
             &format!("python3 -c \"{python}\"; mv d z"),
             &[
@@ -145,7 +167,10 @@ fn says_what_would_be_changed_and_changes_nothing() {
         );
         assert_eq!(calls(&mut server), []);
         let reply = server.call("execute_command", json!({"command": "rm b"}));
-        assert_eq!(reply.text(), "(no output)\n[changed: deleted b: undo with call 1]\n[exit code: 0]");
+        assert_eq!(
+            reply.text(),
+            "(no output)\n[changed: deleted b: undo with call 1]\n[exit code: 0]"
+        );
     });
 }
 
@@ -153,7 +178,10 @@ fn says_what_would_be_changed_and_changes_nothing() {
 fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
     as_each_user(|as_other| {
         let tree = tree();
-        tree.file("work/a", "a").file("work/d/e", "e").file("outside", "secret").fifo("work/p");
+        tree.file("work/a", "a")
+            .file("work/d/e", "e")
+            .file("outside", "secret")
+            .fifo("work/p");
         let mut server = start(&tree, as_other, &[]);
         let before = tree.fingerprint("work");
         let outside = tree.text("outside");
@@ -162,7 +190,9 @@ fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
         );
         let diff = "touched WORK\nedited a\n[no regular file]\ntouched d\nedited d/e\n--- d/e\n+++ d/e\n@@ -1 +1 @@\n-e\n\\ No newline at \
                     end of file\n+ex\ncreated link\n[a link to OUTSIDE]\ntouched p";
-        let diff = diff.replace("WORK", &tree.text("work")).replace("OUTSIDE", &outside);
+        let diff = diff
+            .replace("WORK", &tree.text("work"))
+            .replace("OUTSIDE", &outside);
         told(
             &dry(&mut server, &line),
             &[
@@ -177,8 +207,14 @@ fn what_a_command_leaves_is_neither_followed_nor_waited_for() {
         let line = "for i in $(seq 150); do echo >f$i; done; i=0; while [ $i -lt 300 ]; do mkdir d$i; cd d$i; i=$((i+1)); done";
         let reply = dry(&mut server, line);
         let text = reply.text();
-        assert_eq!(text, "(no output)\n[dry run: would be 151 created; nothing was changed]\n[exit code: 0]");
-        assert!(reply.all_texts()[1].ends_with("[51 more changes]"), "{reply:?}");
+        assert_eq!(
+            text,
+            "(no output)\n[dry run: would be 151 created; nothing was changed]\n[exit code: 0]"
+        );
+        assert!(
+            reply.all_texts()[1].ends_with("[51 more changes]"),
+            "{reply:?}"
+        );
     });
 }
 
@@ -191,12 +227,19 @@ fn what_is_protected_hidden_or_read_only_stays_so() {
             .file("work/ro/r", "r")
             .file("work/ro/rw/w", "w");
         tree.file("work/nested/n", "n").file("work/logs/x", "x");
-        let [read_only, inner, nested] = ["ro", "ro/rw", "nested"].map(|name| tree.text(&format!("work/{name}")));
+        let [read_only, inner, nested] =
+            ["ro", "ro/rw", "nested"].map(|name| tree.text(&format!("work/{name}")));
         let (inner, nested) = (format!("{inner}:rw"), format!("{nested}:rw"));
         let log = tree.text("work/logs/audit.jsonl");
-        let more = ["--allow", &read_only, "--allow", &inner, "--allow", &nested, "--audit", &log];
+        let more = [
+            "--allow", &read_only, "--allow", &inner, "--allow", &nested, "--audit", &log,
+        ];
         let mut server = start(&tree, as_other, &more);
-        let before = (tree.fingerprint("work/.git"), tree.fingerprint("work/ro"), tree.fingerprint("work/nested"));
+        let before = (
+            tree.fingerprint("work/.git"),
+            tree.fingerprint("work/ro"),
+            tree.fingerprint("work/nested"),
+        );
         let line = "for f in .git/hooks/pre-commit .git/config ro/r logs/audit.jsonl ro/rw/w nested/n; do \
                     { echo x >>$f; } 2>/dev/null && echo $f; done; cat logs/audit.jsonl; rm -rf logs .git 2>/dev/null; ls -A . .git logs";
         let diff = "deleted logs/x\n--- logs/x\n+++ logs/x\n@@ -1 +0,0 @@\n-x\n\\ No newline at end of file\nedited nested/n\n--- nested/n\n\
@@ -211,7 +254,11 @@ fn what_is_protected_hidden_or_read_only_stays_so() {
             ],
             &json!({"edited": 2, "deleted": 1, "diff": diff}),
         );
-        let after = (tree.fingerprint("work/.git"), tree.fingerprint("work/ro"), tree.fingerprint("work/nested"));
+        let after = (
+            tree.fingerprint("work/.git"),
+            tree.fingerprint("work/ro"),
+            tree.fingerprint("work/nested"),
+        );
         assert!(before == after && tree.read("work/logs/x") == "x");
     });
 }
@@ -223,16 +270,28 @@ fn one_that_cannot_be_had_is_refused_and_not_run() {
     let allowed = format!("{}:rw", tree.text("work"));
     let hint = "nothing was run; without dryRun the command changes files, and undo_changes takes that back where changes are kept";
     for tier in ["landlock", "off"] {
-        let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--sandbox", tier]);
+        let mut server = Server::open(
+            &tree,
+            NEWEST_HANDSHAKE,
+            &["--allow", &allowed, "--sandbox", tier],
+        );
         let reason = format!(
             "dryRun is refused: run it dry: it needs overlays in a root of the command's own, which there is in the tier of namespaces \
              alone; this is `{tier}`"
         );
         let reply = dry(&mut server, "rm a");
-        assert_eq!(reply.0["error"]["message"], format!("{reason}\nhint: {hint}"), "{}", reply.whole());
+        assert_eq!(
+            reply.0["error"]["message"],
+            format!("{reason}\nhint: {hint}"),
+            "{}",
+            reply.whole()
+        );
     }
     let mut server = start(&tree, false, &[]);
-    let both = server.call("execute_command", json!({"command": "rm a", "dryRun": true, "background": true}));
+    let both = server.call(
+        "execute_command",
+        json!({"command": "rm a", "dryRun": true, "background": true}),
+    );
     assert_eq!(
         both.failure().unwrap().message,
         "`dryRun` and `background` cannot be true both: the reply of a dry run says what the command would have changed at its end; \
@@ -240,7 +299,16 @@ fn one_that_cannot_be_had_is_refused_and_not_run() {
     );
     drop(server);
     let script = format!("mount -t tmpfs none {} && exec \"$@\"", tree.text("work/m"));
-    let line = ["unshare", "-m", "sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_replay"), "--mcp-server"];
+    let line = [
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        &script,
+        "sh",
+        env!("CARGO_BIN_EXE_replay"),
+        "--mcp-server",
+    ];
     let line = [&line[..], &["--allow", &allowed, "--sandbox", "namespaces"]].concat();
     if std::process::Command::new(line[0])
         .args(&line[1..5])
@@ -254,9 +322,17 @@ fn one_that_cannot_be_had_is_refused_and_not_run() {
             tree.text("work")
         );
         let reply = dry(&mut server, "rm a");
-        assert_eq!(reply.0["error"]["message"], format!("{reason}\nhint: {hint}"), "{}", reply.whole());
+        assert_eq!(
+            reply.0["error"]["message"],
+            format!("{reason}\nhint: {hint}"),
+            "{}",
+            reply.whole()
+        );
     } else {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "private mounts are required");
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "private mounts are required"
+        );
     }
     if rustix::process::geteuid().is_root() {
         // Of whom it is cannot be said where that is somebody else.
@@ -267,7 +343,12 @@ fn one_that_cannot_be_had_is_refused_and_not_run() {
             "dryRun is refused: give a directory owner, mode and attributes of `{}`, which a dry run needs: Invalid argument (os error 22)",
             tree.text("work")
         );
-        assert_eq!(reply.0["error"]["message"], format!("{reason}\nhint: {hint}"), "{}", reply.whole());
+        assert_eq!(
+            reply.0["error"]["message"],
+            format!("{reason}\nhint: {hint}"),
+            "{}",
+            reply.whole()
+        );
     }
     assert_eq!(tree.read("work/a"), "a");
 }
@@ -297,20 +378,37 @@ fn other_commands_cannot_lead_it_past_the_overlays() {
         let tree = tree();
         tree.file("work/a", "a");
         let mut server = start(&tree, as_other, &[]);
-        let python =
-            |code: &str| format!("python3 -c \"import os, socket, time\ns = socket.socket(socket.AF_UNIX)\n{code}\"");
+        let python = |code: &str| {
+            format!(
+                "python3 -c \"import os, socket, time\ns = socket.socket(socket.AF_UNIX)\n{code}\""
+            )
+        };
         let hands_out = "s.bind('\\0it'); s.listen(); open('/tmp/ready', 'w')\nwhile True:\n c = s.accept()[0]\n \
                          socket.send_fds(c, [b'x'], [os.open('.', os.O_RDONLY)]); c.recv(1)";
-        let background = server.call("execute_command", json!({"command": python(hands_out), "background": true}));
+        let background = server.call(
+            "execute_command",
+            json!({"command": python(hands_out), "background": true}),
+        );
         assert!(background.failure().is_none(), "{background:?}");
         let before = tree.fingerprint("work");
         let takes = "s.connect('\\0it'); d = socket.recv_fds(s, 1, 1)[1][0]\nos.unlink('a', dir_fd=d); os.mkdir('b', dir_fd=d); os.fchmod(d, 0o700)";
-        let line = format!("while [ ! -e /tmp/ready ]; do sleep 0.01; done\n{}", python(takes));
+        let line = format!(
+            "while [ ! -e /tmp/ready ]; do sleep 0.01; done\n{}",
+            python(takes)
+        );
         let reply = dry(&mut server, &line);
         assert!(before == tree.fingerprint("work"));
         let output = &reply.result()["structuredContent"];
-        let last = output["stderr"].as_str().unwrap().lines().last().map(str::to_owned);
-        assert_eq!(last.as_deref(), Some("PermissionError: [Errno 13] Permission denied"));
+        let last = output["stderr"]
+            .as_str()
+            .unwrap()
+            .lines()
+            .last()
+            .map(str::to_owned);
+        assert_eq!(
+            last.as_deref(),
+            Some("PermissionError: [Errno 13] Permission denied")
+        );
         assert_eq!(output["wouldChange"], json!({}));
     });
 }
@@ -323,7 +421,12 @@ fn attributes_of_overlays_below_it_are_neither_obeyed_nor_told() {
         let mut server = start(&tree, as_other, &[]);
         let set = "import os\nfor path in ['.', 'd', 'a']:\n for name in ['opaque', 'redirect', 'origin', 'impure', 'overlay.x']:\n  \
                    os.setxattr(path, 'user.overlay.' + name, b'y')";
-        server.call("execute_command", json!({"command": format!("python3 -c \"{set}\"")})).texts();
+        server
+            .call(
+                "execute_command",
+                json!({"command": format!("python3 -c \"{set}\"")}),
+            )
+            .texts();
         let diff = "edited a\n--- a\n+++ a\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+ax\ncreated d/new";
         told(
             &dry(&mut server, "ls . d; mkdir d/new; echo x >>a"),
@@ -339,12 +442,21 @@ fn attributes_of_overlays_below_it_are_neither_obeyed_nor_told() {
 #[test]
 fn what_is_large_keeps_nothing_else_from_being_told() {
     let tree = tree();
-    tree.file("work/a", "a").file("work/many/first", "").file("work/many/second", "");
-    fs::File::create(tree.path("work/sparse")).unwrap().set_len(1 << 40).unwrap();
+    tree.file("work/a", "a")
+        .file("work/many/first", "")
+        .file("work/many/second", "");
+    fs::File::create(tree.path("work/sparse"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
     // Names of files are quicker made than files, and ext4 lets one have 65,000.
     for number in 0..70_000 {
         let file = if number % 2 == 0 { "first" } else { "second" };
-        fs::hard_link(tree.path("work/many").join(file), tree.path("work/many").join(number.to_string())).unwrap();
+        fs::hard_link(
+            tree.path("work/many").join(file),
+            tree.path("work/many").join(number.to_string()),
+        )
+        .unwrap();
     }
     tree.file(format!("work/{}/f", "d/".repeat(130)), "f");
     let mut server = start(&tree, false, &[]);
@@ -369,8 +481,13 @@ fn what_is_large_keeps_nothing_else_from_being_told() {
 
 /// Whether a process runs with this argument.
 fn runs(argument: &str) -> bool {
-    let lines = fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.unwrap().path().join("cmdline")).ok());
-    lines.into_iter().any(|line| line.split(|byte| *byte == 0).any(|part| part == argument.as_bytes()))
+    let lines = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| fs::read(entry.unwrap().path().join("cmdline")).ok());
+    lines.into_iter().any(|line| {
+        line.split(|byte| *byte == 0)
+            .any(|part| part == argument.as_bytes())
+    })
 }
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
@@ -388,13 +505,26 @@ fn nothing_is_left_of_one_whose_server_is_killed() {
         tree.file("work/a", "a");
         let mut server = start(&tree, as_other, &[]);
         let before = tree.fingerprint("work");
-        let argument = format!("4242.{}", Path::new(tree.root()).to_str().unwrap().bytes().map(u64::from).sum::<u64>());
+        let argument = format!(
+            "4242.{}",
+            Path::new(tree.root())
+                .to_str()
+                .unwrap()
+                .bytes()
+                .map(u64::from)
+                .sum::<u64>()
+        );
         let line = format!("rm a; echo b >b; sleep {argument}");
-        server.send("tools/call", json!({"name": "execute_command", "arguments": {"command": line, "dryRun": true}}));
+        server.send(
+            "tools/call",
+            json!({"name": "execute_command", "arguments": {"command": line, "dryRun": true}}),
+        );
         wait_until("the command does not run", || runs(&argument));
         kill_process(server.pid(), Signal::KILL).unwrap();
         wait_until("the command runs on", || !runs(&argument));
-        wait_until("the private directory is still there", || tree.private_directories("tmp").is_empty());
+        wait_until("the private directory is still there", || {
+            tree.private_directories("tmp").is_empty()
+        });
         assert!(before == tree.fingerprint("work"));
     });
 }

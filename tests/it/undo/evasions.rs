@@ -22,7 +22,9 @@ fn cell(server: &mut Server, code: &str) -> Value {
 }
 
 fn undo(server: &mut Server, call: u64) {
-    server.call("undo_changes", json!({"calls": [call]})).texts();
+    server
+        .call("undo_changes", json!({"calls": [call]}))
+        .texts();
 }
 
 #[test]
@@ -65,12 +67,19 @@ fn mapping_without_descriptor_is_kept_for_each_cell() {
                    fd = os.open('a', os.O_RDWR); at = libc.mmap(None, 6, 3, 1, fd, ctypes.c_long(0)); os.close(fd)";
         cell(&mut server, map);
         for text in ["one", "two"] {
-            let told = cell(&mut server, &format!("ctypes.memmove(at, b'{text}', 3); None"));
+            let told = cell(
+                &mut server,
+                &format!("ctypes.memmove(at, b'{text}', 3); None"),
+            );
             let told = told[0].as_str().unwrap();
             let (what, call) = told.split_once(": undo with call ").unwrap();
             assert_eq!(what, "changed: edited a", "{tier}: {text}");
             undo(&mut server, call.parse().unwrap());
-            assert_eq!(fs::read_to_string(tree.path("work/a")).unwrap(), "before", "{tier}: {text}");
+            assert_eq!(
+                fs::read_to_string(tree.path("work/a")).unwrap(),
+                "before",
+                "{tier}: {text}"
+            );
         }
     }
 }
@@ -79,17 +88,35 @@ fn mapping_without_descriptor_is_kept_for_each_cell() {
 fn nothing_leaves_what_is_kept_by_another_name() {
     for tier in TIERS {
         let tree = Tree::new();
-        tree.file("work/a", "a").file("work/b", "b").file("work/d/c", "c");
+        tree.file("work/a", "a")
+            .file("work/b", "b")
+            .file("work/d/c", "c");
         let root = tree.path("work");
         let before = picture(&root);
         let mut server = start(&tree, tier);
         for (line, changed) in [
-            ("ln b \"$TMPDIR/b\" || ln -s \"$TMPDIR\" l; rm -f l; echo evil >\"$TMPDIR/b\"; cp b c; rm c", Value::Null),
-            ("mv a \"$TMPDIR/a\"; echo evil >\"$TMPDIR/a\"", json!({"call": 2, "deleted": 1})),
-            ("mv d \"$TMPDIR/d\"; rm -r \"$TMPDIR/d\"", json!({"call": 4, "deleted": 2})),
-            ("echo n >\"$TMPDIR/n\"; ln \"$TMPDIR/n\" n || mv \"$TMPDIR/n\" n", json!({"call": 6, "created": 1})),
+            (
+                "ln b \"$TMPDIR/b\" || ln -s \"$TMPDIR\" l; rm -f l; echo evil >\"$TMPDIR/b\"; cp b c; rm c",
+                Value::Null,
+            ),
+            (
+                "mv a \"$TMPDIR/a\"; echo evil >\"$TMPDIR/a\"",
+                json!({"call": 2, "deleted": 1}),
+            ),
+            (
+                "mv d \"$TMPDIR/d\"; rm -r \"$TMPDIR/d\"",
+                json!({"call": 4, "deleted": 2}),
+            ),
+            (
+                "echo n >\"$TMPDIR/n\"; ln \"$TMPDIR/n\" n || mv \"$TMPDIR/n\" n",
+                json!({"call": 6, "created": 1}),
+            ),
         ] {
-            assert_eq!(run(&mut server, line).unwrap_or_default(), changed, "{tier}: {line}");
+            assert_eq!(
+                run(&mut server, line).unwrap_or_default(),
+                changed,
+                "{tier}: {line}"
+            );
             if let Some(call) = changed["call"].as_u64() {
                 undo(&mut server, call);
             }
@@ -106,14 +133,30 @@ fn a_place_that_cannot_be_found_is_not_changed() {
         let before = picture(&tree.path("work"));
         let mut server = start(&tree, tier);
         // By links that procfs makes up.
-        assert_eq!(run(&mut server, "echo evil >/proc/self/cwd/a; rm /proc/self/cwd/a"), None, "{tier}");
+        assert_eq!(
+            run(
+                &mut server,
+                "echo evil >/proc/self/cwd/a; rm /proc/self/cwd/a"
+            ),
+            None,
+            "{tier}"
+        );
         assert_eq!(picture(&tree.path("work")), before, "{tier}");
         // By more than a path holds.
         let code = "import os\nfor _ in range(30): os.mkdir('n' * 200); os.chdir('n' * 200)";
-        let reply = server.call("execute_command", json!({"command": format!("python3 -c \"{code}\" 2>&1 || true")}));
+        let reply = server.call(
+            "execute_command",
+            json!({"command": format!("python3 -c \"{code}\" 2>&1 || true")}),
+        );
         let told = reply.text();
-        assert!(told.contains("finding the place of a change: File name too long"), "{tier}: {told}");
-        assert!(told.contains("OSError: [Errno 5] Input/output error"), "{tier}: {told}");
+        assert!(
+            told.contains("finding the place of a change: File name too long"),
+            "{tier}: {told}"
+        );
+        assert!(
+            told.contains("OSError: [Errno 5] Input/output error"),
+            "{tier}: {told}"
+        );
     }
 }
 
@@ -121,14 +164,29 @@ fn a_place_that_cannot_be_found_is_not_changed() {
 fn a_sparse_file_of_a_tebibyte_is_kept_and_compared_by_what_is_in_it() {
     let tree = Tree::new();
     tree.file("work/large", "begin");
-    let large = fs::File::options().write(true).open(tree.path("work/large")).unwrap();
+    let large = fs::File::options()
+        .write(true)
+        .open(tree.path("work/large"))
+        .unwrap();
     large.set_len(1 << 40).unwrap();
     let mut server = start(&tree, TIERS[0]);
-    assert_eq!(run(&mut server, "exec 9<>large; touch -d 2001-01-01 large").unwrap()["touched"], 1);
+    assert_eq!(
+        run(&mut server, "exec 9<>large; touch -d 2001-01-01 large").unwrap()["touched"],
+        1
+    );
     let write = "printf end | dd of=large bs=1 seek=1099511627770 conv=notrunc 2>/dev/null";
-    assert_eq!(run(&mut server, write), Some(json!({"call": 2, "edited": 1})));
+    assert_eq!(
+        run(&mut server, write),
+        Some(json!({"call": 2, "edited": 1}))
+    );
     undo(&mut server, 2);
-    assert_eq!(run(&mut server, "tail -c 6 large | tr -d '\\0' | wc -c | grep -qx 0 || echo x >wrong"), None);
+    assert_eq!(
+        run(
+            &mut server,
+            "tail -c 6 large | tr -d '\\0' | wc -c | grep -qx 0 || echo x >wrong"
+        ),
+        None
+    );
 }
 
 /// As deep as a path can be.
@@ -144,16 +202,27 @@ fn what_is_too_deep_costs_only_its_own_call() {
         deep.push("e");
     }
     let mut server = start(&tree, TIERS[0]);
-    assert_eq!(run(&mut server, "rm -r e; rm a"), Some(json!({"call": 1, "deleted": LEVELS + 1})));
+    assert_eq!(
+        run(&mut server, "rm -r e; rm a"),
+        Some(json!({"call": 1, "deleted": LEVELS + 1}))
+    );
     let refused = refusal(&server.call("undo_changes", json!({"calls": [1]})));
-    assert!(refused.contains("directories deep, and nothing was undone: undo the rest by its paths"), "{refused}");
-    server.call("undo_changes", json!({"calls": [1], "paths": ["a"]})).texts();
+    assert!(
+        refused.contains("directories deep, and nothing was undone: undo the rest by its paths"),
+        "{refused}"
+    );
+    server
+        .call("undo_changes", json!({"calls": [1], "paths": ["a"]}))
+        .texts();
     assert_eq!(tree.read("work/a"), "a");
     // What it made goes, however deep it is, from the store as well.
     let code = format!("import os\nfor _ in range({LEVELS}): os.mkdir('d'); os.chdir('d')");
     let mut changed = run(&mut server, &format!("python3 -c \"{code}\"")).unwrap();
     let outside = changed.as_object_mut().unwrap().remove("outside").unwrap();
-    assert_eq!(outside["changed"][0]["what"], json!(["too much to be looked through"]));
+    assert_eq!(
+        outside["changed"][0]["what"],
+        json!(["too much to be looked through"])
+    );
     assert_eq!(changed, json!({"call": 3, "created": 1}));
     undo(&mut server, 3);
     assert!(!tree.has("work/d"));
@@ -169,24 +238,55 @@ fn few_descriptors_are_enough() {
     let allowed = format!("{}:rw", tree.text("work"));
     let server = env!("CARGO_BIN_EXE_replay");
     let script = "ulimit -n 128; exec \"$@\"";
-    let line = ["sh", "-c", script, "sh", server, "--mcp-server", "--allow", &allowed, "--tools", "files,command"];
+    let line = [
+        "sh",
+        "-c",
+        script,
+        "sh",
+        server,
+        "--mcp-server",
+        "--allow",
+        &allowed,
+        "--tools",
+        "files,command",
+    ];
     let mut server = Server::start_program(&tree, &line, &[]).opened(NEWEST_HANDSHAKE);
-    assert_eq!(run(&mut server, "rm -r t"), Some(json!({"call": 1, "deleted": 601})));
+    assert_eq!(
+        run(&mut server, "rm -r t"),
+        Some(json!({"call": 1, "deleted": 601}))
+    );
     undo(&mut server, 1);
     assert_eq!(picture(&tree.path("work")), before);
 }
 
 /// Whether this user can mount in a namespace.
 fn can_mount() -> bool {
-    let probe = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    let probe = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
+        .output();
     probe.is_ok_and(|output| output.status.success())
 }
 
 fn with_mounts(tree: &Tree, mounts: &str, more: &[&str]) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
-    let script = format!("set -e; cd '{}'; {mounts}; exec \"$@\"", tree.root().display());
-    let server = [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allowed, "--tools", "files,command"];
-    let line = [&["unshare", "-m", "sh", "-c", &script, "sh"][..], &server, more].concat();
+    let script = format!(
+        "set -e; cd '{}'; {mounts}; exec \"$@\"",
+        tree.root().display()
+    );
+    let server = [
+        env!("CARGO_BIN_EXE_replay"),
+        "--mcp-server",
+        "--allow",
+        &allowed,
+        "--tools",
+        "files,command",
+    ];
+    let line = [
+        &["unshare", "-m", "sh", "-c", &script, "sh"][..],
+        &server,
+        more,
+    ]
+    .concat();
     Server::start_program(tree, &line, &[]).opened(NEWEST_HANDSHAKE)
 }
 
@@ -197,7 +297,9 @@ fn a_full_disk_refuses_a_change_or_tells_what_is_not_kept() {
     }
     for full in ["refuse", "drop"] {
         let tree = Tree::new();
-        tree.file("work/large", vec![b'x'; 8 << 20]).file("work/small", "small").dir("state");
+        tree.file("work/large", vec![b'x'; 8 << 20])
+            .file("work/small", "small")
+            .dir("state");
         let mut server = with_mounts(
             &tree,
             "mkdir -p in; mount -t tmpfs -o size=64m none in; mkdir in/w; cp -a work/. in/w; mount -t tmpfs -o size=4m none state; \
@@ -207,11 +309,23 @@ fn a_full_disk_refuses_a_change_or_tells_what_is_not_kept() {
         let line = "echo more | dd of=large conv=notrunc 2>&1 | grep -o 'No space.*'; rm small; head -c 5 large; ls";
         let reply = server.call("execute_command", json!({"command": line}));
         let told = reply.text();
-        let (large, small) = if full == "refuse" { ("xxxxx", "No space left") } else { ("more", "not kept for undo") };
-        assert!(told.contains(large) && told.contains(small), "{full}: {told}");
-        let refused = told.contains("not kept for undo: a change was refused, since it cannot be kept: journal: ");
+        let (large, small) = if full == "refuse" {
+            ("xxxxx", "No space left")
+        } else {
+            ("more", "not kept for undo")
+        };
+        assert!(
+            told.contains(large) && told.contains(small),
+            "{full}: {told}"
+        );
+        let refused = told.contains(
+            "not kept for undo: a change was refused, since it cannot be kept: journal: ",
+        );
         assert_eq!(refused, full == "refuse", "{told}");
-        assert!(reply.result()["structuredContent"]["changed"]["call"].is_u64(), "{full}: {told}");
+        assert!(
+            reply.result()["structuredContent"]["changed"]["call"].is_u64(),
+            "{full}: {told}"
+        );
     }
 }
 
@@ -221,16 +335,31 @@ fn moves_and_undo_go_across_filesystems_and_mounts() {
         return;
     }
     let tree = Tree::new();
-    tree.file("work/t/u/a", "a").file("work/t/b", "b").dir("work/m").dir("work/bound").dir("elsewhere");
-    tree.hard_link("work/t/b", "work/t/b2").link("b", "work/t/l");
-    let mut server = with_mounts(&tree, "mount -t tmpfs none work/m; mount --bind elsewhere work/bound", &[]);
+    tree.file("work/t/u/a", "a")
+        .file("work/t/b", "b")
+        .dir("work/m")
+        .dir("work/bound")
+        .dir("elsewhere");
+    tree.hard_link("work/t/b", "work/t/b2")
+        .link("b", "work/t/l");
+    let mut server = with_mounts(
+        &tree,
+        "mount -t tmpfs none work/m; mount --bind elsewhere work/bound",
+        &[],
+    );
     let seen = "find . ! -type d -printf '%p %m %n %T@ %l ' -exec sh -c '[ -L \"$0\" ] && echo || md5sum <\"$0\"' {} \\; | sort";
-    let seen = |server: &mut Server| server.call("execute_command", json!({"command": seen})).text();
+    let seen = |server: &mut Server| {
+        server
+            .call("execute_command", json!({"command": seen}))
+            .text()
+    };
     let mut number = 0;
     let mut steps = vec![seen(&mut server)];
-    for line in
-        ["cp -a t bound/t; cp -a t m/t", "mv t m/t2; mv m/t t; echo x >>m/t2/b", "mv bound/t m/t3; mv m/t2 bound/t4"]
-    {
+    for line in [
+        "cp -a t bound/t; cp -a t m/t",
+        "mv t m/t2; mv m/t t; echo x >>m/t2/b",
+        "mv bound/t m/t3; mv m/t2 bound/t4",
+    ] {
         number += 1;
         assert_eq!(run(&mut server, line).unwrap()["call"], number, "{line}");
         steps.push(seen(&mut server));
@@ -241,5 +370,11 @@ fn moves_and_undo_go_across_filesystems_and_mounts() {
         undo(&mut server, call);
         assert_eq!(&seen(&mut server), step, "call {call} undone");
     }
-    assert!(Path::new(&tree.path("elsewhere")).read_dir().unwrap().next().is_none());
+    assert!(
+        Path::new(&tree.path("elsewhere"))
+            .read_dir()
+            .unwrap()
+            .next()
+            .is_none()
+    );
 }

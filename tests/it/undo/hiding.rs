@@ -16,11 +16,23 @@ fn a_store_says_whose_it_is_and_is_its_owners_alone() {
     let mut stage = Stage::new(|tree| tree);
     stage.done("write_file", json!({"path": "a", "content": "1"}));
     let stores = stage.tree.state().join("replay/undo");
-    let stores: Vec<_> = fs::read_dir(stores).unwrap().map(|store| store.unwrap().path()).collect();
-    let [store] = &stores[..] else { panic!("{stores:?}") };
-    let roots: serde_json::Value = serde_json::from_slice(&fs::read(store.join("roots")).unwrap()).unwrap();
-    assert_eq!(roots, json!({"version": 1, "tenant": "", "roots": [stage.tree.path("work")]}));
-    assert_eq!(fs::metadata(store).unwrap().permissions().mode() & 0o7777, 0o700);
+    let stores: Vec<_> = fs::read_dir(stores)
+        .unwrap()
+        .map(|store| store.unwrap().path())
+        .collect();
+    let [store] = &stores[..] else {
+        panic!("{stores:?}")
+    };
+    let roots: serde_json::Value =
+        serde_json::from_slice(&fs::read(store.join("roots")).unwrap()).unwrap();
+    assert_eq!(
+        roots,
+        json!({"version": 1, "tenant": "", "roots": [stage.tree.path("work")]})
+    );
+    assert_eq!(
+        fs::metadata(store).unwrap().permissions().mode() & 0o7777,
+        0o700
+    );
 }
 
 #[test]
@@ -28,28 +40,64 @@ fn a_store_in_an_allowed_directory_is_out_of_reach_of_the_tools() {
     let tree = Tree::new();
     tree.file("work/a", "needle 1");
     let allowed = format!("{}:rw", tree.text("work"));
-    let line = [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allowed, "--tools", "files"];
+    let line = [
+        env!("CARGO_BIN_EXE_replay"),
+        "--mcp-server",
+        "--allow",
+        &allowed,
+        "--tools",
+        "files",
+    ];
     let state = tree.text("work/state");
-    let mut server = Server::start_program(&tree, &line, &[("XDG_STATE_HOME", &state)]).opened(NEWEST_HANDSHAKE);
-    server.call("write_file", json!({"path": "a", "content": "other"})).texts();
-    let kept: Vec<_> =
-        walkdir::WalkDir::new(&state).into_iter().filter_map(|entry| Some(entry.ok()?.into_path())).collect();
-    let kept = kept.iter().find(|path| path.ends_with("kept/1-1")).unwrap_or_else(|| panic!("{kept:?}"));
+    let mut server =
+        Server::start_program(&tree, &line, &[("XDG_STATE_HOME", &state)]).opened(NEWEST_HANDSHAKE);
+    server
+        .call("write_file", json!({"path": "a", "content": "other"}))
+        .texts();
+    let kept: Vec<_> = walkdir::WalkDir::new(&state)
+        .into_iter()
+        .filter_map(|entry| Some(entry.ok()?.into_path()))
+        .collect();
+    let kept = kept
+        .iter()
+        .find(|path| path.ends_with("kept/1-1"))
+        .unwrap_or_else(|| panic!("{kept:?}"));
     assert_eq!(fs::read_to_string(kept).unwrap(), "needle 1");
     let kept = kept.to_str().unwrap();
-    assert_eq!(server.call("list_directory", json!({"path": "state/replay"})).text(), "(empty)");
     assert_eq!(
-        server.call("grep_files", json!({"directory": ".", "regex": "needle"})).text(),
+        server
+            .call("list_directory", json!({"path": "state/replay"}))
+            .text(),
+        "(empty)"
+    );
+    assert_eq!(
+        server
+            .call("grep_files", json!({"directory": ".", "regex": "needle"}))
+            .text(),
         "(no matches found)\n[0 matches]"
     );
-    assert_eq!(server.call("glob_search", json!({"directory": ".", "globs": ["**/1-1"]})).text(), "(no matches found)");
+    assert_eq!(
+        server
+            .call(
+                "glob_search",
+                json!({"directory": ".", "globs": ["**/1-1"]})
+            )
+            .text(),
+        "(no matches found)"
+    );
     for (tool, arguments) in [
         ("read_file", json!({"path": kept})),
         ("get_file_info", json!({"path": kept})),
         ("list_directory", json!({"path": "state/replay/undo"})),
         ("write_file", json!({"path": kept, "content": "x"})),
-        ("write_file", json!({"path": "state/replay/undo/new", "content": "x"})),
-        ("move_file", json!({"source": "state/replay/undo", "destination": "mine"})),
+        (
+            "write_file",
+            json!({"path": "state/replay/undo/new", "content": "x"}),
+        ),
+        (
+            "move_file",
+            json!({"source": "state/replay/undo", "destination": "mine"}),
+        ),
         ("delete_file", json!({"path": "state"})),
     ] {
         let reply = server.call(tool, arguments);

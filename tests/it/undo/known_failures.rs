@@ -18,9 +18,19 @@ use crate::tree::Tree;
 /// What git says, as a person asks it.
 pub(super) fn git(dir: &Path, line: &str) -> String {
     let mut git = Command::new("git");
-    git.args(["-c", "user.name=a", "-c", "user.email=a", "-C"]).arg(dir).args(line.split(' '));
-    let output = git.env("HOME", dir).env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
-    assert!(output.status.success(), "git {line}: {}", String::from_utf8_lossy(&output.stderr));
+    git.args(["-c", "user.name=a", "-c", "user.email=a", "-C"])
+        .arg(dir)
+        .args(line.split(' '));
+    let output = git
+        .env("HOME", dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "git {line}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -46,15 +56,26 @@ fn work_that_was_committed_since_is_not_deleted() {
     refusal(&server.call("undo_changes", json!({"calls": [1]})));
     assert_eq!(unlinked(picture(&root)), before);
     // What an agent committed goes only as long as nobody has built on it.
-    run(&mut server, "echo three >>code; git -c user.name=b -c user.email=b commit -qam third").unwrap();
+    run(
+        &mut server,
+        "echo three >>code; git -c user.name=b -c user.email=b commit -qam third",
+    )
+    .unwrap();
     server.call("undo_changes", json!({"calls": [2]})).texts();
     assert_eq!(unlinked(picture(&root)), before);
-    let call = run(&mut server, "echo four >>code; git -c user.name=b -c user.email=b commit -qam fourth").unwrap();
+    let call = run(
+        &mut server,
+        "echo four >>code; git -c user.name=b -c user.email=b commit -qam fourth",
+    )
+    .unwrap();
     git(&root, "commit -q --allow-empty -m mine");
     let after = unlinked(picture(&root));
     refusal(&server.call("undo_changes", json!({"calls": [call["call"]]})));
     assert_eq!(unlinked(picture(&root)), after);
-    assert_eq!(git(&root, "log --format=%s"), "mine\nfourth\nsecond\nfirst\n");
+    assert_eq!(
+        git(&root, "log --format=%s"),
+        "mine\nfourth\nsecond\nfirst\n"
+    );
     git(&root, "fsck --strict");
 }
 
@@ -68,9 +89,16 @@ fn a_start_in_a_part_of_a_repository_leaves_the_rest_alone() {
     repository(&tree, "repo");
     let before = picture(&tree.path("repo"));
     let allowed = format!("{}:rw", tree.text("repo/part"));
-    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allowed, "--tools", "files,command"]);
+    let mut server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allowed, "--tools", "files,command"],
+    );
     // What git ignores is kept like all else.
-    assert_eq!(run(&mut server, "echo x >>a; rm k.env; mkdir b").unwrap()["call"], 1);
+    assert_eq!(
+        run(&mut server, "echo x >>a; rm k.env; mkdir b").unwrap()["call"],
+        1
+    );
     server.call("undo_changes", json!({"calls": [1]})).texts();
     assert_eq!(unlinked(picture(&tree.path("repo"))), unlinked(before));
     assert_eq!(git(&tree.path("repo"), "status --porcelain"), "");
@@ -86,9 +114,15 @@ fn an_undo_that_is_killed_is_taken_back_and_ten_thousand_files_come_back() {
     }
     let before = picture(&tree.path("work"));
     let mut server = start(&tree, TIERS[0]);
-    assert_eq!(run(&mut server, "rm -r t").unwrap(), json!({"call": 1, "deleted": FILES + 51}));
+    assert_eq!(
+        run(&mut server, "rm -r t").unwrap(),
+        json!({"call": 1, "deleted": FILES + 51})
+    );
     let deleted = picture(&tree.path("work"));
-    server.send("tools/call", json!({"name": "undo_changes", "arguments": {"calls": [1]}}));
+    server.send(
+        "tools/call",
+        json!({"name": "undo_changes", "arguments": {"calls": [1]}}),
+    );
     let until = Instant::now() + DEADLINE;
     while !tree.has("work/t/1") {
         assert!(Instant::now() < until, "nothing comes back");
@@ -97,9 +131,16 @@ fn an_undo_that_is_killed_is_taken_back_and_ten_thousand_files_come_back() {
     server.wait_exit();
     let was_whole = unlinked(picture(&tree.path("work"))) == unlinked(before.clone());
     let mut server = start(&tree, TIERS[0]);
-    let told: Vec<u64> = calls(&mut server).into_iter().map(|(call, _)| call).collect();
+    let told: Vec<u64> = calls(&mut server)
+        .into_iter()
+        .map(|(call, _)| call)
+        .collect();
     if !was_whole {
-        assert_eq!(unlinked(picture(&tree.path("work"))), unlinked(deleted), "{told:?}");
+        assert_eq!(
+            unlinked(picture(&tree.path("work"))),
+            unlinked(deleted),
+            "{told:?}"
+        );
         server.call("undo_changes", json!({"calls": [1]})).texts();
     }
     // All that was never touched has the times that it had, and all else has them again.
@@ -111,24 +152,39 @@ fn a_database_comes_back_while_it_is_open() {
     let tree = Tree::new();
     tree.dir("work");
     let mut server = start(&tree, TIERS[0]);
-    let sqlite = |line: &str| format!("python3 -c \"import sqlite3; d = sqlite3.connect('q.db'); {line}\"");
-    let rows =
-        "print(d.execute('select count(*) from t').fetchone()[0], d.execute('pragma integrity_check').fetchone()[0])";
+    let sqlite =
+        |line: &str| format!("python3 -c \"import sqlite3; d = sqlite3.connect('q.db'); {line}\"");
+    let rows = "print(d.execute('select count(*) from t').fetchone()[0], d.execute('pragma integrity_check').fetchone()[0])";
     for mode in ["delete", "wal"] {
         let make = format!(
             "d.execute('pragma journal_mode={mode}'); d.execute('create table t(a)'); \
              d.executemany('insert into t values(?)', [(i,) for i in range(1000)]); d.commit()"
         );
         run(&mut server, &sqlite(&make)).unwrap();
-        let held =
-            "import sqlite3; d = sqlite3.connect('q.db'); print(d.execute('select count(*) from t').fetchone()[0])";
-        server.call("run_python_code", json!({"code": held})).texts();
-        let call = run(&mut server, &sqlite("d.execute('delete from t where a < 900'); d.commit()")).unwrap();
-        server.call("undo_changes", json!({"calls": [call["call"]]})).texts();
+        let held = "import sqlite3; d = sqlite3.connect('q.db'); print(d.execute('select count(*) from t').fetchone()[0])";
+        server
+            .call("run_python_code", json!({"code": held}))
+            .texts();
+        let call = run(
+            &mut server,
+            &sqlite("d.execute('delete from t where a < 900'); d.commit()"),
+        )
+        .unwrap();
+        server
+            .call("undo_changes", json!({"calls": [call["call"]]}))
+            .texts();
         let seen = server.call("run_python_code", json!({"code": rows}));
-        assert_eq!(seen.result()["structuredContent"]["stdout"], "1000 ok\n", "{mode}");
-        server.call("run_python_code", json!({"code": "d.close()"})).texts();
-        let seen = server.call("execute_command", json!({"command": sqlite(rows)})).text();
+        assert_eq!(
+            seen.result()["structuredContent"]["stdout"],
+            "1000 ok\n",
+            "{mode}"
+        );
+        server
+            .call("run_python_code", json!({"code": "d.close()"}))
+            .texts();
+        let seen = server
+            .call("execute_command", json!({"command": sqlite(rows)}))
+            .text();
         assert!(seen.starts_with("1000 ok\n"), "{mode}: {seen}");
         fs::remove_file(tree.path("work/q.db")).unwrap();
     }

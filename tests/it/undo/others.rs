@@ -10,15 +10,28 @@ use crate::harness::Server;
 use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
-/// A server, and a background command that has changed `g` and goes on with `line` once `go` is there.
+/// A server, and a background command that has changed `g` and goes on with `line` once `go` is
+/// there.
 fn waiting(tree: &Tree, tier: &str, more: &[&str], line: &str) -> Server {
     let allowed = format!("{}:rw", tree.text("work"));
-    let flags = ["--allow", &allowed, "--sandbox", tier].iter().chain(more).copied().collect::<Vec<_>>();
+    let flags = ["--allow", &allowed, "--sandbox", tier]
+        .iter()
+        .chain(more)
+        .copied()
+        .collect::<Vec<_>>();
     let mut server = Server::open(tree, NEWEST_HANDSHAKE, &flags);
-    let line = format!("echo changed >g; touch began; until [ -e go ]; do sleep 0.01; done; {line}");
-    server.call("execute_command", json!({"command": line, "background": true})).texts();
+    let line =
+        format!("echo changed >g; touch began; until [ -e go ]; do sleep 0.01; done; {line}");
+    server
+        .call(
+            "execute_command",
+            json!({"command": line, "background": true}),
+        )
+        .texts();
     let began = "until [ -e began ]; do sleep 0.01; done";
-    server.call("execute_command", json!({"command": began})).texts();
+    server
+        .call("execute_command", json!({"command": began}))
+        .texts();
     server
 }
 
@@ -38,14 +51,22 @@ fn work_of_others_comes_back_from_older_command() {
         let mut server = waiting(&tree, tier, &[], line);
         for (path, content) in [("new", "by a call"), ("f", "replaced")] {
             let path = tree.text(&format!("work/{path}"));
-            server.call("write_file", json!({"path": path, "content": content})).texts();
+            server
+                .call("write_file", json!({"path": path, "content": content}))
+                .texts();
         }
         tree.file("work/mine", "by a person");
         let told = end(&mut server, &tree)["changed"].clone();
-        assert_eq!(told, json!({"call": 1, "edited": 2, "created": 1, "deleted": 2}), "{tier}");
+        assert_eq!(
+            told,
+            json!({"call": 1, "edited": 2, "created": 1, "deleted": 2}),
+            "{tier}"
+        );
         let undone = server.call("undo_changes", json!({"calls": [1]})).text();
-        let now = ["f", "g", "mine", "new"].map(|path| fs::read_to_string(tree.path("work").join(path)).ok());
-        let back = ["replaced", "old", "by a person", "by a call"].map(|text| Some(text.to_owned()));
+        let now = ["f", "g", "mine", "new"]
+            .map(|path| fs::read_to_string(tree.path("work").join(path)).ok());
+        let back =
+            ["replaced", "old", "by a person", "by a call"].map(|text| Some(text.to_owned()));
         assert_eq!(now, back, "{tier}: {undone}");
     }
 }
@@ -56,12 +77,12 @@ fn autorun_file_replaced_since_is_told_and_frozen() {
     for tier in TIERS {
         for frozen in [false, true] {
             let tree = Tree::new();
-            tree.file("work/package.json", PACKAGE).file("work/g", "old");
+            tree.file("work/package.json", PACKAGE)
+                .file("work/g", "old");
             let evil = r#"printf '{"name":"b","scripts":{"test":"true","postinstall":"evil"}}' >package.json"#;
             let more: &[&str] = if frozen { &["--freeze-sinks"] } else { &[] };
             let mut server = waiting(&tree, tier, more, evil);
-            let edit =
-                json!({"path": tree.text("work/package.json"), "edits": [{"oldText": "\"a\"", "newText": "\"b\""}]});
+            let edit = json!({"path": tree.text("work/package.json"), "edits": [{"oldText": "\"a\"", "newText": "\"b\""}]});
             server.call("edit_file", edit).texts();
             let told = end(&mut server, &tree).to_string();
             assert!(told.contains("postinstall"), "{tier}: {told}");

@@ -13,14 +13,31 @@ use crate::tree::Tree;
 /// The exit status, and what was printed; times as AT.
 pub(super) fn changes(tree: &Tree, dir: &str, args: &[&str]) -> (i32, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_replay"));
-    program.arg("changes").args(args).current_dir(tree.path(dir)).env("XDG_STATE_HOME", tree.state());
-    let Output { status, stdout, stderr } = program.output().unwrap();
+    program
+        .arg("changes")
+        .args(args)
+        .current_dir(tree.path(dir))
+        .env("XDG_STATE_HOME", tree.state());
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = program.output().unwrap();
     let text = String::from_utf8(stdout).unwrap() + &String::from_utf8(stderr).unwrap();
     let at = |line: &str| {
-        let parts = line.split("  ").map(|part| if part.len() == 20 && part.ends_with('Z') { "AT" } else { part });
+        let parts = line.split("  ").map(|part| {
+            if part.len() == 20 && part.ends_with('Z') {
+                "AT"
+            } else {
+                part
+            }
+        });
         parts.collect::<Vec<_>>().join("  ")
     };
-    let told = text.lines().filter(|line| !line.starts_with("[kept in ")).map(at);
+    let told = text
+        .lines()
+        .filter(|line| !line.starts_with("[kept in "))
+        .map(at);
     (status.code().unwrap(), told.collect::<Vec<_>>().join("\n"))
 }
 
@@ -44,21 +61,30 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
     let mut stage = Stage::new(|tree| tree.file("work/a.txt", "one\ntwo\n").file("work/d/b", "1"));
     assert_eq!(done(&stage.tree, &[]), "no call has changed anything");
     let before = stage.picture();
-    stage.done("edit_file", json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "three"}]}));
+    stage.done(
+        "edit_file",
+        json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "three"}]}),
+    );
     stage.done("move_file", json!({"source": "d/b", "destination": "d/c"}));
     stage.done("write_file", json!({"path": "d/new", "content": "n\n"}));
     let tree = &stage.tree;
     let listed = "3  AT  write_file: created d/new\n2  AT  move_file: moved d/b to d/c\n1  AT  edit_file: edited a.txt";
     assert_eq!(done(tree, &[]), listed);
     assert_eq!(done(tree, &["list"]), listed);
-    let [store] = &stores(tree)[..] else { panic!("no store") };
+    let [store] = &stores(tree)[..] else {
+        panic!("no store")
+    };
     let last = Command::new(env!("CARGO_BIN_EXE_replay"))
         .arg("changes")
         .current_dir(tree.path("work"))
         .env("XDG_STATE_HOME", tree.state())
         .output()
         .unwrap();
-    assert!(last.stdout.ends_with(format!("\n[kept in {}]\n", store.display()).as_bytes()), "{last:?}");
+    assert!(
+        last.stdout
+            .ends_with(format!("\n[kept in {}]\n", store.display()).as_bytes()),
+        "{last:?}"
+    );
     let newest = "3  AT  write_file: created d/new\n[2 older: replay changes list --last 3]";
     assert_eq!(done(tree, &["list", "--last", "1"]), newest);
     // Names begin at the directory that is asked about.
@@ -66,15 +92,27 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
     assert_eq!(text, "2  AT  move_file: moved b to c\nmoved b to c");
     let (_, text) = changes(tree, "", &["diff", "1", "--dir", "work/d"]);
     let path = tree.text("work/a.txt");
-    assert_eq!(text, format!("edited {path}\n--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n one\n-two\n+three"));
-    assert_eq!(done(tree, &["diff", "3"]), "created d/new\n--- d/new\n+++ d/new\n@@ -0,0 +1 @@\n+n");
-    assert_eq!(done(tree, &["undo", "1", "--dry-run"]), "would revert a.txt\n[dry run: nothing was undone]");
+    assert_eq!(
+        text,
+        format!("edited {path}\n--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n one\n-two\n+three")
+    );
+    assert_eq!(
+        done(tree, &["diff", "3"]),
+        "created d/new\n--- d/new\n+++ d/new\n@@ -0,0 +1 @@\n+n"
+    );
+    assert_eq!(
+        done(tree, &["undo", "1", "--dry-run"]),
+        "would revert a.txt\n[dry run: nothing was undone]"
+    );
     assert_eq!(
         done(tree, &["undo", "1", "3", "--path", "a.txt"]),
         "reverted a.txt\n[undone; `replay changes undo 4` takes that back]"
     );
     assert_eq!(tree.read("work/d/new"), "n\n");
-    assert_eq!(done(tree, &["undo", "4"]), "reverted a.txt\n[undone; `replay changes undo 5` takes that back]");
+    assert_eq!(
+        done(tree, &["undo", "4"]),
+        "reverted a.txt\n[undone; `replay changes undo 5` takes that back]"
+    );
     assert_eq!(
         done(tree, &["undo", "--since", "1"]),
         "reverted a.txt\nmoved d/c back to d/b\nremoved d/new\n[undone; `replay changes undo 6` takes that back]"
@@ -83,35 +121,76 @@ fn calls_of_a_running_server_are_listed_shown_and_undone() {
     // The server hears of it, and goes on.
     stage.done("write_file", json!({"path": "a.txt", "content": "4"}));
     let calls = stage.calls();
-    let undone = "replay changes undo: undid 3, 2, 1: edited a.txt, moved d/c to d/b, deleted d/new";
-    assert_eq!(calls[..2], [(7, "write_file: edited a.txt".to_owned()), (6, undone.to_owned())]);
+    let undone =
+        "replay changes undo: undid 3, 2, 1: edited a.txt, moved d/c to d/b, deleted d/new";
+    assert_eq!(
+        calls[..2],
+        [
+            (7, "write_file: edited a.txt".to_owned()),
+            (6, undone.to_owned())
+        ]
+    );
 }
 
 #[test]
 fn what_was_changed_since_stays_unless_a_person_forces_it() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1").file("work/b", "1"));
     let edits = json!([{"oldText": "1", "newText": "2"}]);
-    stage.server.call("edit_files", json!({"paths": ["a", "b"], "edits": edits})).texts();
+    stage
+        .server
+        .call("edit_files", json!({"paths": ["a", "b"], "edits": edits}))
+        .texts();
     let tree = &stage.tree;
     tree.file("work/a", "mine");
     let refused = "nothing was undone, since not all is as the calls left it:\na: it was changed since\n\
                    --except leaves these out, undoing later calls first may help, and --force takes away what was changed since";
-    assert_eq!(changes(tree, "work", &["undo", "1"]), (1, refused.to_owned()));
-    assert_eq!(changes(tree, "work", &["undo", "1", "--dry-run"]), (1, refused.to_owned()));
-    assert_eq!(["a", "b"].map(|file| tree.read(&format!("work/{file}"))), ["mine", "2"]);
+    assert_eq!(
+        changes(tree, "work", &["undo", "1"]),
+        (1, refused.to_owned())
+    );
+    assert_eq!(
+        changes(tree, "work", &["undo", "1", "--dry-run"]),
+        (1, refused.to_owned())
+    );
+    assert_eq!(
+        ["a", "b"].map(|file| tree.read(&format!("work/{file}"))),
+        ["mine", "2"]
+    );
     assert_eq!(
         done(tree, &["undo", "1", "--force"]),
         "reverted a\nreverted b\n[forced: a: it was changed since]\n[undone; `replay changes undo 2` takes that back]"
     );
-    assert_eq!(["a", "b"].map(|file| tree.read(&format!("work/{file}"))), ["1", "1"]);
+    assert_eq!(
+        ["a", "b"].map(|file| tree.read(&format!("work/{file}"))),
+        ["1", "1"]
+    );
     done(tree, &["undo", "2"]);
-    assert_eq!(["a", "b"].map(|file| tree.read(&format!("work/{file}"))), ["mine", "2"]);
+    assert_eq!(
+        ["a", "b"].map(|file| tree.read(&format!("work/{file}"))),
+        ["mine", "2"]
+    );
     let (status, text) = changes(tree, "work", &["undo", "1", "--path", "/etc"]);
-    assert_eq!((status, &*text), (2, "replay: --path `/etc` is in no directory of which this store keeps changes"));
+    assert_eq!(
+        (status, &*text),
+        (
+            2,
+            "replay: --path `/etc` is in no directory of which this store keeps changes"
+        )
+    );
     let (status, text) = changes(tree, "work", &["undo", "9"]);
-    assert_eq!((status, &*text), (2, "replay: call 9 is not in the journal, which has calls 1 to 3; list them first"));
-    let nothing = "there is nothing left to undo of that; `replay changes` says what each call changed";
-    assert_eq!(changes(tree, "work", &["undo", "1", "--path", "none"]), (1, nothing.to_owned()));
+    assert_eq!(
+        (status, &*text),
+        (
+            2,
+            "replay: call 9 is not in the journal, which has calls 1 to 3; list them first"
+        )
+    );
+    let nothing =
+        "there is nothing left to undo of that; `replay changes` says what each call changed";
+    assert_eq!(
+        changes(tree, "work", &["undo", "1", "--path", "none"]),
+        (1, nothing.to_owned())
+    );
 }
 
 #[test]
@@ -119,14 +198,22 @@ fn what_an_agent_called_does_nothing_to_a_terminal() {
     let mut stage = Stage::new(|tree| tree.file("work/a", "1"));
     stage.done("write_file", json!({"path": "a", "content": "2"}));
     stage.done("write_file", json!({"path": "a", "content": "3"}));
-    let [store] = &stores(&stage.tree)[..] else { panic!("no store") };
+    let [store] = &stores(&stage.tree)[..] else {
+        panic!("no store")
+    };
     let log = store.join("log/2");
     let text = fs::read_to_string(&log).unwrap();
-    let forged = text.replace(r#""title":"write_file""#, r#""title":"execute_command: \u001b[31m""#);
+    let forged = text.replace(
+        r#""title":"write_file""#,
+        r#""title":"execute_command: \u001b[31m""#,
+    );
     assert_ne!(forged, text);
     fs::write(log, forged).unwrap();
     let first = done(&stage.tree, &["list", "--last", "1"]);
-    assert!(first.starts_with("2  AT  $'execute_command: \\033[31m': edited a\n"), "{first}");
+    assert!(
+        first.starts_with("2  AT  $'execute_command: \\033[31m': edited a\n"),
+        "{first}"
+    );
     let (status, refused) = changes(&stage.tree, "work", &["undo", "1"]);
     let why = "a: $'execute_command: \\033[31m (call 2) changed it later'";
     assert!(status == 1 && refused.contains(why), "{refused}");
@@ -142,29 +229,50 @@ fn of_several_stores_a_person_chooses_one() {
         crate::schema::NEWEST_HANDSHAKE,
         &["--allow", &allowed, "--tools", "files"],
     );
-    other.call("write_file", json!({"path": "b", "content": "1"})).texts();
-    let [own] = &stores(&tree)[..] else { panic!("no store") };
+    other
+        .call("write_file", json!({"path": "b", "content": "1"}))
+        .texts();
+    let [own] = &stores(&tree)[..] else {
+        panic!("no store")
+    };
     let mut server = start(&tree, &[]);
-    server.call("write_file", json!({"path": "a", "content": "1"})).texts();
+    server
+        .call("write_file", json!({"path": "a", "content": "1"}))
+        .texts();
     assert_eq!(done(&tree, &[]), "1  AT  write_file: created a");
     let (status, text) = changes(&tree, "work/d", &[]);
     let mut lines: Vec<String> = stores(&tree)
         .iter()
         .map(|store| {
             let root = if store == own { "work/d" } else { "work" };
-            format!("  {}  {}", store.file_name().unwrap().to_str().unwrap(), tree.text(root))
+            format!(
+                "  {}  {}",
+                store.file_name().unwrap().to_str().unwrap(),
+                tree.text(root)
+            )
         })
         .collect();
     lines.sort();
-    let several =
-        format!("replay: several stores keep changes of `{}`; choose one with --store NAME", tree.text("work/d"));
-    assert_eq!((status, text), (2, format!("{several}\n{}", lines.join("\n"))));
+    let several = format!(
+        "replay: several stores keep changes of `{}`; choose one with --store NAME",
+        tree.text("work/d")
+    );
+    assert_eq!(
+        (status, text),
+        (2, format!("{several}\n{}", lines.join("\n")))
+    );
     let name = own.file_name().unwrap().to_str().unwrap();
     for store in [name, own.to_str().unwrap()] {
-        assert_eq!(changes(&tree, "work/d", &["--store", store]), (0, "1  AT  write_file: created b".to_owned()));
+        assert_eq!(
+            changes(&tree, "work/d", &["--store", store]),
+            (0, "1  AT  write_file: created b".to_owned())
+        );
     }
     let (status, text) = changes(&tree, "work", &["--store", "none"]);
-    assert!(status == 2 && text.contains("--store `none` is no path, and none of the stores of"), "{text}");
+    assert!(
+        status == 2 && text.contains("--store `none` is no path, and none of the stores of"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -181,16 +289,30 @@ fn where_nothing_is_kept_or_it_cannot_be_read_the_reason_is_said() {
         )
     };
     assert_eq!(changes(tree, "elsewhere", &[]), (2, none("elsewhere")));
-    let [store] = &stores(tree)[..] else { panic!("no store") };
+    let [store] = &stores(tree)[..] else {
+        panic!("no store")
+    };
     say(store, &json!({"version": 2, "trees": []}));
     let version = format!(
         "`{}` is of version 2, and this program reads version 1; use the program that wrote it",
         store.join("roots").display()
     );
-    assert_eq!(changes(tree, "work", &[]), (2, format!("{}\nleft out: {version}", none("work"))));
-    assert_eq!(changes(tree, "work", &["--store", store.to_str().unwrap()]), (2, format!("replay: {version}")));
-    say(store, &json!({"version": 1, "tenant": "", "roots": [tree.path("work"), tree.path("gone")]}));
-    let gone = format!("replay: a directory that the store is of cannot be opened: `{}`: ", tree.text("gone"));
+    assert_eq!(
+        changes(tree, "work", &[]),
+        (2, format!("{}\nleft out: {version}", none("work")))
+    );
+    assert_eq!(
+        changes(tree, "work", &["--store", store.to_str().unwrap()]),
+        (2, format!("replay: {version}"))
+    );
+    say(
+        store,
+        &json!({"version": 1, "tenant": "", "roots": [tree.path("work"), tree.path("gone")]}),
+    );
+    let gone = format!(
+        "replay: a directory that the store is of cannot be opened: `{}`: ",
+        tree.text("gone")
+    );
     let (status, text) = changes(tree, "work", &[]);
     assert!(status == 2 && text.starts_with(&gone), "{text}");
 }

@@ -25,7 +25,11 @@ fn forged(from: &Path, to: &Path) {
         let entry = entry.unwrap();
         let to = to.join(entry.path().strip_prefix(from).unwrap());
         if entry.file_type().is_dir() {
-            fs::DirBuilder::new().mode(0o700).recursive(true).create(to).unwrap();
+            fs::DirBuilder::new()
+                .mode(0o700)
+                .recursive(true)
+                .create(to)
+                .unwrap();
         } else {
             fs::copy(entry.path(), to).unwrap();
         }
@@ -35,7 +39,9 @@ fn forged(from: &Path, to: &Path) {
 /// Returns the store of a server that has written a file in `work`.
 fn used(tree: &Tree) -> PathBuf {
     tree.dir("work");
-    start(tree, &[]).call("write_file", json!({"path": "a", "content": "1"})).texts();
+    start(tree, &[])
+        .call("write_file", json!({"path": "a", "content": "1"}))
+        .texts();
     let stores = fs::read_dir(tree.state().join("replay/undo")).unwrap();
     stores.map(|store| store.unwrap().path()).next().unwrap()
 }
@@ -48,10 +54,17 @@ fn store_without_note_needs_explicit_path() {
     forged(&store, &copy);
     fs::remove_dir_all(&store).unwrap();
     let (status, text) = changes(&tree, "work", &[]);
-    let why = "of which no server has left a note; if it is a server's, name it by --store and this path";
-    assert_eq!((status, text.lines().last().unwrap()), (2, &*format!("left out: `{}`, {why}", copy.display())));
+    let why =
+        "of which no server has left a note; if it is a server's, name it by --store and this path";
+    assert_eq!(
+        (status, text.lines().last().unwrap()),
+        (2, &*format!("left out: `{}`, {why}", copy.display()))
+    );
     let path = copy.to_str().unwrap();
-    assert_eq!(changes(&tree, "work", &["--store", path]), (0, "1  AT  write_file: created a".to_owned()));
+    assert_eq!(
+        changes(&tree, "work", &["--store", path]),
+        (0, "1  AT  write_file: created a".to_owned())
+    );
 }
 
 #[test]
@@ -62,11 +75,23 @@ fn store_roots_with_links_are_refused() {
     symlink(tree.path("outside"), tree.path("work/link")).unwrap();
     let path = store.to_str().unwrap();
     for (root, why) in [
-        (format!("{}/../outside", tree.text("work")), "and a server writes an absolute path without `..`"),
-        ("work".to_owned(), "and a server writes an absolute path without `..`"),
-        (tree.text("work/link"), "a directory that the store is of cannot be opened"),
+        (
+            format!("{}/../outside", tree.text("work")),
+            "and a server writes an absolute path without `..`",
+        ),
+        (
+            "work".to_owned(),
+            "and a server writes an absolute path without `..`",
+        ),
+        (
+            tree.text("work/link"),
+            "a directory that the store is of cannot be opened",
+        ),
     ] {
-        say(&store, &json!({"version": 1, "tenant": "", "roots": [root]}));
+        say(
+            &store,
+            &json!({"version": 1, "tenant": "", "roots": [root]}),
+        );
         let (status, text) = changes(&tree, "work", &["--store", path]);
         assert!(status == 2 && text.contains(why), "{text}");
     }
@@ -78,13 +103,21 @@ fn looking_at_a_store_leaves_it_unchanged() {
     let store = used(&tree);
     // As a crash leaves an undo.
     let log = fs::read_to_string(store.join("log/1")).unwrap();
-    let begin = log.lines().next().unwrap().replace("\"undoes\":[]", "\"undoes\":[1]");
+    let begin = log
+        .lines()
+        .next()
+        .unwrap()
+        .replace("\"undoes\":[]", "\"undoes\":[1]");
     fs::write(store.join("log/2"), format!("{begin}\n")).unwrap();
     fs::remove_file(store.join("lock")).unwrap();
     let (before, work) = (listing(&store), listing(&tree.path("work")));
     for args in [&[][..], &["list"], &["show", "1"], &["diff", "1"]] {
         changes(&tree, "work", args);
-        assert_eq!((listing(&store), listing(&tree.path("work"))), (before.clone(), work.clone()), "{args:?}");
+        assert_eq!(
+            (listing(&store), listing(&tree.path("work"))),
+            (before.clone(), work.clone()),
+            "{args:?}"
+        );
     }
 }
 
@@ -93,13 +126,33 @@ fn state_directory_is_hidden_without_undo() {
     let tree = Tree::new();
     tree.dir("work/home");
     let allowed = format!("{}:rw", tree.text("work"));
-    let line = [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allowed, "--tools", "files", "--undo", "off"];
+    let line = [
+        env!("CARGO_BIN_EXE_replay"),
+        "--mcp-server",
+        "--allow",
+        &allowed,
+        "--tools",
+        "files",
+        "--undo",
+        "off",
+    ];
     let state = tree.text("work/state");
-    let mut server = Server::start_program(&tree, &line, &[("XDG_STATE_HOME", &state)]).opened(NEWEST_HANDSHAKE);
+    let mut server =
+        Server::start_program(&tree, &line, &[("XDG_STATE_HOME", &state)]).opened(NEWEST_HANDSHAKE);
     for path in ["state/replay/undo/x/roots", "state/replay/undo/new"] {
-        assert_eq!(server.call("write_file", json!({"path": path, "content": "x"})).code(), -32001);
+        assert_eq!(
+            server
+                .call("write_file", json!({"path": path, "content": "x"}))
+                .code(),
+            -32001
+        );
     }
-    assert_eq!(fs::read_dir(tree.path("work/state/replay/undo")).unwrap().count(), 0);
+    assert_eq!(
+        fs::read_dir(tree.path("work/state/replay/undo"))
+            .unwrap()
+            .count(),
+        0
+    );
 }
 
 #[test]
@@ -107,12 +160,36 @@ fn default_state_directory_is_made_and_hidden() {
     let tree = Tree::new();
     tree.dir("work/home");
     let allowed = format!("{}:rw", tree.text("work"));
-    let line = [env!("CARGO_BIN_EXE_replay"), "--mcp-server", "--allow", &allowed, "--tools", "files"];
-    let mut server = Server::start_program(&tree, &line, &[("HOME", &tree.text("work/home"))]).opened(NEWEST_HANDSHAKE);
+    let line = [
+        env!("CARGO_BIN_EXE_replay"),
+        "--mcp-server",
+        "--allow",
+        &allowed,
+        "--tools",
+        "files",
+    ];
+    let mut server = Server::start_program(&tree, &line, &[("HOME", &tree.text("work/home"))])
+        .opened(NEWEST_HANDSHAKE);
     let path = "home/.local/state/replay/undo";
-    assert_eq!(server.call("write_file", json!({"path": format!("{path}/new"), "content": "x"})).code(), -32001);
-    assert_eq!(server.call("delete_file", json!({"path": "home/.local"})).code(), -32001);
-    assert_eq!(fs::read_dir(tree.path("work").join(path)).unwrap().count(), 0);
+    assert_eq!(
+        server
+            .call(
+                "write_file",
+                json!({"path": format!("{path}/new"), "content": "x"})
+            )
+            .code(),
+        -32001
+    );
+    assert_eq!(
+        server
+            .call("delete_file", json!({"path": "home/.local"}))
+            .code(),
+        -32001
+    );
+    assert_eq!(
+        fs::read_dir(tree.path("work").join(path)).unwrap().count(),
+        0
+    );
 }
 
 #[test]
@@ -120,16 +197,36 @@ fn start_fails_if_agent_could_make_stores() {
     let tree = Tree::new();
     tree.file("work/file/.local", "").dir("link");
     symlink("../work/later", tree.path("link/.local")).unwrap();
-    for (home, allowed, starts) in
-        [("work/file", "work:rw", false), ("link", "work:rw", false), ("link", "work:ro", true)]
-    {
+    for (home, allowed, starts) in [
+        ("work/file", "work:rw", false),
+        ("link", "work:rw", false),
+        ("link", "work:ro", true),
+    ] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_replay"));
-        program.args(["--mcp-server", "--tools", "files", "--undo", "off", "--allow", allowed]);
-        program.current_dir(tree.root()).env("HOME", tree.path(home)).env_remove("XDG_STATE_HOME");
+        program.args([
+            "--mcp-server",
+            "--tools",
+            "files",
+            "--undo",
+            "off",
+            "--allow",
+            allowed,
+        ]);
+        program
+            .current_dir(tree.root())
+            .env("HOME", tree.path(home))
+            .env_remove("XDG_STATE_HOME");
         let done = program.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr);
-        let why = format!("{}/.local/state/replay/undo` cannot be made, and an agent could make it", tree.text(home));
-        assert_eq!((done.status.success(), said.contains(&why)), (starts, !starts), "{home} {allowed}: {said}");
+        let why = format!(
+            "{}/.local/state/replay/undo` cannot be made, and an agent could make it",
+            tree.text(home)
+        );
+        assert_eq!(
+            (done.status.success(), said.contains(&why)),
+            (starts, !starts),
+            "{home} {allowed}: {said}"
+        );
     }
 }
 
@@ -143,7 +240,9 @@ fn store_of_earlier_agent_is_not_adopted() {
         eprintln!("skipped: no second filesystem");
         return;
     }
-    start(&tree, &[]).call("write_file", json!({"path": "a", "content": "1"})).texts();
+    start(&tree, &[])
+        .call("write_file", json!({"path": "a", "content": "1"}))
+        .texts();
     let note = || {
         let notes = fs::read_dir(tree.state().join("replay/undo")).unwrap();
         let note = notes.map(|note| note.unwrap().path()).next().unwrap();
@@ -152,18 +251,34 @@ fn store_of_earlier_agent_is_not_adopted() {
     };
     let (path, store) = note();
     assert!(store.starts_with(shm.join(beside())), "{}", store.display());
-    assert_eq!(changes(&tree, "work", &[]), (0, "1  AT  write_file: created a".to_owned()));
+    assert_eq!(
+        changes(&tree, "work", &[]),
+        (0, "1  AT  write_file: created a".to_owned())
+    );
     // The same server finds it again.
-    start(&tree, &[]).call("write_file", json!({"path": "b", "content": "1"})).texts();
-    assert_eq!((note().1, changes(&tree, "work", &[]).1.lines().count()), (store.clone(), 2));
+    start(&tree, &[])
+        .call("write_file", json!({"path": "b", "content": "1"}))
+        .texts();
+    assert_eq!(
+        (note().1, changes(&tree, "work", &[]).1.lines().count()),
+        (store.clone(), 2)
+    );
     // Another directory under its name.
     let aside = store.with_extension("aside");
     fs::rename(&store, &aside).unwrap();
     forged(&aside, &store);
     let (status, text) = changes(&tree, "work", &[]);
-    assert!(status == 2 && text.contains("is not the store that a server made there"), "{text}");
-    start(&tree, &[]).call("write_file", json!({"path": "c", "content": "1"})).texts();
-    assert_eq!(changes(&tree, "work", &["list"]).1.lines().next(), Some("1  AT  write_file: created c"));
+    assert!(
+        status == 2 && text.contains("is not the store that a server made there"),
+        "{text}"
+    );
+    start(&tree, &[])
+        .call("write_file", json!({"path": "c", "content": "1"}))
+        .texts();
+    assert_eq!(
+        changes(&tree, "work", &["list"]).1.lines().next(),
+        Some("1  AT  write_file: created c")
+    );
     assert_eq!(fs::read_dir(store.join("log")).unwrap().count(), 2);
     let (again, fresh) = note();
     assert_eq!(again, path);

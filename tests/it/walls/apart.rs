@@ -1,4 +1,5 @@
-//! What the commands of one server do not share, what root's commands do not read, and which limit ended a command.
+//! What the commands of one server do not share, what root's commands do not read, and which limit
+//! ended a command.
 
 use std::fs;
 use std::io::{BufRead as _, Read as _};
@@ -32,17 +33,34 @@ fn system_v_objects_and_terminals_are_each_command_s_own() {
         let makes = "ipcmk -M 4096; ipcmk -Q; ipcmk -S 1";
         let counts = "cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | wc -l";
         // A head and an object each.
-        assert!(walls.works(&format!("{makes}; {counts}")).ends_with("\n6\n"), "{setting:?}");
+        assert!(
+            walls
+                .works(&format!("{makes}; {counts}"))
+                .ends_with("\n6\n"),
+            "{setting:?}"
+        );
         assert_eq!(walls.works(counts), "3\n", "{setting:?}");
-        let arguments = json!({"command": format!("{makes}; tty; sleep 100"), "background": true, "tty": true});
+        let arguments =
+            json!({"command": format!("{makes}; tty; sleep 100"), "background": true, "tty": true});
         let started = walls.server.call("execute_command", arguments);
         let id = started.result()["structuredContent"]["commandId"].clone();
         let mut output = String::new();
         while !output.contains("/dev/pts/0") {
-            let said = walls.server.call("follow_command", json!({"commandId": id, "until": "/dev/pts/0"}));
-            output.push_str(said.result()["structuredContent"]["output"].as_str().unwrap());
+            let said = walls.server.call(
+                "follow_command",
+                json!({"commandId": id, "until": "/dev/pts/0"}),
+            );
+            output.push_str(
+                said.result()["structuredContent"]["output"]
+                    .as_str()
+                    .unwrap(),
+            );
         }
-        assert_eq!(walls.works(&format!("ls /dev/pts; {counts}")), "ptmx\n3\n", "{setting:?}");
+        assert_eq!(
+            walls.works(&format!("ls /dev/pts; {counts}")),
+            "ptmx\n3\n",
+            "{setting:?}"
+        );
         walls.end();
     });
 }
@@ -56,7 +74,10 @@ fn system_v_memory_that_nobody_has_attached_counts() {
         let mut walls = Walls::start(setting, &["--limit-memory-bytes", "200000000"], &[]);
         fs::write(walls.tree.path("work/fill.py"), UNATTACHED).unwrap();
         let text = walls.sh("python3 fill.py").text;
-        assert!(text.contains("more memory than a command may"), "{setting:?}: {text}");
+        assert!(
+            text.contains("more memory than a command may"),
+            "{setting:?}: {text}"
+        );
         walls.end();
     });
 }
@@ -64,10 +85,17 @@ fn system_v_memory_that_nobody_has_attached_counts() {
 #[test]
 fn who_is_ended_by_a_limit_is_told_which() {
     everywhere(|setting| {
-        let mut walls = Walls::start(setting, &["--limit-cpu-secs", "1", "--limit-file-bytes", "1000000"], &[]);
+        let mut walls = Walls::start(
+            setting,
+            &["--limit-cpu-secs", "1", "--limit-file-bytes", "1000000"],
+            &[],
+        );
         let told = |walls: &mut Walls, command: &str| {
             let text = walls.sh(command).text;
-            let note = text.lines().find(|line| line.contains("--limit-")).unwrap_or(&text);
+            let note = text
+                .lines()
+                .find(|line| line.contains("--limit-"))
+                .unwrap_or(&text);
             note.to_owned()
         };
         for command in ["while :; do :; done", "(while :; do :; done); exit $?"] {
@@ -92,8 +120,13 @@ fn who_is_ended_by_a_limit_is_told_which() {
 #[test]
 fn who_finds_no_room_for_a_process_is_told() {
     everywhere(|setting| {
-        let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+        let release = rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned();
+        let mut numbers = release
+            .split('.')
+            .map(|number| number.parse::<u32>().unwrap_or(0));
         let old = (numbers.next(), numbers.next()) < (Some(6), Some(14));
         if setting.tier != Tier::Namespaces || setting.root() && old {
             return;
@@ -102,15 +135,20 @@ fn who_finds_no_room_for_a_process_is_told() {
         let note = "[commands had as many processes as they may, so no more could be started; only the operator can raise that \
                     (--limit-processes)]";
         // A bash that cannot fork tries again for 15 s, other shells give up.
-        let text = walls.sh("sh -c 'for i in $(seq 1100); do sleep 100 & done'").text;
+        let text = walls
+            .sh("sh -c 'for i in $(seq 1100); do sleep 100 & done'")
+            .text;
         assert!(text.contains(note), "{setting:?}: {text}");
-        let text = walls.sh("sh -c 'for i in $(seq 900); do sleep 100 & done'").text;
+        let text = walls
+            .sh("sh -c 'for i in $(seq 900); do sleep 100 & done'")
+            .text;
         assert!(!text.contains(note), "{setting:?}: {text}");
         walls.end();
     });
 }
 
-/// A control group (cgroups(7)) with this much memory, in which the kernel ends processes as it does on a full machine.
+/// A control group (cgroups(7)) with this much memory, in which the kernel ends processes as it
+/// does on a full machine.
 struct Container(PathBuf);
 
 impl Container {
@@ -145,7 +183,9 @@ impl Drop for Container {
 
 #[test]
 fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
-    let Some(container) = Container::of(100_000_000) else { return };
+    let Some(container) = Container::of(100_000_000) else {
+        return;
+    };
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let launcher = launcher(&walls.server);
@@ -163,7 +203,8 @@ fn who_is_ended_because_the_machine_has_no_memory_left_is_told() {
     });
 }
 
-/// What `inside` prints in namespaces, after `before` was done to mounts that nobody else has; `None` where it cannot be tried.
+/// What `inside` prints in namespaces, after `before` was done to mounts that nobody else has;
+/// `None` where it cannot be tried.
 #[track_caller]
 fn after(before: &str, inside: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
@@ -180,9 +221,15 @@ fn after(before: &str, inside: &str) -> Option<String> {
         .current_dir(dir.path())
         .output()
         .unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
     if err.contains("commands are refused") || err.contains("unshare:") {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{err}");
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "{err}"
+        );
         return None;
     }
     assert_eq!(output.status.code(), Some(0), "{err}");
@@ -194,8 +241,12 @@ fn after(before: &str, inside: &str) -> Option<String> {
 fn root_reads_of_the_system_what_everybody_may() {
     let before = "mount -t tmpfs none /opt && umask 077 && echo TOPSECRET > /opt/secret && mkdir /opt/private && \
                   echo TOPSECRET > /opt/private/secret && echo public > /opt/public && chmod 644 /opt/public && chmod 755 /opt";
-    let inside = "cat /opt/secret; cat /opt/private/secret; cat /opt/public; stat -c %u /opt/secret";
-    assert_eq!(after(before, inside).unwrap_or("public\n65534\n".into()), "public\n65534\n");
+    let inside =
+        "cat /opt/secret; cat /opt/private/secret; cat /opt/public; stat -c %u /opt/secret";
+    assert_eq!(
+        after(before, inside).unwrap_or("public\n65534\n".into()),
+        "public\n65534\n"
+    );
 }
 
 /// A file that its group may read is not everybody's.
@@ -207,19 +258,21 @@ fn root_reads_of_etc_what_everybody_may_and_changes_nothing() {
     let inside = "cat /etc/secret; cat /etc/private/secret; ls /etc/private; cat /etc/public; chmod 666 /etc/secret; \
                   chown 0 /etc/secret; rm /etc/public; echo x > /etc/new; mkdir /etc/dir; test -e /etc/new -o -e /etc/dir || \
                   getent passwd 0 | cut -d: -f6";
-    assert_eq!(after(before, inside).unwrap_or("public\n/home/replay\n".into()), "public\n/home/replay\n");
+    assert_eq!(
+        after(before, inside).unwrap_or("public\n/home/replay\n".into()),
+        "public\n/home/replay\n"
+    );
 }
 
-/// A mask below /proc, as containers have them, keeps every user namespace from a /proc of its own: what shows only when a command is
-/// started.
+/// A mask below /proc, as containers have them, keeps every user namespace from a /proc of its own:
+/// what shows only when a command is started.
 #[test]
 fn one_command_that_the_first_tier_refused_runs_once_in_the_other() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let script =
-        "mount -t tmpfs none /proc/sys && exec \"$0\" sandbox run --allow .:rw -- sh -c 'read line; echo $line >> ran'";
+    let script = "mount -t tmpfs none /proc/sys && exec \"$0\" sandbox run --allow .:rw -- sh -c 'read line; echo $line >> ran'";
     let mut child = std::process::Command::new("unshare")
         .args(["-m", "--propagation", "private", "sh", "-c", script])
         .arg(program())
@@ -232,11 +285,17 @@ fn one_command_that_the_first_tier_refused_runs_once_in_the_other() {
     let output = child.wait_with_output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);
     if err.contains("commands are refused") || err.contains("unshare:") {
-        assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "{err}");
+        assert!(
+            std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+            "{err}"
+        );
         return;
     }
     assert_eq!((output.status.code(), &*err), (Some(0), ""));
-    assert_eq!(std::fs::read_to_string(dir.path().join("ran")).unwrap(), "once\n");
+    assert_eq!(
+        std::fs::read_to_string(dir.path().join("ran")).unwrap(),
+        "once\n"
+    );
 }
 
 #[test]
@@ -244,22 +303,41 @@ fn signals_for_one_command_are_passed_on_and_its_changes_have_its_name() {
     let (dir, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run = |arguments: &[&str]| {
         let mut command = std::process::Command::new(program());
-        command.args(arguments).current_dir(dir.path()).env("XDG_STATE_HOME", state.path());
+        command
+            .args(arguments)
+            .current_dir(dir.path())
+            .env("XDG_STATE_HOME", state.path());
         command.stdout(std::process::Stdio::piped());
         command.spawn().unwrap()
     };
     let script = "for s in INT TERM HUP; do trap \"echo $s; exit 5\" $s; done; echo begun > made; echo begun; while :; do sleep 1; done";
-    for (signal, name) in [(Signal::INT, "INT\n"), (Signal::TERM, "TERM\n"), (Signal::HUP, "HUP\n")] {
-        let mut child = run(&["sandbox", "run", "--allow", ".:rw", "--", "sh", "-c", script]);
+    for (signal, name) in [
+        (Signal::INT, "INT\n"),
+        (Signal::TERM, "TERM\n"),
+        (Signal::HUP, "HUP\n"),
+    ] {
+        let mut child = run(&[
+            "sandbox", "run", "--allow", ".:rw", "--", "sh", "-c", script,
+        ]);
         let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
         let (mut begun, mut rest) = (String::new(), String::new());
         out.read_line(&mut begun).unwrap();
         kill_process(Pid::from_child(&child), signal).unwrap();
         out.read_to_string(&mut rest).unwrap();
-        assert_eq!((&*begun, &*rest, child.wait().unwrap().code()), ("begun\n", name, Some(5)), "{signal:?}");
+        assert_eq!(
+            (&*begun, &*rest, child.wait().unwrap().code()),
+            ("begun\n", name, Some(5)),
+            "{signal:?}"
+        );
     }
     let changes = String::from_utf8(run(&["changes"]).wait_with_output().unwrap().stdout).unwrap();
-    assert!(changes.lines().next().is_some_and(|line| line.contains("sh -c 'for s in INT TERM HUP")), "{changes}");
+    assert!(
+        changes
+            .lines()
+            .next()
+            .is_some_and(|line| line.contains("sh -c 'for s in INT TERM HUP")),
+        "{changes}"
+    );
 }
 
 #[test]
@@ -269,10 +347,18 @@ fn one_command_is_the_first_of_its_name_on_the_path_also_without_a_first_line() 
         let tool = dir.path().join(place).join("tool");
         std::fs::create_dir(tool.parent().unwrap()).unwrap();
         std::fs::write(&tool, text).unwrap();
-        std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
     }
     let path = format!("PATH={0}/a:{0}/b:/usr/bin:/bin", dir.path().display());
     let mut command = std::process::Command::new(program());
-    command.args(["sandbox", "run", "--allow", ".", "--env", &path, "--", "tool"]).current_dir(dir.path());
-    assert_eq!(String::from_utf8(command.output().unwrap().stdout).unwrap(), "first\n");
+    command
+        .args([
+            "sandbox", "run", "--allow", ".", "--env", &path, "--", "tool",
+        ])
+        .current_dir(dir.path());
+    assert_eq!(
+        String::from_utf8(command.output().unwrap().stdout).unwrap(),
+        "first\n"
+    );
 }

@@ -12,9 +12,17 @@ mod inside;
 /// A server that keeps a log and a key for it beside the allowed directories.
 fn start(setting: Setting) -> Walls {
     let tree = Tree::new();
-    tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp").file("outside/x", "");
-    tree.file("logs/key", "0123456789abcdef").link(tree.path("logs"), "work/logs");
-    super::fs::set_permissions(tree.path("logs/key"), super::PermissionsExt::from_mode(0o600)).unwrap();
+    tree.file("work/ok.txt", "fine\n")
+        .file("docs/read.txt", "readme\n")
+        .dir("tmp")
+        .file("outside/x", "");
+    tree.file("logs/key", "0123456789abcdef")
+        .link(tree.path("logs"), "work/logs");
+    super::fs::set_permissions(
+        tree.path("logs/key"),
+        super::PermissionsExt::from_mode(0o600),
+    )
+    .unwrap();
     if let Some(owner) = setting.owner {
         give(tree.root(), owner);
     }
@@ -42,8 +50,10 @@ fn a_shell_reaches_neither_the_log_nor_its_key() {
             format!("cp {log} {}", at("work/copy")),
             format!("flock -n {log} true"),
             format!("ls {logs} | grep audit"),
-            "for f in /proc/[0-9]*/fd/*; do test -f $f && cat $f; done | grep '\"prev\"'".to_owned(),
-            "grep -l audit.jsonl /proc/[0-9]*/cmdline | while read f; do cat ${f%cmdline}root".to_owned()
+            "for f in /proc/[0-9]*/fd/*; do test -f $f && cat $f; done | grep '\"prev\"'"
+                .to_owned(),
+            "grep -l audit.jsonl /proc/[0-9]*/cmdline | while read f; do cat ${f%cmdline}root"
+                .to_owned()
                 + &log
                 + "; done | grep prev",
         ];
@@ -53,12 +63,22 @@ fn a_shell_reaches_neither_the_log_nor_its_key() {
         }
         let text = super::fs::read_to_string(walls.tree.path("logs/audit.jsonl")).unwrap();
         assert_eq!(text.lines().count(), 2 * count + 1, "{setting:?}");
-        assert_eq!(super::fs::read_to_string(walls.tree.path("logs/key")).unwrap(), "0123456789abcdef");
+        assert_eq!(
+            super::fs::read_to_string(walls.tree.path("logs/key")).unwrap(),
+            "0123456789abcdef"
+        );
         walls.end();
         let lines = audit::without_begins(audit::lines(&walls.tree));
         let work = json!([{"path": walls.tree.text("work"), "access": "run"}]);
-        assert!(lines[1..].iter().all(|line| line["paths"] == work), "{}", lines[1]);
-        let (status, said) = audit::audit(&walls.tree, &["verify", "logs/audit.jsonl", "--key", "logs/key"]);
+        assert!(
+            lines[1..].iter().all(|line| line["paths"] == work),
+            "{}",
+            lines[1]
+        );
+        let (status, said) = audit::audit(
+            &walls.tree,
+            &["verify", "logs/audit.jsonl", "--key", "logs/key"],
+        );
         assert!(status == 0, "{setting:?}: {said}");
     });
 }
@@ -79,8 +99,14 @@ fn no_file_tool_reaches_the_log() {
                 ("write_file", json!({"path": log, "content": ""})),
                 ("edit_file", json!({"path": log, "edits": edit})),
                 ("delete_file", json!({"path": log})),
-                ("move_file", json!({"source": log, "destination": at("work/mine")})),
-                ("move_file", json!({"source": at("work/ok.txt"), "destination": log})),
+                (
+                    "move_file",
+                    json!({"source": log, "destination": at("work/mine")}),
+                ),
+                (
+                    "move_file",
+                    json!({"source": at("work/ok.txt"), "destination": log}),
+                ),
                 ("list_directory", json!({"path": dir})),
                 ("directory_tree", json!({"path": dir})),
                 ("search_files", json!({"path": dir, "pattern": "prev"})),
@@ -90,16 +116,32 @@ fn no_file_tool_reaches_the_log() {
         }
         for (tool, arguments) in &calls {
             let reply = walls.server.call(tool, arguments.clone()).whole();
-            assert!(!reply.contains("prev") && !reply.contains("\"seq\\"), "{setting:?}: {tool}: {reply}");
+            assert!(
+                !reply.contains("prev") && !reply.contains("\"seq\\"),
+                "{setting:?}: {tool}: {reply}"
+            );
         }
         let lines = audit::without_begins(audit::lines(&walls.tree));
         assert_eq!(lines.len(), calls.len() + 1);
         for (line, (tool, arguments)) in lines[1..].iter().zip(&calls) {
-            let denied = line["paths"].as_array().unwrap().iter().any(|path| path["access"] == "denied");
+            let denied = line["paths"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|path| path["access"] == "denied");
             assert!(denied, "{setting:?}: {tool} {arguments}: {line}");
         }
-        assert!(walls.tree.path("work/ok.txt").exists() && walls.tree.path("work/logs").is_symlink());
+        assert!(
+            walls.tree.path("work/ok.txt").exists() && walls.tree.path("work/logs").is_symlink()
+        );
         walls.end();
-        assert_eq!(audit::audit(&walls.tree, &["verify", "logs/audit.jsonl", "--key", "logs/key"]).0, 0);
+        assert_eq!(
+            audit::audit(
+                &walls.tree,
+                &["verify", "logs/audit.jsonl", "--key", "logs/key"]
+            )
+            .0,
+            0
+        );
     });
 }

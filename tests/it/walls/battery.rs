@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use pretty_assertions::assert_eq;
-use replay::internals::sandbox::attack::{ATTACK_ARGUMENT, CONTROLS, GROUPS, Outcome, Promise, Report, Victims, probe};
+use replay::internals::sandbox::attack::{
+    ATTACK_ARGUMENT, CONTROLS, GROUPS, Outcome, Promise, Report, Victims, probe,
+};
 use replay::internals::sandbox::{Network, RawString, Tier};
 use serde_json::json;
 
@@ -16,7 +18,8 @@ use crate::tree::Tree;
 /// Known to get through: a lock needs no right to write.
 const EVERYWHERE: &[&str] = &["lock of a read-only file"];
 
-/// Known to get through without namespaces, and nothing else is: a mount namespace of its own is what would hide them.
+/// Known to get through without namespaces, and nothing else is: a mount namespace of its own is
+/// what would hide them.
 const LANDLOCK: &[&str] = &[
     "stat outside",
     "access outside",
@@ -34,7 +37,9 @@ const LANDLOCK: &[&str] = &[
 /// What is expected to get through.
 fn expected(setting: Setting) -> Vec<&'static str> {
     match setting.tier {
-        Tier::Landlock if setting.root() => [EVERYWHERE, LANDLOCK, &["memory of the machine"]].concat(),
+        Tier::Landlock if setting.root() => {
+            [EVERYWHERE, LANDLOCK, &["memory of the machine"]].concat()
+        }
         Tier::Landlock => [EVERYWHERE, LANDLOCK].concat(),
         Tier::Namespaces => EVERYWHERE.to_vec(),
         Tier::Off => Vec::new(),
@@ -55,20 +60,35 @@ fn run(setting: Setting, network: Network) -> Report {
     }
     fs::set_permissions(tree.root(), fs::Permissions::from_mode(0o755)).unwrap();
     let mut server = start(&tree, setting, network);
-    let stage = victims.stage(server.pid().as_raw_nonzero().get().cast_unsigned(), Some(launcher(&server)));
-    let report = probe(&mut victims, &stage, &inner, network, &mut |line: &[RawString]| {
-        let quoted: Vec<String> = line.iter().map(|part| quote(part.0.to_str().unwrap())).collect();
-        // The battery is the program itself, so that the process above it is the supervisor. Without walls that would
-        // be ended, and with it what was found.
-        let command = match setting.tier {
-            Tier::Off => format!("({}; true); true", quoted.join(" ")),
-            Tier::Namespaces | Tier::Landlock => format!("exec {}", quoted.join(" ")),
-        };
-        let reply = server.call("execute_command", json!({"command": command, "timeout": 60}));
-        let ran = ran(&reply);
-        assert!(!ran.stderr.contains("replay:"), "{}", ran.stderr);
-        Ok(ran.stdout.into_bytes())
-    });
+    let stage = victims.stage(
+        server.pid().as_raw_nonzero().get().cast_unsigned(),
+        Some(launcher(&server)),
+    );
+    let report = probe(
+        &mut victims,
+        &stage,
+        &inner,
+        network,
+        &mut |line: &[RawString]| {
+            let quoted: Vec<String> = line
+                .iter()
+                .map(|part| quote(part.0.to_str().unwrap()))
+                .collect();
+            // The battery is the program itself, so that the process above it is the supervisor.
+            // Without walls that would be ended, and with it what was found.
+            let command = match setting.tier {
+                Tier::Off => format!("({}; true); true", quoted.join(" ")),
+                Tier::Namespaces | Tier::Landlock => format!("exec {}", quoted.join(" ")),
+            };
+            let reply = server.call(
+                "execute_command",
+                json!({"command": command, "timeout": 60}),
+            );
+            let ran = ran(&reply);
+            assert!(!ran.stderr.contains("replay:"), "{}", ran.stderr);
+            Ok(ran.stdout.into_bytes())
+        },
+    );
     assert!(server.alive(), "the server was ended");
     report.unwrap()
 }
@@ -83,7 +103,12 @@ fn start(tree: &Tree, setting: Setting, network: Network) -> Server {
     if setting.owner.is_some() {
         line.extend(["setpriv", &user, &group, "--clear-groups", "--"]);
     }
-    line.extend([program.to_str().unwrap(), "--mcp-server", "--sandbox", setting.tier.as_str()]);
+    line.extend([
+        program.to_str().unwrap(),
+        "--mcp-server",
+        "--sandbox",
+        setting.tier.as_str(),
+    ]);
     // Without namespaces it cannot be asked for.
     if network != Network::Loopback {
         line.extend(["--network", network.as_str()]);
@@ -109,21 +134,38 @@ fn quote(text: &str) -> String {
 
 /// The names of the controls that are known not to work.
 fn known_broken(tier: Tier) -> Vec<&'static str> {
-    let known = CONTROLS.iter().filter(|control| control.namespaces_only && tier != Tier::Namespaces);
+    let known = CONTROLS
+        .iter()
+        .filter(|control| control.namespaces_only && tier != Tier::Namespaces);
     known.map(|control| control.name).collect()
 }
 
 #[test]
 fn what_gets_through_is_what_is_promised() {
     everywhere(|setting| {
-        let promise = Promise { tier: setting.tier, network: Network::Loopback, root: setting.root(), landlock: true };
+        let promise = Promise {
+            tier: setting.tier,
+            network: Network::Loopback,
+            root: setting.root(),
+            landlock: true,
+        };
         let report = run(setting, promise.network);
         let text = report.text(promise);
         assert_eq!(report.through(), expected(setting), "{setting:?}\n{text}");
         assert_eq!(report.damage, Vec::<String>::new(), "{setting:?}\n{text}");
         assert_eq!(report.broke_at, None, "{setting:?}\n{text}");
-        assert_eq!(report.broken(), known_broken(setting.tier), "{setting:?}\n{text}");
-        assert_eq!(report.attempts.len(), GROUPS.iter().map(|(_, attempts)| attempts.len()).sum::<usize>());
+        assert_eq!(
+            report.broken(),
+            known_broken(setting.tier),
+            "{setting:?}\n{text}"
+        );
+        assert_eq!(
+            report.attempts.len(),
+            GROUPS
+                .iter()
+                .map(|(_, attempts)| attempts.len())
+                .sum::<usize>()
+        );
         assert!(report.holds(promise));
     });
 }
@@ -132,21 +174,50 @@ fn what_gets_through_is_what_is_promised() {
 fn without_a_network_and_with_the_system_s() {
     everywhere(|setting| {
         let none = run(setting, Network::None);
-        assert_eq!((none.through(), none.damage.clone()), (expected(setting), Vec::new()), "{setting:?}");
-        assert_ne!(none.controls.get("loopback"), Some(&Outcome::Through(String::new())));
-        let promise = Promise { tier: setting.tier, network: Network::Host, root: setting.root(), landlock: true };
+        assert_eq!(
+            (none.through(), none.damage.clone()),
+            (expected(setting), Vec::new()),
+            "{setting:?}"
+        );
+        assert_ne!(
+            none.controls.get("loopback"),
+            Some(&Outcome::Through(String::new()))
+        );
+        let promise = Promise {
+            tier: setting.tier,
+            network: Network::Host,
+            root: setting.root(),
+            landlock: true,
+        };
         let host = run(setting, Network::Host);
-        assert_eq!(host.faults(promise), Vec::<String>::new(), "{setting:?}\n{}", host.text(promise));
+        assert_eq!(
+            host.faults(promise),
+            Vec::<String>::new(),
+            "{setting:?}\n{}",
+            host.text(promise)
+        );
         // That attempts reach what they aim at is shown by those that may.
-        assert_eq!(host.attempts.get("TCP"), Some(&Outcome::Through("connected".to_owned())), "{setting:?}");
+        assert_eq!(
+            host.attempts.get("TCP"),
+            Some(&Outcome::Through("connected".to_owned())),
+            "{setting:?}"
+        );
     });
 }
 
 /// The control of the battery: without walls, attempts get through and their effects are noticed.
 #[test]
 fn without_walls_the_battery_gets_through() {
-    let owner = rustix::process::geteuid().is_root().then_some(super::NOBODY);
-    let report = run(Setting { tier: Tier::Off, owner }, Network::Host);
+    let owner = rustix::process::geteuid()
+        .is_root()
+        .then_some(super::NOBODY);
+    let report = run(
+        Setting {
+            tier: Tier::Off,
+            owner,
+        },
+        Network::Host,
+    );
     let through = report.through();
     let surely = [
         "read outside",
@@ -170,22 +241,41 @@ fn without_walls_the_battery_gets_through() {
         "program without a file",
         "end a bystander",
     ];
-    let missing: Vec<&str> = surely.into_iter().filter(|name| !through.contains(name)).collect();
+    let missing: Vec<&str> = surely
+        .into_iter()
+        .filter(|name| !through.contains(name))
+        .collect();
     assert_eq!(missing, Vec::<&str>::new(), "{:#?}", report.attempts);
     let damage = report.damage.join("\n");
-    for wanted in ["/created is new", "/removed is gone", "mode was 100644", "a datagram came", "bystander 2 was ended"]
-    {
+    for wanted in [
+        "/created is new",
+        "/removed is gone",
+        "mode was 100644",
+        "a datagram came",
+        "bystander 2 was ended",
+    ] {
         assert!(damage.contains(wanted), "no `{wanted}` in {damage}");
     }
-    let said = report.text(Promise { tier: Tier::Namespaces, network: Network::Loopback, root: false, landlock: true });
+    let said = report.text(Promise {
+        tier: Tier::Namespaces,
+        network: Network::Loopback,
+        root: false,
+        landlock: true,
+    });
     assert!(said.ends_with("NOT everything held\n"), "{said}");
 }
 
 #[test]
 fn a_stage_that_cannot_be_read_is_said() {
-    let output = std::process::Command::new(program()).args([ATTACK_ARGUMENT, "{"]).output().unwrap();
+    let output = std::process::Command::new(program())
+        .args([ATTACK_ARGUMENT, "{"])
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).starts_with("replay: the stage of the attack battery: "));
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .starts_with("replay: the stage of the attack battery: ")
+    );
 }
 
 /// `replay sandbox probe`, as a person calls it.
@@ -193,17 +283,38 @@ fn a_stage_that_cannot_be_read_is_said() {
 fn the_probe_on_the_command_line() {
     let probe = |flags: &[&str]| {
         let mut command = std::process::Command::new(program());
-        let output = command.args(["sandbox", "probe"]).args(flags).output().unwrap();
-        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        let output = command
+            .args(["sandbox", "probe"])
+            .args(flags)
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
-    for setting in super::settings().into_iter().filter(|setting| setting.owner.is_none()) {
-        let (code, said, errors) = probe(&["--sandbox", setting.tier.as_str(), "--log-level", "off"]);
+    for setting in super::settings()
+        .into_iter()
+        .filter(|setting| setting.owner.is_none())
+    {
+        let (code, said, errors) =
+            probe(&["--sandbox", setting.tier.as_str(), "--log-level", "off"]);
         assert_eq!((code, errors.as_str()), (Some(0), ""), "{said}");
-        assert!(said.starts_with(&format!("walls: {}", setting.tier.as_str())), "{said}");
-        assert!(said.ends_with("everything that is promised held\n"), "{said}");
+        assert!(
+            said.starts_with(&format!("walls: {}", setting.tier.as_str())),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("everything that is promised held\n"),
+            "{said}"
+        );
         assert_eq!(said.matches("through: ").count(), 0, "{said}");
     }
     let (code, said, errors) = probe(&["--sandbox", "off"]);
     let refused = "replay: with --sandbox off there are no walls to attack\n";
-    assert_eq!((code, said.as_str(), errors.as_str()), (Some(2), "", refused));
+    assert_eq!(
+        (code, said.as_str(), errors.as_str()),
+        (Some(2), "", refused)
+    );
 }

@@ -36,16 +36,22 @@ fn ended(walls: Walls) -> Tree {
 /// What of the caches has content.
 fn filled(tree: &Tree) -> Vec<String> {
     let is_filled = |path: &Path| !path.is_dir() || fs::read_dir(path).unwrap().next().is_some();
-    let entries = fs::read_dir(tree.path("cache/caches")).unwrap().map(|entry| entry.unwrap());
+    let entries = fs::read_dir(tree.path("cache/caches"))
+        .unwrap()
+        .map(|entry| entry.unwrap());
     let filled = entries.filter(|entry| is_filled(&entry.path()));
-    let mut names: Vec<String> = filled.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = filled
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
 
 /// A command that fills a cache and says when it was used last.
 fn fill(name: &str, used: &str) -> String {
-    format!("mkdir {name} && head -c 700000 /dev/urandom > {name}/file && touch -d {used} {name}/file {name}")
+    format!(
+        "mkdir {name} && head -c 700000 /dev/urandom > {name}/file && touch -d {used} {name}/file {name}"
+    )
 }
 
 #[test]
@@ -57,22 +63,41 @@ fn the_next_server_finds_what_one_left() {
         assert_eq!(next.works(LOOK), "kept\n".repeat(7), "{setting:?}");
         let file = next.tree.text("cache/caches/pip/file");
         let read = next.server.call("read_file", json!({"path": file}));
-        assert_eq!(read.failure().unwrap().code, Some(-32001), "{setting:?}: {read:?}");
+        assert_eq!(
+            read.failure().unwrap().code,
+            Some(-32001),
+            "{setting:?}: {read:?}"
+        );
         // Whose it is, and what says so, no command reaches.
         next.fails(&format!("cat {}", next.tree.text("cache/CACHEDIR.TAG")));
-        next.fails(&format!("echo x > {}", next.tree.text("cache/caches/../CACHEDIR.TAG")));
-        let mode = fs::metadata(next.tree.path("cache")).unwrap().permissions().mode();
+        next.fails(&format!(
+            "echo x > {}",
+            next.tree.text("cache/caches/../CACHEDIR.TAG")
+        ));
+        let mode = fs::metadata(next.tree.path("cache"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o7777, 0o700, "{setting:?}");
         if installed("python3") {
             let code = "import os; print(open(os.path.expanduser('~/.npm/_cacache/file')).read())";
             let said = next.server.call("run_python_code", json!({"code": code}));
-            assert_eq!(said.result()["structuredContent"]["stdout"], "kept\n\n", "{setting:?}: {said:?}");
+            assert_eq!(
+                said.result()["structuredContent"]["stdout"],
+                "kept\n\n",
+                "{setting:?}: {said:?}"
+            );
         }
         let background = json!({"command": "echo later > ~/.cache/pip/file", "background": true});
         let id = next.server.call("execute_command", background).result()["structuredContent"]["commandId"].clone();
-        next.server.call("follow_command", json!({"commandId": id, "waitSecs": 10}));
+        next.server
+            .call("follow_command", json!({"commandId": id, "waitSecs": 10}));
         next.end();
-        assert_eq!(ended(next).read("cache/caches/pip/file"), "later\n", "{setting:?}");
+        assert_eq!(
+            ended(next).read("cache/caches/pip/file"),
+            "later\n",
+            "{setting:?}"
+        );
     });
 }
 
@@ -81,15 +106,23 @@ fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
     everywhere(|setting| {
         let small = ["--cache-mib", "1"];
         let mut walls = with_cache(laid_out(setting), setting, &[]);
-        for (name, used) in [("~/.cache/middle", "@2000000"), ("~/.npm/old", "@1000000"), ("~/.cache/new", "@3000000")]
-        {
+        for (name, used) in [
+            ("~/.cache/middle", "@2000000"),
+            ("~/.npm/old", "@1000000"),
+            ("~/.cache/new", "@3000000"),
+        ] {
             walls.works(&fill(name, used));
         }
         walls.works("touch -d @1000000 ~/.npm/.");
         let (cache, tree) = (walls.tree.text("cache"), walls.tree);
         // Another one that uses it at the same time deletes nothing.
-        let beside = started(&tree, setting, &["--cache", &cache, "--cache-mib", "1"], &[])
-            .opened(crate::schema::NEWEST_HANDSHAKE);
+        let beside = started(
+            &tree,
+            setting,
+            &["--cache", &cache, "--cache-mib", "1"],
+            &[],
+        )
+        .opened(crate::schema::NEWEST_HANDSHAKE);
         let of_beside = Pid::from_raw(launcher(&beside).cast_signed()).unwrap();
         drop(beside);
         assert!(ends_within(of_beside, DEADLINE), "the launcher did not end");
@@ -105,7 +138,10 @@ fn what_was_not_used_for_longest_goes_first_and_only_while_nobody_uses_it() {
         // At the end.
         let tree = ended(walls);
         assert_eq!(filled(&tree), ["newest"], "{setting:?}");
-        assert!(!fs::read_dir(tree.path("cache/gone")).is_ok_and(|mut left| left.next().is_some()), "{setting:?}");
+        assert!(
+            !fs::read_dir(tree.path("cache/gone")).is_ok_and(|mut left| left.next().is_some()),
+            "{setting:?}"
+        );
     });
 }
 
@@ -126,7 +162,11 @@ fn no_link_in_it_is_followed() {
         let mut next = with_cache(ended(walls), setting, &["--cache-mib", "1"]);
         next.works("echo kept > ~/.npm/file");
         next.end();
-        assert_eq!(next.tree.read("cache/caches/.npm/file"), "kept\n", "{setting:?}");
+        assert_eq!(
+            next.tree.read("cache/caches/.npm/file"),
+            "kept\n",
+            "{setting:?}"
+        );
         assert!(!next.tree.path("cache/caches/old").exists(), "{setting:?}");
     });
 }
@@ -135,7 +175,9 @@ fn no_link_in_it_is_followed() {
 fn a_directory_that_is_no_place_for_it_is_refused() {
     everywhere(|setting| {
         let tree = laid_out(setting);
-        tree.file("full/file", "of somebody").dir("open").link(tree.path("tmp"), "link");
+        tree.file("full/file", "of somebody")
+            .dir("open")
+            .link(tree.path("tmp"), "link");
         fs::set_permissions(tree.path("open"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::set_permissions(tree.path("full"), fs::Permissions::from_mode(0o700)).unwrap();
         if let Some(owner) = setting.owner {
@@ -148,20 +190,44 @@ fn a_directory_that_is_no_place_for_it_is_refused() {
                 "--cache `{dir}` and the allowed directory `{work}` lie in one another; put the cache elsewhere, such as below ~/.cache"
             )
         };
-        let of = |name: &str, reason: &str| (tree.text(name), format!("--cache `{}`: {reason}", tree.text(name)));
+        let of = |name: &str, reason: &str| {
+            (
+                tree.text(name),
+                format!("--cache `{}`: {reason}", tree.text(name)),
+            )
+        };
         let cases = [
             (format!("{work}/cache"), both(&format!("{work}/cache"))),
             (root.clone(), both(&root)),
-            of("link", "it is a link or a file; give a directory by its true path"),
-            of("link/cache", "it is reached through a link or a file; give its true path"),
-            of("full", "it holds something else; give a directory that is empty or does not exist"),
-            of("open", "it is another user's or open to others; make it yours and take that away (chmod 700)"),
+            of(
+                "link",
+                "it is a link or a file; give a directory by its true path",
+            ),
+            of(
+                "link/cache",
+                "it is reached through a link or a file; give its true path",
+            ),
+            of(
+                "full",
+                "it holds something else; give a directory that is empty or does not exist",
+            ),
+            of(
+                "open",
+                "it is another user's or open to others; make it yours and take that away (chmod 700)",
+            ),
         ];
         for (dir, reason) in cases {
             let mut server = started(&tree, setting, &["--cache", &dir], &[]);
             assert_eq!(server.wait_exit().code(), Some(2), "{setting:?}: {dir}");
-            assert!(server.stderr().trim_end().ends_with(&reason), "{setting:?}: {}", server.stderr());
+            assert!(
+                server.stderr().trim_end().ends_with(&reason),
+                "{setting:?}: {}",
+                server.stderr()
+            );
         }
-        assert!(!tree.path("work/cache").exists() && !tree.path("full/CACHEDIR.TAG").exists(), "{setting:?}");
+        assert!(
+            !tree.path("work/cache").exists() && !tree.path("full/CACHEDIR.TAG").exists(),
+            "{setting:?}"
+        );
     });
 }

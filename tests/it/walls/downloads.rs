@@ -1,4 +1,5 @@
-//! What cargo and Go of the operator have downloaded, and the programs that a project has for itself.
+//! What cargo and Go of the operator have downloaded, and the programs that a project has for
+//! itself.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -10,23 +11,32 @@ use crate::tree::Tree;
 
 const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
 
-/// A server whose operator has a home with toolchains, outside, which flags name as `{home}`; what changes there fails the test.
+/// A server whose operator has a home with toolchains, outside, which flags name as `{home}`; what
+/// changes there fails the test.
 fn with_home(setting: Setting, flags: &[&str]) -> Walls {
     let tree = laid_out(setting);
     let cargo = "outside/home/.cargo";
-    tree.file(format!("{cargo}/bin/cargo"), "#!/bin/sh\n").file(format!("{cargo}/credentials.toml"), SECRET);
+    tree.file(format!("{cargo}/bin/cargo"), "#!/bin/sh\n")
+        .file(format!("{cargo}/credentials.toml"), SECRET);
     for (name, text) in [(CRATES, "of all\n"), ("private-0123456789abcdef", SECRET)] {
         tree.file(format!("{cargo}/registry/index/{name}/config.json"), text);
         tree.file(format!("{cargo}/registry/cache/{name}/a-1.0.0.crate"), text);
         tree.file(format!("{cargo}/registry/src/{name}/a-1.0.0/lib.rs"), text);
     }
-    tree.file("outside/home/go/pkg/mod/example.org/m@v1.0.0/m.go", "package m\n").file("outside/home/go/x", SECRET);
+    tree.file(
+        "outside/home/go/pkg/mod/example.org/m@v1.0.0/m.go",
+        "package m\n",
+    )
+    .file("outside/home/go/x", SECRET);
     if let Some(owner) = setting.owner {
         give(&tree.path("outside"), owner);
     }
     let home = tree.text("outside/home");
     let path = format!("{home}/.cargo/bin:/usr/bin:/bin");
-    let flags: Vec<String> = flags.iter().map(|flag| flag.replace("{home}", &home)).collect();
+    let flags: Vec<String> = flags
+        .iter()
+        .map(|flag| flag.replace("{home}", &home))
+        .collect();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     Walls::on(tree, setting, &flags, &[("HOME", &home), ("PATH", &path)])
 }
@@ -42,11 +52,20 @@ fn what_cargo_and_go_have_downloaded_is_there_read_only_and_nothing_beside_it() 
         );
         walls.fails("echo x > $GOMODCACHE/x");
         walls.fails("rm -r $GOMODCACHE/example.org");
-        let seen = walls.works("cd ${CARGO_HOME-~/.cargo}/registry; cat index/*/config.json cache/*/a-1.0.0.crate");
+        let seen = walls.works(
+            "cd ${CARGO_HOME-~/.cargo}/registry; cat index/*/config.json cache/*/a-1.0.0.crate",
+        );
         assert_eq!(seen, "of all\nof all\n", "{setting:?}");
         walls.fails("echo x > ${CARGO_HOME-~/.cargo}/registry/index/*/x");
-        for hidden in ["credentials.toml", "registry/src/*/*/lib.rs", "registry/index/private*", "../go/x"] {
-            walls.fails(&format!("cat {home}/.cargo/{hidden} || cat $CARGO_HOME/{hidden}"));
+        for hidden in [
+            "credentials.toml",
+            "registry/src/*/*/lib.rs",
+            "registry/index/private*",
+            "../go/x",
+        ] {
+            walls.fails(&format!(
+                "cat {home}/.cargo/{hidden} || cat $CARGO_HOME/{hidden}"
+            ));
         }
         walls.end();
     });
@@ -56,7 +75,9 @@ fn what_cargo_and_go_have_downloaded_is_there_read_only_and_nothing_beside_it() 
 fn a_place_that_an_agent_can_lead_elsewhere_is_not_shown() {
     everywhere(|setting| {
         let tree = laid_out(setting);
-        tree.file("outside/kept/x", SECRET).dir("outside/home").dir("work/pkg");
+        tree.file("outside/kept/x", SECRET)
+            .dir("outside/home")
+            .dir("work/pkg");
         // ~/go is the allowed directory, in which an agent made a link.
         std::os::unix::fs::symlink(tree.path("work"), tree.path("outside/home/go")).unwrap();
         std::os::unix::fs::symlink(tree.path("outside/kept"), tree.path("work/pkg/mod")).unwrap();
@@ -64,7 +85,12 @@ fn a_place_that_an_agent_can_lead_elsewhere_is_not_shown() {
             give(&tree.path("outside"), owner);
         }
         let home = tree.text("outside/home");
-        let mut walls = Walls::on(tree, setting, &[], &[("HOME", &home), ("PATH", "/usr/bin:/bin")]);
+        let mut walls = Walls::on(
+            tree,
+            setting,
+            &[],
+            &[("HOME", &home), ("PATH", "/usr/bin:/bin")],
+        );
         let kept = walls.beyond("kept");
         walls.fails(&format!("cat {kept}/x"));
         walls.fails(&format!("cat {home}/go/pkg/mod/x"));
@@ -78,15 +104,27 @@ fn cargo_has_its_directory_where_it_is_outside_and_writes_to_the_private_home() 
         everywhere(|setting| {
             let mut walls = with_home(setting, flags);
             let home = walls.beyond("home");
-            let told = walls.works("echo $CARGO_HOME $CARGO_INSTALL_ROOT; echo $CARGO_NET_OFFLINE $GOMODCACHE");
-            let downloads = if flags.is_empty() { format!("true {home}/go/pkg/mod") } else { String::new() };
+            let told = walls
+                .works("echo $CARGO_HOME $CARGO_INSTALL_ROOT; echo $CARGO_NET_OFFLINE $GOMODCACHE");
+            let downloads = if flags.is_empty() {
+                format!("true {home}/go/pkg/mod")
+            } else {
+                String::new()
+            };
             if setting.tier == Tier::Landlock {
                 assert_eq!(told, format!("\n{downloads}\n"), "{flags:?}");
                 return;
             }
-            assert_eq!(told, format!("{home}/.cargo /home/replay/.cargo\n{downloads}\n"), "{flags:?}");
+            assert_eq!(
+                told,
+                format!("{home}/.cargo /home/replay/.cargo\n{downloads}\n"),
+                "{flags:?}"
+            );
             walls.works("mkdir -p $CARGO_HOME/registry/src/x && echo unpacked > $CARGO_HOME/registry/src/x/lib.rs");
-            assert_eq!(walls.works("cat ~/.cargo/registry/src/x/lib.rs"), "unpacked\n");
+            assert_eq!(
+                walls.works("cat ~/.cargo/registry/src/x/lib.rs"),
+                "unpacked\n"
+            );
             walls.fails("echo x > $CARGO_HOME/bin/cargo");
             walls.end();
         });
@@ -113,21 +151,32 @@ fn cargo_has_no_such_directory_where_the_operator_says_otherwise() {
 #[test]
 fn a_command_finds_the_programs_of_the_project_that_it_starts_in() {
     everywhere(|setting| {
-        let mut walls = Walls::on(of_projects(setting), setting, &[], &[("PATH", "/usr/bin:/bin")]);
+        let mut walls = Walls::on(
+            of_projects(setting),
+            setting,
+            &[],
+            &[("PATH", "/usr/bin:/bin")],
+        );
         let work = walls.tree.text("work");
-        let (node, venv) = (format!("{work}/web/node_modules/.bin"), format!("{work}/.venv/bin"));
-        let path = |walls: &mut Walls, dir: &str| walls.works(&format!("cd {work}/{dir}; echo $PATH"));
+        let (node, venv) = (
+            format!("{work}/web/node_modules/.bin"),
+            format!("{work}/.venv/bin"),
+        );
+        let path =
+            |walls: &mut Walls, dir: &str| walls.works(&format!("cd {work}/{dir}; echo $PATH"));
         assert_eq!(
             path(&mut walls, "web/src"),
             format!("{venv}:/usr/bin:/bin\n"),
             "it is where the call says that counts"
         );
         let mut start = |dir: &str| {
-            let arguments =
-                serde_json::json!({"command": "echo $PATH; tool", "workingDirectory": format!("{work}/{dir}")});
+            let arguments = serde_json::json!({"command": "echo $PATH; tool", "workingDirectory": format!("{work}/{dir}")});
             super::ran(&walls.try_run(arguments)).stdout
         };
-        assert_eq!(start("web/src"), format!("{node}:{venv}:/usr/bin:/bin\nof node\n"));
+        assert_eq!(
+            start("web/src"),
+            format!("{node}:{venv}:/usr/bin:/bin\nof node\n")
+        );
         assert_eq!(start("lib"), format!("{venv}:/usr/bin:/bin\nof python\n"));
         walls.end();
     });
@@ -136,10 +185,16 @@ fn a_command_finds_the_programs_of_the_project_that_it_starts_in() {
 /// A project of Node in one of Python.
 fn of_projects(setting: Setting) -> Tree {
     let tree = laid_out(setting);
-    tree.dir("work/web/src").dir("work/lib").file("work/.venv/bin/python", "");
-    for (program, of) in [("work/web/node_modules/.bin/tool", "node"), ("work/.venv/bin/tool", "python")] {
+    tree.dir("work/web/src")
+        .dir("work/lib")
+        .file("work/.venv/bin/python", "");
+    for (program, of) in [
+        ("work/web/node_modules/.bin/tool", "node"),
+        ("work/.venv/bin/tool", "python"),
+    ] {
         tree.file(program, format!("#!/bin/sh\necho of {of}\n"));
-        std::fs::set_permissions(tree.path(program), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(tree.path(program), std::fs::Permissions::from_mode(0o755))
+            .unwrap();
     }
     if let Some(owner) = setting.owner {
         give(&tree.path("work"), owner);

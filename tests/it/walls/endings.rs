@@ -1,4 +1,5 @@
-//! Nothing outlives its call, its server, or a signal; and nothing that a command does ends anybody else.
+//! Nothing outlives its call, its server, or a signal; and nothing that a command does ends anybody
+//! else.
 
 use std::fs;
 use std::time::Instant;
@@ -15,7 +16,10 @@ const HYDRA: &str = "#!/bin/sh\nsetsid sh \"$0\" \"$1\" &\n";
 
 /// How often each way to stay alive is tried in each setting. `benches/survivors.sh` asks for more.
 fn rounds() -> usize {
-    std::env::var("REPLAY_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5)
+    std::env::var("REPLAY_TEST_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(5)
 }
 
 /// Ways to stay alive when the shell ends; each leaves processes with `tag` among their arguments.
@@ -25,11 +29,28 @@ fn ways(tag: &str) -> [(&'static str, String); 6] {
             "a session that ignores SIGTERM",
             format!("setsid sh -c 'trap \"\" TERM HUP; sleep {tag}; sleep {tag}' & sleep 0.02"),
         ),
-        ("a double fork", format!("(setsid sh -c 'sleep {tag} & exec sleep {tag}' >/dev/null 2>&1 &); sleep 0.02")),
-        ("a session that starts itself again", format!("sh hydra {tag} & sleep 0.03")),
-        ("ten such sessions", format!("for i in 0 1 2 3 4 5 6 7 8 9; do sh hydra {tag} & done; sleep 0.03")),
-        ("an output that is held open", format!("nohup sleep {tag} & setsid sleep {tag} & echo hi")),
-        ("a child whose parent is stopped", format!("sh -c 'sleep {tag} & kill -STOP $$' & sleep 0.02")),
+        (
+            "a double fork",
+            format!(
+                "(setsid sh -c 'sleep {tag} & exec sleep {tag}' >/dev/null 2>&1 &); sleep 0.02"
+            ),
+        ),
+        (
+            "a session that starts itself again",
+            format!("sh hydra {tag} & sleep 0.03"),
+        ),
+        (
+            "ten such sessions",
+            format!("for i in 0 1 2 3 4 5 6 7 8 9; do sh hydra {tag} & done; sleep 0.03"),
+        ),
+        (
+            "an output that is held open",
+            format!("nohup sleep {tag} & setsid sleep {tag} & echo hi"),
+        ),
+        (
+            "a child whose parent is stopped",
+            format!("sh -c 'sleep {tag} & kill -STOP $$' & sleep 0.02"),
+        ),
     ]
 }
 
@@ -63,13 +84,23 @@ fn e85_nothing_outlives_a_cancelled_call() {
             let id = walls.server.send("tools/call", arguments);
             let until = Instant::now() + DEADLINE;
             while !walls.tree.has("work/up") {
-                assert!(Instant::now() < until, "{setting:?}: {way}: the command never came so far");
+                assert!(
+                    Instant::now() < until,
+                    "{setting:?}: {way}: the command never came so far"
+                );
                 walls.server.settle();
             }
-            walls.server.notify("notifications/cancelled", json!({"requestId": id}));
-            // A cancelled call is not answered; what shows that it is over is that its processes are.
+            walls
+                .server
+                .notify("notifications/cancelled", json!({"requestId": id}));
+            // A cancelled call is not answered; what shows that it is over is that its processes
+            // are.
             while !tagged(&tag).is_empty() {
-                assert!(Instant::now() < until, "{setting:?}: {way}: {:?} live", tagged(&tag));
+                assert!(
+                    Instant::now() < until,
+                    "{setting:?}: {way}: {:?} live",
+                    tagged(&tag)
+                );
                 walls.server.settle();
             }
         }
@@ -83,9 +114,17 @@ fn e86_a_held_pipe_holds_no_reply() {
         let mut walls = Walls::start(setting, &[], &[]);
         let ran = walls.sh("sleep 600 & echo hi");
         assert_eq!((ran.stdout.as_str(), ran.code), ("hi\n", 0));
-        assert!(ran.text.contains("1 background process was ended with the shell"), "{}", ran.text);
+        assert!(
+            ran.text
+                .contains("1 background process was ended with the shell"),
+            "{}",
+            ran.text
+        );
         let ran = walls.sh("(setsid sh -c 'echo x; : > said; while :; do echo x; sleep 0.01; done' &); until [ -e said ]; do sleep 0.01; done; echo hi");
-        assert!(ran.stdout.contains("hi\n") && ran.stdout.contains("x\n"), "{ran:?}");
+        assert!(
+            ran.stdout.contains("hi\n") && ran.stdout.contains("x\n"),
+            "{ran:?}"
+        );
         walls.end();
     });
 }
@@ -103,7 +142,11 @@ fn e87_who_ignores_sigterm_is_killed() {
         assert_eq!(tagged(&tag), Vec::<u32>::new());
         let reply =
             walls.try_run(json!({"command": "trap 'echo last words; exit 7' TERM; sleep 99 & wait", "timeout": 3}));
-        assert!(super::ran(&reply).stdout.ends_with("last words\n"), "{}", reply.0);
+        assert!(
+            super::ran(&reply).stdout.ends_with("last words\n"),
+            "{}",
+            reply.0
+        );
         walls.end();
     });
 }
@@ -112,9 +155,14 @@ fn e87_who_ignores_sigterm_is_killed() {
 fn occupied(walls: &mut Walls, tag: &str) {
     fs::write(walls.tree.path("work/hydra"), HYDRA).unwrap();
     let command = format!("trap '' TERM; sh hydra {tag} & setsid sleep {tag} & sleep {tag}");
-    walls.try_run(json!({"command": command, "background": true})).result();
+    walls
+        .try_run(json!({"command": command, "background": true}))
+        .result();
     let command = format!("trap '' TERM; echo x > up; setsid sleep {tag} & sleep {tag}");
-    walls.server.send("tools/call", json!({"name": "execute_command", "arguments": {"command": command}}));
+    walls.server.send(
+        "tools/call",
+        json!({"name": "execute_command", "arguments": {"command": command}}),
+    );
     let until = Instant::now() + DEADLINE;
     while !walls.tree.has("work/up") || tagged(tag).len() < 3 {
         assert!(Instant::now() < until, "the commands never ran");
@@ -122,7 +170,8 @@ fn occupied(walls: &mut Walls, tag: &str) {
     }
 }
 
-/// What was there when the server ended is gone, and so is the private directory; the allowed ones are not touched.
+/// What was there when the server ended is gone, and so is the private directory; the allowed ones
+/// are not touched.
 fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
     let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
     assert!(ends_within(launcher, DEADLINE), "the launcher lives on");
@@ -135,7 +184,11 @@ fn all_gone(walls: &Walls, tag: &str, launcher: u32) {
     }
     assert_eq!(tagged(tag), Vec::<u32>::new());
     let left = walls.tree.private_directories("tmp");
-    assert_eq!(left, Vec::<std::path::PathBuf>::new(), "the private directory is left");
+    assert_eq!(
+        left,
+        Vec::<std::path::PathBuf>::new(),
+        "the private directory is left"
+    );
     assert_eq!(walls.tree.read("work/ok.txt"), "fine\n");
     assert_eq!(walls.outside, walls.tree.fingerprint("outside"));
 }
@@ -176,15 +229,29 @@ fn a_launcher_that_is_killed_leaves_its_commands_to_the_server() {
         let launcher = Pid::from_raw(launcher.cast_signed()).unwrap();
         kill_process(launcher, Signal::KILL).unwrap();
         assert!(ends_within(launcher, DEADLINE));
-        let refused = walls.server.call("execute_command", json!({"command": "true"})).failure().expect("a refusal");
-        assert!(refused.message.contains("the server must be restarted"), "{}", refused.message);
-        walls.server.call("read_file", json!({"path": walls.tree.text("work/ok.txt")})).texts();
+        let refused = walls
+            .server
+            .call("execute_command", json!({"command": "true"}))
+            .failure()
+            .expect("a refusal");
+        assert!(
+            refused.message.contains("the server must be restarted"),
+            "{}",
+            refused.message
+        );
+        walls
+            .server
+            .call("read_file", json!({"path": walls.tree.text("work/ok.txt")}))
+            .texts();
         kill_process(walls.server.pid(), Signal::KILL).unwrap();
         walls.server.wait_exit();
         let until = Instant::now() + DEADLINE;
         for pid in tagged(&tag) {
             let left = until.saturating_duration_since(Instant::now());
-            assert!(ends_within(Pid::from_raw(pid.cast_signed()).unwrap(), left), "{setting:?}: {pid} lives on");
+            assert!(
+                ends_within(Pid::from_raw(pid.cast_signed()).unwrap(), left),
+                "{setting:?}: {pid} lives on"
+            );
         }
         assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
     });
@@ -195,16 +262,26 @@ fn a_command_does_not_outlive_its_supervisor() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let tag = fresh_tag();
-        let command = format!("(setsid sleep {tag} &); trap '' TERM; echo x > up; sleep {tag}; sleep {tag}");
-        walls.try_run(json!({"command": command, "background": true})).result();
+        let command =
+            format!("(setsid sleep {tag} &); trap '' TERM; echo x > up; sleep {tag}; sleep {tag}");
+        walls
+            .try_run(json!({"command": command, "background": true}))
+            .result();
         let until = Instant::now() + DEADLINE;
         while !walls.tree.has("work/up") || tagged(&tag).len() < 2 {
-            assert!(Instant::now() < until, "{setting:?}: the command never came so far");
+            assert!(
+                Instant::now() < until,
+                "{setting:?}: the command never came so far"
+            );
             walls.server.settle();
         }
         kill_process(supervisors(launcher(&walls.server))[0], Signal::KILL).unwrap();
         while !tagged(&tag).is_empty() {
-            assert!(Instant::now() < until, "{setting:?}: {:?} live", tagged(&tag));
+            assert!(
+                Instant::now() < until,
+                "{setting:?}: {:?} live",
+                tagged(&tag)
+            );
             walls.server.settle();
         }
         walls.end();
@@ -213,27 +290,37 @@ fn a_command_does_not_outlive_its_supervisor() {
 
 /// The children of a launcher, oldest first.
 fn supervisors(launcher: u32) -> Vec<Pid> {
-    children(launcher).into_iter().map(|pid| Pid::from_raw(pid.cast_signed()).unwrap()).collect()
+    children(launcher)
+        .into_iter()
+        .map(|pid| Pid::from_raw(pid.cast_signed()).unwrap())
+        .collect()
 }
 
 /// Whether one of `sought` descends from this process.
 fn holds(pid: Pid, sought: &[u32]) -> bool {
     let children = children(pid.as_raw_pid().cast_unsigned());
-    children
-        .into_iter()
-        .any(|child| sought.contains(&child) || holds(Pid::from_raw(child.cast_signed()).unwrap(), sought))
+    children.into_iter().any(|child| {
+        sought.contains(&child) || holds(Pid::from_raw(child.cast_signed()).unwrap(), sought)
+    })
 }
 
-/// The supervisor of the next command: the only one that is left when the one whose command ran has ended.
+/// The supervisor of the next command: the only one that is left when the one whose command ran has
+/// ended.
 fn spare(walls: &mut Walls, launcher: u32) -> Pid {
     let tag = fresh_tag();
     let reply = walls.try_run(json!({"command": format!("sleep {tag}"), "background": true}));
     let until = Instant::now() + DEADLINE;
     while tagged(&tag).is_empty() {
-        assert!(Instant::now() < until, "{:?}: the command never ran", walls.setting);
+        assert!(
+            Instant::now() < until,
+            "{:?}: the command never ran",
+            walls.setting
+        );
         walls.server.settle();
     }
-    let busy = supervisors(launcher).into_iter().find(|pid| holds(*pid, &tagged(&tag)));
+    let busy = supervisors(launcher)
+        .into_iter()
+        .find(|pid| holds(*pid, &tagged(&tag)));
     let end = json!({"commandId": reply.result()["structuredContent"]["commandId"], "end": true});
     walls.server.call("follow_command", end).result();
     loop {
@@ -242,7 +329,12 @@ fn spare(walls: &mut Walls, launcher: u32) -> Pid {
         {
             return spare;
         }
-        assert!(Instant::now() < until, "{:?}: {busy:?}, then {:?}", walls.setting, supervisors(launcher));
+        assert!(
+            Instant::now() < until,
+            "{:?}: {busy:?}, then {:?}",
+            walls.setting,
+            supervisors(launcher)
+        );
         walls.server.settle();
     }
 }
@@ -266,7 +358,10 @@ fn a_supervisor_that_waits_for_a_command_ends_with_its_launcher() {
         let launcher = launcher(&walls.server);
         let spare = spare(&mut walls, launcher);
         kill_process(Pid::from_raw(launcher.cast_signed()).unwrap(), Signal::KILL).unwrap();
-        assert!(ends_within(spare, DEADLINE), "{setting:?}: {spare:?} lives on");
+        assert!(
+            ends_within(spare, DEADLINE),
+            "{setting:?}: {spare:?} lives on"
+        );
     });
 }
 
@@ -274,13 +369,22 @@ fn a_supervisor_that_waits_for_a_command_ends_with_its_launcher() {
 fn a_server_whose_client_reads_nothing_hears_signals_before_its_walls_stand() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = std::process::Command::new(program());
-    command.args(["--mcp-server", "--tools", "all", "--allow"]).arg(dir.path());
-    let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let client =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-    let mut asked = vec![json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})];
+    command
+        .args(["--mcp-server", "--tools", "all", "--allow"])
+        .arg(dir.path());
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let mut asked =
+        vec![json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})];
     asked.extend((1..8).map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})));
-    let asked = asked.iter().map(|message| message.to_string() + "\n").collect::<String>();
+    let asked = asked
+        .iter()
+        .map(|message| message.to_string() + "\n")
+        .collect::<String>();
     std::io::Write::write_all(child.stdin.as_mut().unwrap(), asked.as_bytes()).unwrap();
     // What it has said by now is more than a pipe holds.
     let stdout = child.stdout.as_ref().unwrap();

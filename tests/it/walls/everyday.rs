@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::{Walls, everywhere};
 
-/// What needs sockets, terminals or a /tmp of its own, or touches a process by its number, which only namespaces give.
+/// What needs sockets, terminals or a /tmp of its own, or touches a process by its number, which
+/// only namespaces give.
 const LANDLOCK: [&str; 7] = [
     "localhost server",
     "python manager",
@@ -22,16 +23,27 @@ fn everyday_work() {
     everywhere(|setting| {
         // The toolchains of who runs the tests lie below a home that others may not enter.
         let own = ["PATH", "HOME"].map(|name| (name, std::env::var(name).unwrap_or_default()));
-        let own: Vec<(&str, &str)> = own.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let variables = if setting.owner.is_none() { own.as_slice() } else { &[] };
+        let own: Vec<(&str, &str)> = own
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        let variables = if setting.owner.is_none() {
+            own.as_slice()
+        } else {
+            &[]
+        };
         let mut walls = Walls::start(setting, &["--max-command-timeout-secs", "300"], variables);
-        walls.tree.file("work/everyday.sh", include_str!("../../everyday.sh"));
+        walls
+            .tree
+            .file("work/everyday.sh", include_str!("../../everyday.sh"));
         // In the background, since this may take long on a slow machine.
         let reply = walls
             .try_run(json!({"command": "sh everyday.sh > said 2>&1; echo over", "timeout": 300, "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
-        while walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 10})).result()["structuredContent"]
-            ["running"]
+        while walls
+            .server
+            .call("follow_command", json!({"commandId": id, "waitSecs": 10}))
+            .result()["structuredContent"]["running"]
             == true
         {}
         let said = walls.works("cat said");
@@ -41,9 +53,15 @@ fn everyday_work() {
             .map(|line| line.split(':').next().unwrap())
             .collect();
         failed.sort_unstable();
-        let skipped: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("skip ")).collect();
+        let skipped: Vec<&str> = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("skip "))
+            .collect();
         let known: Vec<&str> = match setting.tier {
-            Tier::Landlock => LANDLOCK.into_iter().filter(|name| !skipped.contains(name)).collect(),
+            Tier::Landlock => LANDLOCK
+                .into_iter()
+                .filter(|name| !skipped.contains(name))
+                .collect(),
             Tier::Namespaces | Tier::Off => Vec::new(),
         };
         assert_eq!(failed, known, "{setting:?}\n{said}");
@@ -60,10 +78,18 @@ fn a_text_means_the_same_to_the_shell_in_every_tier() {
         for (text, code, stdout) in [
             ("echo \"$0 $# $*\"", 0, "/bin/bash 0 \n"),
             ("cat; read line; echo $?", 0, "1\n"),
-            ("#!/bin/sh\nset -- a 'b  c'\nprintf '<%s>' \"$@\" # end", 0, "<a><b  c>"),
+            (
+                "#!/bin/sh\nset -- a 'b  c'\nprintf '<%s>' \"$@\" # end",
+                0,
+                "<a><b  c>",
+            ),
             ("cat <<'END'\n$HOME \\ \"'\nEND", 0, "$HOME \\ \"'\n"),
             ("cat <<END\n$((1 + 1))\nEND\n", 0, "2\n"),
-            ("shopt -s expand_aliases; alias ll='echo listed'\nll", 0, "listed\n"),
+            (
+                "shopt -s expand_aliases; alias ll='echo listed'\nll",
+                0,
+                "listed\n",
+            ),
             ("[[ ab == a* ]] && echo {1..3}", 0, "1 2 3\n"),
             ("set -o pipefail; false | true; echo $?", 0, "1\n"),
             ("source /dev/null; echo $SHELL", 0, "/bin/bash\n"),
@@ -83,11 +109,19 @@ fn a_text_means_the_same_to_the_shell_in_every_tier() {
             (&long, 0, "long\n"),
         ] {
             let ran = walls.sh(text);
-            assert_eq!((ran.code, ran.stdout.as_str()), (code, stdout), "{setting:?}: {text:.80}: {}", ran.stderr);
+            assert_eq!(
+                (ran.code, ran.stdout.as_str()),
+                (code, stdout),
+                "{setting:?}: {text:.80}: {}",
+                ran.stderr
+            );
         }
         // The number of a line is that in the text.
         let ran = walls.sh("true\ntrue\nno_such_program");
-        assert!(ran.code == 127 && ran.stderr.contains("3: ") && ran.stderr.contains("no_such_program"), "{ran:?}");
+        assert!(
+            ran.code == 127 && ran.stderr.contains("3: ") && ran.stderr.contains("no_such_program"),
+            "{ran:?}"
+        );
         walls.end();
     });
 }

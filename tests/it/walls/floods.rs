@@ -1,4 +1,5 @@
-//! Floods: processes, output, files, memory. Meanwhile other calls are answered, and the server stays small.
+//! Floods: processes, output, files, memory. Meanwhile other calls are answered, and the server
+//! stays small.
 
 use std::fs;
 
@@ -9,7 +10,8 @@ use super::{Setting, Walls, everywhere, fresh_tag, installed, tagged};
 /// Most that the server may hold while a command floods, in bytes.
 const BOUND: u64 = 300 * 1024 * 1024;
 
-/// Nobody takes up what it sends: that counts for the user, whoever has sent it, as long as the sockets live.
+/// Nobody takes up what it sends: that counts for the user, whoever has sent it, as long as the
+/// sockets live.
 const QUEUE: &str = "import array, resource, socket, sys, time\n\
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n\
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n\
@@ -28,7 +30,10 @@ const QUEUE: &str = "import array, resource, socket, sys, time\n\
 /// Memory that a process holds, in bytes.
 fn resident(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
@@ -36,31 +41,46 @@ fn resident(pid: u32) -> u64 {
 fn flood(walls: &mut Walls, command: &str, seconds: u64) -> crate::harness::Reply {
     let path = walls.tree.text("work/ok.txt");
     let arguments = json!({"command": command, "timeout": seconds});
-    let id = walls.server.send("tools/call", json!({"name": "execute_command", "arguments": arguments}));
+    let id = walls.server.send(
+        "tools/call",
+        json!({"name": "execute_command", "arguments": arguments}),
+    );
     for _ in 0..10 {
         let reply = walls.server.call("read_file", json!({"path": path}));
         assert_eq!(reply.text(), "fine\n", "{:?}", walls.setting);
     }
     let reply = walls.server.reply_to(&id);
     let held = resident(walls.server.pid().as_raw_nonzero().get().cast_unsigned());
-    assert!(held < BOUND, "{:?}: the server holds {held} bytes", walls.setting);
+    assert!(
+        held < BOUND,
+        "{:?}: the server holds {held} bytes",
+        walls.setting
+    );
     reply
 }
 
 #[test]
 fn e88_a_fork_bomb() {
     everywhere(|setting: Setting| {
-        // Without namespaces the limit would count everything of the user, so it is the command's own here, and root's
-        // processes are not counted at all.
+        // Without namespaces the limit would count everything of the user, so it is the command's
+        // own here, and root's processes are not counted at all.
         let limit = match setting.tier {
             replay::internals::sandbox::Tier::Namespaces => "",
             _ if setting.root() => return,
             _ => "ulimit -u 300; ",
         };
-        let flags: &[&str] = if limit.is_empty() { &["--limit-processes", "300"] } else { &[] };
+        let flags: &[&str] = if limit.is_empty() {
+            &["--limit-processes", "300"]
+        } else {
+            &[]
+        };
         let mut walls = Walls::start(setting, flags, &[]);
         let tag = fresh_tag();
-        fs::write(walls.tree.path("work/bomb"), "sh bomb $1 & sh bomb $1 & wait\n").unwrap();
+        fs::write(
+            walls.tree.path("work/bomb"),
+            "sh bomb $1 & sh bomb $1 & wait\n",
+        )
+        .unwrap();
         flood(&mut walls, &format!("{limit}sh bomb {tag} 2>/dev/null"), 1);
         assert_eq!(tagged(&tag), Vec::<u32>::new(), "{setting:?}");
         walls.end();
@@ -71,8 +91,13 @@ fn e88_a_fork_bomb() {
 fn e88_more_processes_than_allowed() {
     everywhere(|setting: Setting| {
         // The kernel holds root to no `RLIMIT_NPROC`; what bounds root is there since Linux 6.14.
-        let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+        let release = rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned();
+        let mut numbers = release
+            .split('.')
+            .map(|number| number.parse::<u32>().unwrap_or(0));
         let old = (numbers.next(), numbers.next()) < (Some(6), Some(14));
         if setting.tier != replay::internals::sandbox::Tier::Namespaces || setting.root() && old {
             return;
@@ -90,13 +115,27 @@ fn e88_output_without_end() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &["--output-cap-bytes", "2000"], &[]);
         let reply = flood(&mut walls, "cat /dev/zero | tr '\\0' x", 2);
-        let stdout = reply.result()["structuredContent"]["stdout"].as_str().unwrap();
+        let stdout = reply.result()["structuredContent"]["stdout"]
+            .as_str()
+            .unwrap();
         // The beginning and the end, and between them how much is left out.
         let shown = stdout.matches('x').count();
-        assert_eq!((shown, stdout.ends_with(&"x".repeat(1000))), (2000, true), "{setting:?}");
+        assert_eq!(
+            (shown, stdout.ends_with(&"x".repeat(1000))),
+            (2000, true),
+            "{setting:?}"
+        );
         // To its end, if that comes in time.
-        let reply = flood(&mut walls, "head -c 300M /dev/zero | tr '\\0' x; echo over >&2", 60);
-        assert_eq!(reply.result()["structuredContent"]["stderr"], "over\n", "{setting:?}");
+        let reply = flood(
+            &mut walls,
+            "head -c 300M /dev/zero | tr '\\0' x; echo over >&2",
+            60,
+        );
+        assert_eq!(
+            reply.result()["structuredContent"]["stderr"],
+            "over\n",
+            "{setting:?}"
+        );
         walls.end();
     });
 }
@@ -108,9 +147,17 @@ fn e88_files_without_end() {
         walls.works("mkdir many");
         let made = "i=0; while :; do i=$((i+1)); : > many/$i; done";
         let reply = flood(&mut walls, made, 1);
-        assert_eq!(reply.result()["structuredContent"]["timedOut"], true, "{setting:?}");
+        assert_eq!(
+            reply.result()["structuredContent"]["timedOut"],
+            true,
+            "{setting:?}"
+        );
         walls.fails("head -c 2000000 /dev/zero > large");
-        assert_eq!(fs::metadata(walls.tree.path("work/large")).unwrap().len(), 1_000_000, "{setting:?}");
+        assert_eq!(
+            fs::metadata(walls.tree.path("work/large")).unwrap().len(),
+            1_000_000,
+            "{setting:?}"
+        );
         walls.works("rm -r many large");
         walls.end();
     });
@@ -127,8 +174,14 @@ fn e88_descriptors_on_their_way() {
         let arguments = json!({"command": "python3 queue.py", "background": true});
         let started = walls.server.call("execute_command", arguments);
         let id = started.result()["structuredContent"]["commandId"].clone();
-        let said = walls.server.call("follow_command", json!({"commandId": id, "until": "\\n"}));
-        assert_eq!(said.result()["structuredContent"]["output"], "109 True\n", "{setting:?}: ETOOMANYREFS after some");
+        let said = walls
+            .server
+            .call("follow_command", json!({"commandId": id, "until": "\\n"}));
+        assert_eq!(
+            said.result()["structuredContent"]["output"],
+            "109 True\n",
+            "{setting:?}: ETOOMANYREFS after some"
+        );
         walls.works("true");
         walls.end();
     });
@@ -141,13 +194,19 @@ fn e88_memory_without_end() {
         // A line without an end is held whole.
         let reply = flood(&mut walls, "tail -n 1 /dev/zero", 20);
         let text = reply.all_texts().join("\n");
-        assert!(text.contains("more memory than a command may"), "{setting:?}: {text}");
+        assert!(
+            text.contains("more memory than a command may"),
+            "{setting:?}: {text}"
+        );
         if installed("python3") {
             let grow = "import os\nfor i in range(8):\n    if os.fork() == 0: break\nx = bytearray(10**9)\nimport time\ntime.sleep(60)";
             fs::write(walls.tree.path("work/grow.py"), grow).unwrap();
             let reply = flood(&mut walls, "python3 grow.py", 20);
             let text = reply.all_texts().join("\n");
-            assert!(text.contains("more memory than a command may"), "{setting:?}: {text}");
+            assert!(
+                text.contains("more memory than a command may"),
+                "{setting:?}: {text}"
+            );
         }
         walls.end();
     });
@@ -163,13 +222,15 @@ fn e88_shared_memory_without_end() {
         let fill = "for i in range(1000): os.write(f, bytes(1000000))\ntime.sleep(60)";
         let script = format!("import os, time\nf = os.memfd_create('x')\n{fill}");
         fs::write(walls.tree.path("work/held.py"), script).unwrap();
-        let map =
-            "import mmap, time\nm = mmap.mmap(-1, 10**9)\nfor i in range(0, 10**9, 4096): m[i] = 1\ntime.sleep(60)";
+        let map = "import mmap, time\nm = mmap.mmap(-1, 10**9)\nfor i in range(0, 10**9, 4096): m[i] = 1\ntime.sleep(60)";
         fs::write(walls.tree.path("work/mapped.py"), map).unwrap();
         for script in ["held.py", "mapped.py"] {
             let reply = flood(&mut walls, &format!("python3 {script}"), 20);
             let text = reply.all_texts().join("\n");
-            assert!(text.contains("more memory than a command may"), "{setting:?}: {script}: {text}");
+            assert!(
+                text.contains("more memory than a command may"),
+                "{setting:?}: {script}: {text}"
+            );
         }
         // What processes share counts once.
         let share = "import mmap, os, time\nm = mmap.mmap(-1, 10**8)\nfor i in range(0, 10**8, 4096): m[i] = 1\n\

@@ -19,15 +19,19 @@ fn repository(tree: &Tree, at: &str) {
         .dir(format!("{at}/logs/refs"));
 }
 
-/// `work` is a repository, in which lie a bare one, a nested one, and a directory with an empty file called `.git`.
+/// `work` is a repository, in which lie a bare one, a nested one, and a directory with an empty
+/// file called `.git`.
 fn with_repositories(flags: &[&str], test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         let tree = Tree::new();
         repository(&tree, "work/.git");
         repository(&tree, "work/bare.git");
         repository(&tree, "work/packages/lib/.git");
-        tree.file("work/packages/lib/code", "").file("work/c/sub/.git", "");
-        tree.file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x");
+        tree.file("work/packages/lib/code", "")
+            .file("work/c/sub/.git", "");
+        tree.file("docs/read.txt", "readme\n")
+            .dir("tmp")
+            .file("outside/secret", "x");
         if let Some(owner) = setting.owner {
             give(tree.root(), owner);
         }
@@ -39,9 +43,20 @@ fn with_repositories(flags: &[&str], test: impl Fn(&mut Walls)) {
 
 /// The symlinks below a directory.
 fn links(walls: &Walls, dir: &str) -> Vec<String> {
-    let entries = WalkDir::new(walls.tree.path(dir)).into_iter().map(Result::unwrap);
+    let entries = WalkDir::new(walls.tree.path(dir))
+        .into_iter()
+        .map(Result::unwrap);
     let links = entries.filter(|entry| entry.file_type().is_symlink());
-    links.map(|entry| entry.path().strip_prefix(walls.tree.root()).unwrap().display().to_string()).collect()
+    links
+        .map(|entry| {
+            entry
+                .path()
+                .strip_prefix(walls.tree.root())
+                .unwrap()
+                .display()
+                .to_string()
+        })
+        .collect()
 }
 
 const RENAMES: &str = "import ctypes, os, sys
@@ -70,21 +85,36 @@ fn refuses_links(walls: &mut Walls) {
     ] {
         let ran = walls.sh(attempt);
         assert_ne!(ran.code, 0, "{:?}: {attempt}: {ran:?}", walls.setting);
-        let told = ran.text.contains("commands cannot make or move a symlink to `");
+        let told = ran
+            .text
+            .contains("commands cannot make or move a symlink to `");
         // A link of procfs that leads elsewhere in the supervisor is refused before.
-        assert!(told || attempt.contains("/proc/self"), "{:?}: {attempt}: {ran:?}", walls.setting);
+        assert!(
+            told || attempt.contains("/proc/self"),
+            "{:?}: {attempt}: {ran:?}",
+            walls.setting
+        );
     }
     if installed("python3") {
         walls.tree.file("work/renames.py", RENAMES);
         walls.fails("python3 renames.py link .git/HEAD && exit 1 || ! test -L .git/HEAD && false");
     }
     for dir in ["work/.git", "work/bare.git", "work/packages", "work/new"] {
-        assert_eq!(links(walls, dir), Vec::<String>::new(), "{:?}", walls.setting);
+        assert_eq!(
+            links(walls, dir),
+            Vec::<String>::new(),
+            "{:?}",
+            walls.setting
+        );
     }
     // It is told of a command that worked, too, and elsewhere links are as ever.
-    let ran = walls.sh("ln -s /x .git/x; ln -s link one && ln -P one two && mv two three && readlink three");
+    let ran = walls
+        .sh("ln -s /x .git/x; ln -s link one && ln -P one two && mv two three && readlink three");
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "link\n"), "{ran:?}");
-    assert!(ran.text.contains(".git/x`: git would write through it"), "{ran:?}");
+    assert!(
+        ran.text.contains(".git/x`: git would write through it"),
+        "{ran:?}"
+    );
     walls
         .works("mv -T evil elsewhere && test -L elsewhere/COMMIT_EDITMSG && mv plain .git/plain && ln .git/plain hard");
 }
@@ -104,8 +134,11 @@ fn symlink_of_operator_below_git_directory_stays() {
     everywhere(|setting: Setting| {
         let tree = Tree::new();
         repository(&tree, "work/.git");
-        tree.dir("work/shared").link("../shared", "work/.git/rr-cache");
-        tree.file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x");
+        tree.dir("work/shared")
+            .link("../shared", "work/.git/rr-cache");
+        tree.file("docs/read.txt", "readme\n")
+            .dir("tmp")
+            .file("outside/secret", "x");
         if let Some(owner) = setting.owner {
             give(tree.root(), owner);
         }
@@ -133,10 +166,23 @@ fn git_init_learns_that_symlinks_work() {
 fn move_file_brings_no_symlink_into_git_directory() {
     with_repositories(&[], |walls| {
         walls.works("ln -s /etc/passwd link && mkdir dir && ln -s /etc/passwd dir/COMMIT_EDITMSG && mkdir new");
-        for (from, to) in [("link", ".git/ORIG_HEAD"), ("link", "bare.git/x"), ("dir", "new/.git"), ("dir", ".git/x")] {
+        for (from, to) in [
+            ("link", ".git/ORIG_HEAD"),
+            ("link", "bare.git/x"),
+            ("dir", "new/.git"),
+            ("dir", ".git/x"),
+        ] {
             let [from, to] = [from, to].map(|name| walls.tree.text(&format!("work/{name}")));
-            let reply = walls.server.call("move_file", json!({"source": from, "destination": to}));
-            assert!(reply.failure().is_some_and(|failure| failure.message.contains("protected")), "{}", reply.whole());
+            let reply = walls
+                .server
+                .call("move_file", json!({"source": from, "destination": to}));
+            assert!(
+                reply
+                    .failure()
+                    .is_some_and(|failure| failure.message.contains("protected")),
+                "{}",
+                reply.whole()
+            );
         }
         assert!(walls.tree.has("work/link") || fs::read_link(walls.tree.path("work/link")).is_ok());
     });
@@ -158,17 +204,31 @@ fn rename_and_link_into_directory_above_repository_work() {
 #[test]
 fn directory_above_repository_moves_as_a_whole_or_not() {
     with_repositories(&[], |walls| {
-        for (from, to) in [("packages", "pk"), ("packages/lib/.git", "git"), ("c/sub", "c/other")] {
+        for (from, to) in [
+            ("packages", "pk"),
+            ("packages/lib/.git", "git"),
+            ("c/sub", "c/other"),
+        ] {
             let ran = walls.sh(&format!("mv {from} {to}; true"));
             if walls.setting.tier == Tier::Landlock {
                 walls.works(&format!("mv {to} {from}"));
                 continue;
             }
-            let told = format!("commands cannot move `{}`: a protected path", walls.tree.text(&format!("work/{from}")));
+            let told = format!(
+                "commands cannot move `{}`: a protected path",
+                walls.tree.text(&format!("work/{from}"))
+            );
             assert!(ran.text.contains(&told), "{:?}: {ran:?}", walls.setting);
-            assert!(!walls.tree.has(&format!("work/{to}")), "{:?}", walls.setting);
+            assert!(
+                !walls.tree.has(&format!("work/{to}")),
+                "{:?}",
+                walls.setting
+            );
         }
-        assert!(walls.tree.has("work/packages/lib/.git/objects/ab") && walls.tree.has("work/c/sub/.git"));
+        assert!(
+            walls.tree.has("work/packages/lib/.git/objects/ab")
+                && walls.tree.has("work/c/sub/.git")
+        );
     });
 }
 
@@ -184,8 +244,13 @@ fn removed_tree_takes_its_repository_along() {
                 return;
             }
             // What is made there later is no operator's.
-            let ran = walls.sh("mkdir -p packages/lib/.git/hooks; echo evil > packages/lib/.git/config; true");
-            assert!(ran.text.contains("config` is protected: what the command put there was moved aside"), "{ran:?}");
+            let ran = walls
+                .sh("mkdir -p packages/lib/.git/hooks; echo evil > packages/lib/.git/config; true");
+            assert!(
+                ran.text
+                    .contains("config` is protected: what the command put there was moved aside"),
+                "{ran:?}"
+            );
             walls.sh("echo evil > packages/lib/.git/hooks/pre-commit");
             for part in ["config", "hooks/pre-commit"] {
                 let at = format!("work/packages/lib/.git/{part}");
@@ -202,13 +267,23 @@ fn git_file_in_place_of_removed_repository_is_set_aside() {
         if walls.setting.tier == Tier::Landlock {
             return;
         }
-        for make in
-            ["echo x > .git", "echo x > f; mv f .git", "echo x > f; ln f .git", "mkdir .git; rmdir .git; echo x > .git"]
-        {
-            let ran = walls.sh(&format!("cd packages/lib; rm -rf .git .git.set-aside; {make}"));
-            assert!(!walls.tree.has("work/packages/lib/.git"), "{make}: {}", ran.text);
+        for make in [
+            "echo x > .git",
+            "echo x > f; mv f .git",
+            "echo x > f; ln f .git",
+            "mkdir .git; rmdir .git; echo x > .git",
+        ] {
+            let ran = walls.sh(&format!(
+                "cd packages/lib; rm -rf .git .git.set-aside; {make}"
+            ));
             assert!(
-                ran.text.contains("/.git` is protected: what the command put there was moved aside"),
+                !walls.tree.has("work/packages/lib/.git"),
+                "{make}: {}",
+                ran.text
+            );
+            assert!(
+                ran.text
+                    .contains("/.git` is protected: what the command put there was moved aside"),
                 "{}",
                 ran.text
             );
@@ -227,11 +302,22 @@ fn protected_path_removed_without_its_repository_stays() {
         walls.fails("rm packages/lib/.git/config");
         walls.fails("rm -r packages/lib/.git/hooks && ! test -e packages/lib/.git/hooks");
         let ran = walls.sh("find packages/lib/.git -name config -delete; true");
-        assert!(ran.text.contains("packages/lib/.git/config` is protected and still there"), "{ran:?}");
+        assert!(
+            ran.text
+                .contains("packages/lib/.git/config` is protected and still there"),
+            "{ran:?}"
+        );
         walls.fails("rm -rf packages/lib/.git/hooks; rmdir packages/lib/.git");
         walls.fails("echo evil > packages/lib/.git/config");
-        assert!(walls.tree.has("work/packages/lib/.git/config") && walls.tree.has("work/packages/lib/.git/HEAD"));
-        assert!(walls.tree.has("work/packages/lib/.git/hooks/pre-commit.sample"));
+        assert!(
+            walls.tree.has("work/packages/lib/.git/config")
+                && walls.tree.has("work/packages/lib/.git/HEAD")
+        );
+        assert!(
+            walls
+                .tree
+                .has("work/packages/lib/.git/hooks/pre-commit.sample")
+        );
     });
 }
 
@@ -241,8 +327,19 @@ fn dry_run_refuses_symlinks_in_git_directory() {
         if walls.setting.tier == Tier::Landlock {
             return;
         }
-        let reply = walls.try_run(json!({"command": "ln -s /x .git/x; rm -rf packages; true", "dryRun": true}));
-        assert!(reply.all_texts().join("\n").contains("cannot make or move a symlink"), "{}", reply.whole());
-        assert!(walls.tree.has("work/packages/lib/.git/config") && walls.tree.has("work/packages/lib/code"));
+        let reply = walls
+            .try_run(json!({"command": "ln -s /x .git/x; rm -rf packages; true", "dryRun": true}));
+        assert!(
+            reply
+                .all_texts()
+                .join("\n")
+                .contains("cannot make or move a symlink"),
+            "{}",
+            reply.whole()
+        );
+        assert!(
+            walls.tree.has("work/packages/lib/.git/config")
+                && walls.tree.has("work/packages/lib/code")
+        );
     });
 }

@@ -11,8 +11,13 @@ use crate::schema::NEWEST_HANDSHAKE;
 /// A server that may write where the private directories of the other one are.
 fn above(walls: &Walls, flags: &[&str]) -> Server {
     let setting = walls.setting;
-    let (tmp, allow) = (walls.tree.text("tmp"), format!("{}:rw", walls.tree.text("tmp")));
-    let user = setting.owner.map(|(user, group)| (format!("--reuid={user}"), format!("--regid={group}")));
+    let (tmp, allow) = (
+        walls.tree.text("tmp"),
+        format!("{}:rw", walls.tree.text("tmp")),
+    );
+    let user = setting
+        .owner
+        .map(|(user, group)| (format!("--reuid={user}"), format!("--regid={group}")));
     let program = program();
     let mut line = Vec::new();
     if let Some((user, group)) = &user {
@@ -28,25 +33,57 @@ fn above(walls: &Walls, flags: &[&str]) -> Server {
 fn finds_nothing(server: &mut Server, walls: &Walls, setting: Setting) {
     let tmp = walls.tree.text("tmp");
     let grep = server.call("grep_files", json!({"directory": tmp, "regex": SECRET}));
-    assert!(!grep.whole().contains("planted"), "{setting:?}: {}", grep.whole());
-    let glob = server
-        .call("glob_search", json!({"directory": tmp, "globs": ["**/planted", "**/home"], "includeHidden": true}));
-    assert!(!glob.whole().contains("scratch"), "{setting:?}: {}", glob.whole());
+    assert!(
+        !grep.whole().contains("planted"),
+        "{setting:?}: {}",
+        grep.whole()
+    );
+    let glob = server.call(
+        "glob_search",
+        json!({"directory": tmp, "globs": ["**/planted", "**/home"], "includeHidden": true}),
+    );
+    assert!(
+        !glob.whole().contains("scratch"),
+        "{setting:?}: {}",
+        glob.whole()
+    );
     let outside = scratch_of(walls);
-    for path in [outside.clone(), format!("{outside}/home"), format!("{outside}/home/planted")] {
-        for tool in ["read_file", "list_directory", "get_file_info", "delete_file"] {
+    for path in [
+        outside.clone(),
+        format!("{outside}/home"),
+        format!("{outside}/home/planted"),
+    ] {
+        for tool in [
+            "read_file",
+            "list_directory",
+            "get_file_info",
+            "delete_file",
+        ] {
             let reply = server.call(tool, json!({"path": path}));
-            assert!(reply.failure().is_some() && !reply.whole().contains(SECRET), "{setting:?}: {tool} {path}");
+            assert!(
+                reply.failure().is_some() && !reply.whole().contains(SECRET),
+                "{setting:?}: {tool} {path}"
+            );
         }
-        let reply = server.call("write_file", json!({"path": format!("{path}/new"), "content": "x"}));
+        let reply = server.call(
+            "write_file",
+            json!({"path": format!("{path}/new"), "content": "x"}),
+        );
         assert!(reply.failure().is_some(), "{setting:?}: {path}");
     }
 }
 
 /// Where the private directory of the first server is.
 fn scratch_of(walls: &Walls) -> String {
-    let mut entries = walkdir::WalkDir::new(walls.tree.path("tmp")).into_iter().map(Result::unwrap);
-    let found = entries.find(|entry| entry.file_name().to_string_lossy().starts_with("replay-scratch-"));
+    let mut entries = walkdir::WalkDir::new(walls.tree.path("tmp"))
+        .into_iter()
+        .map(Result::unwrap);
+    let found = entries.find(|entry| {
+        entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("replay-scratch-")
+    });
     let found = found.expect("the first server has no private directory below its TMPDIR");
     found.path().to_str().unwrap().to_owned()
 }
@@ -55,24 +92,41 @@ fn scratch_of(walls: &Walls) -> String {
 fn are_hidden_whichever_server_is_started_first() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
-        let plant = format!("echo {} | sed s/x// > ~/planted; cp ~/planted $TMPDIR/planted", "TOPxSECRET");
+        let plant = format!(
+            "echo {} | sed s/x// > ~/planted; cp ~/planted $TMPDIR/planted",
+            "TOPxSECRET"
+        );
         walls.works(&plant);
         let mut second = above(&walls, &["--sandbox", setting.tier.as_str()]);
         finds_nothing(&mut second, &walls, setting);
-        let looked = second.call("execute_command", json!({"command": "find . ; echo own > ~/own && cat ~/own"}));
+        let looked = second.call(
+            "execute_command",
+            json!({"command": "find . ; echo own > ~/own && cat ~/own"}),
+        );
         if setting.tier == Tier::Landlock {
             // It could only add rights.
             let failure = looked.failure().unwrap();
-            assert!(failure.message.contains("commands of other servers have their files"), "{setting:?}: {failure:?}");
+            assert!(
+                failure
+                    .message
+                    .contains("commands of other servers have their files"),
+                "{setting:?}: {failure:?}"
+            );
             return;
         }
         let looked = ran(&looked);
-        assert!(!looked.stdout.contains("planted") && looked.stdout.ends_with("own\n"), "{setting:?}: {looked:?}");
+        assert!(
+            !looked.stdout.contains("planted") && looked.stdout.ends_with("own\n"),
+            "{setting:?}: {looked:?}"
+        );
         // One that comes later, and its commands see nothing of that one either.
         let mut later = Walls::on(walls.tree, setting, &[], &[]);
         later.works(&plant);
         finds_nothing(&mut second, &later, setting);
-        let found = ran(&second.call("execute_command", json!({"command": "find . -name planted"})));
+        let found = ran(&second.call(
+            "execute_command",
+            json!({"command": "find . -name planted"}),
+        ));
         assert_eq!(found.stdout, "", "{setting:?}");
         for attempt in ["rm -r replay-*", "mv replay-* x", "rmdir replay-*"] {
             let ran = ran(&second.call("execute_command", json!({"command": attempt})));

@@ -7,8 +7,8 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::harness::DEADLINE;
 
-/// `work` is a worktree of `far/main`, beside `far/other`; `far/bare.git/inner` is one of the bare repository that it lies in, and
-/// `far/super/sub` a submodule.
+/// `work` is a worktree of `far/main`, beside `far/other`; `far/bare.git/inner` is one of the bare
+/// repository that it lies in, and `far/super/sub` a submodule.
 const LAY_OUT: &str = "set -e; git init -q -b main docs/up; git -C docs/up commit -q --allow-empty -m up; mkdir far; cd far; git init -q -b main main; cd main; echo 1 > f; git add f; git commit -qm 1; \
     git -c protocol.file.allow=always submodule --quiet add ../../docs/up lib; git commit -qm lib; git worktree add -q -b linked ../../work; git worktree add -q -b beside ../other; echo staged > s; git add s; \
     touch -d '3 days ago' .git/worktrees/work/gitdir; mkdir -p .git/hooks; echo exit > .git/hooks/pre-commit.sample; cd ..; \
@@ -21,7 +21,9 @@ fn laid_out(setting: Setting) -> Tree {
 
 fn laid_out_below(setting: Setting, place: &str) -> Tree {
     let tree = Tree::below(Path::new(place));
-    tree.file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", SECRET);
+    tree.file("docs/read.txt", "readme\n")
+        .dir("tmp")
+        .file("outside/secret", SECRET);
     git(&tree, LAY_OUT);
     if let Some(owner) = setting.owner {
         give(tree.root(), owner);
@@ -31,11 +33,22 @@ fn laid_out_below(setting: Setting, place: &str) -> Tree {
 
 /// A line of a shell outside the walls.
 fn git(tree: &Tree, line: &str) -> String {
-    let identity =
-        ["AUTHOR", "COMMITTER"].map(|who| [(format!("GIT_{who}_NAME"), "a"), (format!("GIT_{who}_EMAIL"), "a@b")]);
+    let identity = ["AUTHOR", "COMMITTER"].map(|who| {
+        [
+            (format!("GIT_{who}_NAME"), "a"),
+            (format!("GIT_{who}_EMAIL"), "a@b"),
+        ]
+    });
     let mut command = Command::new("sh");
-    command.args(["-c", line]).current_dir(tree.root()).envs(identity.into_iter().flatten());
-    let trusted = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "safe.directory"), ("GIT_CONFIG_VALUE_0", "*")];
+    command
+        .args(["-c", line])
+        .current_dir(tree.root())
+        .envs(identity.into_iter().flatten());
+    let trusted = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "safe.directory"),
+        ("GIT_CONFIG_VALUE_0", "*"),
+    ];
     let done = command.envs(trusted).output().unwrap();
     assert!(done.status.success(), "{line}: {done:?}");
     String::from_utf8(done.stdout).unwrap()
@@ -68,9 +81,14 @@ fn git_works_in_a_linked_worktree() {
         let (tree, main) = (walls.tree.text("work"), walls.tree.text("far/main"));
         let (main_git, said) = (format!("{main}/.git"), said(&mut walls));
         if !is_held(setting) {
-            let words = format!("git does not work in `{tree}`: of `{main_git}` only a part may be written");
+            let words = format!(
+                "git does not work in `{tree}`: of `{main_git}` only a part may be written"
+            );
             assert!(said.contains(&words), "{said}");
-            assert!(said.contains(&format!("`--allow {main_git}:rw` opens all of it")), "{said}");
+            assert!(
+                said.contains(&format!("`--allow {main_git}:rw` opens all of it")),
+                "{said}"
+            );
             walls.fails("git status");
             return walls.end();
         }
@@ -78,8 +96,10 @@ fn git_works_in_a_linked_worktree() {
             "git in `{tree}` uses `{main_git}`: commands may write what worktrees share and `{main_git}/worktrees/work`, and read the rest"
         );
         assert!(said.contains(&words), "{said}");
-        let explained =
-            Command::new(program()).args(["sandbox", "explain", "--allow", &format!("{tree}:rw")]).output().unwrap();
+        let explained = Command::new(program())
+            .args(["sandbox", "explain", "--allow", &format!("{tree}:rw")])
+            .output()
+            .unwrap();
         let explained = String::from_utf8(explained.stdout).unwrap();
         let rows: Vec<&str> = explained
             .lines()
@@ -88,8 +108,12 @@ fn git_works_in_a_linked_worktree() {
             .collect();
         let row = |rights: &str, what: &str| format!("  {rights:<24} {main_git}{what}");
         let expected = [
-            "of git repositories that they are linked to, for commands alone (--git none: nothing)".to_owned(),
-            row("read-write", ": objects, refs, logs, rr-cache, packed-refs, shallow, gc.pid, gc.log"),
+            "of git repositories that they are linked to, for commands alone (--git none: nothing)"
+                .to_owned(),
+            row(
+                "read-write",
+                ": objects, refs, logs, rr-cache, packed-refs, shallow, gc.pid, gc.log",
+            ),
             row("read-only", ": the rest"),
             row("read-only", "/worktrees"),
             row("read-write", "/worktrees/work"),
@@ -113,7 +137,11 @@ fn git_works_in_a_linked_worktree() {
         walls.fails("git switch main");
         let tip = walls.works("git rev-parse HEAD");
         let outside = "cd far/main && git rev-parse linked && git fsck --no-dangling && git diff --cached --name-only";
-        assert_eq!(git(&walls.tree, outside), format!("{tip}s\n"), "{setting:?}");
+        assert_eq!(
+            git(&walls.tree, outside),
+            format!("{tip}s\n"),
+            "{setting:?}"
+        );
         walls.end();
     });
 }
@@ -122,15 +150,32 @@ fn git_works_in_a_linked_worktree() {
 fn what_is_not_of_the_worktree_is_read_only() {
     everywhere(|setting| {
         let mut walls = on(setting, &[]);
-        let parts = ["hooks", "config", "HEAD", "index", "logs/HEAD", "info", "worktrees/other", "description"]
-            .map(|part| format!("far/main/.git/{part}"));
+        let parts = [
+            "hooks",
+            "config",
+            "HEAD",
+            "index",
+            "logs/HEAD",
+            "info",
+            "worktrees/other",
+            "description",
+        ]
+        .map(|part| format!("far/main/.git/{part}"));
         let before = parts.each_ref().map(|part| walls.tree.fingerprint(part));
         let git = walls.tree.text("far/main/.git");
-        for part in
-            ["hooks/pre-commit", "config", "HEAD", "index", "logs/HEAD", "info/attributes", "worktrees/other/HEAD"]
-        {
+        for part in [
+            "hooks/pre-commit",
+            "config",
+            "HEAD",
+            "index",
+            "logs/HEAD",
+            "info/attributes",
+            "worktrees/other/HEAD",
+        ] {
             walls.fails(&format!("echo evil >> '{git}/{part}'"));
-            walls.fails(&format!("mv work-of-mine '{git}/{part}' || mv -f f '{git}/{part}'"));
+            walls.fails(&format!(
+                "mv work-of-mine '{git}/{part}' || mv -f f '{git}/{part}'"
+            ));
             walls.sh("git checkout -q f");
         }
         for attempt in [
@@ -153,18 +198,37 @@ fn what_is_not_of_the_worktree_is_read_only() {
             walls.fails(&format!("cd '{git}' && {attempt}"));
         }
         // What is not there yet: the kernel cannot refuse a name, so it is moved aside.
-        for name in ["commondir", "config.worktree", "worktrees/work/config.worktree"] {
+        for name in [
+            "commondir",
+            "config.worktree",
+            "worktrees/work/config.worktree",
+        ] {
             walls.sh(&format!("echo evil > '{git}/{name}'"));
             walls.sh("true");
-            assert!(!walls.tree.has(format!("far/main/.git/{name}").as_str()), "{setting:?}: {name}");
+            assert!(
+                !walls.tree.has(format!("far/main/.git/{name}").as_str()),
+                "{setting:?}: {name}"
+            );
         }
-        walls.fails(&format!("echo ../../../../work > '{git}/worktrees/work/commondir'"));
+        walls.fails(&format!(
+            "echo ../../../../work > '{git}/worktrees/work/commondir'"
+        ));
         if is_held(setting) {
             walls.fails("rm .git; mv .git x; echo 'gitdir: /etc' > .git");
         }
-        assert_eq!(before, parts.each_ref().map(|part| walls.tree.fingerprint(part)), "{setting:?}");
-        let denied = walls.server.call("read_file", json!({"path": format!("{git}/HEAD")}));
-        assert_eq!(denied.code(), -32001, "{setting:?}: the tools for files get nothing of it");
+        assert_eq!(
+            before,
+            parts.each_ref().map(|part| walls.tree.fingerprint(part)),
+            "{setting:?}"
+        );
+        let denied = walls
+            .server
+            .call("read_file", json!({"path": format!("{git}/HEAD")}));
+        assert_eq!(
+            denied.code(),
+            -32001,
+            "{setting:?}: the tools for files get nothing of it"
+        );
         walls.end();
     });
 }
@@ -181,7 +245,10 @@ fn a_worktree_below_tmp_is_refused_its_repository() {
         } else {
             "only the tier of namespaces can hold"
         };
-        assert!(said.contains(&format!("which {why}; `--allow {git}:rw` opens all of it")), "{said}");
+        assert!(
+            said.contains(&format!("which {why}; `--allow {git}:rw` opens all of it")),
+            "{said}"
+        );
         walls.fails("git status");
         walls.fails(&format!("ls '{git}'"));
         walls.end();
@@ -206,8 +273,16 @@ fn git_works_in_a_submodule_and_in_a_worktree_inside_a_bare_repository() {
         let tree = laid_out(setting);
         let (sub, inner) = (tree.text("far/super/sub"), tree.text("far/bare.git/inner"));
         let allowed = [format!("{sub}:rw"), format!("{inner}:rw")];
-        let mut walls =
-            Walls::on(tree, setting, &[&FLAGS[..], &["--allow", &allowed[0], "--allow", &allowed[1]]].concat(), &[]);
+        let mut walls = Walls::on(
+            tree,
+            setting,
+            &[
+                &FLAGS[..],
+                &["--allow", &allowed[0], "--allow", &allowed[1]],
+            ]
+            .concat(),
+            &[],
+        );
         if !is_held(setting) {
             return walls.end();
         }
@@ -241,7 +316,11 @@ fn a_worktree_that_may_only_be_read_changes_nothing() {
         walls.works(&format!("cd '{inner}' && git status && git log --oneline"));
         walls.fails(&format!("cd '{inner}' && git branch x"));
         walls.fails(&format!("cd '{inner}' && git commit --allow-empty -m x"));
-        assert_eq!(before, walls.tree.fingerprint("far/bare.git"), "{setting:?}");
+        assert_eq!(
+            before,
+            walls.tree.fingerprint("far/bare.git"),
+            "{setting:?}"
+        );
         walls.end();
     });
 }
@@ -254,8 +333,10 @@ fn a_forged_pointer_is_said_and_gives_nothing() {
         fs::write(tree.path("work/.git"), format!("gitdir: {own}\n")).unwrap();
         let mut walls = Walls::on(tree, setting, &[], &[]);
         let said = said(&mut walls);
-        let words =
-            format!("`{}` is not followed, since `{own}` is of another work tree", walls.tree.text("work/.git"));
+        let words = format!(
+            "`{}` is not followed, since `{own}` is of another work tree",
+            walls.tree.text("work/.git")
+        );
         assert!(said.contains(&words), "{said}");
         walls.fails("git status");
         walls.fails(&format!("ls '{own}'"));

@@ -1,4 +1,5 @@
-//! Filesystems of the kernel that are mounted below an allowed directory, as they are while an image is built.
+//! Filesystems of the kernel that are mounted below an allowed directory, as they are while an
+//! image is built.
 
 use pretty_assertions::assert_eq;
 use replay::internals::sandbox::Tier;
@@ -18,17 +19,23 @@ struct Image {
 impl Image {
     /// `None`, which is said, where no private mounts are permitted.
     fn start(tier: Tier, flags: &[&str]) -> Option<Self> {
-        let permitted =
-            std::process::Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+        let permitted = std::process::Command::new("unshare")
+            .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
+            .output();
         if !permitted.is_ok_and(|output| output.status.success()) {
-            assert!(std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(), "private mounts are required");
+            assert!(
+                std::env::var_os("REPLAY_TEST_REQUIRE_SANDBOX").is_none(),
+                "private mounts are required"
+            );
             return None;
         }
         let tree = Tree::new();
         for name in ["proc", "sys", "dev", "tmp", "late"] {
             tree.dir(format!("work/rootfs/{name}"));
         }
-        tree.file("work/pattern", "").file("work/ok.txt", "fine\n").dir("tmp");
+        tree.file("work/pattern", "")
+            .file("work/ok.txt", "fine\n")
+            .dir("tmp");
         let root = tree.text("work/rootfs");
         let script = format!(
             "set -e; mount -t proc proc {root}/proc; mount -t sysfs sysfs {root}/sys; \
@@ -39,7 +46,18 @@ impl Image {
         );
         let (work, tmp) = (format!("{}:rw", tree.text("work")), tree.text("tmp"));
         let server = env!("CARGO_BIN_EXE_replay");
-        let line = ["unshare", "-m", "sh", "-c", &script, "sh", server, "--mcp-server", "--allow", &work];
+        let line = [
+            "unshare",
+            "-m",
+            "sh",
+            "-c",
+            &script,
+            "sh",
+            server,
+            "--mcp-server",
+            "--allow",
+            &work,
+        ];
         let line = [&line[..], &["--sandbox", tier.as_str()], flags].concat();
         // What the server must not tell about itself.
         let variables = [("TMPDIR", tmp.as_str()), ("OF_THE_SERVER", SECRET)];
@@ -49,7 +67,11 @@ impl Image {
 
     fn call(&mut self, tool: &str, arguments: Value) -> Reply {
         let reply = self.server.call(tool, arguments);
-        assert!(!reply.whole().contains(SECRET), "{tool}: the server's environment: {}", reply.whole());
+        assert!(
+            !reply.whole().contains(SECRET),
+            "{tool}: the server's environment: {}",
+            reply.whole()
+        );
         reply
     }
 
@@ -66,62 +88,143 @@ impl Image {
 /// Mounts something in the namespace of a server that runs.
 #[track_caller]
 fn mount_later(image: &Image, arguments: &[&str]) {
-    let inside = format!("--mount=/proc/{}/ns/mnt", image.server.pid().as_raw_nonzero());
-    let status = std::process::Command::new("nsenter").args([&inside, "mount"]).args(arguments).status().unwrap();
+    let inside = format!(
+        "--mount=/proc/{}/ns/mnt",
+        image.server.pid().as_raw_nonzero()
+    );
+    let status = std::process::Command::new("nsenter")
+        .args([&inside, "mount"])
+        .args(arguments)
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
 #[test]
 fn file_tools_serve_none_of_them() {
-    let Some(mut image) = Image::start(Tier::Off, &["--tools", "files"]) else { return };
+    let Some(mut image) = Image::start(Tier::Off, &["--tools", "files"]) else {
+        return;
+    };
     mount_later(&image, &["-t", "proc", "proc", &image.at("rootfs/late")]);
     let pid = image.server.pid().as_raw_nonzero();
     let refused = |reply: Reply, path: &str| {
-        let failure = reply.failure().unwrap_or_else(|| panic!("`{path}` is served: {}", reply.whole()));
+        let failure = reply
+            .failure()
+            .unwrap_or_else(|| panic!("`{path}` is served: {}", reply.whole()));
         let said = format!("`{path}` lies on a filesystem of the kernel");
-        assert!(failure.code == Some(-32001) && failure.message.starts_with(&said), "{failure:?}");
+        assert!(
+            failure.code == Some(-32001) && failure.message.starts_with(&said),
+            "{failure:?}"
+        );
     };
     for name in ["rootfs/proc", "rootfs/late"] {
-        for below in ["self/environ", "sys/kernel/core_pattern", &format!("{pid}/root/etc/hostname"), "sys"] {
+        for below in [
+            "self/environ",
+            "sys/kernel/core_pattern",
+            &format!("{pid}/root/etc/hostname"),
+            "sys",
+        ] {
             let path = image.at(&format!("{name}/{below}"));
             // A magic link is a link like any other: it leads out.
             if !below.contains("/root/") {
                 refused(image.call("get_file_info", json!({"path": path})), &path);
             }
-            assert!(image.call("read_file", json!({"path": path})).failure().is_some(), "{path}");
+            assert!(
+                image
+                    .call("read_file", json!({"path": path}))
+                    .failure()
+                    .is_some(),
+                "{path}"
+            );
         }
     }
-    for below in ["rootfs/proc/sys/kernel/core_pattern", "rootfs/sys/kernel/uevent_seqnum", "pattern"] {
+    for below in [
+        "rootfs/proc/sys/kernel/core_pattern",
+        "rootfs/sys/kernel/uevent_seqnum",
+        "pattern",
+    ] {
         let path = image.at(below);
         refused(image.call("read_file", json!({"path": path})), &path);
-        refused(image.call("write_file", json!({"path": path, "content": "core"})), &path);
+        refused(
+            image.call("write_file", json!({"path": path, "content": "core"})),
+            &path,
+        );
         let edits = json!([{"oldText": "core", "newText": "core"}]);
-        refused(image.call("edit_file", json!({"path": path, "edits": edits})), &path);
+        refused(
+            image.call("edit_file", json!({"path": path, "edits": edits})),
+            &path,
+        );
         refused(image.call("delete_file", json!({"path": path})), &path);
     }
-    for below in ["rootfs/proc", "rootfs/proc/sys", "rootfs/dev", "rootfs/dev/pts", "rootfs/sys"] {
+    for below in [
+        "rootfs/proc",
+        "rootfs/proc/sys",
+        "rootfs/dev",
+        "rootfs/dev/pts",
+        "rootfs/sys",
+    ] {
         let path = image.at(below);
         for tool in ["list_directory", "directory_tree"] {
             refused(image.call(tool, json!({"path": path})), &path);
         }
-        refused(image.call("grep_files", json!({"directory": path, "regex": "x"})), &path);
+        refused(
+            image.call("grep_files", json!({"directory": path, "regex": "x"})),
+            &path,
+        );
         let new = format!("{path}/new");
-        refused(image.call("write_file", json!({"path": new, "content": "x"})), &new);
+        refused(
+            image.call("write_file", json!({"path": new, "content": "x"})),
+            &new,
+        );
         refused(image.call("create_directory", json!({"path": new})), &new);
     }
-    // What goes through a tree goes past them, and finds what lies beside them on a filesystem that stores files.
+    // What goes through a tree goes past them, and finds what lies beside them on a filesystem that
+    // stores files.
     let work = image.at("");
-    let found = image.call("grep_files", json!({"directory": work, "regex": "OF_THE_SERVER|stored|fine|core"})).text();
-    assert!(found.contains("rootfs/tmp/file") && found.contains("ok.txt"), "{found}");
-    assert!(!found.contains("rootfs/proc") && !found.contains("rootfs/late") && !found.contains("pattern"), "{found}");
     let found = image
-        .call("glob_search", json!({"directory": work, "globs": ["**/core_pattern", "**/uevent_seqnum", "**/ptmx"]}));
-    assert_eq!(found.result()["structuredContent"]["count"], 0, "{}", found.whole());
-    assert_eq!(image.call("read_file", json!({"path": image.at("rootfs/tmp/file")})).text(), "stored\n");
-    image.call("write_file", json!({"path": image.at("rootfs/tmp/new"), "content": "x"})).text();
+        .call(
+            "grep_files",
+            json!({"directory": work, "regex": "OF_THE_SERVER|stored|fine|core"}),
+        )
+        .text();
+    assert!(
+        found.contains("rootfs/tmp/file") && found.contains("ok.txt"),
+        "{found}"
+    );
+    assert!(
+        !found.contains("rootfs/proc")
+            && !found.contains("rootfs/late")
+            && !found.contains("pattern"),
+        "{found}"
+    );
+    let found = image.call(
+        "glob_search",
+        json!({"directory": work, "globs": ["**/core_pattern", "**/uevent_seqnum", "**/ptmx"]}),
+    );
+    assert_eq!(
+        found.result()["structuredContent"]["count"],
+        0,
+        "{}",
+        found.whole()
+    );
+    assert_eq!(
+        image
+            .call("read_file", json!({"path": image.at("rootfs/tmp/file")}))
+            .text(),
+        "stored\n"
+    );
+    image
+        .call(
+            "write_file",
+            json!({"path": image.at("rootfs/tmp/new"), "content": "x"}),
+        )
+        .text();
     // A tree is not removed into one of them.
     for below in ["rootfs/dev", "rootfs"] {
-        let reply = image.call("delete_file", json!({"path": image.at(below), "recursive": true}));
+        let reply = image.call(
+            "delete_file",
+            json!({"path": image.at(below), "recursive": true}),
+        );
         assert!(reply.failure().is_some(), "{}", reply.whole());
     }
     let inside = format!("/proc/{pid}/root{}", image.at("rootfs/dev/null"));
@@ -130,14 +233,22 @@ fn file_tools_serve_none_of_them() {
 
 #[test]
 fn commands_find_empty_directories_there() {
-    if !super::stands(Setting { tier: Tier::Namespaces, owner: None }) {
+    if !super::stands(Setting {
+        tier: Tier::Namespaces,
+        owner: None,
+    }) {
         return;
     }
-    let Some(mut image) = Image::start(Tier::Namespaces, &[]) else { return };
+    let Some(mut image) = Image::start(Tier::Namespaces, &[]) else {
+        return;
+    };
     mount_later(&image, &["-t", "proc", "proc", &image.at("rootfs/late")]);
     let seen = image
         .sh("cd rootfs && ls -A proc sys dev late; cat pattern ../pattern tmp/file; ls -A /proc/self/fd | head -1");
-    assert_eq!(seen.stdout, "dev:\n\nlate:\n\nproc:\n\nsys:\nstored\n0\n", "{seen:?}");
+    assert_eq!(
+        seen.stdout, "dev:\n\nlate:\n\nproc:\n\nsys:\nstored\n0\n",
+        "{seen:?}"
+    );
     for attempt in [
         "cat rootfs/proc/*/environ",
         "cp rootfs/proc/sys/kernel/core_pattern $TMPDIR/p && cat $TMPDIR/p > rootfs/proc/sys/kernel/core_pattern",
@@ -155,11 +266,22 @@ fn commands_find_empty_directories_there() {
 
 #[test]
 fn where_nothing_can_be_covered_no_command_runs() {
-    if !super::stands(Setting { tier: Tier::Landlock, owner: None }) {
+    if !super::stands(Setting {
+        tier: Tier::Landlock,
+        owner: None,
+    }) {
         return;
     }
-    let Some(mut image) = Image::start(Tier::Landlock, &[]) else { return };
-    let failure = image.call("execute_command", json!({"command": "true"})).failure().unwrap();
+    let Some(mut image) = Image::start(Tier::Landlock, &[]) else {
+        return;
+    };
+    let failure = image
+        .call("execute_command", json!({"command": "true"}))
+        .failure()
+        .unwrap();
     let path = image.at("");
-    assert!(failure.message.contains(&path) && failure.message.contains("filesystem of the kernel"), "{failure:?}");
+    assert!(
+        failure.message.contains(&path) && failure.message.contains("filesystem of the kernel"),
+        "{failure:?}"
+    );
 }

@@ -1,4 +1,5 @@
-//! What one command is told when another runs beside it, and what is refused where there is nothing to keep them apart.
+//! What one command is told when another runs beside it, and what is refused where there is nothing
+//! to keep them apart.
 
 use replay::internals::sandbox::Tier;
 use serde_json::{Value, json};
@@ -22,14 +23,26 @@ fn nobody_is_told_of_a_network_that_another_looked_for() {
         // Without namespaces each command's refusals are its own.
         let by_itself = setting.tier == Tier::Landlock;
         let ran = walls.sh(&looking);
-        assert_eq!((ran.code, ran.text.contains(TOLD)), (1, by_itself), "{setting:?}: {}", ran.text);
+        assert_eq!(
+            (ran.code, ran.text.contains(TOLD)),
+            (1, by_itself),
+            "{setting:?}: {}",
+            ran.text
+        );
         let mut follow = |more: Value| {
             let mut arguments = json!({"commandId": id, "waitSecs": 10});
-            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            arguments
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().unwrap().clone());
             walls.server.call("follow_command", arguments)
         };
         let ended = follow(json!({"end": true}));
-        assert_eq!(ended.result()["structuredContent"]["running"], false, "{setting:?}");
+        assert_eq!(
+            ended.result()["structuredContent"]["running"],
+            false,
+            "{setting:?}"
+        );
         assert!(walls.sh(&looking).text.contains(TOLD), "{setting:?}");
         // One that has looked for nothing is not told either.
         assert!(!walls.sh("exit 1").text.contains(TOLD), "{setting:?}");
@@ -51,10 +64,18 @@ fn a_python_session_that_only_waits_takes_no_hint_away() {
         // While a cell runs, which may look for one itself, it is not known who did.
         let by_itself = setting.tier == Tier::Landlock;
         let code = "import os\nos.mkfifo('go') if not os.path.exists('go') else None\nopen('begun', 'w').close()\nopen('go').read()";
-        let id = walls.server.send("tools/call", json!({"name": "run_python_code", "arguments": {"code": code}}));
+        let id = walls.server.send(
+            "tools/call",
+            json!({"name": "run_python_code", "arguments": {"code": code}}),
+        );
         walls.sh("until [ -e begun ]; do :; done");
         let ran = walls.sh(looking);
-        assert_eq!((ran.code, ran.text.contains(TOLD)), (1, by_itself), "{setting:?}: {}", ran.text);
+        assert_eq!(
+            (ran.code, ran.text.contains(TOLD)),
+            (1, by_itself),
+            "{setting:?}: {}",
+            ran.text
+        );
         walls.sh("echo > go");
         assert_eq!(walls.server.reply_to(&id).failure(), None, "{setting:?}");
         assert!(walls.sh(looking).text.contains(TOLD), "{setting:?}");
@@ -69,7 +90,12 @@ fn what_only_namespaces_can_give_is_refused_without_them() {
             let mut walls = Walls::start(setting, &[flag, value], &[]);
             let reply = walls.try_run(json!({"command": "echo x"}));
             let refused = reply.whole().contains(&format!("({flag}"));
-            assert_eq!(refused, setting.tier == Tier::Landlock, "{setting:?}: {}", reply.whole());
+            assert_eq!(
+                refused,
+                setting.tier == Tier::Landlock,
+                "{setting:?}: {}",
+                reply.whole()
+            );
         }
     });
 }
@@ -77,16 +103,28 @@ fn what_only_namespaces_can_give_is_refused_without_them() {
 #[test]
 fn no_server_shows_another_the_text_of_its_commands() {
     everywhere(|setting| {
-        let (mut one, mut other) = (Walls::start(setting, &[], &[]), Walls::start(setting, &[], &[]));
+        let (mut one, mut other) = (
+            Walls::start(setting, &[], &[]),
+            Walls::start(setting, &[], &[]),
+        );
         let tag = fresh_tag();
-        let reply = one.try_run(json!({"command": format!(": {tag}; sleep 1000; :"), "background": true}));
+        let reply =
+            one.try_run(json!({"command": format!(": {tag}; sleep 1000; :"), "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
         // A pattern that is not found in its own text.
         let (first, rest) = tag.split_at(1);
-        let look = format!("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | grep -ac '[{first}]{rest}'");
+        let look =
+            format!("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | grep -ac '[{first}]{rest}'");
         assert_eq!(other.sh(&look).stdout, "0\n", "{setting:?}");
-        let ended = one.server.call("follow_command", json!({"commandId": id, "waitSecs": 10, "end": true}));
-        assert_eq!(ended.result()["structuredContent"]["running"], false, "{setting:?}");
+        let ended = one.server.call(
+            "follow_command",
+            json!({"commandId": id, "waitSecs": 10, "end": true}),
+        );
+        assert_eq!(
+            ended.result()["structuredContent"]["running"],
+            false,
+            "{setting:?}"
+        );
         one.end();
         other.end();
     });

@@ -1,4 +1,5 @@
-//! What programs outside the walls run: told when a call changes it, and kept as it is with --freeze-sinks.
+//! What programs outside the walls run: told when a call changes it, and kept as it is with
+//! --freeze-sinks.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -15,7 +16,9 @@ const PUT_BACK: &str = "[put back, since it changed what runs outside the walls 
 fn told(reply: &Reply, begins: &str) -> Vec<String> {
     let texts = reply.all_texts();
     let lines = texts.iter().flat_map(|text| text.lines());
-    lines.filter_map(|line| Some(line.strip_prefix(begins)?.strip_suffix(']')?.to_owned())).collect()
+    lines
+        .filter_map(|line| Some(line.strip_prefix(begins)?.strip_suffix(']')?.to_owned()))
+        .collect()
 }
 
 fn shell(command: &str) -> (&'static str, Value) {
@@ -24,10 +27,19 @@ fn shell(command: &str) -> (&'static str, Value) {
 
 fn walls(setting: Setting, flags: &[&str]) -> Walls {
     let tree = Tree::new();
-    tree.file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x").dir("work/sub");
-    tree.file("work/package.json", r#"{"scripts": {"test": "x"}}"#).file("work/old/.husky/pre-commit", "old\n");
-    tree.file("work/old/package.json", r#"{"scripts": {"prepare": "husky"}}"#).file("work/old/.envrc", "old\n");
-    tree.file("work/g/.git/config", "[core]\nhooksPath = ../shared\n").file("work/shared/pre-push", "old\n");
+    tree.file("docs/read.txt", "readme\n")
+        .dir("tmp")
+        .file("outside/secret", "x")
+        .dir("work/sub");
+    tree.file("work/package.json", r#"{"scripts": {"test": "x"}}"#)
+        .file("work/old/.husky/pre-commit", "old\n");
+    tree.file(
+        "work/old/package.json",
+        r#"{"scripts": {"prepare": "husky"}}"#,
+    )
+    .file("work/old/.envrc", "old\n");
+    tree.file("work/g/.git/config", "[core]\nhooksPath = ../shared\n")
+        .file("work/shared/pre-push", "old\n");
     if let Some(owner) = setting.owner {
         give(tree.root(), owner);
         give(tree.state(), owner);
@@ -44,66 +56,173 @@ fn a_change_of_what_runs_outside_is_told_and_nothing_else_is() {
             (shell("echo a > sub/.envrc"), &["sub/.envrc (direnv)"]),
             (shell("echo a > sub/.envrc"), &[]),
             (shell("echo b > sub/.envrc; echo a > sub/.envrc"), &[]),
-            (("write_file", json!({"path": "sub/.envrc", "content": "a\n"})), &[]),
-            (("write_file", json!({"path": "sub/.envrc", "content": "b\n"})), &["sub/.envrc (direnv)"]),
-            (("edit_file", json!({"path": "sub/.envrc", "edits": edits("b", "c")})), &["sub/.envrc (direnv)"]),
-            (("edit_files", json!({"paths": ["sub/.envrc"], "edits": edits("c", "d")})), &["sub/.envrc (direnv)"]),
-            (("run_python_code", json!({"code": "open('sub/.envrc', 'w').write('e')"})), &["sub/.envrc (direnv)"]),
-            (shell("rm sub/.envrc"), &["sub/.envrc (direnv removed)"]),
-            (("write_file", json!({"path": "Makefile", "content": "all:\n\tevil\n"})), &[]),
-            // Of a package only what runs on install.
-            (("edit_file", json!({"path": "package.json", "edits": edits(r#""x""#, r#""y", "lint": "z""#)})), &[]),
             (
-                ("edit_file", json!({"path": "package.json", "edits": edits("lint", "postinstall")})),
+                (
+                    "write_file",
+                    json!({"path": "sub/.envrc", "content": "a\n"}),
+                ),
+                &[],
+            ),
+            (
+                (
+                    "write_file",
+                    json!({"path": "sub/.envrc", "content": "b\n"}),
+                ),
+                &["sub/.envrc (direnv)"],
+            ),
+            (
+                (
+                    "edit_file",
+                    json!({"path": "sub/.envrc", "edits": edits("b", "c")}),
+                ),
+                &["sub/.envrc (direnv)"],
+            ),
+            (
+                (
+                    "edit_files",
+                    json!({"paths": ["sub/.envrc"], "edits": edits("c", "d")}),
+                ),
+                &["sub/.envrc (direnv)"],
+            ),
+            (
+                (
+                    "run_python_code",
+                    json!({"code": "open('sub/.envrc', 'w').write('e')"}),
+                ),
+                &["sub/.envrc (direnv)"],
+            ),
+            (shell("rm sub/.envrc"), &["sub/.envrc (direnv removed)"]),
+            (
+                (
+                    "write_file",
+                    json!({"path": "Makefile", "content": "all:\n\tevil\n"}),
+                ),
+                &[],
+            ),
+            // Of a package only what runs on install.
+            (
+                (
+                    "edit_file",
+                    json!({"path": "package.json", "edits": edits(r#""x""#, r#""y", "lint": "z""#)}),
+                ),
+                &[],
+            ),
+            (
+                (
+                    "edit_file",
+                    json!({"path": "package.json", "edits": edits("lint", "postinstall")}),
+                ),
                 &["package.json (scripts.postinstall)"],
             ),
-            (shell("mkdir -p node_modules/a; cp package.json node_modules/a"), &[]),
+            (
+                shell("mkdir -p node_modules/a; cp package.json node_modules/a"),
+                &[],
+            ),
             // A repository that is new, whole and in parts.
             (shell("git init -q new"), &[]),
             (
-                shell("cd new; git config alias.co checkout; git config core.fsmonitor ./x; git config alias.x '!x'"),
+                shell(
+                    "cd new; git config alias.co checkout; git config core.fsmonitor ./x; git config alias.x '!x'",
+                ),
                 &["new/.git/config (alias.co, alias.x, core.fsmonitor)"],
             ),
             (shell("cd new; git config user.name a"), &[]),
             (shell("echo x > new/.git/hooks/pre-commit"), &[]),
-            (shell("chmod +x new/.git/hooks/pre-commit"), &["new/.git/hooks/pre-commit (hook)"]),
-            (shell("cd new; mkdir tools; cp .git/hooks/pre-commit tools/pre-push"), &[]),
-            (shell("cd new; git config core.hooksPath tools"), &["new/.git/config (core.hooksPath)"]),
-            (shell("cd new; echo y >> tools/pre-push"), &["new/tools/pre-push (hook)"]),
+            (
+                shell("chmod +x new/.git/hooks/pre-commit"),
+                &["new/.git/hooks/pre-commit (hook)"],
+            ),
+            (
+                shell("cd new; mkdir tools; cp .git/hooks/pre-commit tools/pre-push"),
+                &[],
+            ),
+            (
+                shell("cd new; git config core.hooksPath tools"),
+                &["new/.git/config (core.hooksPath)"],
+            ),
+            (
+                shell("cd new; echo y >> tools/pre-push"),
+                &["new/tools/pre-push (hook)"],
+            ),
             // Beside the repository that names it.
             (
                 shell("chmod +x shared/pre-push; mkdir shared/d; cp -p shared/pre-push shared/d"),
                 &["shared/d/pre-push (hook), shared/pre-push (hook)"],
             ),
-            (shell("cd new; mkdir lib; echo y > lib/x; chmod +x lib/x"), &[]),
+            (
+                shell("cd new; mkdir lib; echo y > lib/x; chmod +x lib/x"),
+                &[],
+            ),
             (
                 shell("git init -q --bare bare; git -C bare config diff.x.textconv y"),
                 &["bare/config (diff.x.textconv)"],
             ),
             // By the name of a directory, and by a link in its place.
             (shell("mkdir staged; echo {} > staged/tasks.json"), &[]),
-            (shell("mv staged sub/.vscode"), &["sub/.vscode/tasks.json (VS Code)"]),
+            (
+                shell("mv staged sub/.vscode"),
+                &["sub/.vscode/tasks.json (VS Code)"],
+            ),
             (shell("mv sub sub2"), &[]),
             (
-                ("move_file", json!({"source": "sub2/.vscode", "destination": "plain"})),
+                (
+                    "move_file",
+                    json!({"source": "sub2/.vscode", "destination": "plain"}),
+                ),
                 &["sub2/.vscode/tasks.json (VS Code removed)"],
             ),
-            (shell("ln -s ../plain sub2/.vscode"), &["sub2/.vscode (VS Code, a link)"]),
-            // Another name, by which a change would be no change of it: of what is new, of what was there, from and into a new directory.
-            (shell("mkdir h; echo {} > h/package.json; ln h/package.json h/p"), &["h/package.json (npm, hard-linked)"]),
-            (shell("ln h/package.json h/q"), &["h/package.json (npm, hard-linked)"]),
-            (shell("echo '{\"b\": 1}' > h/q"), &["h/package.json (npm, hard-linked)"]),
-            (shell("mkdir i; ln h/package.json i/p"), &["h/package.json (npm, hard-linked)"]),
+            (
+                shell("ln -s ../plain sub2/.vscode"),
+                &["sub2/.vscode (VS Code, a link)"],
+            ),
+            // Another name, by which a change would be no change of it: of what is new, of what was
+            // there, from and into a new directory.
+            (
+                shell("mkdir h; echo {} > h/package.json; ln h/package.json h/p"),
+                &["h/package.json (npm, hard-linked)"],
+            ),
+            (
+                shell("ln h/package.json h/q"),
+                &["h/package.json (npm, hard-linked)"],
+            ),
+            (
+                shell("echo '{\"b\": 1}' > h/q"),
+                &["h/package.json (npm, hard-linked)"],
+            ),
+            (
+                shell("mkdir i; ln h/package.json i/p"),
+                &["h/package.json (npm, hard-linked)"],
+            ),
             (shell("echo '{\"a\": 1}' > h/package.json; rm i/p"), &[]),
-            (shell("mkdir j; mv h/q j/package.json"), &["j/package.json (npm, hard-linked)"]),
-            (shell("rm h/package.json h/p; echo > new/x; ln new/x new/y"), &[]),
-            (shell("ln new/x new/.git/hooks/x"), &["new/.git/hooks/x (git, hard-linked)"]),
-            (shell("mkdir sub2/hooks; echo > sub2/hooks/x; chmod +x sub2/hooks/x"), &[]),
-            (shell("cd sub2; mkdir objects refs; echo ref: x > HEAD"), &["sub2/hooks/x (hook)"]),
+            (
+                shell("mkdir j; mv h/q j/package.json"),
+                &["j/package.json (npm, hard-linked)"],
+            ),
+            (
+                shell("rm h/package.json h/p; echo > new/x; ln new/x new/y"),
+                &[],
+            ),
+            (
+                shell("ln new/x new/.git/hooks/x"),
+                &["new/.git/hooks/x (git, hard-linked)"],
+            ),
+            (
+                shell("mkdir sub2/hooks; echo > sub2/hooks/x; chmod +x sub2/hooks/x"),
+                &[],
+            ),
+            (
+                shell("cd sub2; mkdir objects refs; echo ref: x > HEAD"),
+                &["sub2/hooks/x (hook)"],
+            ),
         ];
         for ((tool, arguments), expected) in steps {
             let reply = walls.server.call(tool, arguments.clone());
-            assert_eq!(told(&reply, TOLD), expected, "{setting:?}: {tool} {arguments}: {}", reply.whole());
+            assert_eq!(
+                told(&reply, TOLD),
+                expected,
+                "{setting:?}: {tool} {arguments}: {}",
+                reply.whole()
+            );
         }
         walls.end();
     });
@@ -121,7 +240,9 @@ fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
         let arguments = json!({"command": "mkdir n; echo a > n/.envrc", "background": true});
         let id = walls.server.call("execute_command", arguments).result()["structuredContent"]["commandId"].clone();
         let reply = loop {
-            let reply = walls.server.call("follow_command", json!({"commandId": id}));
+            let reply = walls
+                .server
+                .call("follow_command", json!({"commandId": id}));
             if reply.result()["structuredContent"]["running"] == false {
                 break reply;
             }
@@ -129,15 +250,30 @@ fn a_change_in_the_background_is_told_at_its_end_and_an_undo_is_told_too() {
         assert_eq!(told(&reply, TOLD), ["n/.envrc (direnv)"], "{setting:?}");
         let changed = &reply.result()["structuredContent"]["changed"];
         let path = &walls.tree.text("work/n/.envrc");
-        assert_eq!(changed["outside"], json!({"changed": [{"path": path, "what": ["direnv"]}]}), "{setting:?}");
-        let again = walls.server.call("undo_changes", json!({"calls": [changed["call"]]}));
+        assert_eq!(
+            changed["outside"],
+            json!({"changed": [{"path": path, "what": ["direnv"]}]}),
+            "{setting:?}"
+        );
+        let again = walls
+            .server
+            .call("undo_changes", json!({"calls": [changed["call"]]}));
         let own = again.result()["structuredContent"]["call"].clone();
         let back = walls.server.call("undo_changes", json!({"calls": [own]}));
-        assert_eq!(told(&back, TOLD), ["n/.envrc (direnv)"], "{setting:?}: {}", back.whole());
+        assert_eq!(
+            told(&back, TOLD),
+            ["n/.envrc (direnv)"],
+            "{setting:?}: {}",
+            back.whole()
+        );
         let lines = std::fs::read_to_string(&log).unwrap();
-        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
         let of_outside = lines.filter(|line| line["outside"] != Value::Null);
-        let mut logged: Vec<_> = of_outside.map(|line| json!([line["event"], line["tool"], line["outside"]])).collect();
+        let mut logged: Vec<_> = of_outside
+            .map(|line| json!([line["event"], line["tool"], line["outside"]]))
+            .collect();
         logged.sort_by_key(|line| line[0] != "background");
         // An undo that takes a directory away as a whole tells nothing of what was in it.
         let changed = json!({"changed": [{"path": path, "what": ["direnv"]}]});
@@ -158,54 +294,152 @@ fn what_is_frozen_stays_as_it_is() {
         let edits = json!([{"oldText": "old", "newText": "evil"}]);
         let husky = json!([{"oldText": "husky", "newText": "evil"}]);
         let refused: Vec<(&str, Value, &str)> = vec![
-            ("write_file", json!({"path": "old/.envrc", "content": "evil\n"}), "direnv"),
-            ("edit_file", json!({"path": "old/.husky/pre-commit", "edits": edits}), "husky"),
-            ("edit_file", json!({"path": "old/package.json", "edits": husky}), "scripts.prepare"),
-            ("write_file", json!({"path": "sub/.envrc", "content": "evil\n"}), "direnv"),
-            ("write_file", json!({"path": "n/.git/modules/x/y", "content": "fine\n"}), ""),
-            ("delete_file", json!({"path": "old/.envrc"}), "direnv removed"),
+            (
+                "write_file",
+                json!({"path": "old/.envrc", "content": "evil\n"}),
+                "direnv",
+            ),
+            (
+                "edit_file",
+                json!({"path": "old/.husky/pre-commit", "edits": edits}),
+                "husky",
+            ),
+            (
+                "edit_file",
+                json!({"path": "old/package.json", "edits": husky}),
+                "scripts.prepare",
+            ),
+            (
+                "write_file",
+                json!({"path": "sub/.envrc", "content": "evil\n"}),
+                "direnv",
+            ),
+            (
+                "write_file",
+                json!({"path": "n/.git/modules/x/y", "content": "fine\n"}),
+                "",
+            ),
+            (
+                "delete_file",
+                json!({"path": "old/.envrc"}),
+                "direnv removed",
+            ),
             ("delete_file", json!({"path": "old"}), "direnv removed"),
-            ("move_file", json!({"source": "old/.envrc", "destination": "x"}), "direnv removed"),
-            ("move_file", json!({"source": "sub", "destination": ".husky"}), ""),
-            ("move_file", json!({"source": "package.json", "destination": ".husky/x"}), "husky"),
+            (
+                "move_file",
+                json!({"source": "old/.envrc", "destination": "x"}),
+                "direnv removed",
+            ),
+            (
+                "move_file",
+                json!({"source": "sub", "destination": ".husky"}),
+                "",
+            ),
+            (
+                "move_file",
+                json!({"source": "package.json", "destination": ".husky/x"}),
+                "husky",
+            ),
         ];
         for (tool, arguments, what) in refused {
             let reply = walls.server.call(tool, arguments.clone());
-            let said = reply.failure().map(|failure| failure.message).unwrap_or_default();
-            let is_told =
-                said.contains("--freeze-sinks") && said.contains("it would change what runs outside the walls");
-            assert_eq!(is_told, !what.is_empty(), "{setting:?}: {tool} {arguments}: {said}");
-            assert!(said.contains(what), "{setting:?}: {tool} {arguments}: {said}");
+            let said = reply
+                .failure()
+                .map(|failure| failure.message)
+                .unwrap_or_default();
+            let is_told = said.contains("--freeze-sinks")
+                && said.contains("it would change what runs outside the walls");
+            assert_eq!(
+                is_told,
+                !what.is_empty(),
+                "{setting:?}: {tool} {arguments}: {said}"
+            );
+            assert!(
+                said.contains(what),
+                "{setting:?}: {tool} {arguments}: {said}"
+            );
         }
         let fine = json!({"path": "package.json", "content": "{\"scripts\": {\"test\": \"y\"}}"});
         walls.server.call("write_file", fine).result();
         let steps: [(&str, &[&str]); 7] = [
-            ("mkdir s; echo a > s/.envrc; echo b > s/fine", &["s/.envrc (direnv)"]),
+            (
+                "mkdir s; echo a > s/.envrc; echo b > s/fine",
+                &["s/.envrc (direnv)"],
+            ),
             ("echo b > fine", &[]),
-            ("mkdir h; ln package.json h/p; ln package.json q", &["package.json (npm, hard-linked)"]),
-            ("printf '{\"scripts\": {\"install\": \"x\"}}' > package.json", &["package.json (scripts.install)"]),
-            ("git init -q new; git -C new config core.pager x", &["new/.git/config (core.pager)"]),
+            (
+                "mkdir h; ln package.json h/p; ln package.json q",
+                &["package.json (npm, hard-linked)"],
+            ),
+            (
+                "printf '{\"scripts\": {\"install\": \"x\"}}' > package.json",
+                &["package.json (scripts.install)"],
+            ),
+            (
+                "git init -q new; git -C new config core.pager x",
+                &["new/.git/config (core.pager)"],
+            ),
             ("echo a > .husky/a", &[".husky/a (husky)"]),
-            ("mkdir -p k/hooks k/objects k/refs; echo > k/hooks/x; chmod +x k/hooks/x", &["k/hooks/x (hook)"]),
+            (
+                "mkdir -p k/hooks k/objects k/refs; echo > k/hooks/x; chmod +x k/hooks/x",
+                &["k/hooks/x (hook)"],
+            ),
         ];
         for (command, expected) in steps {
-            let reply = walls.server.call("execute_command", json!({"command": command}));
-            assert_eq!(told(&reply, PUT_BACK), expected, "{setting:?}: {command}: {}", reply.whole());
-            assert_eq!(told(&reply, TOLD), [""; 0], "{setting:?}: {command}: {}", reply.whole());
+            let reply = walls
+                .server
+                .call("execute_command", json!({"command": command}));
+            assert_eq!(
+                told(&reply, PUT_BACK),
+                expected,
+                "{setting:?}: {command}: {}",
+                reply.whole()
+            );
+            assert_eq!(
+                told(&reply, TOLD),
+                [""; 0],
+                "{setting:?}: {command}: {}",
+                reply.whole()
+            );
         }
-        let left = ["s", "new", ".husky/a", "k", "h", "q"].map(|path| walls.tree.has(&format!("work/{path}")));
+        let left = ["s", "new", ".husky/a", "k", "h", "q"]
+            .map(|path| walls.tree.has(&format!("work/{path}")));
         assert_eq!(left, [false; 6], "{setting:?}");
-        assert_eq!(walls.tree.read("work/package.json"), "{\"scripts\": {\"test\": \"y\"}}", "{setting:?}");
+        assert_eq!(
+            walls.tree.read("work/package.json"),
+            "{\"scripts\": {\"test\": \"y\"}}",
+            "{setting:?}"
+        );
         // What was there cannot be written to, or is put back.
         walls.sh("cd old; echo evil > .envrc; rm -f .husky/pre-commit; echo evil > p; mv -f p package.json; rm -f p");
         assert_eq!(walls.tree.read("work/old/.envrc"), "old\n", "{setting:?}");
-        assert_eq!(walls.tree.read("work/old/package.json"), r#"{"scripts": {"prepare": "husky"}}"#, "{setting:?}");
-        assert_eq!(walls.tree.read("work/old/.husky/pre-commit"), "old\n", "{setting:?}");
+        assert_eq!(
+            walls.tree.read("work/old/package.json"),
+            r#"{"scripts": {"prepare": "husky"}}"#,
+            "{setting:?}"
+        );
+        assert_eq!(
+            walls.tree.read("work/old/.husky/pre-commit"),
+            "old\n",
+            "{setting:?}"
+        );
         // An undo brings nothing back, either.
-        let made = walls.server.call("execute_command", json!({"command": "mkdir m; echo a > m/.envrc"}));
-        let call = made.result()["structuredContent"]["changed"]["call"].as_u64().unwrap();
-        let again = walls.server.call("undo_changes", json!({"calls": [call + 1]}));
-        assert_eq!(told(&again, PUT_BACK), ["m/.envrc (direnv)"], "{setting:?}: {}", again.whole());
+        let made = walls.server.call(
+            "execute_command",
+            json!({"command": "mkdir m; echo a > m/.envrc"}),
+        );
+        let call = made.result()["structuredContent"]["changed"]["call"]
+            .as_u64()
+            .unwrap();
+        let again = walls
+            .server
+            .call("undo_changes", json!({"calls": [call + 1]}));
+        assert_eq!(
+            told(&again, PUT_BACK),
+            ["m/.envrc (direnv)"],
+            "{setting:?}: {}",
+            again.whole()
+        );
         assert!(!walls.tree.has("work/m"), "{setting:?}");
         walls.end();
     });
@@ -222,8 +456,15 @@ fn what_is_frozen_in_the_background_is_put_back_before_anybody_asks() {
             assert!(std::time::Instant::now() < until, "{setting:?}");
             std::thread::yield_now();
         }
-        let reply = walls.server.call("follow_command", json!({"commandId": id}));
-        assert_eq!(told(&reply, PUT_BACK), ["sub/.envrc (direnv)"], "{setting:?}: {}", reply.whole());
+        let reply = walls
+            .server
+            .call("follow_command", json!({"commandId": id}));
+        assert_eq!(
+            told(&reply, PUT_BACK),
+            ["sub/.envrc (direnv)"],
+            "{setting:?}: {}",
+            reply.whole()
+        );
         walls.end();
     });
 }

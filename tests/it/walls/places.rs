@@ -14,10 +14,25 @@ use super::{Setting, Walls, everywhere, installed, program};
 fn run(setting: Setting, allow: &str, command: &str) -> String {
     let mut line = vec![];
     if let Some((user, group)) = setting.owner {
-        line.extend(["setpriv".into(), format!("--reuid={user}"), format!("--regid={group}"), "--clear-groups".into()]);
+        line.extend([
+            "setpriv".into(),
+            format!("--reuid={user}"),
+            format!("--regid={group}"),
+            "--clear-groups".into(),
+        ]);
     }
     line.push(program().to_str().unwrap().to_owned());
-    line.extend(["sandbox", "run", "--allow", allow, "--sandbox", setting.tier.as_str()].map(Into::into));
+    line.extend(
+        [
+            "sandbox",
+            "run",
+            "--allow",
+            allow,
+            "--sandbox",
+            setting.tier.as_str(),
+        ]
+        .map(Into::into),
+    );
     line.extend(["--", "sh", "-c", command].map(Into::into));
     let output = Command::new(&line[0]).args(&line[1..]).output().unwrap();
     assert!(output.status.success(), "{setting:?}: {output:?}");
@@ -27,7 +42,9 @@ fn run(setting: Setting, allow: &str, command: &str) -> String {
 #[test]
 fn a_directory_in_shared_memory_is_the_systems() {
     everywhere(|setting| {
-        let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return };
+        let Ok(dir) = tempfile::tempdir_in("/dev/shm") else {
+            return;
+        };
         std::fs::write(dir.path().join("file"), "x").unwrap();
         if let Some((user, group)) = setting.owner {
             std::os::unix::fs::chown(dir.path(), Some(user), Some(group)).unwrap();
@@ -41,7 +58,9 @@ fn a_directory_in_shared_memory_is_the_systems() {
 #[test]
 fn a_directory_in_the_other_temporary_one_is_the_systems() {
     everywhere(|setting| {
-        let Ok(dir) = tempfile::tempdir_in("/var/tmp") else { return };
+        let Ok(dir) = tempfile::tempdir_in("/var/tmp") else {
+            return;
+        };
         std::fs::write(dir.path().join("file"), "x").unwrap();
         if let Some((user, group)) = setting.owner {
             std::os::unix::fs::chown(dir.path(), Some(user), Some(group)).unwrap();
@@ -59,14 +78,23 @@ fn nothing_is_written_into_an_allowed_directory_to_build_the_view() {
         return;
     }
     everywhere(|setting| {
-        if setting != (Setting { tier: Tier::Namespaces, owner: None }) {
+        if setting
+            != (Setting {
+                tier: Tier::Namespaces,
+                owner: None,
+            })
+        {
             return;
         }
         let tree = tempfile::tempdir().unwrap();
         for name in ["etc", "run"] {
             std::fs::create_dir(tree.path().join(name)).unwrap();
         }
-        std::fs::write(tree.path().join("etc/resolv.conf"), "nameserver 127.0.0.1\n").unwrap();
+        std::fs::write(
+            tree.path().join("etc/resolv.conf"),
+            "nameserver 127.0.0.1\n",
+        )
+        .unwrap();
         let (tree, program) = (tree.path().display(), program());
         let script = format!(
             "set -e; cp /etc/passwd /etc/group {tree}/etc/; cp /etc/passwd {tree}/before; mount --bind {tree}/etc /etc; mount --bind {tree}/run /run; \
@@ -74,8 +102,15 @@ fn nothing_is_written_into_an_allowed_directory_to_build_the_view() {
              cat /etc/resolv.conf; ls /run; cmp /etc/passwd {tree}/before",
             program.display()
         );
-        let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "nameserver 127.0.0.1\n", "{output:?}");
+        let output = Command::new("unshare")
+            .args(["--mount", "sh", "-c", &script])
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "nameserver 127.0.0.1\n",
+            "{output:?}"
+        );
     });
 }
 
@@ -87,34 +122,56 @@ fn who_asks_the_system_for_the_home_is_told_the_private_one() {
         }
         let mut walls = Walls::start(setting, &[], &[]);
         let home = walls.works("echo $HOME").trim().to_owned();
-        assert_eq!(walls.works("getent passwd $(id -u) | cut -d: -f6,7"), format!("{home}:/bin/sh\n"), "{setting:?}");
-        assert_eq!(walls.works("getent passwd | grep -c ^root:"), "1\n", "{setting:?}");
+        assert_eq!(
+            walls.works("getent passwd $(id -u) | cut -d: -f6,7"),
+            format!("{home}:/bin/sh\n"),
+            "{setting:?}"
+        );
+        assert_eq!(
+            walls.works("getent passwd | grep -c ^root:"),
+            "1\n",
+            "{setting:?}"
+        );
         if installed("python3") {
             let ask = "import os, pwd; print(pwd.getpwuid(os.getuid()).pw_dir)";
-            assert_eq!(walls.works(&format!("python3 -c '{ask}'")), format!("{home}\n"), "{setting:?}");
+            assert_eq!(
+                walls.works(&format!("python3 -c '{ask}'")),
+                format!("{home}\n"),
+                "{setting:?}"
+            );
         }
         if installed("java") {
             let told = walls.sh("java -XshowSettings:properties -version");
-            assert!(told.stderr.contains(&format!("user.home = {home}\n")), "{setting:?}: {told:?}");
+            assert!(
+                told.stderr.contains(&format!("user.home = {home}\n")),
+                "{setting:?}: {told:?}"
+            );
         }
         walls.fails("echo x >> /etc/passwd");
         walls.end();
     });
 }
 
-/// A link of the system's that the allowed directory is reached by is no link of an agent's: it lies beside the directory.
+/// A link of the system's that the allowed directory is reached by is no link of an agent's: it
+/// lies beside the directory.
 #[test]
 fn a_directory_that_was_given_through_a_link_has_both_names() {
     everywhere(|setting| {
         // Below /tmp, which commands have one of their own of, and elsewhere.
         for place in ["/tmp", "/var/tmp"] {
-            let Ok(dir) = tempfile::tempdir_in(place) else { return };
+            let Ok(dir) = tempfile::tempdir_in(place) else {
+                return;
+            };
             let (real, link) = (dir.path().join("real/project"), dir.path().join("link"));
             std::fs::create_dir_all(&real).unwrap();
             std::fs::write(real.join("file"), "x").unwrap();
             std::os::unix::fs::symlink("real", &link).unwrap();
             super::give(dir.path(), setting.owner.unwrap_or((0, 0)));
-            std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            std::fs::set_permissions(
+                dir.path(),
+                std::os::unix::fs::PermissionsExt::from_mode(0o755),
+            )
+            .unwrap();
             for allowed in [link.join("project"), link] {
                 let allow = format!("{}:rw", allowed.display());
                 let here = allowed.canonicalize().unwrap();
@@ -124,7 +181,11 @@ fn a_directory_that_was_given_through_a_link_has_both_names() {
                     here.display(),
                     allowed.display()
                 );
-                assert_eq!(run(setting, &allow, &command), format!("{}\nxx", here.display()), "{allow}");
+                assert_eq!(
+                    run(setting, &allow, &command),
+                    format!("{}\nxx", here.display()),
+                    "{allow}"
+                );
             }
         }
     });
@@ -151,8 +212,14 @@ fn a_directory_that_went_away_is_said() {
                 ("execute_command", json!({"command": "true"})),
             ] {
                 let reply = walls.server.call(tool, arguments);
-                let failure = reply.failure().map(|failure| (failure.code, failure.message));
-                assert_eq!(failure, Some((Some(-32002), gone.clone())), "{setting:?}: {tool}");
+                let failure = reply
+                    .failure()
+                    .map(|failure| (failure.code, failure.message));
+                assert_eq!(
+                    failure,
+                    Some((Some(-32002), gone.clone())),
+                    "{setting:?}: {tool}"
+                );
             }
         }
     });

@@ -1,4 +1,5 @@
-//! Paths given with `--protect`, against commands that work together, and against the end of the server.
+//! Paths given with `--protect`, against commands that work together, and against the end of the
+//! server.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,21 +15,29 @@ use crate::harness::{DEADLINE, ends_within};
 
 const GOOD: &str = "good\n";
 
-/// With `work/a/keys` protected, which is there, and `work/new`, which is not. Only namespaces hold commands to it.
+/// With `work/a/keys` protected, which is there, and `work/new`, which is not. Only namespaces hold
+/// commands to it.
 fn with_keys(test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
             return;
         }
         let tree = Tree::new();
-        tree.file("work/a/keys", GOOD).file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x");
+        tree.file("work/a/keys", GOOD)
+            .file("docs/read.txt", "readme\n")
+            .dir("tmp")
+            .file("outside/secret", "x");
         if let Some(owner) = setting.owner {
             give(tree.root(), owner);
         }
         let [keys, new] = ["work/a/keys", "work/new"].map(|path| tree.text(path));
         let mut walls = Walls::on(tree, setting, &["--protect", &keys, "--protect", &new], &[]);
         test(&mut walls);
-        assert_eq!(fs::read_to_string(walls.tree.path("work/a/keys")).unwrap(), GOOD, "{setting:?}");
+        assert_eq!(
+            fs::read_to_string(walls.tree.path("work/a/keys")).unwrap(),
+            GOOD,
+            "{setting:?}"
+        );
         assert!(!walls.tree.has("work/new"), "{setting:?}");
     });
 }
@@ -44,21 +53,27 @@ fn await_end(walls: &mut Walls, id: &Value) -> String {
     let until = Instant::now() + DEADLINE;
     loop {
         assert!(Instant::now() < until, "{id} never ended");
-        let reply = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
+        let reply = walls
+            .server
+            .call("follow_command", json!({"commandId": id, "waitSecs": 1}));
         if reply.result()["structuredContent"]["running"] == false {
             return reply.all_texts().join("\n");
         }
     }
 }
 
-/// With the tree that `lay` makes in `work`, and the paths that are protected by default. Only namespaces hold commands to it.
+/// With the tree that `lay` makes in `work`, and the paths that are protected by default. Only
+/// namespaces hold commands to it.
 fn with_tree(lay: impl Fn(&Tree), test: impl Fn(&mut Walls)) {
     everywhere(|setting: Setting| {
         if setting.tier != Tier::Namespaces {
             return;
         }
         let tree = Tree::new();
-        tree.dir("work/.git").file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x");
+        tree.dir("work/.git")
+            .file("docs/read.txt", "readme\n")
+            .dir("tmp")
+            .file("outside/secret", "x");
         lay(&tree);
         if let Some(owner) = setting.owner {
             give(tree.root(), owner);
@@ -94,7 +109,10 @@ fn refused_change_of_protected_path_is_told() {
         if !walls.setting.root() {
             return;
         }
-        let note = format!("[commands cannot change `{}`: it is protected,", walls.tree.text("work/a/keys"));
+        let note = format!(
+            "[commands cannot change `{}`: it is protected,",
+            walls.tree.text("work/a/keys")
+        );
         for command in [
             "echo x > a/keys",
             "echo x > a/keys; true",
@@ -103,10 +121,19 @@ fn refused_change_of_protected_path_is_told() {
             "chmod 600 a/keys",
         ] {
             let ran = walls.sh(command);
-            assert_eq!(ran.text.matches(&note).count(), 1, "{:?}: {command}: {ran:?}", walls.setting);
+            assert_eq!(
+                ran.text.matches(&note).count(),
+                1,
+                "{:?}: {command}: {ran:?}",
+                walls.setting
+            );
         }
         let ran = walls.sh("mkdir -p a; echo x > x; rm x; cat a/keys > /dev/null; false");
-        assert!(!ran.text.contains("cannot change"), "{:?}: {ran:?}", walls.setting);
+        assert!(
+            !ran.text.contains("cannot change"),
+            "{:?}: {ran:?}",
+            walls.setting
+        );
         walls.end();
     });
     with_tree(
@@ -119,7 +146,11 @@ fn refused_change_of_protected_path_is_told() {
             }
             let hook = walls.tree.text("work/.git/hooks/pre-commit");
             let ran = walls.sh("echo x > .git/hooks/pre-commit");
-            assert!(ran.text.contains(&format!("cannot change `{hook}`")), "{:?}: {ran:?}", walls.setting);
+            assert!(
+                ran.text.contains(&format!("cannot change `{hook}`")),
+                "{:?}: {ran:?}",
+                walls.setting
+            );
         },
     );
 }
@@ -141,13 +172,19 @@ fn a_directory_above_cannot_be_moved_and_the_path_with_it() {
 fn nothing_is_passed_from_one_command_to_another() {
     with_keys(|walls| {
         // Hidden while the first ends, back before the second does.
-        start(walls, "echo evil > new; : > made; until [ -e go ]; do sleep 0.01; done; mv new hidden; : > gone");
+        start(
+            walls,
+            "echo evil > new; : > made; until [ -e go ]; do sleep 0.01; done; mv new hidden; : > gone",
+        );
         await_file(walls, "work/made");
         walls.sh(": > go; until [ -e gone ]; do sleep 0.01; done; mv hidden new");
         await_none(walls, "work/new");
         // The same file by another name.
         walls.sh("rm -f go gone made");
-        start(walls, "echo evil > new; ln new twin; : > made; until [ -e go ]; do sleep 0.01; done; rm new; : > gone");
+        start(
+            walls,
+            "echo evil > new; ln new twin; : > made; until [ -e go ]; do sleep 0.01; done; rm new; : > gone",
+        );
         await_file(walls, "work/made");
         walls.sh(": > go; until [ -e gone ]; do sleep 0.01; done; sleep 0.2; mv twin new");
         await_none(walls, "work/new");
@@ -170,8 +207,10 @@ fn what_was_put_there_is_set_aside_whatever_stands_in_the_way() {
 #[test]
 fn a_protected_path_that_is_a_link_stays_and_so_does_what_it_leads_to() {
     let lay = |tree: &Tree| {
-        tree.file("work/githooks/pre-commit", GOOD).link("../githooks", "work/.git/hooks");
-        tree.file("work/shared/x.json", GOOD).link("shared/x.json", "work/.mcp.json");
+        tree.file("work/githooks/pre-commit", GOOD)
+            .link("../githooks", "work/.git/hooks");
+        tree.file("work/shared/x.json", GOOD)
+            .link("shared/x.json", "work/.mcp.json");
     };
     with_tree(lay, |walls| {
         // ext4 gives the number of what was removed to what is made next.
@@ -179,10 +218,14 @@ fn a_protected_path_that_is_a_link_stays_and_so_does_what_it_leads_to() {
         walls.sh("rm .mcp.json; echo evil > .mcp.json");
         walls.sh("ln -sfn ../evil .git/hooks; mv .mcp.json x; mkdir evil; cp .git/hooks/* evil");
         walls.sh("echo evil > githooks/pre-commit; rm -rf githooks; mv shared y; mv shared/x.json z; echo evil > shared/x.json");
-        let led = ["work/.git/hooks", "work/.mcp.json"].map(|link| fs::read_link(walls.tree.path(link)).unwrap());
-        assert_eq!(led.map(|to| to.to_str().unwrap().to_owned()), ["../githooks", "shared/x.json"]);
-        let read =
-            ["work/.git/hooks/pre-commit", "work/.mcp.json"].map(|path| fs::read_to_string(walls.tree.path(path)));
+        let led = ["work/.git/hooks", "work/.mcp.json"]
+            .map(|link| fs::read_link(walls.tree.path(link)).unwrap());
+        assert_eq!(
+            led.map(|to| to.to_str().unwrap().to_owned()),
+            ["../githooks", "shared/x.json"]
+        );
+        let read = ["work/.git/hooks/pre-commit", "work/.mcp.json"]
+            .map(|path| fs::read_to_string(walls.tree.path(path)));
         assert_eq!(read.map(Result::unwrap), [GOOD; 2]);
     });
 }
@@ -193,16 +236,32 @@ fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_comma
         |tree: &Tree| _ = tree.file("work/later/pre-commit", GOOD),
         |walls| {
             walls.works("true");
-            walls.tree.link("../later", "work/.git/hooks").link("made.json", "work/.mcp.json");
+            walls
+                .tree
+                .link("../later", "work/.git/hooks")
+                .link("made.json", "work/.mcp.json");
             walls.fails("echo evil > later/pre-commit");
             walls.fails("rm -rf later");
             walls.fails("ln -sfn ../evil .git/hooks");
             // Nothing is there yet: what a command makes there is moved, not the link.
             let said = walls.sh("echo evil > made.json").text;
-            assert!(said.contains(".mcp.json` is protected: what the command put there was moved aside"), "{said}");
+            assert!(
+                said.contains(
+                    ".mcp.json` is protected: what the command put there was moved aside"
+                ),
+                "{said}"
+            );
             assert!(!walls.tree.has("work/made.json"));
-            assert_eq!(fs::read_link(walls.tree.path("work/.mcp.json")).unwrap().to_str(), Some("made.json"));
-            assert_eq!(fs::read_to_string(walls.tree.path("work/.git/hooks/pre-commit")).unwrap(), GOOD);
+            assert_eq!(
+                fs::read_link(walls.tree.path("work/.mcp.json"))
+                    .unwrap()
+                    .to_str(),
+                Some("made.json")
+            );
+            assert_eq!(
+                fs::read_to_string(walls.tree.path("work/.git/hooks/pre-commit")).unwrap(),
+                GOOD
+            );
         },
     );
 }
@@ -210,18 +269,33 @@ fn where_a_link_leads_that_came_after_the_start_is_protected_from_the_next_comma
 #[test]
 fn no_link_on_the_way_leads_a_protected_path_to_where_the_file_tools_write() {
     with_tree(
-        |tree: &Tree| _ = tree.file("work/mine/settings.json", GOOD).link("mine", "work/.claude"),
+        |tree: &Tree| {
+            _ = tree
+                .file("work/mine/settings.json", GOOD)
+                .link("mine", "work/.claude")
+        },
         |walls| {
             for (link, name) in [(".vscode", "tasks.json"), (".gemini", "settings.json")] {
-                let said = walls.sh(&format!("mkdir {link}.evil; ln -s {link}.evil {link}")).text;
-                assert!(said.contains("is protected: what the command put there was moved aside"), "{said}");
+                let said = walls
+                    .sh(&format!("mkdir {link}.evil; ln -s {link}.evil {link}"))
+                    .text;
+                assert!(
+                    said.contains("is protected: what the command put there was moved aside"),
+                    "{said}"
+                );
                 let at = walls.tree.text(&format!("work/{link}.evil/{name}"));
-                walls.server.call("write_file", json!({"path": at, "content": "evil\n"})).result();
+                walls
+                    .server
+                    .call("write_file", json!({"path": at, "content": "evil\n"}))
+                    .result();
                 assert!(!walls.tree.has(&format!("work/{link}/{name}")), "{link}");
             }
             // One that was there at the start stays as it is.
             walls.fails("rm .claude || ln -sfn .vscode.evil .claude || mv .claude away");
-            assert_eq!(fs::read_to_string(walls.tree.path("work/.claude/settings.json")).unwrap(), GOOD);
+            assert_eq!(
+                fs::read_to_string(walls.tree.path("work/.claude/settings.json")).unwrap(),
+                GOOD
+            );
         },
     );
 }
@@ -231,7 +305,9 @@ fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
     with_tree(
         |tree: &Tree| _ = tree.file("work/.mcp.json", GOOD),
         |walls| {
-            let number = fs::metadata(walls.tree.path("work/.mcp.json")).unwrap().ino();
+            let number = fs::metadata(walls.tree.path("work/.mcp.json"))
+                .unwrap()
+                .ino();
             let command = format!(
                 ": > begun; while [ -e .mcp.json ]; do sleep 0.01; done; for i in $(seq 300); do echo evil > x$i; \
                  [ $(stat -c %i x$i) = {number} ] && break; done; mv x$i .mcp.json; : > placed; \
@@ -252,8 +328,7 @@ fn a_file_that_was_given_the_number_of_the_one_before_is_another_one() {
 fn what_a_command_has_put_there_goes_while_another_runs_that_began_later() {
     with_keys(|walls| {
         // By another name of the file.
-        let planted =
-            "echo evil > hidden; ln hidden new; : > made; until [ -e begun ]; do sleep 0.01; done; rm -f new; : > gone";
+        let planted = "echo evil > hidden; ln hidden new; : > made; until [ -e begun ]; do sleep 0.01; done; rm -f new; : > gone";
         start(walls, planted);
         await_file(walls, "work/made");
         let back = ": > begun; until [ -e gone ]; do sleep 0.01; done; ln hidden new; : > back; until [ -e stop ]; do sleep 0.01; done";
@@ -262,7 +337,10 @@ fn what_a_command_has_put_there_goes_while_another_runs_that_began_later() {
         await_none(walls, "work/new");
         walls.tree.file("work/stop", "");
         let said = await_end(walls, &id);
-        assert!(said.contains("new` is protected: what the command put there was moved aside"), "{said}");
+        assert!(
+            said.contains("new` is protected: what the command put there was moved aside"),
+            "{said}"
+        );
         walls.end();
     });
 }
@@ -294,7 +372,11 @@ fn a_descriptor_that_one_command_hands_to_another_makes_no_hook() {
     if !installed("python3") {
         return;
     }
-    let lay = |tree: &Tree| _ = tree.file("work/gives.py", GIVES).file("work/takes.py", TAKES);
+    let lay = |tree: &Tree| {
+        _ = tree
+            .file("work/gives.py", GIVES)
+            .file("work/takes.py", TAKES)
+    };
     with_tree(lay, |walls| {
         let gives = start(walls, "python3 gives.py");
         await_file(walls, "work/made");
@@ -304,7 +386,12 @@ fn a_descriptor_that_one_command_hands_to_another_makes_no_hook() {
         walls.tree.file("work/stop", "");
         for id in [gives, takes] {
             let said = await_end(walls, &id);
-            assert!(said.contains(".git/hooks` is protected: what the command put there was moved aside"), "{said}");
+            assert!(
+                said.contains(
+                    ".git/hooks` is protected: what the command put there was moved aside"
+                ),
+                "{said}"
+            );
         }
     });
 }
@@ -330,8 +417,7 @@ fn who_puts_it_there_again_and_again_is_ended() {
         let ran =
             walls.try_run(json!({"command": "for i in $(seq 1000); do echo evil > new; rm -f new; sleep 0.01; done"}));
         let said = ran.all_texts().join("\n");
-        let told =
-            "ended, with all commands that ran, because one of them put something at protected paths again and again";
+        let told = "ended, with all commands that ran, because one of them put something at protected paths again and again";
         assert!(said.contains(told), "{said}");
         walls.end();
     });
@@ -344,7 +430,10 @@ fn it_is_set_aside_when_the_server_is_killed() {
         start(walls, "echo evil > new; : > made; exec sleep 1000");
         await_file(walls, "work/made");
         kill_process(walls.server.pid(), Signal::KILL).unwrap();
-        assert!(ends_within(launcher, DEADLINE), "the launcher has not ended");
+        assert!(
+            ends_within(launcher, DEADLINE),
+            "the launcher has not ended"
+        );
     });
 }
 
@@ -363,7 +452,10 @@ fn what_lies_above_a_read_only_directory_stays_in_its_place() {
         if let Some(owner) = setting.owner {
             give(tree.root(), owner);
         }
-        let (vendor, own) = (tree.text("work/a/b/vendor"), format!("{}:rw", tree.text("work/a/b/vendor/own")));
+        let (vendor, own) = (
+            tree.text("work/a/b/vendor"),
+            format!("{}:rw", tree.text("work/a/b/vendor/own")),
+        );
         let mut walls = Walls::on(tree, setting, &["--allow", &vendor, "--allow", &own], &[]);
         walls.fails("mv a c");
         walls.fails("mv a/b b");
@@ -372,6 +464,10 @@ fn what_lies_above_a_read_only_directory_stays_in_its_place() {
         walls.works("echo x > a/b/x && mv a/b/x a/x && rm a/x");
         walls.works("echo x > a/b/vendor/own/x");
         walls.end();
-        assert_eq!(fs::read_to_string(walls.tree.path("work/a/b/vendor/file")).unwrap(), GOOD, "{setting:?}");
+        assert_eq!(
+            fs::read_to_string(walls.tree.path("work/a/b/vendor/file")).unwrap(),
+            GOOD,
+            "{setting:?}"
+        );
     });
 }

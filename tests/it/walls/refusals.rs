@@ -9,7 +9,10 @@ use super::{Setting, Walls, everywhere};
 /// Texts and data of a command that has run.
 fn told(walls: &mut Walls, arguments: Value) -> (String, Value) {
     let reply = walls.try_run(arguments);
-    (reply.all_texts().join("\n"), reply.result()["structuredContent"].clone())
+    (
+        reply.all_texts().join("\n"),
+        reply.result()["structuredContent"].clone(),
+    )
 }
 
 /// The same of one in the background, followed to its end.
@@ -17,7 +20,10 @@ fn followed(walls: &mut Walls, command: &str) -> (String, Value) {
     let (_, started) = told(walls, json!({"command": command, "background": true}));
     let arguments = json!({"commandId": started["commandId"], "waitSecs": 60});
     let reply = walls.server.call("follow_command", arguments);
-    (reply.all_texts().join("\n"), reply.result()["structuredContent"].clone())
+    (
+        reply.all_texts().join("\n"),
+        reply.result()["structuredContent"].clone(),
+    )
 }
 
 #[test]
@@ -27,11 +33,18 @@ fn refused_change_is_told_when_command_succeeds() {
             return;
         }
         let mut walls = Walls::start(setting, &[], &[]);
-        walls.works("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x");
+        walls.works(
+            "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
+        );
         walls.works("true");
-        let (text, data) = followed(&mut walls, "mkdir -p .vscode; echo {} >.vscode/tasks.json; exit 0");
+        let (text, data) = followed(
+            &mut walls,
+            "mkdir -p .vscode; echo {} >.vscode/tasks.json; exit 0",
+        );
         assert!(
-            text.contains("/.vscode/tasks.json` is protected: what the command put there was moved aside"),
+            text.contains(
+                "/.vscode/tasks.json` is protected: what the command put there was moved aside"
+            ),
             "{text}"
         );
         assert_eq!(data["notes"].as_array().map(Vec::len), Some(1), "{data}");
@@ -41,11 +54,22 @@ fn refused_change_is_told_when_command_succeeds() {
         }
         let line = "git config user.name a; echo x >.git/hooks/pre-commit; true";
         let (text, data) = told(&mut walls, json!({"command": line}));
-        let notes = data["notes"].as_array().unwrap_or_else(|| panic!("no notes: {text}")).clone();
+        let notes = data["notes"]
+            .as_array()
+            .unwrap_or_else(|| panic!("no notes: {text}"))
+            .clone();
         assert_eq!(data["exitCode"], 0);
-        assert!(notes.iter().all(|note| text.contains(&format!("[{}]", note.as_str().unwrap()))), "{text} {data}");
         assert!(
-            notes.iter().any(|note| note.as_str().unwrap().contains(".git/hooks/pre-commit`: it is protected")),
+            notes
+                .iter()
+                .all(|note| text.contains(&format!("[{}]", note.as_str().unwrap()))),
+            "{text} {data}"
+        );
+        assert!(
+            notes.iter().any(|note| note
+                .as_str()
+                .unwrap()
+                .contains(".git/hooks/pre-commit`: it is protected")),
             "{data}"
         );
         walls.end();
@@ -58,10 +82,23 @@ fn missing_network_is_told_when_command_succeeds() {
         let mut walls = Walls::start(setting, &["--network", "none"], &[]);
         let line = "python3 -c 'import socket; socket.create_connection((\"10.1.2.3\", 80))' 2>/dev/null; true";
         let (text, data) = told(&mut walls, json!({"command": line}));
-        assert!(text.contains("[a network was looked for, and commands have none;"), "{setting:?}: {text}");
-        assert_eq!((data["exitCode"].clone(), data["notes"].as_array().map(Vec::len)), (json!(0), Some(1)), "{data}");
+        assert!(
+            text.contains("[a network was looked for, and commands have none;"),
+            "{setting:?}: {text}"
+        );
+        assert_eq!(
+            (
+                data["exitCode"].clone(),
+                data["notes"].as_array().map(Vec::len)
+            ),
+            (json!(0), Some(1)),
+            "{data}"
+        );
         let (text, data) = told(&mut walls, json!({"command": "true"}));
-        assert_eq!((text.as_str(), &data["notes"]), ("(no output)\n[exit code: 0]", &Value::Null));
+        assert_eq!(
+            (text.as_str(), &data["notes"]),
+            ("(no output)\n[exit code: 0]", &Value::Null)
+        );
         walls.end();
     });
 }
@@ -76,7 +113,10 @@ fn ended_daemon_of_background_command_is_told() {
         assert_eq!(text, format!("a\n[{note}]\n[exit code: 0]"), "{setting:?}");
         assert_eq!(data["notes"], json!([note]), "{setting:?}");
         // Who asks for the end knows it.
-        let (_, started) = told(&mut walls, json!({"command": "sleep 600 & sleep 600", "background": true}));
+        let (_, started) = told(
+            &mut walls,
+            json!({"command": "sleep 600 & sleep 600", "background": true}),
+        );
         let arguments = json!({"commandId": started["commandId"], "end": true});
         let reply = walls.server.call("follow_command", arguments);
         assert!(!reply.text().contains("left running"), "{}", reply.text());
@@ -89,7 +129,10 @@ fn ended_process_of_terminal_is_told() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let note = "1 background process was ended with the shell; to keep one running use background: true";
-        let (text, data) = told(&mut walls, json!({"command": "(sleep 600 &); echo a", "tty": true}));
+        let (text, data) = told(
+            &mut walls,
+            json!({"command": "(sleep 600 &); echo a", "tty": true}),
+        );
         assert!(text.contains(&format!("[{note}]")), "{setting:?}: {text}");
         assert_eq!(data["notes"], json!([note]), "{setting:?}");
         walls.end();
@@ -101,11 +144,20 @@ fn recording_tells_ended_processes() {
     everywhere(|setting: Setting| {
         let mut walls = Walls::start(setting, &["--tools", "files,command,calls"], &[]);
         let command = "sleep 600 >/dev/null 2>&1 & true";
-        let reply = walls.server.call("keploy_mock_record", json!({"command": command}));
-        let notes = reply.result()["structuredContent"]["notes"].as_array().cloned().unwrap_or_default();
+        let reply = walls
+            .server
+            .call("keploy_mock_record", json!({"command": command}));
+        let notes = reply.result()["structuredContent"]["notes"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         let note = "1 process that it left running was ended with the application; start a server in the foreground, not as a \
                     daemon";
-        assert!(notes.contains(&json!(note)), "{setting:?}: {}", reply.whole());
+        assert!(
+            notes.contains(&json!(note)),
+            "{setting:?}: {}",
+            reply.whole()
+        );
         walls.end();
     });
 }
@@ -116,9 +168,17 @@ fn signal_stands_beside_exit_code() {
         let mut walls = Walls::start(setting, &[], &[]);
         for (line, signal) in [("kill -9 $$", json!(9)), ("exit 137", Value::Null)] {
             let (_, data) = told(&mut walls, json!({"command": line}));
-            assert_eq!((&data["exitCode"], &data["signal"]), (&json!(137), &signal), "{setting:?} {line}");
+            assert_eq!(
+                (&data["exitCode"], &data["signal"]),
+                (&json!(137), &signal),
+                "{setting:?} {line}"
+            );
             let (_, data) = followed(&mut walls, line);
-            assert_eq!((&data["exitCode"], &data["signal"]), (&json!(137), &signal), "{setting:?} {line}");
+            assert_eq!(
+                (&data["exitCode"], &data["signal"]),
+                (&json!(137), &signal),
+                "{setting:?} {line}"
+            );
         }
         walls.end();
     });
@@ -126,8 +186,14 @@ fn signal_stands_beside_exit_code() {
 
 #[test]
 fn output_shown_never_exceeds_output_written() {
-    let setting = Setting { tier: Tier::Off, owner: None };
+    let setting = Setting {
+        tier: Tier::Off,
+        owner: None,
+    };
     let mut walls = Walls::start(setting, &[], &[]);
-    let (text, _) = told(&mut walls, json!({"command": "printf 123456789 >&2", "maxTokens": 1}));
+    let (text, _) = told(
+        &mut walls,
+        json!({"command": "printf 123456789 >&2", "maxTokens": 1}),
+    );
     assert!(text.contains("stderr: 3 of 9 bytes are shown"), "{text}");
 }

@@ -1,5 +1,5 @@
-//! Section 6 of the escape catalogue: what an agent would type, by its number. What needs calls that no shell makes is
-//! in the battery.
+//! Section 6 of the escape catalogue: what an agent would type, by its number. What needs calls
+//! that no shell makes is in the battery.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,11 @@ fn git_waits_for_no_editor() {
         walls.works("git init -q project");
         let ran = walls.sh("cd project && git -c user.name=a -c user.email=b commit --allow-empty");
         assert_eq!(ran.code, 1, "{setting:?}: {ran:?}");
-        assert!(ran.stderr.contains("commands have no editor: give the text with -m, -F or --no-edit, or"), "{ran:?}");
+        assert!(
+            ran.stderr
+                .contains("commands have no editor: give the text with -m, -F or --no-edit, or"),
+            "{ran:?}"
+        );
         walls.end();
     });
 }
@@ -86,7 +90,8 @@ fn e80_writing_outside() {
             walls.fails(&command);
         }
         if installed("git") {
-            // In a private /tmp the directories above it can be made; what counts is that nothing comes out.
+            // In a private /tmp the directories above it can be made; what counts is that nothing
+            // comes out.
             walls.sh(&format!("git init -q r && git clone -q r '{new}'"));
         }
         walls.end();
@@ -104,7 +109,11 @@ fn e80_temporary_directories_are_private() {
         for dir in ["/tmp", "/var/tmp", "/dev/shm"] {
             walls.sh(&format!("echo x > {dir}/{name}"));
             let path = std::path::Path::new(dir).join(&name);
-            assert!(fs::symlink_metadata(&path).is_err(), "{setting:?}: {} was made", path.display());
+            assert!(
+                fs::symlink_metadata(&path).is_err(),
+                "{setting:?}: {} was made",
+                path.display()
+            );
         }
         // They live as long as the server.
         walls.works(&format!("cat \"$TMPDIR/{name}\" \"$HOME/{name}\""));
@@ -126,10 +135,18 @@ fn e81_the_working_directory() {
             format!("{work}/ok.txt"),
             format!("{work}/absent"),
         ] {
-            let reply = walls.try_run(json!({"command": "cat secret", "workingDirectory": directory}));
-            assert!(reply.failure().is_some_and(|failure| failure.code.is_some()), "{directory}: {}", reply.0);
+            let reply =
+                walls.try_run(json!({"command": "cat secret", "workingDirectory": directory}));
+            assert!(
+                reply
+                    .failure()
+                    .is_some_and(|failure| failure.code.is_some()),
+                "{directory}: {}",
+                reply.0
+            );
         }
-        let reply = walls.try_run(json!({"command": "pwd", "workingDirectory": format!("{work}/sub")}));
+        let reply =
+            walls.try_run(json!({"command": "pwd", "workingDirectory": format!("{work}/sub")}));
         assert_eq!(ran(&reply).stdout, format!("{work}/sub\n"));
         walls.end();
     });
@@ -139,7 +156,10 @@ fn e81_the_working_directory() {
 fn e81_the_working_directory_is_swapped() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
-        let (dir, link) = (walls.tree.path("work/swap"), walls.tree.path("work/swapped"));
+        let (dir, link) = (
+            walls.tree.path("work/swap"),
+            walls.tree.path("work/swapped"),
+        );
         fs::create_dir(&dir).unwrap();
         std::os::unix::fs::symlink(walls.tree.path("outside"), &link).unwrap();
         let over = AtomicBool::new(false);
@@ -147,12 +167,16 @@ fn e81_the_working_directory_is_swapped() {
             scope.spawn(|| {
                 let flags = rustix::fs::RenameFlags::EXCHANGE;
                 while !over.load(Ordering::Relaxed) {
-                    rustix::fs::renameat_with(rustix::fs::CWD, &dir, rustix::fs::CWD, &link, flags).unwrap();
+                    rustix::fs::renameat_with(rustix::fs::CWD, &dir, rustix::fs::CWD, &link, flags)
+                        .unwrap();
                 }
             });
             for _ in 0..40 {
-                // The secret is looked for in every reply; what the call comes to depends on the moment.
-                walls.try_run(json!({"command": "cat secret; echo x > made", "workingDirectory": dir}));
+                // The secret is looked for in every reply; what the call comes to depends on the
+                // moment.
+                walls.try_run(
+                    json!({"command": "cat secret; echo x > made", "workingDirectory": dir}),
+                );
             }
             over.store(true, Ordering::Relaxed);
         });
@@ -166,7 +190,12 @@ fn e82_e84_the_server_and_its_launcher() {
         let mut walls = Walls::start(setting, &[], &[("REPLAY_IT_MARK", SECRET)]);
         let server = walls.server.pid();
         let launcher = launcher(&walls.server);
-        for pid in [format!("{server}"), format!("{launcher}"), "$PPID".to_owned(), "1".to_owned()] {
+        for pid in [
+            format!("{server}"),
+            format!("{launcher}"),
+            "$PPID".to_owned(),
+            "1".to_owned(),
+        ] {
             for command in [
                 format!("cat /proc/{pid}/environ | grep -a ."),
                 format!("cat /proc/{pid}/maps | grep ."),
@@ -174,10 +203,15 @@ fn e82_e84_the_server_and_its_launcher() {
                 format!("ls /proc/{pid}/root/"),
                 format!("ls /proc/{pid}/cwd/"),
                 format!("cat /proc/{pid}/fd/0"),
-                format!("echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}' > /proc/{pid}/fd/1"),
+                format!(
+                    "echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{}}}}' > /proc/{pid}/fd/1"
+                ),
             ] {
-                // The supervisor and number 1 have the same root as the command, where there are namespaces.
-                if command.starts_with("ls /proc/$PPID/root") || command.starts_with("ls /proc/1/root") {
+                // The supervisor and number 1 have the same root as the command, where there are
+                // namespaces.
+                if command.starts_with("ls /proc/$PPID/root")
+                    || command.starts_with("ls /proc/1/root")
+                {
                     continue;
                 }
                 walls.fails(&command);
@@ -194,7 +228,10 @@ fn e82_e84_the_server_and_its_launcher() {
         }
         if !setting.root() {
             let ended = walls.sh("kill -9 -1; echo unharmed");
-            assert!(["unharmed\n", ""].contains(&ended.stdout.as_str()), "{ended:?}");
+            assert!(
+                ["unharmed\n", ""].contains(&ended.stdout.as_str()),
+                "{ended:?}"
+            );
             walls.sh("pkill -9 -f replay; pkill -STOP -f replay");
         }
         assert!(walls.server.alive());
@@ -206,7 +243,10 @@ fn e82_e84_the_server_and_its_launcher() {
 fn e83_inherited_descriptors() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
-        assert_eq!(walls.works("for fd in /proc/self/fd/*; do echo ${fd##*/}; done | sort -n | head -3"), "0\n1\n2\n");
+        assert_eq!(
+            walls.works("for fd in /proc/self/fd/*; do echo ${fd##*/}; done | sort -n | head -3"),
+            "0\n1\n2\n"
+        );
         assert_eq!(walls.works("readlink /proc/self/fd/0; cat"), "/dev/null\n");
         // A shell's own descriptor for its script is above 9; none of these is open.
         for fd in 3..10 {
@@ -237,12 +277,28 @@ fn e90_the_environment_is_scrubbed() {
             "NODE_OPTIONS",
             "REPLAY_IT_ANY",
         ];
-        let variables: Vec<(&str, &str)> = hidden.iter().map(|name| (*name, "/TOPSECRET")).collect();
+        let variables: Vec<(&str, &str)> =
+            hidden.iter().map(|name| (*name, "/TOPSECRET")).collect();
         let mut walls = Walls::start(setting, &[], &variables);
         let seen = walls.works("env");
-        let names: Vec<&str> = seen.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
-        assert_eq!(hidden.iter().filter(|name| names.contains(name)).collect::<Vec<_>>(), Vec::<&&str>::new());
-        assert!(["PATH", "HOME", "TMPDIR", "LANG"].iter().all(|name| names.contains(name)), "{seen}");
+        let names: Vec<&str> = seen
+            .lines()
+            .filter_map(|line| line.split_once('='))
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(
+            hidden
+                .iter()
+                .filter(|name| names.contains(name))
+                .collect::<Vec<_>>(),
+            Vec::<&&str>::new()
+        );
+        assert!(
+            ["PATH", "HOME", "TMPDIR", "LANG"]
+                .iter()
+                .all(|name| names.contains(name)),
+            "{seen}"
+        );
         walls.end();
     });
 }
@@ -252,19 +308,41 @@ fn e91_no_more_rights() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
         let status = walls.works("cat /proc/self/status");
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
-        assert_eq!((field("NoNewPrivs:"), field("Seccomp:")), ("1".to_owned(), "2".to_owned()));
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .unwrap()
+                .trim()
+                .to_owned()
+        };
+        assert_eq!(
+            (field("NoNewPrivs:"), field("Seccomp:")),
+            ("1".to_owned(), "2".to_owned())
+        );
         // CAP_CHOWN, CAP_DAC_OVERRIDE and CAP_FOWNER.
-        let kept = if setting.root() { "000000000000000b" } else { "0000000000000000" };
-        assert_eq!((field("CapEff:"), field("CapPrm:")), (kept.to_owned(), kept.to_owned()));
+        let kept = if setting.root() {
+            "000000000000000b"
+        } else {
+            "0000000000000000"
+        };
+        assert_eq!(
+            (field("CapEff:"), field("CapPrm:")),
+            (kept.to_owned(), kept.to_owned())
+        );
         assert_eq!(
             (field("CapInh:"), field("CapAmb:")),
             ("0000000000000000".to_owned(), "0000000000000000".to_owned())
         );
-        for command in
-            ["sudo -n true", "su -c true nobody </dev/null", "newgrp </dev/null -c true", "setpriv --reuid=1 true"]
-        {
-            if installed(command.split(' ').next().unwrap()) && !(setting.root() && command.starts_with("newgrp")) {
+        for command in [
+            "sudo -n true",
+            "su -c true nobody </dev/null",
+            "newgrp </dev/null -c true",
+            "setpriv --reuid=1 true",
+        ] {
+            if installed(command.split(' ').next().unwrap())
+                && !(setting.root() && command.starts_with("newgrp"))
+            {
                 walls.fails(command);
             }
         }
@@ -308,12 +386,20 @@ fn e94_no_network() {
             walls.fails(&format!("bash -c 'echo x > /dev/udp/127.0.0.1/{port}'"));
         }
         if installed("python3") {
-            let connect = format!("import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)");
+            let connect =
+                format!("import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)");
             let ran = walls.sh(&format!("python3 -c '{connect}'"));
             assert_ne!(ran.code, 0);
-            assert!(ran.text.contains("a network was looked for"), "{setting:?}: {}", ran.text);
+            assert!(
+                ran.text.contains("a network was looked for"),
+                "{setting:?}: {}",
+                ran.text
+            );
         }
-        assert!(listener.accept().is_err(), "{setting:?}: somebody connected");
+        assert!(
+            listener.accept().is_err(),
+            "{setting:?}: somebody connected"
+        );
         walls.end();
     });
 }
@@ -326,10 +412,22 @@ fn e95_planting_what_others_run() {
         let plant = "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo evil > .mcp.json; mkdir .claude; \
                      echo evil > .claude/settings.json; mkdir .codex; echo evil > .codex/config.toml; true";
         walls.sh(plant);
-        let planted = [".git/hooks/pre-commit", ".mcp.json", ".claude/settings.json", ".codex/config.toml"];
-        let there: Vec<&str> = planted.into_iter().filter(|name| walls.tree.has(&format!("work/{name}"))).collect();
+        let planted = [
+            ".git/hooks/pre-commit",
+            ".mcp.json",
+            ".claude/settings.json",
+            ".codex/config.toml",
+        ];
+        let there: Vec<&str> = planted
+            .into_iter()
+            .filter(|name| walls.tree.has(&format!("work/{name}")))
+            .collect();
         // Landlock can only grant; this is a gap that the server names at its start.
-        let known = if setting.tier == Tier::Landlock { planted.to_vec() } else { Vec::new() };
+        let known = if setting.tier == Tier::Landlock {
+            planted.to_vec()
+        } else {
+            Vec::new()
+        };
         assert_eq!(there, known, "{setting:?}");
         walls.end();
     });
@@ -361,9 +459,15 @@ fn e95_planting_by_detours() {
             let mut walls = Walls::start(setting, &[], &[]);
             walls.works("git init -q .");
             walls.sh(detour);
-            let planted = [".git/hooks/pre-commit", ".mcp.json", ".claude/settings.json"];
-            let there: Vec<&str> =
-                planted.into_iter().filter(|name| fs::metadata(walls.tree.path("work").join(name)).is_ok()).collect();
+            let planted = [
+                ".git/hooks/pre-commit",
+                ".mcp.json",
+                ".claude/settings.json",
+            ];
+            let there: Vec<&str> = planted
+                .into_iter()
+                .filter(|name| fs::metadata(walls.tree.path("work").join(name)).is_ok())
+                .collect();
             assert_eq!(there, Vec::<&str>::new(), "{setting:?}: {detour}");
             walls.end();
         }
@@ -374,31 +478,46 @@ fn e95_planting_by_detours() {
 fn e83_descriptors_in_the_background_and_in_a_terminal() {
     everywhere(|setting| {
         let mut walls = Walls::start(setting, &[], &[]);
-        let list = "for fd in /proc/$$/fd/*; do echo \"${fd##*/} $(readlink \"$fd\")\"; done > list";
-        for arguments in [json!({"background": true}), json!({"tty": true}), json!({"tty": true, "background": true})] {
+        let list =
+            "for fd in /proc/$$/fd/*; do echo \"${fd##*/} $(readlink \"$fd\")\"; done > list";
+        for arguments in [
+            json!({"background": true}),
+            json!({"tty": true}),
+            json!({"tty": true, "background": true}),
+        ] {
             let mut arguments = arguments;
             arguments["command"] = json!(list);
             let reply = walls.try_run(arguments.clone());
             let structured = reply.result()["structuredContent"].clone();
             if let Some(id) = structured["commandId"].as_str() {
                 let follow = json!({"commandId": id, "waitSecs": 10});
-                while walls.server.call("follow_command", follow.clone()).result()["structuredContent"]["running"]
+                while walls.server.call("follow_command", follow.clone()).result()["structuredContent"]
+                    ["running"]
                     == true
                 {}
             }
             let listed = walls.tree.read("work/list");
-            let kinds: Vec<&str> =
-                listed.lines().filter(|line| ["0 ", "1 ", "2 "].iter().any(|n| line.starts_with(n))).collect();
+            let kinds: Vec<&str> = listed
+                .lines()
+                .filter(|line| ["0 ", "1 ", "2 "].iter().any(|n| line.starts_with(n)))
+                .collect();
             assert_eq!(kinds.len(), 3, "{setting:?}: {arguments}: {listed}");
             let more: Vec<&str> = listed
                 .lines()
                 .filter(|line| !["0 ", "1 ", "2 "].iter().any(|n| line.starts_with(n)))
-                // The shell's own: the list itself, the script's redirection, the pipe of a substitution.
-                .filter(|line| !line.contains(" /proc/") && !line.contains("pipe:") && !line.ends_with("/list"))
+                // The shell's own: the list itself, the script's redirection, the pipe of a
+                // substitution.
+                .filter(|line| {
+                    !line.contains(" /proc/") && !line.contains("pipe:") && !line.ends_with("/list")
+                })
                 // Shells keep a copy of what they redirect, above 9.
                 .filter(|line| !line.starts_with('1') || line.len() < 3)
                 .collect();
-            assert_eq!(more, Vec::<&str>::new(), "{setting:?}: {arguments}: {listed}");
+            assert_eq!(
+                more,
+                Vec::<&str>::new(),
+                "{setting:?}: {arguments}: {listed}"
+            );
         }
         walls.end();
     });
@@ -416,10 +535,13 @@ fn e95_work_with_git_goes_on() {
         );
         walls
             .works("git clone -q r s && cd s && git status --short && git checkout -qb side && git branch | grep side");
-        walls.works("git init -q . && git add ok.txt && git commit -qm two && git log --oneline | grep two");
+        walls.works(
+            "git init -q . && git add ok.txt && git commit -qm two && git log --oneline | grep two",
+        );
         walls.end();
         let mut walls = Walls::start(setting, &[], &[]);
-        let commit = "git init -q r && git -C r -c user.useConfigOnly=true commit --allow-empty -qm one";
+        let commit =
+            "git init -q r && git -C r -c user.useConfigOnly=true commit --allow-empty -qm one";
         let reply = walls.try_run(json!({"command": commit}));
         assert!(
             reply.all_texts()[0].contains("[commands have no git identity: give one with "),
@@ -434,17 +556,30 @@ fn e95_work_with_git_goes_on() {
 fn e96_what_the_operator_protects() {
     everywhere(|setting| {
         let tree = crate::tree::Tree::new();
-        tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp");
-        tree.file("outside/secret", SECRET).file("work/policy.json", "{}\n").file("work/own/audit.log", "one\n");
+        tree.file("work/ok.txt", "fine\n")
+            .file("docs/read.txt", "readme\n")
+            .dir("tmp");
+        tree.file("outside/secret", SECRET)
+            .file("work/policy.json", "{}\n")
+            .file("work/own/audit.log", "one\n");
         if let Some(owner) = setting.owner {
             super::give(tree.root(), owner);
         }
         let (policy, own) = (tree.text("work/policy.json"), tree.text("work/own"));
-        let mut walls = Walls::on(tree, setting, &["--protect", &policy, "--protect", &own], &[]);
+        let mut walls = Walls::on(
+            tree,
+            setting,
+            &["--protect", &policy, "--protect", &own],
+            &[],
+        );
         if setting.tier == Tier::Landlock {
             let reply = walls.try_run(json!({"command": "true"}));
             let failure = reply.failure().expect("a refusal");
-            assert!(failure.message.contains("cannot be kept read-only"), "{}", failure.message);
+            assert!(
+                failure.message.contains("cannot be kept read-only"),
+                "{}",
+                failure.message
+            );
             return;
         }
         for command in [
@@ -510,16 +645,28 @@ fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
         let port = outside.local_addr().unwrap().port();
         let serve = format!("exec python3 -u -m http.server --bind 127.0.0.1 {port}");
         let reply = walls.try_run(json!({"command": serve, "background": true}));
-        let id = reply.result()["structuredContent"]["commandId"].as_str().unwrap().to_owned();
+        let id = reply.result()["structuredContent"]["commandId"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         let until = Instant::now() + crate::harness::DEADLINE;
         let url = format!("http://127.0.0.1:{port}/ok.txt");
-        let fetch = format!("python3 -c 'import urllib.request as u; print(u.urlopen(\"{url}\").read())'");
+        let fetch =
+            format!("python3 -c 'import urllib.request as u; print(u.urlopen(\"{url}\").read())'");
         while walls.sh(&fetch).stdout != "b'fine\\n'\n" {
             assert!(Instant::now() < until, "the server never answered");
         }
         assert!(outside.accept().is_err());
-        let reply = walls.server.call("follow_command", json!({"commandId": id, "end": true, "waitSecs": 5}));
-        assert_eq!(reply.result()["structuredContent"]["running"], false, "{}", reply.0);
+        let reply = walls.server.call(
+            "follow_command",
+            json!({"commandId": id, "end": true, "waitSecs": 5}),
+        );
+        assert_eq!(
+            reply.result()["structuredContent"]["running"],
+            false,
+            "{}",
+            reply.0
+        );
         walls.end();
     });
 }
@@ -527,11 +674,16 @@ fn a_server_in_the_background_of_one_call_is_reached_from_the_next() {
 #[test]
 fn two_servers_do_not_meet() {
     everywhere(|setting| {
-        let (mut one, mut two) = (Walls::start(setting, &[], &[]), Walls::start(setting, &[], &[]));
+        let (mut one, mut two) = (
+            Walls::start(setting, &[], &[]),
+            Walls::start(setting, &[], &[]),
+        );
         let tag = fresh_tag();
-        let reply = two.try_run(json!({"command": format!("echo up; exec sleep {tag}"), "background": true}));
+        let reply = two
+            .try_run(json!({"command": format!("echo up; exec sleep {tag}"), "background": true}));
         let id = reply.result()["structuredContent"]["commandId"].clone();
-        two.server.call("follow_command", json!({"commandId": id, "until": "up"}));
+        two.server
+            .call("follow_command", json!({"commandId": id, "until": "up"}));
         let theirs = tagged(&tag);
         assert_eq!(theirs.len(), 1, "{setting:?}");
         one.fails(&format!("kill -9 {}", theirs[0]));
@@ -546,8 +698,8 @@ fn two_servers_do_not_meet() {
     });
 }
 
-/// Where an allowed directory lies below /tmp, the directories above it are only in the view of commands, and none of
-/// them may be moved away under the commands that come later.
+/// Where an allowed directory lies below /tmp, the directories above it are only in the view of
+/// commands, and none of them may be moved away under the commands that come later.
 #[test]
 fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
     everywhere(|setting| {
@@ -558,7 +710,11 @@ fn the_way_to_an_allowed_directory_can_be_broken_by_nobody() {
             "rmdir .. 2>/dev/null; mkdir ../new; rm -rf ../tmp; ls ..",
         ] {
             walls.sh(spoil);
-            assert_eq!(walls.works("cat ok.txt 2>/dev/null || echo removed"), "fine\n", "{setting:?}: {spoil}");
+            assert_eq!(
+                walls.works("cat ok.txt 2>/dev/null || echo removed"),
+                "fine\n",
+                "{setting:?}: {spoil}"
+            );
         }
         walls.end();
     });
@@ -570,7 +726,12 @@ fn devices_and_proc_stay_as_they_are() {
         let mut walls = Walls::start(setting, &[], &[]);
         let full = || {
             let status = rustix::fs::stat("/dev/full").unwrap();
-            (status.st_mode, status.st_uid, status.st_gid, status.st_mtime)
+            (
+                status.st_mode,
+                status.st_uid,
+                status.st_gid,
+                status.st_mtime,
+            )
         };
         let before = full();
         for command in [
@@ -585,7 +746,9 @@ fn devices_and_proc_stay_as_they_are() {
         }
         assert_eq!(full(), before, "{setting:?}");
         // They can still be used.
-        walls.works("echo x > /dev/null && head -c 1 /dev/zero | cat >/dev/null && ! echo x > /dev/full");
+        walls.works(
+            "echo x > /dev/null && head -c 1 /dev/zero | cat >/dev/null && ! echo x > /dev/full",
+        );
         walls.end();
     });
 }

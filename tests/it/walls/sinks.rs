@@ -1,5 +1,5 @@
-//! Ways to leave something in a project that a program outside the walls obeys or runs later: each by the file tools and by a
-//! command, where something is there and where nothing is.
+//! Ways to leave something in a project that a program outside the walls obeys or runs later: each
+//! by the file tools and by a command, where something is there and where nothing is.
 
 use std::path::Path;
 
@@ -60,7 +60,8 @@ const REPOSITORIES: [&str; 11] = [
     "bare/commondir",
 ];
 
-/// Not held: the project's own programs and instructions, which are what an agent is there to change.
+/// Not held: the project's own programs and instructions, which are what an agent is there to
+/// change.
 const OPEN: [&str; 8] = [
     "Makefile",
     "package.json",
@@ -85,7 +86,10 @@ fn namespaces(setting: Setting) -> bool {
 /// `work` with a repository, and with all of these in it if `full`.
 fn tree(setting: Setting, full: bool) -> Tree {
     let tree = Tree::new();
-    tree.file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x").dir("work");
+    tree.file("docs/read.txt", "readme\n")
+        .dir("tmp")
+        .file("outside/secret", "x")
+        .dir("work");
     for dir in GIT_DIRECTORIES {
         for name in ["objects", "refs"] {
             tree.dir(format!("work/{dir}/{name}"));
@@ -117,7 +121,8 @@ fn refuses(walls: &mut Walls, tool: &str, arguments: Value) -> bool {
     walls.server.call(tool, arguments).failure().is_some()
 }
 
-/// Every way of the file tools to put something else at a path, or to take it away; those that were not refused.
+/// Every way of the file tools to put something else at a path, or to take it away; those that were
+/// not refused.
 fn by_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static str> {
     let at = walls.tree.text(&format!("work/{path}"));
     let evil = walls.tree.text("work/evil");
@@ -129,14 +134,30 @@ fn by_file_tools(walls: &mut Walls, path: &str, exists: bool) -> Vec<&'static st
         }
     };
     if exists {
-        attempt("edit", "edit_file", json!({"path": at, "edits": [{"oldText": "good", "newText": "evil"}]}));
+        attempt(
+            "edit",
+            "edit_file",
+            json!({"path": at, "edits": [{"oldText": "good", "newText": "evil"}]}),
+        );
     }
-    attempt("write", "write_file", json!({"path": at, "content": "evil\n"}));
+    attempt(
+        "write",
+        "write_file",
+        json!({"path": at, "content": "evil\n"}),
+    );
     if exists {
         attempt("delete", "delete_file", json!({"path": at}));
-        attempt("move away", "move_file", json!({"source": at, "destination": format!("{evil}.moved")}));
+        attempt(
+            "move away",
+            "move_file",
+            json!({"source": at, "destination": format!("{evil}.moved")}),
+        );
     } else {
-        attempt("move there", "move_file", json!({"source": evil, "destination": at}));
+        attempt(
+            "move there",
+            "move_file",
+            json!({"source": evil, "destination": at}),
+        );
         attempt("a directory there", "create_directory", json!({"path": at}));
     }
     open
@@ -152,9 +173,19 @@ fn nothing_that_is_there_is_changed() {
         let mut open = Vec::new();
         for path in HELD.iter().chain(&REPOSITORIES) {
             let left = by_file_tools(&mut walls, path, true);
-            let top = Path::new(path).components().next().unwrap().as_os_str().to_str().unwrap();
+            let top = Path::new(path)
+                .components()
+                .next()
+                .unwrap()
+                .as_os_str()
+                .to_str()
+                .unwrap();
             // A repository goes as a whole.
-            let removes = if REMOVED.contains(&top) { "true" } else { "rm -rf" };
+            let removes = if REMOVED.contains(&top) {
+                "true"
+            } else {
+                "rm -rf"
+            };
             walls.sh(&format!(
                 "echo evil >> {path}; echo evil > e; mv -f e {path}; ln -f e {path}; rm -f {path}; mv {top} away; {removes} {top}; \
                  mkdir -p $(dirname {path}); echo evil > {path}"
@@ -165,7 +196,11 @@ fn nothing_that_is_there_is_changed() {
         }
         assert_eq!(open, [], "{setting:?}");
         for path in OPEN {
-            assert_eq!(by_file_tools(&mut walls, path, true), ["edit", "write", "delete"], "{path}: {setting:?}");
+            assert_eq!(
+                by_file_tools(&mut walls, path, true),
+                ["edit", "write", "delete"],
+                "{path}: {setting:?}"
+            );
         }
         walls.end();
     });
@@ -184,12 +219,21 @@ fn removed_repository_leaves_place_protected() {
         let is_removed = |path: &&&str| REMOVED.iter().any(|top| Path::new(path).starts_with(top));
         for path in HELD.iter().chain(&REPOSITORIES).filter(is_removed) {
             // It may be ended, since so much appears at protected paths.
-            walls.try_run(json!({"command": format!("mkdir -p $(dirname {path}); echo evil > {path}")}));
+            walls.try_run(
+                json!({"command": format!("mkdir -p $(dirname {path}); echo evil > {path}")}),
+            );
         }
         walls.works("true");
-        let there: Vec<&&str> =
-            HELD.iter().chain(&REPOSITORIES).filter(|path| walls.tree.has(&format!("work/{path}"))).collect();
-        assert_eq!(there.iter().filter(|path| is_removed(path)).count(), 0, "{setting:?}: {there:?}");
+        let there: Vec<&&str> = HELD
+            .iter()
+            .chain(&REPOSITORIES)
+            .filter(|path| walls.tree.has(&format!("work/{path}")))
+            .collect();
+        assert_eq!(
+            there.iter().filter(|path| is_removed(path)).count(),
+            0,
+            "{setting:?}: {there:?}"
+        );
         walls.end();
     });
 }
@@ -200,7 +244,11 @@ fn nothing_that_was_not_there_stays() {
         if !namespaces(setting) {
             return;
         }
-        let missing = ["deep/er/sub/.git/hooks/post-checkout", "deep/er/sub/.git/commondir", "bare/hooks/post-update"];
+        let missing = [
+            "deep/er/sub/.git/hooks/post-checkout",
+            "deep/er/sub/.git/commondir",
+            "bare/hooks/post-update",
+        ];
         let mut walls = Walls::on(tree(setting, false), setting, &[], &[]);
         let mut open = Vec::new();
         for path in HELD.iter().chain(&missing) {
@@ -213,7 +261,11 @@ fn nothing_that_was_not_there_stays() {
         assert_eq!(open, [], "{setting:?}");
         for path in OPEN {
             walls.works(&format!("mkdir -p $(dirname {path}); echo mine > {path}"));
-            assert_eq!(by_file_tools(&mut walls, path, false), ["write"], "{path}: {setting:?}");
+            assert_eq!(
+                by_file_tools(&mut walls, path, false),
+                ["write"],
+                "{path}: {setting:?}"
+            );
         }
         walls.end();
     });
@@ -228,7 +280,10 @@ fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
         let tree = tree(setting, true);
         std::fs::rename(tree.path("work"), tree.path("main")).unwrap();
         tree.dir("work");
-        let (git, bare) = (format!("{}:rw", tree.text("main/.git")), format!("{}:rw", tree.text("main/bare")));
+        let (git, bare) = (
+            format!("{}:rw", tree.text("main/.git")),
+            format!("{}:rw", tree.text("main/bare")),
+        );
         let mut walls = Walls::on(tree, setting, &["--allow", &git, "--allow", &bare], &[]);
         for (dir, name) in [
             (".git", "config"),
@@ -240,11 +295,19 @@ fn a_repository_is_held_where_its_own_directory_is_what_is_allowed() {
             ("bare", "hooks/post-update"),
         ] {
             let at = walls.tree.text(&format!("main/{dir}/{name}"));
-            assert_eq!(by_file_tools(&mut walls, &format!("../main/{dir}/{name}"), true), [""; 0], "{at}");
+            assert_eq!(
+                by_file_tools(&mut walls, &format!("../main/{dir}/{name}"), true),
+                [""; 0],
+                "{at}"
+            );
             walls.sh(&format!(
                 "echo evil >> {at}; echo evil > {at}.new; mv -f {at}.new {at}; rm -f {at}; echo evil > {at}"
             ));
-            assert_eq!(std::fs::read_to_string(&at).unwrap(), GOOD, "{at}: {setting:?}");
+            assert_eq!(
+                std::fs::read_to_string(&at).unwrap(),
+                GOOD,
+                "{at}: {setting:?}"
+            );
         }
         let head = walls.tree.text("main/.git/HEAD");
         walls.works(&format!("echo 'ref: refs/heads/other' > {head}"));
@@ -259,17 +322,37 @@ fn a_repository_that_could_not_be_read_at_the_start_is_held() {
             return;
         }
         let tree = tree(setting, true);
-        for (path, mode) in [("work/deep", 0o000), ("work/bare", 0o300), ("work/.git/modules", 0o400)] {
-            std::fs::set_permissions(tree.path(path), std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        for (path, mode) in [
+            ("work/deep", 0o000),
+            ("work/bare", 0o300),
+            ("work/.git/modules", 0o400),
+        ] {
+            std::fs::set_permissions(
+                tree.path(path),
+                std::os::unix::fs::PermissionsExt::from_mode(mode),
+            )
+            .unwrap();
         }
         let mut walls = Walls::on(tree, setting, &[], &[]);
-        for path in ["deep/er/sub/.git/config", "bare/config", ".git/modules/lib/config"] {
+        for path in [
+            "deep/er/sub/.git/config",
+            "bare/config",
+            ".git/modules/lib/config",
+        ] {
             walls.sh(&format!(
                 "chmod -R u+rwx deep bare .git/modules; echo evil > {path}; rm {path}; echo evil > {path}"
             ));
         }
-        let files = ["deep/er/sub/.git/config", "bare/config", ".git/modules/lib/config"];
-        assert_eq!(files.map(|path| is_good(&walls, path)), [true; 3], "{setting:?}");
+        let files = [
+            "deep/er/sub/.git/config",
+            "bare/config",
+            ".git/modules/lib/config",
+        ];
+        assert_eq!(
+            files.map(|path| is_good(&walls, path)),
+            [true; 3],
+            "{setting:?}"
+        );
         walls.end();
     });
 }
@@ -283,23 +366,55 @@ fn the_operator_frees_what_is_protected_by_default() {
         let tree = tree(setting, true);
         let free = [".vscode", ".git/config", "deep/er/sub/.git", "bare/config"]
             .map(|path| tree.text(&format!("work/{path}")));
-        let flags: Vec<&str> = free.iter().flat_map(|path| ["--unprotect", path.as_str()]).collect();
+        let flags: Vec<&str> = free
+            .iter()
+            .flat_map(|path| ["--unprotect", path.as_str()])
+            .collect();
         let mut walls = Walls::on(tree, setting, &flags, &[]);
-        for path in
-            [".vscode/tasks.json", ".git/config", "deep/er/sub/.git/config", "deep/er/sub/.git/hooks/x", "bare/config"]
-        {
+        for path in [
+            ".vscode/tasks.json",
+            ".git/config",
+            "deep/er/sub/.git/config",
+            "deep/er/sub/.git/hooks/x",
+            "bare/config",
+        ] {
             let at = walls.tree.text(&format!("work/{path}"));
-            walls.server.call("write_file", json!({"path": at, "content": "mine\n"})).result();
-            walls.works(&format!("echo theirs > {path}.new && mv -f {path}.new {path}"));
-            assert_eq!(walls.tree.read(&format!("work/{path}")), "theirs\n", "{path}: {setting:?}");
+            walls
+                .server
+                .call("write_file", json!({"path": at, "content": "mine\n"}))
+                .result();
+            walls.works(&format!(
+                "echo theirs > {path}.new && mv -f {path}.new {path}"
+            ));
+            assert_eq!(
+                walls.tree.read(&format!("work/{path}")),
+                "theirs\n",
+                "{path}: {setting:?}"
+            );
         }
-        for path in [".mcp.json", ".git/hooks/pre-commit", "bare/hooks/post-update", ".git/modules/lib/config"] {
-            assert_eq!(by_file_tools(&mut walls, path, true), [""; 0], "{path}: {setting:?}");
+        for path in [
+            ".mcp.json",
+            ".git/hooks/pre-commit",
+            "bare/hooks/post-update",
+            ".git/modules/lib/config",
+        ] {
+            assert_eq!(
+                by_file_tools(&mut walls, path, true),
+                [""; 0],
+                "{path}: {setting:?}"
+            );
             walls.fails(&format!("echo evil > {path}"));
             assert!(is_good(&walls, path), "{path}: {setting:?}");
         }
-        let (at, hooks) = (walls.tree.text("work/.git/hooks/x"), walls.tree.text("work/.git/hooks"));
-        let refused = walls.server.call("write_file", json!({"path": at, "content": "x"})).failure().unwrap();
+        let (at, hooks) = (
+            walls.tree.text("work/.git/hooks/x"),
+            walls.tree.text("work/.git/hooks"),
+        );
+        let refused = walls
+            .server
+            .call("write_file", json!({"path": at, "content": "x"}))
+            .failure()
+            .unwrap();
         let said = format!("{refused:?}");
         assert!(said.contains(&format!("--unprotect `{hooks}`")), "{said}");
         walls.end();
@@ -323,18 +438,37 @@ fn a_file_that_configures_this_server_is_read_only() {
         tree.link(&at, "outside/profile.json");
         let link = tree.text("outside/profile.json");
         let mut walls = Walls::on(tree, setting, &["--sandbox-profile", &link], &[]);
-        assert!(refuses(&mut walls, "write_file", json!({"path": at, "content": "{}"})), "{setting:?}");
+        assert!(
+            refuses(
+                &mut walls,
+                "write_file",
+                json!({"path": at, "content": "{}"})
+            ),
+            "{setting:?}"
+        );
         let above = walls.tree.text("work/conf");
-        assert!(refuses(&mut walls, "delete_file", json!({"path": above, "recursive": true})), "{setting:?}");
+        assert!(
+            refuses(
+                &mut walls,
+                "delete_file",
+                json!({"path": above, "recursive": true})
+            ),
+            "{setting:?}"
+        );
         if namespaces(setting) {
             walls.sh("echo '{}' > conf/profile.json; mv conf away; rm -rf conf");
             walls.end();
         } else {
             let refused = walls.try_run(json!({"command": "true"})).failure().unwrap();
-            let why = format!("`{at}` cannot be kept read-only (--protect, or it configures the server)");
+            let why =
+                format!("`{at}` cannot be kept read-only (--protect, or it configures the server)");
             assert!(format!("{refused:?}").contains(&why), "{refused:?}");
         }
-        assert_eq!(walls.tree.read("work/conf/profile.json"), profile, "{setting:?}");
+        assert_eq!(
+            walls.tree.read("work/conf/profile.json"),
+            profile,
+            "{setting:?}"
+        );
     });
 }
 
@@ -346,12 +480,19 @@ fn git_goes_on_with_a_configuration_that_is_read_only() {
             return;
         }
         let tree = Tree::new();
-        tree.file("docs/read.txt", "readme\n").dir("tmp").file("outside/secret", "x").dir("work");
+        tree.file("docs/read.txt", "readme\n")
+            .dir("tmp")
+            .file("outside/secret", "x")
+            .dir("work");
         let lay_out = "set -e; git init -q -b main up; cd up; echo 1 > f; git add f; git commit -qm 1; git checkout -qb feature; \
                        echo 2 > f; git commit -qam 2; git checkout -q main; cd ..; git clone -q up w; cd w; git checkout -qb old; \
                        git worktree add -q ../linked";
-        let identity =
-            ["AUTHOR", "COMMITTER"].map(|who| [(format!("GIT_{who}_NAME"), "a"), (format!("GIT_{who}_EMAIL"), "a@b")]);
+        let identity = ["AUTHOR", "COMMITTER"].map(|who| {
+            [
+                (format!("GIT_{who}_NAME"), "a"),
+                (format!("GIT_{who}_EMAIL"), "a@b"),
+            ]
+        });
         let laid = std::process::Command::new("sh")
             .args(["-c", lay_out])
             .current_dir(tree.path("work"))
@@ -377,7 +518,11 @@ fn git_goes_on_with_a_configuration_that_is_read_only() {
         ] {
             walls.works(&format!("cd w && {work}"));
         }
-        for work in ["git config user.name x", "git remote add other ../up", "git branch -m main trunk"] {
+        for work in [
+            "git config user.name x",
+            "git remote add other ../up",
+            "git branch -m main trunk",
+        ] {
             walls.fails(&format!("cd w && {work}"));
         }
         walls.works("cd w && git worktree remove ../linked && ! test -e ../linked && ! test -e .git/worktrees/linked");

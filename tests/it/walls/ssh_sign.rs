@@ -22,28 +22,54 @@ fn agent(tree: &Tree, setting: Setting) -> Agent {
     let socket = tree.text("agent/socket");
     let as_owner = |program: &str| {
         let mut command = Command::new(program);
-        command.current_dir(tree.root()).env("SSH_AUTH_SOCK", &socket).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .current_dir(tree.root())
+            .env("SSH_AUTH_SOCK", &socket)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         if let Some((user, group)) = setting.owner {
             command.uid(user).gid(group);
         }
         command
     };
-    let agent = Agent(as_owner("ssh-agent").args(["-D", "-a", &socket]).spawn().unwrap(), socket.clone());
+    let agent = Agent(
+        as_owner("ssh-agent")
+            .args(["-D", "-a", &socket])
+            .spawn()
+            .unwrap(),
+        socket.clone(),
+    );
     let until = Instant::now() + DEADLINE;
     while std::os::unix::net::UnixStream::connect(&socket).is_err() {
         assert!(Instant::now() < until, "the ssh-agent does not listen");
         std::thread::yield_now();
     }
     let key = tree.text("agent/key");
-    assert!(as_owner("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &key]).status().unwrap().success());
-    assert!(as_owner("ssh-add").args(["-q", &key]).status().unwrap().success());
+    assert!(
+        as_owner("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-f", &key])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(
+        as_owner("ssh-add")
+            .args(["-q", &key])
+            .status()
+            .unwrap()
+            .success()
+    );
     fs::remove_file(&key).unwrap();
     agent
 }
 
 fn laid_out(setting: Setting) -> Tree {
     let tree = Tree::new();
-    tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp").dir("agent").dir("outside");
+    tree.file("work/ok.txt", "fine\n")
+        .file("docs/read.txt", "readme\n")
+        .dir("tmp")
+        .dir("agent")
+        .dir("outside");
     if let Some(owner) = setting.owner {
         give(tree.root(), owner);
     }
@@ -54,7 +80,10 @@ const FLAGS: [&str; 3] = ["--ssh-sign", "--git-identity", "a <a@b>"];
 
 #[test]
 fn the_ssh_agent_signs_commits_and_nothing_else() {
-    for setting in settings().into_iter().filter(|setting| setting.tier == Tier::Namespaces) {
+    for setting in settings()
+        .into_iter()
+        .filter(|setting| setting.tier == Tier::Namespaces)
+    {
         let tree = laid_out(setting);
         let agent = agent(&tree, setting);
         let mut walls = Walls::on(tree, setting, &FLAGS, &[("SSH_AUTH_SOCK", &agent.1)]);
@@ -84,7 +113,9 @@ fn without_an_agent_or_unix_sockets_it_is_refused_with_words() {
         let dead = tree.text("agent/socket");
         let refused = |variables: &[(&str, &str)]| {
             let mut server = started(&tree, setting, &FLAGS, variables).opened(NEWEST_HANDSHAKE);
-            server.call("execute_command", json!({"command": "true"})).whole()
+            server
+                .call("execute_command", json!({"command": "true"}))
+                .whole()
         };
         let words = refused(&[("SSH_AUTH_SOCK", &dead)]);
         let expected = if setting.tier == Tier::Landlock {
@@ -95,8 +126,15 @@ fn without_an_agent_or_unix_sockets_it_is_refused_with_words() {
         assert!(words.contains(&expected), "{words}");
     }
     let mut command = Command::new(program());
-    let done = command.args(["--mcp-server", "--ssh-sign"]).env_remove("SSH_AUTH_SOCK").output().unwrap();
+    let done = command
+        .args(["--mcp-server", "--ssh-sign"])
+        .env_remove("SSH_AUTH_SOCK")
+        .output()
+        .unwrap();
     let said = String::from_utf8(done.stderr).unwrap();
-    assert!(said.contains("--ssh-sign: the variable SSH_AUTH_SOCK names no socket of an ssh-agent"), "{said}");
+    assert!(
+        said.contains("--ssh-sign: the variable SSH_AUTH_SOCK names no socket of an ssh-agent"),
+        "{said}"
+    );
     assert!(!done.status.success());
 }

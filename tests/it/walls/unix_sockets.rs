@@ -1,4 +1,5 @@
-//! Connections of commands to unix sockets: of commands of the same server, and of programs outside.
+//! Connections of commands to unix sockets: of commands of the same server, and of programs
+//! outside.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -52,7 +53,10 @@ fn outsider(walls: &Walls, at: &str) -> UnixListener {
 /// A server with both programs.
 fn start(setting: Setting, flags: &[&str]) -> Walls {
     let walls = Walls::start(setting, flags, &[]);
-    walls.tree.file("work/client.py", CLIENT).file("work/server.py", SERVER);
+    walls
+        .tree
+        .file("work/client.py", CLIENT)
+        .file("work/server.py", SERVER);
     walls
 }
 
@@ -62,11 +66,17 @@ fn connect(walls: &mut Walls, path: &str) -> super::Ran {
 
 /// Starts a command in the background and waits until it is ready.
 fn serve(walls: &mut Walls, path: &str) {
-    let reply = walls.try_run(json!({"command": format!("python3 server.py {path}"), "background": true}));
-    let id = reply.result()["structuredContent"]["commandId"].as_str().unwrap().to_owned();
+    let reply =
+        walls.try_run(json!({"command": format!("python3 server.py {path}"), "background": true}));
+    let id = reply.result()["structuredContent"]["commandId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let until = Instant::now() + DEADLINE;
     loop {
-        let reply = walls.server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
+        let reply = walls
+            .server
+            .call("follow_command", json!({"commandId": id, "waitSecs": 1}));
         if reply.whole().contains("ready") {
             return;
         }
@@ -77,20 +87,34 @@ fn serve(walls: &mut Walls, path: &str) {
 #[test]
 fn connect_to_socket_of_outsider_is_refused_and_told() {
     namespaces(|setting| {
-        for flags in
-            [&[][..], &["--network", "none"], &["--allow-net", "a.example"], &["--undo", "off"], &["--hide", "x"]]
-        {
+        for flags in [
+            &[][..],
+            &["--network", "none"],
+            &["--allow-net", "a.example"],
+            &["--undo", "off"],
+            &["--hide", "x"],
+        ] {
             let mut walls = start(setting, flags);
             let listeners = ["docs/s", "work/s"].map(|at| outsider(&walls, at));
             walls.tree.link(walls.tree.text("docs/s"), "work/link");
             for at in ["docs/s", "work/s", "work/link"] {
                 let path = walls.tree.text(at);
                 let ran = connect(&mut walls, &path);
-                assert_eq!(ran.stdout.trim(), libc::ECONNREFUSED.to_string(), "{flags:?} {at}: {}", ran.text);
+                assert_eq!(
+                    ran.stdout.trim(),
+                    libc::ECONNREFUSED.to_string(),
+                    "{flags:?} {at}: {}",
+                    ran.text
+                );
                 let place = walls.tree.text(if at == "work/s" { at } else { "docs/s" });
-                let told =
-                    format!("[not connected to the unix socket `{place}`: no command of this server listens there");
-                assert!(ran.text.contains(&told) && ran.text.contains("--allow-socket"), "{}", ran.text);
+                let told = format!(
+                    "[not connected to the unix socket `{place}`: no command of this server listens there"
+                );
+                assert!(
+                    ran.text.contains(&told) && ran.text.contains("--allow-socket"),
+                    "{}",
+                    ran.text
+                );
                 assert_eq!(ran.code, 0);
             }
             assert!(listeners.iter().all(|listener| listener.accept().is_err()));
@@ -104,14 +128,21 @@ fn connect_reaches_sockets_of_other_commands() {
         let mut walls = start(setting, &[]);
         for path in [walls.tree.text("work/s"), "/tmp/s".to_owned()] {
             serve(&mut walls, &path);
-            assert_eq!(connect(&mut walls, &path).stdout, format!("{}\n", &path[..path.len().min(9)]));
+            assert_eq!(
+                connect(&mut walls, &path).stdout,
+                format!("{}\n", &path[..path.len().min(9)])
+            );
         }
         let relative = connect(&mut walls, "s");
         assert_eq!(relative.stdout.trim(), &walls.tree.text("work/s")[..9]);
         let renamed = walls.sh("mv s t; ln t u; ln -s u v");
         assert_eq!(renamed.code, 0, "{}", renamed.text);
         for name in ["t", "u", "v", "/proc/self/cwd/t"] {
-            assert_eq!(connect(&mut walls, name).stdout.trim(), &walls.tree.text("work/s")[..9], "{name}");
+            assert_eq!(
+                connect(&mut walls, name).stdout.trim(),
+                &walls.tree.text("work/s")[..9],
+                "{name}"
+            );
         }
     });
 }
@@ -140,9 +171,10 @@ fn allowed_socket_is_connected_to() {
 fn socket_for_datagrams_is_refused() {
     namespaces(|setting| {
         let mut walls = start(setting, &[]);
-        for call in
-            ["socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)", "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)"]
-        {
+        for call in [
+            "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)",
+            "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+        ] {
             let ran = walls.sh(&format!("python3 -c 'import socket; {call}'"));
             assert!(ran.stderr.contains("PermissionError"), "{}", ran.text);
         }
@@ -160,7 +192,11 @@ fn ssh_agent_of_command_serves_command() {
             let mut walls = start(setting, flags);
             let ran =
                 walls.sh("eval $(ssh-agent -a s) >/dev/null; SSH_AUTH_SOCK=s ssh-add -l; ssh-agent -k >/dev/null");
-            assert_eq!(ran.stdout, "The agent has no identities.\n", "{flags:?}: {}", ran.text);
+            assert_eq!(
+                ran.stdout, "The agent has no identities.\n",
+                "{flags:?}: {}",
+                ran.text
+            );
         }
     });
 }

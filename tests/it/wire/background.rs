@@ -12,12 +12,17 @@ use crate::schema::{NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 use crate::tree::Tree;
 
 fn start(server: &mut Server, line: &str) -> String {
-    let reply = server.call("execute_command", json!({"command": line, "background": true}));
+    let reply = server.call(
+        "execute_command",
+        json!({"command": line, "background": true}),
+    );
     let text = reply.text();
     let id = text.split('"').nth(1).unwrap().to_owned();
     assert_eq!(
         text,
-        format!("[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]")
+        format!(
+            "[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]"
+        )
     );
     id
 }
@@ -27,7 +32,10 @@ fn follow_until(server: &mut Server, id: &str, wanted: &str) -> String {
     let mut all = String::new();
     for _ in 0..20 {
         let text = server
-            .call("follow_command", json!({"commandId": id, "until": wanted, "waitSecs": 10}))
+            .call(
+                "follow_command",
+                json!({"commandId": id, "until": wanted, "waitSecs": 10}),
+            )
             .all_texts()
             .concat();
         all += &text;
@@ -46,30 +54,54 @@ fn structured(reply: &Reply) -> Value {
 fn a_command_is_followed_answered_and_ended_on_every_revision() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
-        let id = start(&mut server, "echo ready; read x; echo got $x; read y; sleep 600");
+        let id = start(
+            &mut server,
+            "echo ready; read x; echo got $x; read y; sleep 600",
+        );
         assert_eq!(id, "c1");
         let text = follow_until(&mut server, &id, "ready");
         assert_eq!(text, "ready\n[still running; cursor 6]", "{revision}");
-        let answered = server.call("follow_command", json!({"commandId": id, "stdin": "it\n", "waitSecs": 10}));
+        let answered = server.call(
+            "follow_command",
+            json!({"commandId": id, "stdin": "it\n", "waitSecs": 10}),
+        );
         assert_eq!(answered.text(), "got it\n[still running; cursor 13]");
         let ended = server.call("follow_command", json!({"commandId": id, "end": true}));
-        assert_eq!(ended.text(), "(no new output)\n[ended by signal 15]\n[exit code: 143]");
-        let again = server.call("follow_command", json!({"commandId": id, "cursor": 6, "waitSecs": 0}));
-        assert_eq!(again.text(), "got it\n[ended by signal 15]\n[exit code: 143]");
+        assert_eq!(
+            ended.text(),
+            "(no new output)\n[ended by signal 15]\n[exit code: 143]"
+        );
+        let again = server.call(
+            "follow_command",
+            json!({"commandId": id, "cursor": 6, "waitSecs": 0}),
+        );
+        assert_eq!(
+            again.text(),
+            "got it\n[ended by signal 15]\n[exit code: 143]"
+        );
     }
 }
 
 #[test]
 fn programs_are_told_what_people_read() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
-    let started =
-        server.call("execute_command", json!({"command": "echo a; cat; echo no >&2; exit 3", "background": true}));
+    let started = server.call(
+        "execute_command",
+        json!({"command": "echo a; cat; echo no >&2; exit 3", "background": true}),
+    );
     let expected = json!({"stdout": "", "stderr": "", "timedOut": false, "commandId": "c1"});
     assert_eq!(structured(&started), expected);
     follow_until(&mut server, "c1", "a\n");
-    let ended = server.call("follow_command", json!({"commandId": "c1", "closeStdin": true, "waitSecs": 60}));
-    let expected = json!({"output": "no\n", "cursor": 5, "skippedBytes": 0, "running": false, "exitCode": 3});
-    assert_eq!((structured(&ended), ended.result()["isError"].clone()), (expected, json!(true)));
+    let ended = server.call(
+        "follow_command",
+        json!({"commandId": "c1", "closeStdin": true, "waitSecs": 60}),
+    );
+    let expected =
+        json!({"output": "no\n", "cursor": 5, "skippedBytes": 0, "running": false, "exitCode": 3});
+    assert_eq!(
+        (structured(&ended), ended.result()["isError"].clone()),
+        (expected, json!(true))
+    );
     assert_eq!(ended.all_texts(), ["no\n[exit code: 3]"]);
 }
 
@@ -81,8 +113,10 @@ fn waiting_ends_with_the_time_and_with_cancelling() {
     let reply = server.call("follow_command", json!({"commandId": id, "waitSecs": 1}));
     assert_eq!(reply.text(), "(no new output)\n[still running; cursor 0]");
     assert!(begun.elapsed() >= Duration::from_secs(1));
-    let waiting =
-        server.send("tools/call", json!({"name": "follow_command", "arguments": {"commandId": id, "waitSecs": 60}}));
+    let waiting = server.send(
+        "tools/call",
+        json!({"name": "follow_command", "arguments": {"commandId": id, "waitSecs": 60}}),
+    );
     server.notify("notifications/cancelled", json!({"requestId": waiting}));
     assert_eq!(server.settle(), Vec::<Value>::new());
     // Only the waiting was cancelled.
@@ -95,15 +129,25 @@ fn mistakes_are_answered_with_what_there_is() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let message = |reply: Reply| (reply.code(), reply.failure().unwrap().message);
     let unknown = server.call("follow_command", json!({"commandId": "c7"}));
-    let expected = "no background command has the `commandId` `c7`; no command went into the background";
+    let expected =
+        "no background command has the `commandId` `c7`; no command went into the background";
     assert_eq!(message(unknown), (-32602, expected.to_owned()));
     start(&mut server, "sleep 600");
     let unknown = server.call("follow_command", json!({"commandId": "7"}));
     let (code, told) = message(unknown);
     let (before, after) = told.split_once(" s ago").unwrap();
     let (before, age) = before.rsplit_once(' ').unwrap();
-    assert_eq!((code, before), (-32602, "no background command has the `commandId` `7`; there are c1 (running,"));
-    assert!(age.parse::<u64>().is_ok() && after == ": sleep 600)", "{told}");
+    assert_eq!(
+        (code, before),
+        (
+            -32602,
+            "no background command has the `commandId` `7`; there are c1 (running,"
+        )
+    );
+    assert!(
+        age.parse::<u64>().is_ok() && after == ": sleep 600)",
+        "{told}"
+    );
     let beyond = server.call("follow_command", json!({"commandId": "c1", "cursor": 9}));
     let expected = "`cursor` is 9; the output of c1 has 0 bytes so far";
     assert_eq!(message(beyond), (-32602, expected.to_owned()));
@@ -119,14 +163,27 @@ fn mistakes_are_answered_with_what_there_is() {
 fn no_more_run_than_the_operator_allows() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
-    let args = ["--allow", &allow, "--sandbox", "off", "--max-background-commands", "2"];
+    let args = [
+        "--allow",
+        &allow,
+        "--sandbox",
+        "off",
+        "--max-background-commands",
+        "2",
+    ];
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
     let first = start(&mut server, "sleep 600");
     start(&mut server, "sleep 600");
-    let full = server.call("execute_command", json!({"command": "sleep 600", "background": true}));
+    let full = server.call(
+        "execute_command",
+        json!({"command": "sleep 600", "background": true}),
+    );
     let expected = "all 2 places for background commands are taken (--max-background-commands): c1, c2\n\
                     hint: end one of them with follow_command and `end: true`";
-    assert_eq!((full.code(), full.failure().unwrap().message), (-32603, expected.to_owned()));
+    assert_eq!(
+        (full.code(), full.failure().unwrap().message),
+        (-32603, expected.to_owned())
+    );
     server.call("follow_command", json!({"commandId": first, "end": true}));
     assert_eq!(start(&mut server, "sleep 600"), "c3");
 }
@@ -145,7 +202,10 @@ fn more_commands_than_may_run_wait_and_say_so() {
     loop {
         let message = server.recv();
         if message["params"]["progressToken"] == "second" {
-            assert_eq!(message["params"]["message"], "waiting for a free place, all 1 are taken");
+            assert_eq!(
+                message["params"]["message"],
+                "waiting for a free place, all 1 are taken"
+            );
             break;
         }
     }
@@ -157,14 +217,26 @@ fn more_commands_than_may_run_wait_and_say_so() {
 fn more_output_than_a_reply_takes_comes_in_parts() {
     let tree = Tree::new();
     let allow = format!("{}:rw", tree.root().display());
-    let args = ["--allow", &allow, "--sandbox", "off", "--background-output-bytes", "100000"];
+    let args = [
+        "--allow",
+        &allow,
+        "--sandbox",
+        "off",
+        "--background-output-bytes",
+        "100000",
+    ];
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &args);
     let id = start(&mut server, "head -c 300000 /dev/zero | tr '\\0' x");
     // The end first, so that what is kept is known.
-    while structured(&server.call("follow_command", json!({"commandId": id, "cursor": 0})))["running"] == true {}
+    while structured(&server.call("follow_command", json!({"commandId": id, "cursor": 0})))["running"]
+        == true
+    {}
     let first = server.call("follow_command", json!({"commandId": id, "cursor": 0}));
     let told = structured(&first);
-    assert_eq!((&told["skippedBytes"], &told["cursor"]), (&json!(200_000), &json!(265_536)));
+    assert_eq!(
+        (&told["skippedBytes"], &told["cursor"]),
+        (&json!(200_000), &json!(265_536))
+    );
     let text = first.text();
     let (_, notes) = text.split_once('\n').unwrap();
     assert_eq!(
@@ -173,26 +245,48 @@ fn more_output_than_a_reply_takes_comes_in_parts() {
          of them]\n[exit code: 0]"
     );
     let rest = structured(&server.call("follow_command", json!({"commandId": id})));
-    assert_eq!((rest["output"].as_str().unwrap().len(), &rest["cursor"]), (34_464, &json!(300_000)));
+    assert_eq!(
+        (rest["output"].as_str().unwrap().len(), &rest["cursor"]),
+        (34_464, &json!(300_000))
+    );
 }
 
 #[test]
 fn a_terminal_is_what_the_command_gets() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
-    let reply = server.call("execute_command", json!({"command": "test -t 1 && stty size", "tty": true}));
+    let reply = server.call(
+        "execute_command",
+        json!({"command": "test -t 1 && stty size", "tty": true}),
+    );
     assert_eq!(reply.text(), "24 120\r\n[exit code: 0]");
-    let both = json!({"command": "stty size; read x; echo got $x", "tty": true, "background": true});
+    let both =
+        json!({"command": "stty size; read x; echo got $x", "tty": true, "background": true});
     server.call("execute_command", both).result();
     follow_until(&mut server, "c1", "24 120");
-    server.call("follow_command", json!({"commandId": "c1", "stdin": "it\n"})).result();
-    let all = server.call("follow_command", json!({"commandId": "c1", "cursor": 0, "waitSecs": 10}));
+    server
+        .call(
+            "follow_command",
+            json!({"commandId": "c1", "stdin": "it\n"}),
+        )
+        .result();
+    let all = server.call(
+        "follow_command",
+        json!({"commandId": "c1", "cursor": 0, "waitSecs": 10}),
+    );
     assert_eq!(structured(&all)["output"], "24 120\r\nit\r\ngot it\r\n");
 }
 
 /// A server whose commands go on in the background after two seconds.
 fn hasty(tree: &Tree, more: &[&str]) -> Server {
     let allow = format!("{}:rw", tree.root().display());
-    let args = ["--allow", &allow, "--sandbox", "off", "--command-timeout-secs", "2"];
+    let args = [
+        "--allow",
+        &allow,
+        "--sandbox",
+        "off",
+        "--command-timeout-secs",
+        "2",
+    ];
     Server::open(tree, NEWEST_HANDSHAKE, &[&args[..], more].concat())
 }
 
@@ -207,12 +301,26 @@ fn a_command_that_takes_long_goes_on_in_the_background() {
                 follow_command waits for its end, reads on from cursor 8, and ends it]";
     assert_eq!(handed.all_texts(), [told, "[stderr]\nerr\n"]);
     let expected = json!({"stdout": "out\n", "stderr": "err\n", "timedOut": false, "commandId": "c1", "cursor": 8});
-    assert_eq!((structured(&handed), handed.result()["isError"].clone()), (expected, Value::Null));
+    assert_eq!(
+        (structured(&handed), handed.result()["isError"].clone()),
+        (expected, Value::Null)
+    );
     let deaf = server.call("follow_command", json!({"commandId": "c1", "stdin": "x"}));
-    assert!(deaf.failure().unwrap().message.starts_with("c1 takes no input"));
+    assert!(
+        deaf.failure()
+            .unwrap()
+            .message
+            .starts_with("c1 takes no input")
+    );
     tree.file("go", "");
-    let ended = server.call("follow_command", json!({"commandId": "c1", "cursor": 0, "waitSecs": 60}));
-    assert_eq!(ended.all_texts(), ["€\n[8 bytes before this are no longer kept]\n[exit code: 3]"]);
+    let ended = server.call(
+        "follow_command",
+        json!({"commandId": "c1", "cursor": 0, "waitSecs": 60}),
+    );
+    assert_eq!(
+        ended.all_texts(),
+        ["€\n[8 bytes before this are no longer kept]\n[exit code: 3]"]
+    );
     assert_eq!(structured(&ended)["cursor"], 12);
 }
 
@@ -222,9 +330,15 @@ fn a_terminal_goes_on_with_it_and_can_then_be_typed_on() {
     let mut server = hasty(&tree, &[]);
     let line = "read x || echo nobody; until [ -e go ]; do sleep 0.01; done; read x; echo got $x";
     let handed = structured(&server.call("execute_command", json!({"command": line, "tty": true})));
-    assert_eq!((&handed["stdout"], &handed["commandId"]), (&json!("nobody\r\n"), &json!("c1")));
+    assert_eq!(
+        (&handed["stdout"], &handed["commandId"]),
+        (&json!("nobody\r\n"), &json!("c1"))
+    );
     tree.file("go", "");
-    let answered = server.call("follow_command", json!({"commandId": "c1", "stdin": "it\n", "until": "got it"}));
+    let answered = server.call(
+        "follow_command",
+        json!({"commandId": "c1", "stdin": "it\n", "until": "got it"}),
+    );
     assert_eq!(structured(&answered)["output"], "it\r\ngot it\r\n");
 }
 
@@ -232,23 +346,41 @@ fn a_terminal_goes_on_with_it_and_can_then_be_typed_on() {
 fn a_timeout_that_was_asked_for_ends_the_command() {
     let tree = Tree::new();
     let mut server = hasty(&tree, &["--max-command-timeout-secs", "4"]);
-    let ended = server.call("execute_command", json!({"command": "echo begun; exec sleep 600", "timeout": 2}));
+    let ended = server.call(
+        "execute_command",
+        json!({"command": "echo begun; exec sleep 600", "timeout": 2}),
+    );
     let told = "begun\n[timed out after 2 s, the output is what there was until then; without `timeout` it would go on in the \
                 background]\n[ended by signal 15]\n[exit code: 143]";
-    assert_eq!((ended.all_texts(), ended.result()["isError"].clone()), (vec![told.to_owned()], json!(true)));
-    let refused = server.call("execute_command", json!({"command": "touch ran", "timeout": 5}));
+    assert_eq!(
+        (ended.all_texts(), ended.result()["isError"].clone()),
+        (vec![told.to_owned()], json!(true))
+    );
+    let refused = server.call(
+        "execute_command",
+        json!({"command": "touch ran", "timeout": 5}),
+    );
     let told = "`timeout` is 5 s, and a command that is waited for may take 4 s; there is no maximum with `background: true`, and \
                 without `timeout` it goes on in the background after 2 s";
-    assert_eq!((refused.code(), refused.failure().unwrap().message), (-32602, told.to_owned()));
+    assert_eq!(
+        (refused.code(), refused.failure().unwrap().message),
+        (-32602, told.to_owned())
+    );
     assert!(!tree.has("ran"));
 }
 
 #[test]
 fn without_a_place_in_the_background_it_is_ended() {
     let tree = Tree::new();
-    let mut server = hasty(&tree, &["--max-background-commands", "1", "--max-commands", "1"]);
+    let mut server = hasty(
+        &tree,
+        &["--max-background-commands", "1", "--max-commands", "1"],
+    );
     let id = start(&mut server, "sleep 600");
-    let ended = server.call("execute_command", json!({"command": "echo begun; exec sleep 600"}));
+    let ended = server.call(
+        "execute_command",
+        json!({"command": "echo begun; exec sleep 600"}),
+    );
     let told = "begun\n[timed out after 2 s, the output is what there was until then; it could not go on in the background: all 1 \
                 places for background commands are taken (--max-background-commands): c1]\n[ended by signal 15]\n[exit code: 143]";
     assert_eq!(ended.all_texts(), [told]);
@@ -256,7 +388,12 @@ fn without_a_place_in_the_background_it_is_ended() {
     let handed = server.call("execute_command", json!({"command": "exec sleep 600"}));
     assert_eq!(structured(&handed)["commandId"], "c2");
     // Its place among those that are waited for is free.
-    assert_eq!(server.call("execute_command", json!({"command": "echo next"})).text(), "next\n[exit code: 0]");
+    assert_eq!(
+        server
+            .call("execute_command", json!({"command": "echo next"}))
+            .text(),
+        "next\n[exit code: 0]"
+    );
 }
 
 #[test]
@@ -265,23 +402,60 @@ fn a_wait_ends_with_the_command_or_with_a_line_that_matches() {
     let lines = "i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo line $((i*i)); sleep 0.02; done";
     let id = start(&mut server, lines);
     let all = server.call("follow_command", json!({"commandId": id, "waitSecs": 60}));
-    assert_eq!((all.text().lines().count(), structured(&all)["running"].clone()), (61, json!(false)));
-    let id = start(&mut server, "printf 'a\\377\\nready: '; echo 8000; sleep 600");
-    let matched = structured(&server.call("follow_command", json!({"commandId": id, "until": "^ready: \\d+$"})));
-    assert_eq!((&matched["output"], &matched["matchedAt"]), (&json!("a\u{fffd}\nready: 8000\n"), &json!(3)));
-    let other = server.call("follow_command", json!({"commandId": id, "until": "never", "waitSecs": 1}));
-    assert_eq!(other.text(), "(no new output)\n[`until` matches nothing so far]\n[still running; cursor 15]");
+    assert_eq!(
+        (
+            all.text().lines().count(),
+            structured(&all)["running"].clone()
+        ),
+        (61, json!(false))
+    );
+    let id = start(
+        &mut server,
+        "printf 'a\\377\\nready: '; echo 8000; sleep 600",
+    );
+    let matched = structured(&server.call(
+        "follow_command",
+        json!({"commandId": id, "until": "^ready: \\d+$"}),
+    ));
+    assert_eq!(
+        (&matched["output"], &matched["matchedAt"]),
+        (&json!("a\u{fffd}\nready: 8000\n"), &json!(3))
+    );
+    let other = server.call(
+        "follow_command",
+        json!({"commandId": id, "until": "never", "waitSecs": 1}),
+    );
+    assert_eq!(
+        other.text(),
+        "(no new output)\n[`until` matches nothing so far]\n[still running; cursor 15]"
+    );
     let wrong = server.call("follow_command", json!({"commandId": id, "until": "("}));
-    assert!(wrong.failure().unwrap().message.starts_with("invalid regular expression"));
+    assert!(
+        wrong
+            .failure()
+            .unwrap()
+            .message
+            .starts_with("invalid regular expression")
+    );
 }
 
 #[test]
 fn a_match_beyond_what_a_reply_takes_is_told_by_its_place() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
-    let id = start(&mut server, "head -c 300000 /dev/zero | tr '\\0' x; echo; echo found it; sleep 600");
-    let matched = server.call("follow_command", json!({"commandId": id, "cursor": 0, "until": "^found"}));
+    let id = start(
+        &mut server,
+        "head -c 300000 /dev/zero | tr '\\0' x; echo; echo found it; sleep 600",
+    );
+    let matched = server.call(
+        "follow_command",
+        json!({"commandId": id, "cursor": 0, "until": "^found"}),
+    );
     let text = matched.text();
-    assert!(text.contains("\n[`until` matches at cursor 300001]\n"), "{}", &text[text.len() - 200..]);
+    assert!(
+        text.contains("\n[`until` matches at cursor 300001]\n"),
+        "{}",
+        &text[text.len() - 200..]
+    );
 }
 
 #[test]
@@ -289,7 +463,8 @@ fn a_long_wait_says_how_far_the_command_is() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let id = start(&mut server, "echo four; sleep 600");
     let arguments = json!({"commandId": id, "waitSecs": 60});
-    let call = json!({"name": "follow_command", "arguments": arguments, "_meta": {"progressToken": "t"}});
+    let call =
+        json!({"name": "follow_command", "arguments": arguments, "_meta": {"progressToken": "t"}});
     let waiting = server.send("tools/call", call);
     loop {
         let message = server.recv();
@@ -328,7 +503,10 @@ fn they_end_with_the_server_after_the_last_answer() {
             kill_process(server.pid(), Signal::TERM).unwrap();
         } else {
             server.close_stdin();
-            assert_eq!(server.reply_to(&slow).text(), "it still runs\n[exit code: 0]");
+            assert_eq!(
+                server.reply_to(&slow).text(),
+                "it still runs\n[exit code: 0]"
+            );
         }
         server.wait_exit();
         assert!(ends_within(pid, DEADLINE), "it outlives the server");

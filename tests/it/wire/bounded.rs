@@ -1,4 +1,5 @@
-//! Replies of calls that do not say how much they want: as long as the operator says, and where the rest is.
+//! Replies of calls that do not say how much they want: as long as the operator says, and where the
+//! rest is.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -10,12 +11,19 @@ use crate::tree::Tree;
 
 /// A reply of 100 tokens has 300 bytes: 30 of these lines.
 fn lines(count: usize) -> String {
-    (1..=count).map(|line| format!("line {line:04}\n")).collect::<Vec<_>>().concat()
+    (1..=count)
+        .map(|line| format!("line {line:04}\n"))
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 fn opened(tokens: &[&str]) -> (Tree, Server) {
     let (tree, allow) = stage();
-    let server = Server::open(&tree, NEWEST_HANDSHAKE, &[&["--allow", &*allow, "--sandbox", "off"], tokens].concat());
+    let server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &[&["--allow", &*allow, "--sandbox", "off"], tokens].concat(),
+    );
     (tree, server)
 }
 
@@ -26,10 +34,24 @@ fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
     tree.file("work/long", &all).file("work/short", lines(30));
     let mut read = |arguments: Value| server.call("read_file", arguments).all_texts();
     assert_eq!(read(json!({"path": "short"})), [lines(30)]);
-    assert_eq!(read(json!({"path": "long"})), [&all[..300], "[lines 1-30 of 100; next offset 31]"]);
-    assert_eq!(read(json!({"path": "long", "offset": 81})), [&all[800..], "[lines 81-100 of 100]"]);
-    assert_eq!(read(json!({"path": "long", "offset": 61})), [&all[600..900], "[lines 61-90 of 100; next offset 91]"]);
-    for whole in [json!({"limit": 100}), json!({"head": 100}), json!({"maxTokens": 1000}), json!({"offset": -100})] {
+    assert_eq!(
+        read(json!({"path": "long"})),
+        [&all[..300], "[lines 1-30 of 100; next offset 31]"]
+    );
+    assert_eq!(
+        read(json!({"path": "long", "offset": 81})),
+        [&all[800..], "[lines 81-100 of 100]"]
+    );
+    assert_eq!(
+        read(json!({"path": "long", "offset": 61})),
+        [&all[600..900], "[lines 61-90 of 100; next offset 91]"]
+    );
+    for whole in [
+        json!({"limit": 100}),
+        json!({"head": 100}),
+        json!({"maxTokens": 1000}),
+        json!({"offset": -100}),
+    ] {
         let mut arguments = whole;
         arguments["path"] = json!("long");
         assert_eq!(read(arguments), std::slice::from_ref(&all));
@@ -37,26 +59,50 @@ fn a_file_is_cut_at_a_line_unless_the_call_says_how_much_it_wants() {
     tree.file("work/one", "x".repeat(1000));
     assert_eq!(
         read(json!({"path": "one"})),
-        ["x".repeat(300), "[line 1: bytes 1-300 of 1000; column 301 reads on, maxTokens shows more]".to_owned()]
+        [
+            "x".repeat(300),
+            "[line 1: bytes 1-300 of 1000; column 301 reads on, maxTokens shows more]".to_owned()
+        ]
     );
     // A character of two bytes does not come in halves.
     tree.file("work/two", format!("a\n{}\nb\n", "é".repeat(350)));
     let of_two = |column| json!({"path": "two", "offset": 2, "column": column, "maxTokens": 100});
     let place = "[lines 2-2 of 3; next offset 3]".to_owned();
-    let part = "[line 2: bytes 301-600 of 700; column 601 reads on, maxTokens shows more]".to_owned();
+    let part =
+        "[line 2: bytes 301-600 of 700; column 601 reads on, maxTokens shows more]".to_owned();
     assert_eq!(read(of_two(301)), ["é".repeat(150), part, place]);
-    assert_eq!(read(of_two(601)), [format!("{}\nb\n", "é".repeat(50)), "[lines 2-3 of 3]".to_owned()]);
-    let refusal = server.call("read_file", of_two(702)).failure().unwrap().message;
-    assert!(refusal.contains("`column` of read_file is 702; line 2 has 700 bytes"), "{refusal}");
+    assert_eq!(
+        read(of_two(601)),
+        [
+            format!("{}\nb\n", "é".repeat(50)),
+            "[lines 2-3 of 3]".to_owned()
+        ]
+    );
+    let refusal = server
+        .call("read_file", of_two(702))
+        .failure()
+        .unwrap()
+        .message;
+    assert!(
+        refusal.contains("`column` of read_file is 702; line 2 has 700 bytes"),
+        "{refusal}"
+    );
 }
 
 #[test]
 fn several_files_share_one_reply() {
     let (tree, mut server) = opened(&["--reply-tokens", "100"]);
-    tree.file("work/a", lines(20)).file("work/b", lines(20)).file("work/c", lines(1));
-    let read = server.call("read_multiple_files", json!({"paths": ["a", "b", "c"]})).all_texts();
-    let note =
-        |shown| format!("[{shown} of 20 lines are shown, since the reply is full; read_file with offset 11 reads on]");
+    tree.file("work/a", lines(20))
+        .file("work/b", lines(20))
+        .file("work/c", lines(1));
+    let read = server
+        .call("read_multiple_files", json!({"paths": ["a", "b", "c"]}))
+        .all_texts();
+    let note = |shown| {
+        format!(
+            "[{shown} of 20 lines are shown, since the reply is full; read_file with offset 11 reads on]"
+        )
+    };
     assert_eq!(
         read,
         [
@@ -73,9 +119,16 @@ fn notebooks_are_cells_among_several_files_too() {
     let cell = json!({"cell_type": "markdown", "metadata": {}, "source": ["# Title"]});
     let notebook = json!({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]});
     tree.file("work/book.ipynb", notebook.to_string());
-    let one = server.call("read_file", json!({"path": "book.ipynb"})).text();
-    let several = server.call("read_multiple_files", json!({"paths": ["book.ipynb"]})).text();
-    assert!(one.contains("# Title") && !one.contains("cell_type"), "{one}");
+    let one = server
+        .call("read_file", json!({"path": "book.ipynb"}))
+        .text();
+    let several = server
+        .call("read_multiple_files", json!({"paths": ["book.ipynb"]}))
+        .text();
+    assert!(
+        one.contains("# Title") && !one.contains("cell_type"),
+        "{one}"
+    );
     assert_eq!(several, format!("book.ipynb:\n{one}"));
 }
 
@@ -93,7 +146,13 @@ fn a_directory_and_a_tree_say_what_is_left_out() {
         texts[1],
         "[21 of 40 entries are listed, since the reply is full; glob_search and search_files find the others by name]"
     );
-    assert_eq!(listed.result()["structuredContent"]["entries"].as_array().unwrap().len(), 21);
+    assert_eq!(
+        listed.result()["structuredContent"]["entries"]
+            .as_array()
+            .unwrap()
+            .len(),
+        21
+    );
     let shown = server.call("directory_tree", json!({"path": "."}));
     let texts = shown.all_texts();
     let expected = json!({"name": "work", "type": "directory", "children": [
@@ -108,15 +167,16 @@ fn a_directory_and_a_tree_say_what_is_left_out() {
         "[5 of 45 entries are shown, since the reply is full; left out are 40 below `big`: list one of those by path, or give \
          depth for all down to it]"
     );
-    let whole = server.call("directory_tree", json!({"path": ".", "depth": 9})).all_texts();
+    let whole = server
+        .call("directory_tree", json!({"path": ".", "depth": 9}))
+        .all_texts();
     assert_eq!(whole.len(), 1);
 }
 
 #[test]
 fn output_is_cut_in_the_middle_and_a_log_is_read_in_parts() {
     let (_tree, mut server) = opened(&["--reply-tokens", "100"]);
-    let command =
-        "for i in 1 2 3; do for word in a b c d e f g h i j k l m n o p q r s t; do echo $word $i $word; done; done";
+    let command = "for i in 1 2 3; do for word in a b c d e f g h i j k l m n o p q r s t; do echo $word $i $word; done; done";
     let reply = server.call("execute_command", json!({"command": command}));
     let told = reply.result()["structuredContent"].clone();
     assert!(told["stdout"].as_str().unwrap().len() < 350, "{told}");
@@ -128,16 +188,29 @@ fn output_is_cut_in_the_middle_and_a_log_is_read_in_parts() {
         assert_eq!(contents[0]["uri"], uri);
         all.push_str(contents[0]["text"].as_str().unwrap());
         parts += 1;
-        let Some(next) = contents[1]["uri"].as_str() else { break };
-        assert_eq!(next.split_once("?offset=").unwrap().1, all.len().to_string());
-        assert!(contents[1]["text"].as_str().unwrap().contains(next), "{contents}");
+        let Some(next) = contents[1]["uri"].as_str() else {
+            break;
+        };
+        assert_eq!(
+            next.split_once("?offset=").unwrap().1,
+            all.len().to_string()
+        );
+        assert!(
+            contents[1]["text"].as_str().unwrap().contains(next),
+            "{contents}"
+        );
         next.clone_into(&mut uri);
     }
     let words = |number: u32| ('a'..='t').map(move |word| format!("{word} {number} {word}\n"));
     let expected = (1..=3).flat_map(words).collect::<Vec<_>>().concat();
     assert_eq!((all, parts), (expected, 2));
     let beyond = format!("{}?offset=361", told["logs"][0].as_str().unwrap());
-    assert_eq!(server.request("resources/read", json!({"uri": beyond})).code(), -32002);
+    assert_eq!(
+        server
+            .request("resources/read", json!({"uri": beyond}))
+            .code(),
+        -32002
+    );
 }
 
 #[test]
@@ -145,7 +218,10 @@ fn the_usual_length_is_300_kb_and_0_is_any() {
     for (tokens, shown) in [(&[][..], 28_181), (&["--reply-tokens", "0"][..], 40_000)] {
         let (tree, mut server) = opened(tokens);
         tree.file("work/long", lines(40_000));
-        assert_eq!(server.call("read_file", json!({"path": "long"})).text(), lines(shown));
+        assert_eq!(
+            server.call("read_file", json!({"path": "long"})).text(),
+            lines(shown)
+        );
     }
 }
 
@@ -156,26 +232,56 @@ fn cut_list_says_so_in_data() {
         tree.file(format!("work/many/file{number:02}"), "");
     }
     tree.file("work/few/one", lines(50));
-    let mut data = |tool: &str, arguments: Value| server.call(tool, arguments).result()["structuredContent"].clone();
+    let mut data = |tool: &str, arguments: Value| {
+        server.call(tool, arguments).result()["structuredContent"].clone()
+    };
     let listed = data("list_directory", json!({"path": "many"}));
-    assert_eq!((&listed["truncated"], &listed["total"]), (&json!(true), &json!(60)));
+    assert_eq!(
+        (&listed["truncated"], &listed["total"]),
+        (&json!(true), &json!(60))
+    );
     assert!(listed["entries"].as_array().unwrap().len() < 60);
     let whole = data("list_directory", json!({"path": "few"}));
     assert_eq!((whole.get("truncated"), whole.get("total")), (None, None));
     let drawn = data("directory_tree", json!({"path": "."}));
-    let [few, _, many] = &drawn["children"].as_array().unwrap()[..] else { panic!("{drawn}") };
-    assert_eq!(many, &json!({"name": "many", "type": "directory", "leftOut": 60}));
+    let [few, _, many] = &drawn["children"].as_array().unwrap()[..] else {
+        panic!("{drawn}")
+    };
+    assert_eq!(
+        many,
+        &json!({"name": "many", "type": "directory", "leftOut": 60})
+    );
     assert_eq!(few.get("leftOut"), None);
     let first = data("directory_tree", json!({"path": "many"}));
     let shown = first["children"].as_array().unwrap().len();
     assert_eq!(first["leftOut"], 60 - shown, "{first}");
-    let found = data("search_files", json!({"directory": ".", "nameContains": "file", "max": 5}));
-    assert_eq!((&found["truncated"], &found["count"]), (&json!(true), &json!(5)));
-    let text = server.call("search_files", json!({"directory": ".", "nameContains": "file", "max": 5})).all_texts();
-    assert_eq!(text[1], "[truncated: the first 5 of 60 names; raise max or search a smaller directory]");
-    let cut = server.call("grep_files", json!({"directory": "few", "regex": "line", "maxBytes": 100}));
+    let found = data(
+        "search_files",
+        json!({"directory": ".", "nameContains": "file", "max": 5}),
+    );
+    assert_eq!(
+        (&found["truncated"], &found["count"]),
+        (&json!(true), &json!(5))
+    );
+    let text = server
+        .call(
+            "search_files",
+            json!({"directory": ".", "nameContains": "file", "max": 5}),
+        )
+        .all_texts();
+    assert_eq!(
+        text[1],
+        "[truncated: the first 5 of 60 names; raise max or search a smaller directory]"
+    );
+    let cut = server.call(
+        "grep_files",
+        json!({"directory": "few", "regex": "line", "maxBytes": 100}),
+    );
     let cut = &cut.result()["structuredContent"];
-    assert_eq!((&cut["truncated"], &cut["count"]), (&json!(true), &json!(50)));
+    assert_eq!(
+        (&cut["truncated"], &cut["count"]),
+        (&json!(true), &json!(50))
+    );
     assert!(cut["matches"].as_array().unwrap().len() < 50, "{cut}");
 }
 
@@ -184,17 +290,32 @@ fn diff_of_dry_run_is_bounded() {
     let (tree, mut server) = opened(&["--reply-tokens", "100"]);
     tree.file("work/a", lines(1000)).file("work/b", lines(1000));
     let edits = json!([{"oldText": "line", "newText": "LINE", "limit": 0}]);
-    let one = server.call("edit_file", json!({"path": "a", "edits": edits, "dryRun": true}));
+    let one = server.call(
+        "edit_file",
+        json!({"path": "a", "edits": edits, "dryRun": true}),
+    );
     let text = one.text();
     let last = text.lines().last().unwrap();
-    assert!(last.starts_with('[') && last.contains(" more lines of the diff, "), "{last}");
-    assert!(text.len() < 450 && one.result()["structuredContent"]["diff"] == json!(text), "{text}");
-    let both = server.call("edit_files", json!({"paths": ["a", "b"], "edits": edits, "dryRun": true}));
+    assert!(
+        last.starts_with('[') && last.contains(" more lines of the diff, "),
+        "{last}"
+    );
+    assert!(
+        text.len() < 450 && one.result()["structuredContent"]["diff"] == json!(text),
+        "{text}"
+    );
+    let both = server.call(
+        "edit_files",
+        json!({"paths": ["a", "b"], "edits": edits, "dryRun": true}),
+    );
     let length: usize = both.all_texts().iter().map(String::len).sum();
     assert!(length < 700, "{length}");
-    let second = both.result()["structuredContent"]["files"][1]["diff"].as_str().unwrap();
+    let second = both.result()["structuredContent"]["files"][1]["diff"]
+        .as_str()
+        .unwrap();
     assert!(
-        second.starts_with('[') && second.ends_with("are left out; try the edits on fewer places or files]"),
+        second.starts_with('[')
+            && second.ends_with("are left out; try the edits on fewer places or files]"),
         "{second}"
     );
 }

@@ -18,7 +18,10 @@ fn busy(tree: &Tree) -> Child {
         .args(["--mcp-server", "--sandbox", "off", "--allow"])
         .arg(format!("{}:rw", work.display()))
         .env_clear()
-        .envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8")])
+        .envs([
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("LANG", "C.UTF-8"),
+        ])
         .env("HOME", tree.root())
         .env("XDG_STATE_HOME", tree.state())
         .stdin(Stdio::piped())
@@ -27,9 +30,15 @@ fn busy(tree: &Tree) -> Child {
         .spawn()
         .unwrap();
     let fifo = work.join("begun");
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
-    let version =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    let version = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "0"}});
     let call = json!({"name": "execute_command", "arguments": {"command": "echo > begun; sleep 600", "timeout": 60}});
     let stdin = child.stdin.as_mut().unwrap();
     for (id, method, params) in [(1, "initialize", version), (2, "tools/call", call)] {
@@ -39,7 +48,11 @@ fn busy(tree: &Tree) -> Child {
     let (sender, begun) = channel();
     std::thread::spawn(move || {
         let mut byte = [0];
-        let _ = sender.send(std::fs::File::open(fifo).and_then(|mut fifo| fifo.read(&mut byte)).is_ok());
+        let _ = sender.send(
+            std::fs::File::open(fifo)
+                .and_then(|mut fifo| fifo.read(&mut byte))
+                .is_ok(),
+        );
     });
     assert_eq!(begun.recv_timeout(DEADLINE), Ok(true));
     child

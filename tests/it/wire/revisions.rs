@@ -10,7 +10,12 @@ use crate::harness::stateless_meta;
 use crate::schema::{HANDSHAKE, NEWEST_HANDSHAKE, REVISIONS, STATELESS};
 
 fn keys(value: &Value) -> BTreeSet<&str> {
-    value.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect()
+    value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.as_str())
+        .collect()
 }
 
 #[test]
@@ -25,19 +30,33 @@ fn initialize_agrees_on_every_handshake_revision() {
         assert_eq!(result["serverInfo"]["name"], "replay");
         let offered = keys(&result["capabilities"]);
         assert!(
-            offered.contains("tools") && offered.is_subset(&BTreeSet::from(["logging", "resources", "tools"])),
+            offered.contains("tools")
+                && offered.is_subset(&BTreeSet::from(["logging", "resources", "tools"])),
             "{offered:?}"
         );
         // What is offered is served, and what is not is unknown.
         let level = server.request("logging/setLevel", json!({"level": "error"}));
-        assert_eq!(level.failure().map(|failure| failure.code), (!offered.contains("logging")).then_some(Some(-32601)));
+        assert_eq!(
+            level.failure().map(|failure| failure.code),
+            (!offered.contains("logging")).then_some(Some(-32601))
+        );
         let allowed: &[&str] = match revision {
             "2024-11-05" | "2025-03-26" => &["name", "version"],
             "2025-06-18" => &["name", "title", "version"],
-            _ => &["description", "icons", "name", "title", "version", "websiteUrl"],
+            _ => &[
+                "description",
+                "icons",
+                "name",
+                "title",
+                "version",
+                "websiteUrl",
+            ],
         };
         let given = keys(&result["serverInfo"]);
-        assert!(given.is_subset(&allowed.iter().copied().collect()), "{revision}: {given:?}");
+        assert!(
+            given.is_subset(&allowed.iter().copied().collect()),
+            "{revision}: {given:?}"
+        );
         server.notify("notifications/initialized", json!({}));
         assert_eq!(server.settle(), Vec::<Value>::new());
     }
@@ -50,7 +69,11 @@ fn initialize_answers_an_unknown_version_with_the_newest_handshake_revision() {
         let client = json!({"name": "it", "version": "0"});
         let params = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": client});
         let reply = server.request("initialize", params);
-        assert_eq!(reply.result()["protocolVersion"], NEWEST_HANDSHAKE, "asked for `{asked}`");
+        assert_eq!(
+            reply.result()["protocolVersion"],
+            NEWEST_HANDSHAKE,
+            "asked for `{asked}`"
+        );
     }
 }
 
@@ -59,13 +82,29 @@ fn discover_tells_what_the_stateless_revision_needs() {
     let (_tree, mut server) = opened(STATELESS);
     let reply = server.request("server/discover", json!({}));
     let result = reply.result();
-    let supported: Vec<&str> =
-        result["supportedVersions"].as_array().unwrap().iter().map(|version| version.as_str().unwrap()).collect();
+    let supported: Vec<&str> = result["supportedVersions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|version| version.as_str().unwrap())
+        .collect();
     assert!(supported.contains(&STATELESS), "{supported:?}");
-    assert!(supported.iter().all(|version| REVISIONS.contains(version)), "{supported:?}");
-    assert_eq!(keys(&result["capabilities"]), BTreeSet::from(["resources", "tools"]));
-    assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "replay");
-    assert_eq!((result.get("serverInfo"), result.get("protocolVersion")), (None, None));
+    assert!(
+        supported.iter().all(|version| REVISIONS.contains(version)),
+        "{supported:?}"
+    );
+    assert_eq!(
+        keys(&result["capabilities"]),
+        BTreeSet::from(["resources", "tools"])
+    );
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "replay"
+    );
+    assert_eq!(
+        (result.get("serverInfo"), result.get("protocolVersion")),
+        (None, None)
+    );
 }
 
 #[test]
@@ -86,25 +125,50 @@ fn a_stateless_request_of_an_unknown_version_is_told_the_known_ones() {
 fn a_stateless_request_needs_its_required_fields() {
     let (_tree, mut server) = unopened();
     let mut meta = stateless_meta();
-    meta.as_object_mut().unwrap().remove("io.modelcontextprotocol/clientCapabilities");
-    assert_eq!(server.request("tools/list", json!({"_meta": meta})).code(), -32602);
+    meta.as_object_mut()
+        .unwrap()
+        .remove("io.modelcontextprotocol/clientCapabilities");
+    assert_eq!(
+        server.request("tools/list", json!({"_meta": meta})).code(),
+        -32602
+    );
     assert_eq!(server.request("server/discover", json!({})).code(), -32602);
-    assert_eq!(server.request("server/discover", json!({"_meta": {}})).code(), -32602);
+    assert_eq!(
+        server
+            .request("server/discover", json!({"_meta": {}}))
+            .code(),
+        -32602
+    );
     // The client's name is wanted, and no server may insist on it.
     let mut meta = stateless_meta();
-    meta.as_object_mut().unwrap().remove("io.modelcontextprotocol/clientInfo");
-    server.request("tools/list", json!({"_meta": meta})).result();
+    meta.as_object_mut()
+        .unwrap()
+        .remove("io.modelcontextprotocol/clientInfo");
+    server
+        .request("tools/list", json!({"_meta": meta}))
+        .result();
 }
 
 #[test]
 fn what_the_stateless_revision_removed_is_unknown_there() {
     let (_tree, mut server) = opened(STATELESS);
-    let removed =
-        ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/get"];
+    let removed = [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/get",
+    ];
     for method in removed {
         assert_eq!(server.request(method, json!({})).code(), -32601, "{method}");
     }
-    assert_eq!(server.request("subscriptions/listen", json!({"notifications": {}})).code(), -32601);
+    assert_eq!(
+        server
+            .request("subscriptions/listen", json!({"notifications": {}}))
+            .code(),
+        -32601
+    );
 }
 
 #[test]
@@ -118,17 +182,26 @@ fn stateless_requests_and_a_session_share_one_process() {
         let mut params = read.clone();
         params["_meta"] = stateless_meta();
         let new = server.request("tools/call", params);
-        assert_eq!((new.text().as_str(), &new.result()["resultType"]), ("hello\n", &json!("complete")));
+        assert_eq!(
+            (new.text().as_str(), &new.result()["resultType"]),
+            ("hello\n", &json!("complete"))
+        );
     }
     let mut meta = stateless_meta();
-    assert_eq!(server.request("ping", json!({"_meta": meta.take()})).code(), -32601);
+    assert_eq!(
+        server.request("ping", json!({"_meta": meta.take()})).code(),
+        -32601
+    );
     assert_eq!(*server.request("ping", json!({})).result(), json!({}));
 }
 
 #[test]
 fn a_batch_belongs_to_one_revision_alone() {
     let line = r#"[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"no/such"}]"#;
-    for revision in REVISIONS.into_iter().filter(|revision| *revision != "2025-03-26") {
+    for revision in REVISIONS
+        .into_iter()
+        .filter(|revision| *revision != "2025-03-26")
+    {
         let (_tree, mut server) = opened(revision);
         server.send_raw(line);
         assert_eq!(refused(&server.recv()), -32600, "{revision}");
@@ -153,8 +226,12 @@ fn a_batch_is_served_in_a_session_of_2025_03_26() {
         .map(|one| (one["id"].clone(), one["error"]["code"].as_i64()))
         .collect();
     found.sort_by_key(|(id, _)| id.to_string());
-    let expected =
-        [(json!("a"), None), (json!("b"), Some(-32601)), (json!("c"), Some(-32600)), (Value::Null, Some(-32600))];
+    let expected = [
+        (json!("a"), None),
+        (json!("b"), Some(-32601)),
+        (json!("c"), Some(-32600)),
+        (Value::Null, Some(-32600)),
+    ];
     assert_eq!(found, expected);
 
     server.send_raw("[]");
@@ -174,26 +251,43 @@ fn a_batch_that_asks_for_too_much_is_answered_in_part() {
     };
     server.send_raw(&Value::Array((0..9).map(read).collect()).to_string());
     let reply = server.recv();
-    let codes: Vec<Option<i64>> = reply.as_array().unwrap().iter().map(|one| one["error"]["code"].as_i64()).collect();
+    let codes: Vec<Option<i64>> = reply
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["error"]["code"].as_i64())
+        .collect();
     assert_eq!(codes, [[None; 7].as_slice(), &[Some(-32600); 2]].concat());
 }
 
 #[test]
 fn an_initialize_in_a_batch_is_refused() {
     let (_tree, mut server) = opened("2025-03-26");
-    let params =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "i", "version": "0"}});
-    server.send_raw(&json!([{"jsonrpc": "2.0", "id": 77, "method": "initialize", "params": params}]).to_string());
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "i", "version": "0"}});
+    server.send_raw(
+        &json!([{"jsonrpc": "2.0", "id": 77, "method": "initialize", "params": params}])
+            .to_string(),
+    );
     let reply = server.recv();
     let one = reply.get(0).unwrap_or(&reply);
-    assert_eq!((&one["id"], &one["error"]["code"]), (&json!(77), &json!(-32600)));
+    assert_eq!(
+        (&one["id"], &one["error"]["code"]),
+        (&json!(77), &json!(-32600))
+    );
 }
 
 #[test]
 fn ids_come_back_as_they_were() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
-        for id in [json!(0), json!(-1), json!(9_007_199_254_740_993_i64), json!(""), json!("7"), json!("ü\n\"")] {
+        for id in [
+            json!(0),
+            json!(-1),
+            json!(9_007_199_254_740_993_i64),
+            json!(""),
+            json!("7"),
+            json!("ü\n\""),
+        ] {
             server.send_as(&id, "tools/list", json!({}));
             let reply = server.recv();
             assert_eq!(reply["id"], id, "{revision}");
@@ -209,16 +303,37 @@ fn the_list_of_tools_is_the_same_every_time() {
         let second = server.request("tools/list", json!({}));
         assert_eq!(first.result(), second.result());
         let (_tree, mut other) = opened(revision);
-        assert_eq!(first.result(), other.request("tools/list", json!({})).result(), "{revision}");
+        assert_eq!(
+            first.result(),
+            other.request("tools/list", json!({})).result(),
+            "{revision}"
+        );
 
         let tools = first.result()["tools"].as_array().unwrap();
-        let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-        assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "a name twice: {names:?}");
-        assert!(names.contains(&"read_file") && names.contains(&"execute_command"), "{names:?}");
+        let names: Vec<&str> = tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            names.len(),
+            names.iter().collect::<BTreeSet<_>>().len(),
+            "a name twice: {names:?}"
+        );
+        assert!(
+            names.contains(&"read_file") && names.contains(&"execute_command"),
+            "{names:?}"
+        );
         for tool in tools {
             let name = tool["name"].as_str().unwrap();
-            assert!(!tool["description"].as_str().unwrap_or_default().is_empty(), "{name}");
-            assert_eq!(tool.get("annotations").is_some(), revision >= "2025-03-26", "{name} on {revision}");
+            assert!(
+                !tool["description"].as_str().unwrap_or_default().is_empty(),
+                "{name}"
+            );
+            assert_eq!(
+                tool.get("annotations").is_some(),
+                revision >= "2025-03-26",
+                "{name} on {revision}"
+            );
         }
     }
 }
@@ -229,18 +344,27 @@ fn structured_content_fits_the_declared_schema() {
         let (tree, mut server) = opened(revision);
         let list = server.request("tools/list", json!({}));
         let calls = [
-            ("get_file_info", json!({"path": tree.text("work/hello.txt")})),
+            (
+                "get_file_info",
+                json!({"path": tree.text("work/hello.txt")}),
+            ),
             ("list_directory", json!({"path": tree.text("work")})),
             ("directory_tree", json!({"path": tree.text("work")})),
             ("list_allowed_directories", json!({})),
-            ("grep_files", json!({"regex": "hello", "directory": tree.text("work")})),
+            (
+                "grep_files",
+                json!({"regex": "hello", "directory": tree.text("work")}),
+            ),
             ("read_file", json!({"path": tree.text("work/hello.txt")})),
             ("execute_command", json!({"command": "echo hi"})),
             ("execute_command", json!({"command": "echo no >&2; exit 3"})),
         ];
         for (name, arguments) in calls {
             let tools = list.result()["tools"].as_array().unwrap();
-            let tool = tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+            let tool = tools
+                .iter()
+                .find(|tool| tool["name"] == name)
+                .unwrap_or_else(|| panic!("no {name}"));
             let reply = server.call(name, arguments);
             let structured = reply.result().get("structuredContent");
             match (tool.get("outputSchema"), structured) {
@@ -253,7 +377,9 @@ fn structured_content_fits_the_declared_schema() {
                     assert_eq!(faults, Vec::<String>::new(), "{name}: {structured}");
                 }
                 // "Servers MUST provide structured results that conform to this schema."
-                (Some(_), None) => panic!("{name} declares an output schema and gave no structured content"),
+                (Some(_), None) => {
+                    panic!("{name} declares an output schema and gave no structured content")
+                }
                 (None, _) => {}
             }
         }
@@ -264,7 +390,11 @@ fn structured_content_fits_the_declared_schema() {
 fn ping_is_answered_with_an_empty_object() {
     for revision in HANDSHAKE {
         let (_tree, mut server) = opened(revision);
-        assert_eq!(*server.request("ping", json!({})).result(), json!({}), "{revision}");
+        assert_eq!(
+            *server.request("ping", json!({})).result(),
+            json!({}),
+            "{revision}"
+        );
     }
 }
 
@@ -272,7 +402,13 @@ fn ping_is_answered_with_an_empty_object() {
 fn a_cursor_that_nobody_gave_is_refused() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
-        assert_eq!(server.request("tools/list", json!({"cursor": "no-such-page"})).code(), -32602, "{revision}");
+        assert_eq!(
+            server
+                .request("tools/list", json!({"cursor": "no-such-page"}))
+                .code(),
+            -32602,
+            "{revision}"
+        );
     }
 }
 
@@ -289,7 +425,11 @@ fn methods_of_capabilities_that_are_not_offered_are_unknown() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
         for method in methods {
-            assert_eq!(server.request(method, json!({})).code(), -32601, "{method} on {revision}");
+            assert_eq!(
+                server.request(method, json!({})).code(),
+                -32601,
+                "{method} on {revision}"
+            );
         }
     }
 }
@@ -298,34 +438,62 @@ fn methods_of_capabilities_that_are_not_offered_are_unknown() {
 fn an_unknown_tool_is_a_bad_parameter_everywhere() {
     for revision in REVISIONS {
         let (_tree, mut server) = opened(revision);
-        assert_eq!(server.call("no_such_tool", json!({})).code(), -32602, "{revision}");
+        assert_eq!(
+            server.call("no_such_tool", json!({})).code(),
+            -32602,
+            "{revision}"
+        );
     }
 }
 
-/// Failures of tools: a code on the handshake revisions, a result that says so on the stateless one.
+/// Failures of tools: a code on the handshake revisions, a result that says so on the stateless
+/// one.
 #[test]
 fn failures_of_tools_come_in_the_form_of_the_revision() {
     for revision in REVISIONS {
         let (tree, mut server) = opened(revision);
-        tree.file("work/bin/x", "x").file("outside/secret", "TOPSECRET");
+        tree.file("work/bin/x", "x")
+            .file("outside/secret", "TOPSECRET");
         let cases = [
-            ("read_file", json!({"path": tree.text("work/missing")}), -32002),
-            ("read_file", json!({"path": tree.text("outside/secret")}), -32001),
+            (
+                "read_file",
+                json!({"path": tree.text("work/missing")}),
+                -32002,
+            ),
+            (
+                "read_file",
+                json!({"path": tree.text("outside/secret")}),
+                -32001,
+            ),
             ("read_file", json!({}), -32602),
             ("read_file", json!({"path": 7}), -32602),
-            ("read_file", json!({"path": tree.text("work/hello.txt"), "pahts": 1}), -32602),
+            (
+                "read_file",
+                json!({"path": tree.text("work/hello.txt"), "pahts": 1}),
+                -32602,
+            ),
             (
                 "edit_file",
                 json!({"path": tree.text("work/hello.txt"), "edits": [{"oldText": "zzz", "newText": ""}]}),
                 -32603,
             ),
-            ("grep_files", json!({"regex": "(", "directory": tree.text("work")}), -32603),
+            (
+                "grep_files",
+                json!({"regex": "(", "directory": tree.text("work")}),
+                -32603,
+            ),
         ];
         for (tool, arguments, code) in cases {
             let reply = server.call(tool, arguments.clone());
-            let failure = reply.failure().unwrap_or_else(|| panic!("{tool} {arguments} worked on {revision}"));
+            let failure = reply
+                .failure()
+                .unwrap_or_else(|| panic!("{tool} {arguments} worked on {revision}"));
             let expected = (revision != STATELESS).then_some(code);
-            assert_eq!(failure.code, expected, "{tool} {arguments} on {revision}: {}", reply.0);
+            assert_eq!(
+                failure.code, expected,
+                "{tool} {arguments} on {revision}: {}",
+                reply.0
+            );
             assert!(!failure.message.is_empty());
         }
     }
@@ -338,14 +506,26 @@ fn a_wrong_argument_is_named() {
         let path = tree.text("work/hello.txt");
         let edits = json!([{"oldText": "hello", "newText": "x"}, {"oldText": 7, "newText": "x"}]);
         let cases = [
-            ("edit_file", json!({"path": path, "edits": edits}), "edits[1].oldText"),
+            (
+                "edit_file",
+                json!({"path": path, "edits": edits}),
+                "edits[1].oldText",
+            ),
             ("read_file", json!({}), "path"),
             ("read_file", json!({"path": path, "pahts": 1}), "pahts"),
-            ("grep_files", json!({"regex": "x", "directory": path, "contextLines": "many"}), "contextLines"),
+            (
+                "grep_files",
+                json!({"regex": "x", "directory": path, "contextLines": "many"}),
+                "contextLines",
+            ),
         ];
         for (tool, arguments, name) in cases {
             let failure = server.call(tool, arguments).failure().unwrap();
-            assert!(failure.message.contains(name), "{revision}: `{name}` is missing in: {}", failure.message);
+            assert!(
+                failure.message.contains(name),
+                "{revision}: `{name}` is missing in: {}",
+                failure.message
+            );
         }
     }
 }
@@ -364,8 +544,15 @@ fn failures_become_results_on_every_revision_when_asked_to() {
         let (tree, allow) = super::stage();
         let args = ["--allow", allow.as_str(), "--errors", "results"];
         let mut server = crate::harness::Server::open(&tree, revision, &args);
-        let failure = server.call("read_file", json!({"path": tree.text("outside/secret")})).failure().unwrap();
+        let failure = server
+            .call("read_file", json!({"path": tree.text("outside/secret")}))
+            .failure()
+            .unwrap();
         assert_eq!(failure.code, None, "{revision}");
-        assert_eq!(server.call("no_such_tool", json!({})).code(), -32602, "{revision}");
+        assert_eq!(
+            server.call("no_such_tool", json!({})).code(),
+            -32602,
+            "{revision}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Calls that take their time: progress, cancellation, ids in flight, the end of the input, signals.
+//! Calls that take their time: progress, cancellation, ids in flight, the end of the input,
+//! signals.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,8 @@ use crate::harness::{DEADLINE, Server, ends_within};
 use crate::schema::{NEWEST_HANDSHAKE, REVISIONS};
 use crate::tree::Tree;
 
-/// Well below the time limit of a command that holds others up, and far above what an answer at once takes on a busy machine.
+/// Well below the time limit of a command that holds others up, and far above what an answer at
+/// once takes on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(40);
 
 fn command(line: &str) -> Value {
@@ -28,7 +30,8 @@ fn on_every_revision(test: impl Fn(&str) + Sync) {
     });
 }
 
-/// Starts a command that never ends, and gives the id of the call and the number of its last process once it runs.
+/// Starts a command that never ends, and gives the id of the call and the number of its last
+/// process once it runs.
 fn start_endless(tree: &Tree, server: &mut Server) -> (Value, Pid) {
     let running = std::fs::read_dir(tree.path("work")).unwrap().count();
     let name = format!("pid-{running}");
@@ -56,7 +59,10 @@ fn a_cancelled_command_dies_within_100_ms_and_is_not_answered() {
         for _ in 0..25 {
             let (id, pid) = start_endless(&tree, &mut server);
             let asked = Instant::now();
-            server.notify("notifications/cancelled", json!({"requestId": id, "reason": "no longer needed"}));
+            server.notify(
+                "notifications/cancelled",
+                json!({"requestId": id, "reason": "no longer needed"}),
+            );
             assert!(ends_within(pid, DEADLINE), "the command outlives its call");
             best = best.min(asked.elapsed());
             let rest = server.settle();
@@ -74,13 +80,21 @@ fn a_call_may_be_cancelled_at_any_time() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     let path = tree.text("work/hello.txt");
     for _ in 0..50 {
-        let id = server.send("tools/call", json!({"name": "read_file", "arguments": {"path": path}}));
+        let id = server.send(
+            "tools/call",
+            json!({"name": "read_file", "arguments": {"path": path}}),
+        );
         server.notify("notifications/cancelled", json!({"requestId": id}));
     }
     // Answered before it was cancelled, or not at all; the harness takes no id twice.
     let answers = server.settle();
     assert!(answers.len() <= 50);
-    assert!(answers.iter().all(|answer| answer["result"]["content"][0]["text"] == "hello\n"), "{answers:?}");
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer["result"]["content"][0]["text"] == "hello\n"),
+        "{answers:?}"
+    );
 }
 
 #[test]
@@ -108,7 +122,10 @@ fn progress_is_reported_with_a_token_and_ends_with_the_reply() {
                 }
                 assert_eq!(message["params"]["progressToken"], token);
                 let progress = message["params"]["progress"].as_f64().unwrap();
-                assert!(last.is_none_or(|last| progress > last), "{last:?} then {progress}");
+                assert!(
+                    last.is_none_or(|last| progress > last),
+                    "{last:?} then {progress}"
+                );
                 last = Some(progress);
             };
             assert_eq!(reply["id"], id);
@@ -116,7 +133,11 @@ fn progress_is_reported_with_a_token_and_ends_with_the_reply() {
             assert_eq!(server.settle(), Vec::<Value>::new());
         }
         let id = server.send("tools/call", command("sleep 0.8"));
-        assert_eq!(server.recv()["id"], id, "progress without a token on {revision}");
+        assert_eq!(
+            server.recv()["id"],
+            id,
+            "progress without a token on {revision}"
+        );
     });
 }
 
@@ -125,7 +146,11 @@ fn an_id_in_flight_is_not_given_twice() {
     on_every_revision(|revision| {
         let (tree, mut server) = opened(revision);
         let (id, _) = start_endless(&tree, &mut server);
-        server.send_as(&id, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));
+        server.send_as(
+            &id,
+            "tools/call",
+            json!({"name": "list_allowed_directories", "arguments": {}}),
+        );
         let refusal = server.reply_to(&id);
         assert_eq!(refusal.code(), -32600, "{revision}");
         // The first goes on under its id.
@@ -145,7 +170,12 @@ fn a_slow_call_holds_up_nobody() {
         start_endless(&tree, &mut server);
     }
     let started = Instant::now();
-    assert_eq!(server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text(), "hello\n");
+    assert_eq!(
+        server
+            .call("read_file", json!({"path": tree.text("work/hello.txt")}))
+            .text(),
+        "hello\n"
+    );
     assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
 }
 
@@ -169,6 +199,9 @@ fn a_signal_ends_the_server_and_its_commands() {
         let (_, pid) = start_endless(&tree, &mut server);
         kill_process(server.pid(), signal).unwrap();
         server.wait_exit();
-        assert!(ends_within(pid, DEADLINE), "the command outlives the server after {signal:?}");
+        assert!(
+            ends_within(pid, DEADLINE),
+            "the command outlives the server after {signal:?}"
+        );
     }
 }

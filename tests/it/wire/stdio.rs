@@ -19,7 +19,12 @@ fn a_line_that_is_no_json_costs_that_line_only() {
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
         ] {
             server.send_bytes([line, b"\n"].concat());
-            assert_eq!(refused(&server.recv()), -32700, "{revision}: {}", String::from_utf8_lossy(line));
+            assert_eq!(
+                refused(&server.recv()),
+                -32700,
+                "{revision}: {}",
+                String::from_utf8_lossy(line)
+            );
         }
         assert_eq!(server.settle(), Vec::<Value>::new());
     }
@@ -31,8 +36,7 @@ fn deep_nesting_costs_that_line_only() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     // Too deep for the harness to see what it asks.
     server.expect_reply(&json!({"id": "deep", "method": "tools/call"}));
-    let call =
-        r#"{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"read_file","arguments":{"path":"#;
+    let call = r#"{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"read_file","arguments":{"path":"#;
     server.send_raw(&format!("{call}{deep}}}}}}}"));
     let reply = server.recv();
     let code = reply["error"]["code"].as_i64().unwrap();
@@ -55,7 +59,10 @@ fn an_empty_line_is_no_message() {
 fn a_line_may_end_in_carriage_return() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     server.send_raw("{\"jsonrpc\":\"2.0\",\"id\":\"crlf\",\"method\":\"ping\"}\r");
-    assert_eq!(server.recv(), json!({"jsonrpc": "2.0", "id": "crlf", "result": {}}));
+    assert_eq!(
+        server.recv(),
+        json!({"jsonrpc": "2.0", "id": "crlf", "result": {}})
+    );
 }
 
 #[test]
@@ -73,7 +80,11 @@ fn a_wrong_envelope_is_refused_under_its_id() {
         for line in lines {
             server.send_raw(line);
             let reply = server.recv();
-            assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!("x"), &json!(-32600)), "{revision}: {line}");
+            assert_eq!(
+                (&reply["id"], &reply["error"]["code"]),
+                (&json!("x"), &json!(-32600)),
+                "{revision}: {line}"
+            );
         }
     }
 }
@@ -82,9 +93,14 @@ fn a_wrong_envelope_is_refused_under_its_id() {
 fn an_id_that_is_neither_text_nor_integer_is_refused() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     for id in ["1.5", "true", "{}", "[1]", "1e400"] {
-        server.send_raw(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#));
+        server.send_raw(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#
+        ));
         let code = refused(&server.recv());
-        assert!(code == -32600 || (code == -32700 && id == "1e400"), "{id}: {code}");
+        assert!(
+            code == -32600 || (code == -32700 && id == "1e400"),
+            "{id}: {code}"
+        );
     }
     server.send_raw(r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#);
     assert_eq!(refused(&server.recv()), -32600);
@@ -105,9 +121,17 @@ fn requests_before_initialize_are_served_under_the_newest_handshake_revision() {
     assert_eq!(*server.request("ping", json!({})).result(), json!({}));
     assert_eq!(server.request("no/such", json!({})).code(), -32601);
     let list = server.request("tools/list", json!({}));
-    assert_eq!(server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text(), "hello\n");
+    assert_eq!(
+        server
+            .call("read_file", json!({"path": tree.text("work/hello.txt")}))
+            .text(),
+        "hello\n"
+    );
     let (_tree, mut later) = opened(NEWEST_HANDSHAKE);
-    assert_eq!(list.result(), later.request("tools/list", json!({})).result());
+    assert_eq!(
+        list.result(),
+        later.request("tools/list", json!({})).result()
+    );
     assert_eq!(later.request("no/such", json!({})).code(), -32601);
 }
 
@@ -116,8 +140,14 @@ fn initialize_may_be_sloppy() {
     let whole = json!({"protocolVersion": "2025-06-18", "capabilities": {}});
     for (params, agreed) in [
         (json!({}), NEWEST_HANDSHAKE),
-        (json!({"protocolVersion": null, "capabilities": {}}), NEWEST_HANDSHAKE),
-        (json!({"protocolVersion": 20_250_618, "clientInfo": 7}), NEWEST_HANDSHAKE),
+        (
+            json!({"protocolVersion": null, "capabilities": {}}),
+            NEWEST_HANDSHAKE,
+        ),
+        (
+            json!({"protocolVersion": 20_250_618, "clientInfo": 7}),
+            NEWEST_HANDSHAKE,
+        ),
         (whole, "2025-06-18"),
     ] {
         let (_tree, mut server) = unopened();
@@ -132,9 +162,14 @@ fn initialize_may_be_sloppy() {
 #[test]
 fn notifications_are_never_answered() {
     let (_tree, mut server) = unopened();
-    for method in
-        ["notifications/initialized", "no/such", "tools/list", "ping", "initialize", "notifications/roots/list_changed"]
-    {
+    for method in [
+        "notifications/initialized",
+        "no/such",
+        "tools/list",
+        "ping",
+        "initialize",
+        "notifications/roots/list_changed",
+    ] {
         server.notify(method, json!({}));
     }
     server.notify("notifications/cancelled", json!({"requestId": 4711}));
@@ -154,7 +189,11 @@ fn a_call_without_a_name_or_with_odd_arguments_is_refused() {
             json!({"name": "list_allowed_directories", "arguments": []}),
             json!({"name": "list_allowed_directories", "arguments": "text"}),
         ] {
-            assert_eq!(server.request("tools/call", params.clone()).code(), -32602, "{revision}: {params}");
+            assert_eq!(
+                server.request("tools/call", params.clone()).code(),
+                -32602,
+                "{revision}: {params}"
+            );
         }
         // Left out is the same as empty.
         let reply = server.request("tools/call", json!({"name": "list_allowed_directories"}));
@@ -167,7 +206,10 @@ fn the_last_line_needs_no_newline() {
     let (_tree, mut server) = unopened();
     server.send_bytes(br#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#.to_vec());
     server.close_stdin();
-    assert_eq!(server.recv_to_end(), [json!({"jsonrpc": "2.0", "id": "last", "result": {}})]);
+    assert_eq!(
+        server.recv_to_end(),
+        [json!({"jsonrpc": "2.0", "id": "last", "result": {}})]
+    );
     assert_eq!(server.wait_exit().code(), Some(0));
 }
 
@@ -189,11 +231,22 @@ fn a_line_over_the_cap_is_refused_and_the_next_is_served() {
         server.send_bytes([vec![b'x'; bytes], b"\n".to_vec()].concat());
         let reply = server.recv();
         assert_eq!(refused(&reply), -32600);
-        assert!(reply["error"]["message"].as_str().unwrap().contains("100000"), "{reply}");
+        assert!(
+            reply["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("100000"),
+            "{reply}"
+        );
     }
     let fill = "x".repeat(99_000);
-    server.send_raw(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"fill": fill}}).to_string());
-    assert_eq!(server.recv(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    server.send_raw(
+        &json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"fill": fill}}).to_string(),
+    );
+    assert_eq!(
+        server.recv(),
+        json!({"jsonrpc": "2.0", "id": 1, "result": {}})
+    );
 }
 
 #[test]
@@ -213,10 +266,18 @@ fn megabytes_are_written_and_read_back() {
     // Escapes to more than twice its size.
     let content = "\"\n\t\\x".repeat(600 * 1024);
     let path = tree.text("work/big.txt");
-    server.call("write_file", json!({"path": path, "content": content})).texts();
-    assert!(tree.read("work/big.txt") == content, "what was written differs");
+    server
+        .call("write_file", json!({"path": path, "content": content}))
+        .texts();
     assert!(
-        server.call("read_file", json!({"path": path, "maxTokens": 2_000_000})).text() == content,
+        tree.read("work/big.txt") == content,
+        "what was written differs"
+    );
+    assert!(
+        server
+            .call("read_file", json!({"path": path, "maxTokens": 2_000_000}))
+            .text()
+            == content,
         "what was read differs"
     );
 }
@@ -227,7 +288,9 @@ fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
     let (_tree, mut server) = unopened();
     let mut lines = Vec::new();
     for id in 0..COUNT {
-        lines.extend_from_slice(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").as_bytes());
+        lines.extend_from_slice(
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").as_bytes(),
+        );
     }
     server.send_bytes(lines);
     let mut answered = vec![false; COUNT];
@@ -237,7 +300,10 @@ fn a_hundred_thousand_requests_in_one_go_are_all_answered_in_bounded_memory() {
     }
     assert!(answered.iter().all(|answered| *answered));
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
     let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(kilobytes < 200_000, "{kilobytes} kB");
 }
@@ -248,9 +314,18 @@ fn standard_error_has_the_start_up_lines_and_nothing_more_unless_asked() {
     let mut server = Server::open(
         &tree,
         NEWEST_HANDSHAKE,
-        &["--allow", &allow, "--sandbox", "landlock", "--protect", &tree.text("work/own")],
+        &[
+            "--allow",
+            &allow,
+            "--sandbox",
+            "landlock",
+            "--protect",
+            &tree.text("work/own"),
+        ],
     );
-    server.call("read_file", json!({"path": tree.text("work/hello.txt")})).text();
+    server
+        .call("read_file", json!({"path": tree.text("work/hello.txt")}))
+        .text();
     server.call("read_file", json!({"path": "/etc/passwd"}));
     server.send_raw("nonsense");
     server.recv();
@@ -260,14 +335,24 @@ fn standard_error_has_the_start_up_lines_and_nothing_more_unless_asked() {
     let stderr = server.stderr();
     let root = tree.text("work");
     // Behind the time.
-    let said: Vec<&str> = stderr.lines().filter_map(|line| line.split_once("  INFO ")).map(|(_, said)| said).collect();
+    let said: Vec<&str> = stderr
+        .lines()
+        .filter_map(|line| line.split_once("  INFO "))
+        .map(|(_, said)| said)
+        .collect();
     let own = said[1].rsplit_once(' ').unwrap().1;
     let expected = [
-        format!("replay {} serves {root} (read-write)", env!("CARGO_PKG_VERSION")),
+        format!(
+            "replay {} serves {root} (read-write)",
+            env!("CARGO_PKG_VERSION")
+        ),
         format!(
             "commands are refused: no walls can be built (landlock failed; `replay sandbox explain` says why); walls around the \
              server: landlock {own}"
         ),
     ];
-    assert_eq!((said, stderr.lines().count()), (expected.iter().map(String::as_str).collect(), 2));
+    assert_eq!(
+        (said, stderr.lines().count()),
+        (expected.iter().map(String::as_str).collect(), 2)
+    );
 }

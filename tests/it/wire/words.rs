@@ -9,7 +9,10 @@ use crate::schema::NEWEST_HANDSHAKE;
 use crate::tree::Tree;
 
 fn refusal(message: &str) -> Failure {
-    Failure { code: Some(-32602), message: message.to_owned() }
+    Failure {
+        code: Some(-32602),
+        message: message.to_owned(),
+    }
 }
 
 #[test]
@@ -19,7 +22,11 @@ fn instructions_name_only_tools_that_are_served() {
     for (flags, edits, commands) in [
         (vec!["--allow", &allow, "--sandbox", "off"], true, true),
         (vec!["--allow", &allow, "--tools", "files"], true, false),
-        (vec!["--allow", &read_only, "--sandbox", "off"], false, false),
+        (
+            vec!["--allow", &read_only, "--sandbox", "off"],
+            false,
+            false,
+        ),
     ] {
         let mut server = Server::start(&tree, &flags);
         let client = json!({"name": "it", "version": "0"});
@@ -27,26 +34,49 @@ fn instructions_name_only_tools_that_are_served() {
             "initialize",
             json!({"protocolVersion": NEWEST_HANDSHAKE, "capabilities": {}, "clientInfo": client}),
         );
-        let words = reply.result()["instructions"].as_str().expect("instructions").to_owned();
-        assert_eq!((words.contains("edit_file"), words.contains("write_file")), (edits, edits), "{flags:?}: {words}");
-        assert_eq!(words.contains("execute_command"), commands, "{flags:?}: {words}");
+        let words = reply.result()["instructions"]
+            .as_str()
+            .expect("instructions")
+            .to_owned();
+        assert_eq!(
+            (words.contains("edit_file"), words.contains("write_file")),
+            (edits, edits),
+            "{flags:?}: {words}"
+        );
+        assert_eq!(
+            words.contains("execute_command"),
+            commands,
+            "{flags:?}: {words}"
+        );
     }
 }
 
 #[test]
 fn a_shell_is_for_tests_only_where_no_tool_runs_them() {
     let (tree, allow) = stage();
-    for (tools, what) in
-        [("files,command", "builds and tests"), ("files,command,tests", "builds, git and everything else")]
-    {
-        let mut server = Server::start(&tree, &["--allow", &allow, "--sandbox", "off", "--tools", tools]);
+    for (tools, what) in [
+        ("files,command", "builds and tests"),
+        ("files,command,tests", "builds, git and everything else"),
+    ] {
+        let mut server = Server::start(
+            &tree,
+            &["--allow", &allow, "--sandbox", "off", "--tools", tools],
+        );
         let client = json!({"name": "it", "version": "0"});
         let reply = server.request(
             "initialize",
             json!({"protocolVersion": NEWEST_HANDSHAKE, "capabilities": {}, "clientInfo": client}),
         );
-        let words = reply.result()["instructions"].as_str().expect("instructions").to_owned();
-        assert!(words.contains(&format!("Use execute_command for {what}, not for reading or editing.")), "{words}");
+        let words = reply.result()["instructions"]
+            .as_str()
+            .expect("instructions")
+            .to_owned();
+        assert!(
+            words.contains(&format!(
+                "Use execute_command for {what}, not for reading or editing."
+            )),
+            "{words}"
+        );
     }
 }
 
@@ -55,10 +85,16 @@ fn without_an_allowed_directory_the_hint_names_the_flag() {
     let (tree, _) = stage();
     let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &[]);
     for path in ["hello.txt", "/etc/passwd"] {
-        let failed = server.call("read_file", json!({"path": path})).failure().expect("a refusal");
+        let failed = server
+            .call("read_file", json!({"path": path}))
+            .failure()
+            .expect("a refusal");
         assert_eq!(failed.code, Some(-32001));
         let hint = failed.message.lines().last().expect("a hint").to_owned();
-        assert_eq!(hint, "hint: no directory is allowed; the operator allows one with --allow DIR");
+        assert_eq!(
+            hint,
+            "hint: no directory is allowed; the operator allows one with --allow DIR"
+        );
     }
 }
 
@@ -66,21 +102,41 @@ fn without_an_allowed_directory_the_hint_names_the_flag() {
 fn an_unknown_encoding_is_a_wrong_argument() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     for (tool, arguments) in [
-        ("read_file", json!({"path": "hello.txt", "encoding": "klingon"})),
-        ("write_file", json!({"path": "hello.txt", "encoding": "klingon", "content": ""})),
+        (
+            "read_file",
+            json!({"path": "hello.txt", "encoding": "klingon"}),
+        ),
+        (
+            "write_file",
+            json!({"path": "hello.txt", "encoding": "klingon", "content": ""}),
+        ),
     ] {
-        assert_eq!(server.call(tool, arguments).failure().and_then(|failure| failure.code), Some(-32602), "{tool}");
+        assert_eq!(
+            server
+                .call(tool, arguments)
+                .failure()
+                .and_then(|failure| failure.code),
+            Some(-32602),
+            "{tool}"
+        );
     }
 }
 
 #[test]
 fn a_number_written_with_a_point_is_an_integer() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
-    let whole = server.call("read_file", json!({"path": "hello.txt", "offset": 1.0, "limit": 1.0}));
+    let whole = server.call(
+        "read_file",
+        json!({"path": "hello.txt", "offset": 1.0, "limit": 1.0}),
+    );
     assert_eq!(whole.text(), "hello\n");
     assert_eq!(
-        server.call("read_file", json!({"path": "hello.txt", "limit": 1.5})).failure(),
-        Some(refusal("`limit` of read_file is the number 1.5; it must be a whole number")),
+        server
+            .call("read_file", json!({"path": "hello.txt", "limit": 1.5}))
+            .failure(),
+        Some(refusal(
+            "`limit` of read_file is the number 1.5; it must be a whole number"
+        )),
     );
 }
 
@@ -89,7 +145,9 @@ fn a_complaint_about_a_parameter_names_published_ones_only() {
     let (_tree, mut server) = opened(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "hello", "replacement": "x"}]);
     assert_eq!(
-        server.call("edit_file", json!({"path": "hello.txt", "edits": edits})).failure(),
+        server
+            .call("edit_file", json!({"path": "hello.txt", "edits": edits}))
+            .failure(),
         Some(refusal(
             "`edits[0].replacement` is no parameter of edit_file; it takes `oldText`, `newText`, `limit`, `isRegex`, \
              `caseInsensitive`",
@@ -101,7 +159,10 @@ fn a_complaint_about_a_parameter_names_published_ones_only() {
 fn a_failed_file_of_many_is_named_once() {
     let (tree, mut server) = opened(NEWEST_HANDSHAKE);
     let edits = json!([{"oldText": "absent", "newText": "x"}]);
-    let reply = server.call("edit_files", json!({"paths": ["hello.txt"], "edits": edits}));
+    let reply = server.call(
+        "edit_files",
+        json!({"paths": ["hello.txt"], "edits": edits}),
+    );
     let path = tree.text("work/hello.txt");
     assert_eq!(
         reply.all_texts(),
@@ -135,43 +196,87 @@ fn a_loose_match_says_where_the_result_is() {
 fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
     let tree = Tree::new();
     for number in 0..300 {
-        tree.file(format!("work/web/node_modules/m{number}/{}.ts", "x".repeat(60)), "");
+        tree.file(
+            format!("work/web/node_modules/m{number}/{}.ts", "x".repeat(60)),
+            "",
+        );
     }
-    tree.file("work/web/src/a.ts", "").file("work/.gitignore", "node_modules\n").file("work/web/.git/HEAD", "");
+    tree.file("work/web/src/a.ts", "")
+        .file("work/.gitignore", "node_modules\n")
+        .file("work/web/.git/HEAD", "");
     let work = tree.text("work");
     let mut server = Server::open(&tree, "2025-11-25", &["--allow", &format!("{work}:rw")]);
     let mut said = |tool: &str, arguments: Value| {
-        server.call(tool, arguments).all_texts().iter().skip(1).map(|text| (*text).clone()).collect::<Vec<_>>()
+        server
+            .call(tool, arguments)
+            .all_texts()
+            .iter()
+            .skip(1)
+            .map(|text| (*text).clone())
+            .collect::<Vec<_>>()
     };
     let leave = "leave it out with excludeGlobs or respectGitignore";
     assert_eq!(
         said("directory_tree", json!({"path": work})),
-        [format!("[600 of 607 entries lie below `web/node_modules`: {leave}, or set depth]")]
+        [format!(
+            "[600 of 607 entries lie below `web/node_modules`: {leave}, or set depth]"
+        )]
     );
     assert_eq!(
-        said("search_files", json!({"directory": work, "nameContains": ".ts"})),
-        [format!("[300 of 301 names lie below `web/node_modules`: {leave}]")]
+        said(
+            "search_files",
+            json!({"directory": work, "nameContains": ".ts"})
+        ),
+        [format!(
+            "[300 of 301 names lie below `web/node_modules`: {leave}]"
+        )]
     );
     assert_eq!(
-        said("glob_search", json!({"directory": work, "globs": ["**/*.ts"]})),
-        [format!("[300 of 301 paths lie below `web/node_modules`: {leave}]")]
+        said(
+            "glob_search",
+            json!({"directory": work, "globs": ["**/*.ts"]})
+        ),
+        [format!(
+            "[300 of 301 paths lie below `web/node_modules`: {leave}]"
+        )]
     );
-    assert_eq!(said("directory_tree", json!({"path": work, "depth": 2})), [""; 0]);
+    assert_eq!(
+        said("directory_tree", json!({"path": work, "depth": 2})),
+        [""; 0]
+    );
     // A search says it only of a reply that was cut.
     for number in 0..300 {
-        tree.file(format!("work/web/node_modules/m{number}/{}.ts", "x".repeat(60)), "x\n");
+        tree.file(
+            format!("work/web/node_modules/m{number}/{}.ts", "x".repeat(60)),
+            "x\n",
+        );
     }
     let grep = |most: u64| json!({"directory": work, "regex": "x", "maxResults": most});
-    assert_eq!(said("grep_files", grep(250)), [format!("[250 of 250 matches lie below `web/node_modules`: {leave}]")]);
+    assert_eq!(
+        said("grep_files", grep(250)),
+        [format!(
+            "[250 of 250 matches lie below `web/node_modules`: {leave}]"
+        )]
+    );
     assert_eq!(said("grep_files", grep(500)), [""; 0]);
     let file = |name: &str| json!({"name": name, "type": "file"});
     let directory = |name: &str, children: Value| json!({"name": name, "type": "directory", "children": children});
     let src = directory("src", json!([file("a.ts")]));
     for (arguments, web) in [
-        (json!({"path": work, "excludeGlobs": ["node_modules", ".git"]}), json!([src])),
-        (json!({"path": work, "excludeGlobs": ["web/node_modules/**", "HEAD"]}), {
-            json!([directory(".git", json!([])), directory("node_modules", json!([])), src])
-        }),
+        (
+            json!({"path": work, "excludeGlobs": ["node_modules", ".git"]}),
+            json!([src]),
+        ),
+        (
+            json!({"path": work, "excludeGlobs": ["web/node_modules/**", "HEAD"]}),
+            {
+                json!([
+                    directory(".git", json!([])),
+                    directory("node_modules", json!([])),
+                    src
+                ])
+            },
+        ),
     ] {
         let reply = server.call("directory_tree", arguments);
         let expected = directory("work", json!([file(".gitignore"), directory("web", web)]));
@@ -179,37 +284,71 @@ fn a_long_listing_names_the_directory_that_most_of_it_comes_from() {
         assert_eq!(reply.all_texts().len(), 1);
     }
     tree.dir("work/.git");
-    let reply = server.call("directory_tree", json!({"path": work, "respectGitignore": true}));
-    let expected = directory("work", json!([file(".gitignore"), directory("web", json!([src]))]));
+    let reply = server.call(
+        "directory_tree",
+        json!({"path": work, "respectGitignore": true}),
+    );
+    let expected = directory(
+        "work",
+        json!([file(".gitignore"), directory("web", json!([src]))]),
+    );
     assert_eq!(reply.result()["structuredContent"], expected);
 }
 
 #[test]
 fn a_search_that_found_nothing_says_what_it_left_out() {
     let tree = Tree::new();
-    tree.file("work/.gitignore", "*.log\nout/\n").file("work/a.log", "needle\n").file("work/plain", "hay\n");
-    tree.file("work/out/x", "needle\n").file("work/out/y", "needle\n").file("work/.git/HEAD", "needle\n");
+    tree.file("work/.gitignore", "*.log\nout/\n")
+        .file("work/a.log", "needle\n")
+        .file("work/plain", "hay\n");
+    tree.file("work/out/x", "needle\n")
+        .file("work/out/y", "needle\n")
+        .file("work/.git/HEAD", "needle\n");
     tree.file("work/bin", "needle\0\n").file("work/b.bin", "\0");
     let work = tree.text("work");
     let mut server = Server::open(&tree, "2025-11-25", &["--allow", &work]);
     let mut said = |tool: &str, mut arguments: Value| {
-        arguments["directory"] = arguments.get("directory").cloned().unwrap_or_else(|| json!(work));
+        arguments["directory"] = arguments
+            .get("directory")
+            .cloned()
+            .unwrap_or_else(|| json!(work));
         let reply = server.call(tool, arguments);
-        let texts = reply.all_texts().iter().map(|text| text.replace(&work, "W")).collect::<Vec<_>>();
-        (texts, reply.result()["structuredContent"]["notSearched"].clone())
+        let texts = reply
+            .all_texts()
+            .iter()
+            .map(|text| text.replace(&work, "W"))
+            .collect::<Vec<_>>();
+        (
+            texts,
+            reply.result()["structuredContent"]["notSearched"].clone(),
+        )
     };
     let left_out = |binary: u64, files: u64, directories: u64| json!({"binaryFiles": binary, "ignoredFiles": files, "ignoredDirectories": directories});
-    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    let texts = |texts: &[&str]| {
+        texts
+            .iter()
+            .map(|&text| text.to_owned())
+            .collect::<Vec<_>>()
+    };
     let none = "(no matches found)\n[0 matches]";
     assert_eq!(
-        said("grep_files", json!({"regex": "needle", "respectGitignore": true})),
+        said(
+            "grep_files",
+            json!({"regex": "needle", "respectGitignore": true})
+        ),
         (
-            texts(&[none, "[2 binary files, 1 ignored file and 1 ignored directory were not searched]"]),
+            texts(&[
+                none,
+                "[2 binary files, 1 ignored file and 1 ignored directory were not searched]"
+            ]),
             left_out(2, 1, 1)
         )
     );
     assert_eq!(
-        said("grep_files", json!({"regex": "needle", "respectGitignore": true, "globs": ["*"]})),
+        said(
+            "grep_files",
+            json!({"regex": "needle", "respectGitignore": true, "globs": ["*"]})
+        ),
         (
             texts(&[
                 none,
@@ -219,32 +358,63 @@ fn a_search_that_found_nothing_says_what_it_left_out() {
             left_out(2, 1, 0)
         )
     );
-    assert_eq!(said("grep_files", json!({"regex": "hay"})), (texts(&["W/plain:1:hay\n[1 matches]"]), Value::Null));
     assert_eq!(
-        said("grep_files", json!({"regex": "hay", "globs": ["**/{plain,bin}"]})),
-        (texts(&["W/plain:1:hay\n[1 matches]", "[1 binary file was not searched]"]), left_out(1, 0, 0))
+        said("grep_files", json!({"regex": "hay"})),
+        (texts(&["W/plain:1:hay\n[1 matches]"]), Value::Null)
     );
     assert_eq!(
-        said("grep_files", json!({"regex": "zzz", "directory": tree.text("work/out")})),
+        said(
+            "grep_files",
+            json!({"regex": "hay", "globs": ["**/{plain,bin}"]})
+        ),
+        (
+            texts(&[
+                "W/plain:1:hay\n[1 matches]",
+                "[1 binary file was not searched]"
+            ]),
+            left_out(1, 0, 0)
+        )
+    );
+    assert_eq!(
+        said(
+            "grep_files",
+            json!({"regex": "zzz", "directory": tree.text("work/out")})
+        ),
         (texts(&[none]), Value::Null)
     );
     // Named, it is searched.
-    for named in
-        [json!({"regex": "needle", "globs": ["bin"]}), json!({"regex": "needle", "directory": tree.text("work/bin")})]
-    {
-        assert_eq!(said("grep_files", named), (texts(&["W/bin:1:needle\0\n[1 matches]"]), Value::Null));
+    for named in [
+        json!({"regex": "needle", "globs": ["bin"]}),
+        json!({"regex": "needle", "directory": tree.text("work/bin")}),
+    ] {
+        assert_eq!(
+            said("grep_files", named),
+            (texts(&["W/bin:1:needle\0\n[1 matches]"]), Value::Null)
+        );
     }
-    let (names, ignored) = ("(no matches found)", "[1 ignored file and 1 ignored directory were not searched]");
+    let (names, ignored) = (
+        "(no matches found)",
+        "[1 ignored file and 1 ignored directory were not searched]",
+    );
     assert_eq!(
-        said("search_files", json!({"nameContains": "log", "respectGitignore": true})),
+        said(
+            "search_files",
+            json!({"nameContains": "log", "respectGitignore": true})
+        ),
         (texts(&[names, ignored]), left_out(0, 1, 1))
     );
     assert_eq!(
-        said("glob_search", json!({"globs": ["**/*.log"], "respectGitignore": true})),
+        said(
+            "glob_search",
+            json!({"globs": ["**/*.log"], "respectGitignore": true})
+        ),
         (texts(&[names, ignored]), left_out(0, 1, 1))
     );
     assert_eq!(
-        said("glob_search", json!({"globs": ["plain"], "respectGitignore": true})),
+        said(
+            "glob_search",
+            json!({"globs": ["plain"], "respectGitignore": true})
+        ),
         (texts(&["W/plain"]), Value::Null)
     );
 }
@@ -252,11 +422,22 @@ fn a_search_that_found_nothing_says_what_it_left_out() {
 #[test]
 fn name_that_only_looks_the_same_is_proposed() {
     let (tree, allow) = stage();
-    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow, "--sandbox", "off"]);
+    let mut server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allow, "--sandbox", "off"],
+    );
     let shot = "Screenshot 9.41\u{202F}PM.png.txt";
     let (decomposed, composed) = ("cafe\u{301}", "caf\u{e9}");
-    tree.file(format!("work/{shot}"), "shot\n").file(format!("work/{decomposed}/menu.txt"), "menu\n");
-    let mut message = |path: &str| server.call("read_file", json!({"path": path})).failure().unwrap().message;
+    tree.file(format!("work/{shot}"), "shot\n")
+        .file(format!("work/{decomposed}/menu.txt"), "menu\n");
+    let mut message = |path: &str| {
+        server
+            .call("read_file", json!({"path": path}))
+            .failure()
+            .unwrap()
+            .message
+    };
     let root = tree.text("work");
     assert_eq!(
         message("Screenshot 9.41 PM.png.txt"),
@@ -272,28 +453,45 @@ fn name_that_only_looks_the_same_is_proposed() {
              has U+0065 U+0301 (e\u{301}) where the one asked for has U+00E9 (\u{e9}); copy it as it is"
         )
     );
-    assert!(message("Screenshot 9.42 PM.png.txt").ends_with("hint: list the parent directory to see what is there"));
-    let named = server.call("search_files", json!({"directory": ".", "nameContains": "9.41 pm"}));
+    assert!(
+        message("Screenshot 9.42 PM.png.txt")
+            .ends_with("hint: list the parent directory to see what is there")
+    );
+    let named = server.call(
+        "search_files",
+        json!({"directory": ".", "nameContains": "9.41 pm"}),
+    );
     let note = format!(
         "[a name only looks like nameContains: `{shot}` has U+202F (narrow no-break space) where nameContains has U+0020 (space)]"
     );
     assert_eq!(named.all_texts(), ["(no matches found)", &note]);
     assert_eq!(named.result()["structuredContent"]["alike"], json!([shot]));
-    let globbed = server.call("glob_search", json!({"directory": ".", "globs": ["*9.41 PM*"]}));
+    let globbed = server.call(
+        "glob_search",
+        json!({"directory": ".", "globs": ["*9.41 PM*"]}),
+    );
     let note = format!(
         "[a name only looks like what globs name: `{root}/{shot}` has U+202F (narrow no-break space) where globs has U+0020 (space)]"
     );
     assert_eq!(globbed.all_texts()[1], note);
-    assert_eq!(globbed.result()["structuredContent"]["alike"], json!([format!("{root}/{shot}")]));
+    assert_eq!(
+        globbed.result()["structuredContent"]["alike"],
+        json!([format!("{root}/{shot}")])
+    );
 }
 
 #[test]
 fn text_that_grep_cannot_match_is_told() {
     let (tree, allow) = stage();
-    let mut server = Server::open(&tree, NEWEST_HANDSHAKE, &["--allow", &allow, "--sandbox", "off"]);
+    let mut server = Server::open(
+        &tree,
+        NEWEST_HANDSHAKE,
+        &["--allow", &allow, "--sandbox", "off"],
+    );
     // "한글" in EUC-KR, among words of the same kind.
     let korean: Vec<u8> = b"\xc7\xd1\xb1\xdb \xb9\xae\xbc\xad\n".repeat(20);
-    tree.file("work/korean.txt", &korean).file("work/mac.txt", "a\rb\rc\r");
+    tree.file("work/korean.txt", &korean)
+        .file("work/mac.txt", "a\rb\rc\r");
     let mut texts = |tool: &str, arguments: Value| server.call(tool, arguments).all_texts();
     let root = tree.text("work");
     let told = texts("grep_files", json!({"directory": ".", "regex": "한글"}));
@@ -302,8 +500,13 @@ fn text_that_grep_cannot_match_is_told() {
          read_file decodes it]"
     );
     assert_eq!(told, ["(no matches found)\n[0 matches]", &note]);
-    let note = format!("[lines of `{root}/mac.txt` that end with CR alone are matched, and count as one line]");
-    assert_eq!(texts("grep_files", json!({"directory": ".", "regex": "^b"}))[1], note);
+    let note = format!(
+        "[lines of `{root}/mac.txt` that end with CR alone are matched, and count as one line]"
+    );
+    assert_eq!(
+        texts("grep_files", json!({"directory": ".", "regex": "^b"}))[1],
+        note
+    );
     let note = "[lines end with CR alone here, and count as one line]";
     assert_eq!(texts("read_file", json!({"path": "mac.txt"}))[1], note);
 }

@@ -24,7 +24,11 @@ impl Source for Range {
 }
 
 fn result(value: u32) -> Finished<Range, u32> {
-    Finished { result: Some((value, 1)), more: None, close_one: false }
+    Finished {
+        result: Some((value, 1)),
+        more: None,
+        close_one: false,
+    }
 }
 
 fn line<F: FnMut(u32) -> ControlFlow<()>>(most_waiting: usize, settle: F) -> Line<Range, u32, F> {
@@ -45,7 +49,10 @@ fn results_leave_in_order_whoever_is_done_first() {
     assert!(line.give(b.turn, result(1)));
     assert_eq!(seen(), Vec::<u32>::new());
     // The first one turns out to hold more: that stands between its result and the others.
-    let more = Finished { more: Some(Range { next: 10, end: 12 }), ..result(0) };
+    let more = Finished {
+        more: Some(Range { next: 10, end: 12 }),
+        ..result(0)
+    };
     assert!(line.give(a.turn, more));
     assert_eq!(seen(), [0]);
     let tasks = [(); 3].map(|()| line.take().unwrap());
@@ -54,14 +61,30 @@ fn results_leave_in_order_whoever_is_done_first() {
     assert!(!line.give(three.turn, result(3)));
     assert!(!line.give(ten.turn, result(10)));
     assert_eq!(seen(), [0, 10]);
-    assert!(line.exchange(eleven.turn, Finished { result: None, more: None, close_one: false }).is_none());
+    assert!(
+        line.exchange(
+            eleven.turn,
+            Finished {
+                result: None,
+                more: None,
+                close_one: false
+            }
+        )
+        .is_none()
+    );
     assert_eq!(seen(), [0, 10, 1, 2, 3]);
     assert!(!line.is_stopped());
 }
 
 #[test]
 fn who_settles_may_end_it() {
-    let line = line(usize::MAX, |value| if value == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
+    let line = line(usize::MAX, |value| {
+        if value == 1 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
     let [a, b] = [(); 2].map(|()| line.take().unwrap());
     line.give(b.turn, result(1));
     assert!(!line.is_stopped());
@@ -81,7 +104,10 @@ fn nobody_runs_far_ahead_of_the_first() {
     line.give(c.turn, result(2));
     // Two results wait, one may: the next piece is given out only when the first is there.
     std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| line.take().map(|taken| (taken.task, settled.lock().unwrap().clone(), taken.turn)));
+        let waiter = scope.spawn(|| {
+            line.take()
+                .map(|taken| (taken.task, settled.lock().unwrap().clone(), taken.turn))
+        });
         line.give(a.turn, result(0));
         let (task, seen, turn) = waiter.join().unwrap().unwrap();
         assert_eq!((task, seen), (3, vec![0, 1, 2]));

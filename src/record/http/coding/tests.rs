@@ -7,11 +7,30 @@ fn headers(coding: &str) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn every_known_coding_comes_off_as_it_was_put_on() {
     let long: Vec<u8> = (0..300_000_u32).map(|at| (at * 7 % 251) as u8).collect();
-    for body in [&b"x"[..], b"hello hello hello", &long[..65_536], &long[..65_537], &long] {
-        for coding in ["gzip", "x-gzip", "deflate", "br", "zstd", "gzip, br", "identity, gzip"] {
+    for body in [
+        &b"x"[..],
+        b"hello hello hello",
+        &long[..65_536],
+        &long[..65_537],
+        &long,
+    ] {
+        for coding in [
+            "gzip",
+            "x-gzip",
+            "deflate",
+            "br",
+            "zstd",
+            "gzip, br",
+            "identity, gzip",
+        ] {
             let on = encoded(&headers(coding), body).unwrap();
             assert_ne!(on, body, "{coding}");
-            assert_eq!(decoded(&headers(coding), &on).as_deref(), Some(body), "{coding} {}", body.len());
+            assert_eq!(
+                decoded(&headers(coding), &on).as_deref(),
+                Some(body),
+                "{coding} {}",
+                body.len()
+            );
         }
     }
 }
@@ -31,8 +50,14 @@ fn a_body_stays_coded_where_somebody_may_look_at_its_bytes() {
     };
     assert_eq!(with("ETag", &theirs), (plain.clone(), ours.clone(), false));
     assert_eq!(with("Content-Digest", &ours), (plain, ours.clone(), false));
-    assert_eq!(with("Content-Digest", &theirs), (theirs.clone(), theirs.clone(), true));
-    assert_eq!(with("X-Amz-Checksum-CRC32", &theirs), (theirs.clone(), theirs, true));
+    assert_eq!(
+        with("Content-Digest", &theirs),
+        (theirs.clone(), theirs.clone(), true)
+    );
+    assert_eq!(
+        with("X-Amz-Checksum-CRC32", &theirs),
+        (theirs.clone(), theirs, true)
+    );
     // What cannot be read is not coded once more.
     let cut = ours[..12].to_vec();
     assert_eq!(with("ETag", &cut), (cut.clone(), cut, true));
@@ -42,8 +67,20 @@ fn a_body_stays_coded_where_somebody_may_look_at_its_bytes() {
 fn what_cannot_be_taken_off_stays() {
     assert_eq!(decoded(&headers("gzip"), b"no gzip"), None);
     assert_eq!(decoded(&headers("dcb"), b"x"), None);
-    assert_eq!((decoded(&headers("identity"), b"x"), encoded(&headers("identity"), b"x")), (None, None));
-    assert_eq!((plain(&headers("gzip"), Vec::new()), encoded(&headers("gzip"), b"")), (Vec::new(), None));
+    assert_eq!(
+        (
+            decoded(&headers("identity"), b"x"),
+            encoded(&headers("identity"), b"x")
+        ),
+        (None, None)
+    );
+    assert_eq!(
+        (
+            plain(&headers("gzip"), Vec::new()),
+            encoded(&headers("gzip"), b"")
+        ),
+        (Vec::new(), None)
+    );
     let bomb = encoded(&headers("gzip"), &vec![0; MAX_RECORDED_BODY_BYTES + 1]).unwrap();
     assert!(bomb.len() < MAX_RECORDED_BODY_BYTES / 50);
     assert_eq!(decoded(&headers("gzip"), &bomb), None);

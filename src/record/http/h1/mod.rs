@@ -1,4 +1,5 @@
-//! HTTP/1 without a socket: what passes is looked at, never rewritten, so the program gets the very bytes of the server.
+//! HTTP/1 without a socket: what passes is looked at, never rewritten, so the program gets the very
+//! bytes of the server.
 
 mod play;
 mod reader;
@@ -30,11 +31,20 @@ pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str
 
 /// Whether a field that holds a list has this token in it.
 pub fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool {
-    values(headers, name).flatten().any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(token)))
+    values(headers, name).flatten().any(|value| {
+        value
+            .split(',')
+            .any(|part| part.trim().eq_ignore_ascii_case(token))
+    })
 }
 
-fn values<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> impl Iterator<Item = Option<&'a str>> {
-    let fields = headers.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name));
+fn values<'a>(
+    headers: &'a [(String, Vec<u8>)],
+    name: &str,
+) -> impl Iterator<Item = Option<&'a str>> {
+    let fields = headers
+        .iter()
+        .filter(move |(key, _)| key.eq_ignore_ascii_case(name));
     fields.map(|(_, value)| std::str::from_utf8(value).ok())
 }
 
@@ -49,7 +59,15 @@ pub fn exchange(
     let kind = field(&request.headers, "content-type");
     let is_grpc = kind.is_some_and(|kind| kind.starts_with("application/grpc"));
     let http = Box::new(Http { request, response });
-    link.exchange(if is_grpc { Content::Grpc(http) } else { Content::Http(http) }, sent_at, answered_at)
+    link.exchange(
+        if is_grpc {
+            Content::Grpc(http)
+        } else {
+            Content::Http(http)
+        },
+        sent_at,
+        answered_at,
+    )
 }
 
 /// Host and port of an authority; the port of the scheme where it names none.
@@ -59,7 +77,8 @@ pub fn authority(text: &str, default_port: u16) -> Option<Target> {
         let (host, port) = rest.split_once(']')?;
         (host, port.strip_prefix(':'))
     } else {
-        text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)))
+        text.split_once(':')
+            .map_or((text, None), |(host, port)| (host, Some(port)))
     };
     let port = match port {
         None | Some("") => default_port,
@@ -69,23 +88,39 @@ pub fn authority(text: &str, default_port: u16) -> Option<Target> {
     (!host.is_empty()).then_some(Target { host, port })
 }
 
-/// The request of a head and its body, and where it goes if the head says so itself (absolute-form, RFC 9112, 3.2.2).
+/// The request of a head and its body, and where it goes if the head says so itself (absolute-form,
+/// RFC 9112, 3.2.2).
 pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
     let mut scheme = if tls { "https" } else { "http" };
-    let mut host = field(&message.headers, "host").unwrap_or_default().to_owned();
+    let mut host = field(&message.headers, "host")
+        .unwrap_or_default()
+        .to_owned();
     let (method, path) = (message.method, message.path);
     let mut origin = path.clone();
     let mut target = None;
     if method != "CONNECT" {
         for (name, port) in [("http", 80), ("https", 443)] {
-            let Some(rest) = path.strip_prefix(name).and_then(|rest| rest.strip_prefix("://")) else { continue };
+            let Some(rest) = path
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix("://"))
+            else {
+                continue;
+            };
             let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
             let (named, after) = rest.split_at(end);
             target = authority(named, port);
             scheme = name;
             // Who asks is said by a field (RFC 9110, 4.2.4).
-            named.rsplit('@').next().unwrap_or(named).clone_into(&mut host);
-            origin = if after.starts_with('/') { after.to_owned() } else { format!("/{after}") };
+            named
+                .rsplit('@')
+                .next()
+                .unwrap_or(named)
+                .clone_into(&mut host);
+            origin = if after.starts_with('/') {
+                after.to_owned()
+            } else {
+                format!("/{after}")
+            };
         }
     }
     let request = HttpRequest {

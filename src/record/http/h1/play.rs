@@ -23,14 +23,16 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Its bytes as a server itself gets them: a proxy is asked with the whole address (absolute-form, RFC 9112, 3.2.2), which
-    /// not every server understands.
+    /// Its bytes as a server itself gets them: a proxy is asked with the whole address
+    /// (absolute-form, RFC 9112, 3.2.2), which not every server understands.
     pub fn origin_form(&self) -> Vec<u8> {
         let end = memchr::memchr(b'\n', &self.raw).unwrap_or(0);
         let line = String::from_utf8_lossy(&self.raw[..end]);
         let mut words = line.split_ascii_whitespace();
         match (words.next(), words.next(), words.next()) {
-            (Some(method), Some(path), Some(version)) if path != self.request.path && self.tunnel.is_none() => {
+            (Some(method), Some(path), Some(version))
+                if path != self.request.path && self.tunnel.is_none() =>
+            {
                 let mut out = format!("{method} {} {version}\r", self.request.path).into_bytes();
                 out.extend_from_slice(&self.raw[end..]);
                 out
@@ -48,7 +50,11 @@ pub enum Next {
 
 pub fn asked(link: &Link, asked: &Asked) -> Exchange {
     let now = SystemTime::now();
-    let link = Link { target: asked.target.clone(), tls: asked.tls, connection: link.connection };
+    let link = Link {
+        target: asked.target.clone(),
+        tls: asked.tls,
+        connection: link.connection,
+    };
     exchange(&link, asked.request.clone(), None, now, now)
 }
 
@@ -56,7 +62,8 @@ pub fn asked(link: &Link, asked: &Asked) -> Exchange {
 pub struct Questions {
     link: Link,
     reader: Reader,
-    /// Bytes that came and were not looked at: what belongs to no request is what a tunnel or another protocol begins with.
+    /// Bytes that came and were not looked at: what belongs to no request is what a tunnel or
+    /// another protocol begins with.
     pub waiting: Vec<u8>,
     raw: Vec<u8>,
     keep_raw: bool,
@@ -64,10 +71,18 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Of a connection that has not said anything yet. `keep_raw`: the bytes of requests are wanted, to send them on.
+    /// Of a connection that has not said anything yet. `keep_raw`: the bytes of requests are
+    /// wanted, to send them on.
     pub fn new(link: Link, keep_raw: bool) -> Self {
         let reader = Reader::requests(MAX_RECORDED_BODY_BYTES);
-        Self { link, reader, waiting: Vec::new(), raw: Vec::new(), keep_raw, promised: false }
+        Self {
+            link,
+            reader,
+            waiting: Vec::new(),
+            raw: Vec::new(),
+            keep_raw,
+            promised: false,
+        }
     }
 
     pub fn kept(&self) -> usize {
@@ -90,7 +105,8 @@ impl Questions {
             self.waiting.drain(..taken);
             let Some(message) = whole else {
                 let expects = self.reader.head().is_some_and(|head| {
-                    field(&head.headers, "expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue"))
+                    field(&head.headers, "expect")
+                        .is_some_and(|value| value.eq_ignore_ascii_case("100-continue"))
                 });
                 if expects && !self.promised {
                     self.promised = true;

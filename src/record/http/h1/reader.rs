@@ -62,11 +62,20 @@ pub struct Reader {
 
 impl Reader {
     pub fn requests(cap: usize) -> Self {
-        Self { requests: true, cap, stage: Stage::Head, line: Vec::new(), message: None }
+        Self {
+            requests: true,
+            cap,
+            stage: Stage::Head,
+            line: Vec::new(),
+            message: None,
+        }
     }
 
     pub fn responses(cap: usize) -> Self {
-        Self { requests: false, ..Self::requests(cap) }
+        Self {
+            requests: false,
+            ..Self::requests(cap)
+        }
     }
 
     /// The message that is being read, once its head is complete.
@@ -79,7 +88,11 @@ impl Reader {
     }
 
     pub fn kept(&self) -> usize {
-        self.line.len() + self.message.as_ref().map_or(0, |message| message.body.len())
+        self.line.len()
+            + self
+                .message
+                .as_ref()
+                .map_or(0, |message| message.body.len())
     }
 
     pub fn forget(&mut self) {
@@ -89,9 +102,13 @@ impl Reader {
         }
     }
 
-    /// Takes bytes off the input until a message is complete. `Ok(None)` with nothing left in the input asks for more;
-    /// with something left it says that a head has just been completed.
-    pub fn take(&mut self, input: &mut &[u8], answered: Answered) -> Result<Option<Message>, Malformed> {
+    /// Takes bytes off the input until a message is complete. `Ok(None)` with nothing left in the
+    /// input asks for more; with something left it says that a head has just been completed.
+    pub fn take(
+        &mut self,
+        input: &mut &[u8],
+        answered: Answered,
+    ) -> Result<Option<Message>, Malformed> {
         loop {
             match self.stage {
                 Stage::Head => {
@@ -99,7 +116,11 @@ impl Reader {
                         return Ok(None);
                     }
                     self.begin(answered)?;
-                    return Ok(if self.stage == Stage::Head { self.message.take() } else { None });
+                    return Ok(if self.stage == Stage::Head {
+                        self.message.take()
+                    } else {
+                        None
+                    });
                 }
                 _ if input.is_empty() => return Ok(None),
                 Stage::Sized(left) => {
@@ -113,14 +134,20 @@ impl Reader {
                     self.keep(input, u64::MAX);
                 }
                 Stage::ChunkSize => {
-                    let Some(line) = self.read_line(input)? else { return Ok(None) };
+                    let Some(line) = self.read_line(input)? else {
+                        return Ok(None);
+                    };
                     let text = std::str::from_utf8(&line).map_err(|_| Malformed)?;
                     let digits = text.split(';').next().unwrap_or_default().trim();
                     if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
                         return Err(Malformed);
                     }
                     let size = u64::from_str_radix(digits, 16).map_err(|_| Malformed)?;
-                    self.stage = if size == 0 { Stage::Trailers } else { Stage::Chunk(size) };
+                    self.stage = if size == 0 {
+                        Stage::Trailers
+                    } else {
+                        Stage::Chunk(size)
+                    };
                     if size == 0 {
                         // An empty line at once ends them.
                         self.line.push(b'\n');
@@ -128,10 +155,16 @@ impl Reader {
                 }
                 Stage::Chunk(left) => {
                     let left = left - self.keep(input, left);
-                    self.stage = if left == 0 { Stage::ChunkEnd } else { Stage::Chunk(left) };
+                    self.stage = if left == 0 {
+                        Stage::ChunkEnd
+                    } else {
+                        Stage::Chunk(left)
+                    };
                 }
                 Stage::ChunkEnd => {
-                    let Some(line) = self.read_line(input)? else { return Ok(None) };
+                    let Some(line) = self.read_line(input)? else {
+                        return Ok(None);
+                    };
                     if !line.iter().all(u8::is_ascii_whitespace) {
                         return Err(Malformed);
                     }
@@ -151,7 +184,8 @@ impl Reader {
         }
     }
 
-    /// The connection has ended: the message that was being read, and whether that was its proper end.
+    /// The connection has ended: the message that was being read, and whether that was its proper
+    /// end.
     pub fn end(&mut self) -> Option<(Message, bool)> {
         let whole = self.stage == Stage::UntilClose;
         self.finish().map(|message| (message, whole))
@@ -184,7 +218,10 @@ impl Reader {
     /// Gathers up to an empty line; true once it is there.
     fn gather(&mut self, input: &mut &[u8], most: usize) -> Result<bool, Malformed> {
         // A client may send empty lines before a request (RFC 9112, 2.2).
-        while self.line.is_empty() && self.stage == Stage::Head && matches!(input.first(), Some(b'\r' | b'\n')) {
+        while self.line.is_empty()
+            && self.stage == Stage::Head
+            && matches!(input.first(), Some(b'\r' | b'\n'))
+        {
             *input = &input[1..];
         }
         let before = self.line.len();
@@ -194,7 +231,10 @@ impl Reader {
         while let Some(at) = memchr::memchr(b'\n', &self.line[from..]) {
             from += at + 1;
             let rest = &self.line[from..];
-            if let Some(empty) = [&b"\n"[..], b"\r\n"].iter().find(|empty| rest.starts_with(empty)) {
+            if let Some(empty) = [&b"\n"[..], b"\r\n"]
+                .iter()
+                .find(|empty| rest.starts_with(empty))
+            {
                 let end = from + empty.len();
                 self.line.truncate(end);
                 *input = &input[end - before..];
@@ -224,12 +264,19 @@ impl Reader {
     fn begin(&mut self, answered: Answered) -> Result<(), Malformed> {
         let line = std::mem::take(&mut self.line);
         let mut space = vec![httparse::EMPTY_HEADER; MAX_HTTP_FIELDS];
-        let whole = |parsed| matches!(parsed, Ok(httparse::Status::Complete(_))).then_some(()).ok_or(Malformed);
+        let whole = |parsed| {
+            matches!(parsed, Ok(httparse::Status::Complete(_)))
+                .then_some(())
+                .ok_or(Malformed)
+        };
         let mut message = Message::default();
         let minor = if self.requests {
             let mut request = httparse::Request::new(&mut space);
             whole(request.parse(&line))?;
-            request.method.ok_or(Malformed)?.clone_into(&mut message.method);
+            request
+                .method
+                .ok_or(Malformed)?
+                .clone_into(&mut message.method);
             request.path.ok_or(Malformed)?.clone_into(&mut message.path);
             message.headers = owned(request.headers);
             request.version
@@ -242,7 +289,10 @@ impl Reader {
                 .allow_multiple_spaces_in_response_status_delimiters(true);
             whole(lenient.parse_response(&mut response, &line))?;
             message.status = response.code.ok_or(Malformed)?;
-            response.reason.unwrap_or_default().clone_into(&mut message.reason);
+            response
+                .reason
+                .unwrap_or_default()
+                .clone_into(&mut message.reason);
             message.headers = owned(response.headers);
             response.version
         };
@@ -255,7 +305,13 @@ impl Reader {
     }
 
     /// Where the body of a message ends; [`Stage::Head`] for none at all.
-    fn framing(&self, Message { status, headers, .. }: &Message, answered: Answered) -> Result<Stage, Malformed> {
+    fn framing(
+        &self,
+        Message {
+            status, headers, ..
+        }: &Message,
+        answered: Answered,
+    ) -> Result<Stage, Malformed> {
         let bodiless = matches!(status, 100..=199 | 204 | 304) || answered == Answered::Head;
         let is_tunnel = answered == Answered::Connect && (200..300).contains(status);
         if !self.requests && (bodiless || is_tunnel) {
@@ -263,12 +319,27 @@ impl Reader {
         }
         if field(headers, "transfer-encoding").is_some() {
             let is_chunked = has_token(headers, "transfer-encoding", "chunked");
-            let until_close = if self.requests { Err(Malformed) } else { Ok(Stage::UntilClose) };
-            return if is_chunked { Ok(Stage::ChunkSize) } else { until_close };
+            let until_close = if self.requests {
+                Err(Malformed)
+            } else {
+                Ok(Stage::UntilClose)
+            };
+            return if is_chunked {
+                Ok(Stage::ChunkSize)
+            } else {
+                until_close
+            };
         }
         let mut length = None;
-        for (_, value) in headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
-            for part in std::str::from_utf8(value).map_err(|_| Malformed)?.split(',').map(str::trim) {
+        for (_, value) in headers
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        {
+            for part in std::str::from_utf8(value)
+                .map_err(|_| Malformed)?
+                .split(',')
+                .map(str::trim)
+            {
                 if part.is_empty() || !part.bytes().all(|digit| digit.is_ascii_digit()) {
                     return Err(Malformed);
                 }
@@ -287,7 +358,10 @@ impl Reader {
 }
 
 fn owned(headers: &[httparse::Header<'_>]) -> Vec<(String, Vec<u8>)> {
-    headers.iter().map(|header| (header.name.to_owned(), header.value.to_vec())).collect()
+    headers
+        .iter()
+        .map(|header| (header.name.to_owned(), header.value.to_vec()))
+        .collect()
 }
 
 fn fields(block: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Malformed> {

@@ -15,7 +15,8 @@ pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
     truncated(response)
         || has_token(&request.headers, "connection", "close")
         || has_token(&response.headers, "connection", "close")
-        || request.version == HttpVersion::Http10 && !has_token(&request.headers, "connection", "keep-alive")
+        || request.version == HttpVersion::Http10
+            && !has_token(&request.headers, "connection", "keep-alive")
         || !bodiless && unframed && response.version == HttpVersion::Http10
 }
 
@@ -35,13 +36,19 @@ impl Rendered<'_> {
     }
 }
 
-/// A recorded response as the answer to a request: its fields in their order, with the framing that its body needs now.
+/// A recorded response as the answer to a request: its fields in their order, with the framing that
+/// its body needs now.
 pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered<'a> {
     let bodiless = is_bodiless(request, response);
     let truncated = truncated(response);
-    let body = if bodiless { Cow::default() } else { coding::sent(&response.headers, &response.body) };
+    let body = if bodiless {
+        Cow::default()
+    } else {
+        coding::sent(&response.headers, &response.body)
+    };
     let chunked = !bodiless && is_chunked(response) && request.version != HttpVersion::Http10;
-    // Without either the connection's end is the body's; only what really ends may go out like that.
+    // Without either the connection's end is the body's; only what really ends may go out like
+    // that.
     let until_close = !bodiless
         && !chunked
         && field(&response.headers, "content-length").is_none()
@@ -49,9 +56,17 @@ pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered
 
     let mut head = String::new();
     let minor = u8::from(response.version != HttpVersion::Http10);
-    let reason =
-        if response.version == HttpVersion::Http2 { canonical_reason(response.status) } else { &response.reason };
-    let _ = write!(head, "HTTP/1.{minor} {:03} {}\r\n", response.status, one_line(reason));
+    let reason = if response.version == HttpVersion::Http2 {
+        canonical_reason(response.status)
+    } else {
+        &response.reason
+    };
+    let _ = write!(
+        head,
+        "HTTP/1.{minor} {:03} {}\r\n",
+        response.status,
+        one_line(reason)
+    );
     let mut out = head.into_bytes();
     let mut sized = false;
     for (name, value) in &response.headers {
@@ -74,7 +89,11 @@ pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered
         put(&mut out, "Transfer-Encoding", b"chunked");
     }
     if !bodiless && !chunked && !sized && !until_close {
-        put(&mut out, "Content-Length", body.len().to_string().as_bytes());
+        put(
+            &mut out,
+            "Content-Length",
+            body.len().to_string().as_bytes(),
+        );
     }
     if until_close && !has_token(&response.headers, "connection", "close") && minor == 1 {
         put(&mut out, "Connection", b"close");
@@ -92,7 +111,11 @@ pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered
         }
         tail.extend_from_slice(b"\r\n");
     }
-    Rendered { head: out, body, tail }
+    Rendered {
+        head: out,
+        body,
+        tail,
+    }
 }
 
 /// An answer of our own: that there is no recording, or that the real server cannot be reached.
@@ -105,7 +128,10 @@ pub fn refusal(status: u16, body: &serde_json::Value) -> HttpResponse {
         reason: canonical_reason(status).to_owned(),
         headers: vec![
             ("Content-Type".to_owned(), b"application/json".to_vec()),
-            ("Content-Length".to_owned(), body.len().to_string().into_bytes()),
+            (
+                "Content-Length".to_owned(),
+                body.len().to_string().into_bytes(),
+            ),
         ],
         body,
         trailers: Vec::new(),
@@ -113,23 +139,36 @@ pub fn refusal(status: u16, body: &serde_json::Value) -> HttpResponse {
 }
 
 fn canonical_reason(status: u16) -> &'static str {
-    http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default()
+    http::StatusCode::from_u16(status)
+        .ok()
+        .and_then(|status| status.canonical_reason())
+        .unwrap_or_default()
 }
 
 fn put(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.extend_from_slice(one_line(name).as_bytes());
     out.extend_from_slice(b": ");
     // A file may hold anything; a line break in a value would be another field.
-    out.extend(value.iter().map(|byte| if matches!(byte, b'\r' | b'\n' | 0) { b' ' } else { *byte }));
+    out.extend(value.iter().map(|byte| {
+        if matches!(byte, b'\r' | b'\n' | 0) {
+            b' '
+        } else {
+            *byte
+        }
+    }));
     out.extend_from_slice(b"\r\n");
 }
 
 fn one_line(text: &str) -> String {
-    text.chars().map(|next| if next.is_control() { ' ' } else { next }).collect()
+    text.chars()
+        .map(|next| if next.is_control() { ' ' } else { next })
+        .collect()
 }
 
 fn is_bodiless(request: &HttpRequest, response: &HttpResponse) -> bool {
-    request.method == "HEAD" || matches!(response.status, 100..=199 | 204 | 304) || request.method == "CONNECT"
+    request.method == "HEAD"
+        || matches!(response.status, 100..=199 | 204 | 304)
+        || request.method == "CONNECT"
 }
 
 fn is_chunked(response: &HttpResponse) -> bool {

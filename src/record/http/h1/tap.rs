@@ -64,7 +64,8 @@ impl Tap {
         }
     }
 
-    /// Exchanges since the last time that are not kept because a body was too long, without their bodies.
+    /// Exchanges since the last time that are not kept because a body was too long, without their
+    /// bodies.
     pub fn too_long(&mut self) -> Vec<Exchange> {
         std::mem::take(&mut self.too_long)
     }
@@ -73,7 +74,10 @@ impl Tap {
     pub fn kept(&self) -> usize {
         let of = |waiting: &Waiting| {
             let call = waiting.call.as_ref().and_then(|call| call.content.http());
-            let answer = waiting.answer.as_ref().map_or(0, |(answer, _)| answer.body.len());
+            let answer = waiting
+                .answer
+                .as_ref()
+                .map_or(0, |(answer, _)| answer.body.len());
             call.map_or(0, |http| http.request.body.len()) + answer
         };
         self.waiting.iter().map(of).sum::<usize>() + self.requests.kept() + self.responses.kept()
@@ -96,8 +100,8 @@ impl Tap {
         self.waiting.is_empty()
     }
 
-    /// Bytes passed from this side: exchanges that are complete go to `done`. With a turn comes how many of the bytes still
-    /// were HTTP.
+    /// Bytes passed from this side: exchanges that are complete go to `done`. With a turn comes how
+    /// many of the bytes still were HTTP.
     pub fn take(
         &mut self,
         from: Side,
@@ -117,7 +121,12 @@ impl Tap {
         }
     }
 
-    fn client(&mut self, input: &mut &[u8], at: SystemTime, done: &mut Vec<Exchange>) -> Result<(), Malformed> {
+    fn client(
+        &mut self,
+        input: &mut &[u8],
+        at: SystemTime,
+        done: &mut Vec<Exchange>,
+    ) -> Result<(), Malformed> {
         while !input.is_empty() {
             let whole = self.requests.take(input, Answered::Other)?;
             if let Some(head) = whole.as_ref().or(self.requests.head())
@@ -128,7 +137,14 @@ impl Tap {
                 }
                 let (answered, tunnel) = (answered(&head.method), tunnel(head));
                 let (call, too_long, answer) = (None, false, None);
-                self.waiting.push_back(Waiting { answered, tunnel, sent_at: at, call, too_long, answer });
+                self.waiting.push_back(Waiting {
+                    answered,
+                    tunnel,
+                    sent_at: at,
+                    call,
+                    too_long,
+                    answer,
+                });
                 self.begun = true;
             }
             let Some(message) = whole else { continue };
@@ -138,8 +154,18 @@ impl Tap {
                 let (request, target) = request(message, self.link.tls);
                 let target = target.unwrap_or_else(|| self.link.target.clone());
                 let tls = self.link.tls || request.scheme == "https";
-                let link = Link { target, tls, connection: self.link.connection };
-                waiting.call = Some(exchange(&link, request, None, waiting.sent_at, waiting.sent_at));
+                let link = Link {
+                    target,
+                    tls,
+                    connection: self.link.connection,
+                };
+                waiting.call = Some(exchange(
+                    &link,
+                    request,
+                    None,
+                    waiting.sent_at,
+                    waiting.sent_at,
+                ));
             }
             self.settle(done);
         }
@@ -153,9 +179,14 @@ impl Tap {
         done: &mut Vec<Exchange>,
     ) -> Result<Option<Turn>, Malformed> {
         while !input.is_empty() {
-            let next = self.waiting.iter().position(|waiting| waiting.answer.is_none());
+            let next = self
+                .waiting
+                .iter()
+                .position(|waiting| waiting.answer.is_none());
             let answered = next.map_or(Answered::Other, |next| self.waiting[next].answered);
-            let Some(message) = self.responses.take(input, answered)? else { continue };
+            let Some(message) = self.responses.take(input, answered)? else {
+                continue;
+            };
             let Some(next) = next else { continue };
             let status = message.status;
             if (100..200).contains(&status) && status != 101 {
@@ -164,7 +195,11 @@ impl Tap {
             let websocket = super::has_token(&message.headers, "upgrade", "websocket");
             let waiting = &mut self.waiting[next];
             waiting.too_long |= message.too_long;
-            if let Some(target) = waiting.tunnel.take().filter(|_| (200..300).contains(&status)) {
+            if let Some(target) = waiting
+                .tunnel
+                .take()
+                .filter(|_| (200..300).contains(&status))
+            {
                 // No call by itself: what is said inside are the calls, wherever the tunnel began.
                 self.waiting.remove(next);
                 return Ok(Some(Turn::Tunnel(target)));
@@ -180,14 +215,19 @@ impl Tap {
 
     /// Hands out what is complete at the front.
     fn settle(&mut self, done: &mut Vec<Exchange>) {
-        while let Some(front) = self.waiting.pop_front_if(|front| front.call.is_some() && front.answer.is_some()) {
+        while let Some(front) = self
+            .waiting
+            .pop_front_if(|front| front.call.is_some() && front.answer.is_some())
+        {
             self.hand_out(front, done);
         }
     }
 
     fn hand_out(&mut self, waiting: Waiting, done: &mut Vec<Exchange>) {
         let Some(mut call) = waiting.call else { return };
-        if let (Content::Http(http) | Content::Grpc(http), Some((response, at))) = (&mut call.content, waiting.answer) {
+        if let (Content::Http(http) | Content::Grpc(http), Some((response, at))) =
+            (&mut call.content, waiting.answer)
+        {
             http.response = Some(response);
             call.answered_at = at;
         }
@@ -202,18 +242,29 @@ impl Tap {
     /// The connection has ended: what was still on the way.
     pub fn end(&mut self, end: End, at: SystemTime, done: &mut Vec<Exchange>) {
         if let Some((message, whole)) = self.responses.end()
-            && let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.answer.is_none())
+            && let Some(waiting) = self
+                .waiting
+                .iter_mut()
+                .find(|waiting| waiting.answer.is_none())
         {
             waiting.too_long |= message.too_long;
             let mut response = response(message);
             let note = match end {
                 // A client may have said all that it had to say and still listen.
-                End { server_ended: true, .. } if whole => None,
-                End { by: Side::Client, .. } => Some(CUT_OFF),
-                End { by: Side::Server, .. } => Some(TRUNCATED),
+                End {
+                    server_ended: true, ..
+                } if whole => None,
+                End {
+                    by: Side::Client, ..
+                } => Some(CUT_OFF),
+                End {
+                    by: Side::Server, ..
+                } => Some(TRUNCATED),
             };
             if let Some(note) = note {
-                response.headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
+                response
+                    .headers
+                    .push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
             }
             waiting.answer = Some((response, at));
         }
@@ -239,7 +290,9 @@ fn empty(call: &mut Exchange) {
 }
 
 pub(super) fn tunnel(request: &Message) -> Option<Target> {
-    (request.method == "CONNECT").then(|| authority(&request.path, 443)).flatten()
+    (request.method == "CONNECT")
+        .then(|| authority(&request.path, 443))
+        .flatten()
 }
 
 /// What the method of a request means for where its response ends.
@@ -253,6 +306,20 @@ pub(super) fn answered(method: &str) -> Answered {
 
 fn response(mut message: Message) -> HttpResponse {
     let body = coding::kept(&mut message.headers, message.body);
-    let Message { version, status, reason, headers, trailers, .. } = message;
-    HttpResponse { version, status, reason, headers, body, trailers }
+    let Message {
+        version,
+        status,
+        reason,
+        headers,
+        trailers,
+        ..
+    } = message;
+    HttpResponse {
+        version,
+        status,
+        reason,
+        headers,
+        body,
+        trailers,
+    }
 }

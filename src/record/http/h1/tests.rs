@@ -6,7 +6,14 @@ use super::*;
 use crate::record::call::{Content, Exchange, Http, HttpResponse, HttpVersion, Link, Side};
 
 fn link() -> Link {
-    Link { target: Target { host: "a.example".to_owned(), port: 80 }, tls: false, connection: 1 }
+    Link {
+        target: Target {
+            host: "a.example".to_owned(),
+            port: 80,
+        },
+        tls: false,
+        connection: 1,
+    }
 }
 
 /// What is recorded of these pieces.
@@ -14,9 +21,19 @@ fn recorded(pieces: &[(Side, &[u8])]) -> Vec<Exchange> {
     let mut tap = Tap::new(link());
     let mut done = Vec::new();
     for (from, bytes) in pieces {
-        assert_eq!(tap.take(*from, bytes, SystemTime::UNIX_EPOCH, &mut done), None);
+        assert_eq!(
+            tap.take(*from, bytes, SystemTime::UNIX_EPOCH, &mut done),
+            None
+        );
     }
-    tap.end(End { by: Side::Server, server_ended: true }, SystemTime::UNIX_EPOCH, &mut done);
+    tap.end(
+        End {
+            by: Side::Server,
+            server_ended: true,
+        },
+        SystemTime::UNIX_EPOCH,
+        &mut done,
+    );
     done
 }
 
@@ -33,21 +50,48 @@ fn wherever_the_bytes_are_cut_the_same_is_recorded() {
     let bodies: Vec<_> = whole
         .iter()
         .map(|exchange| {
-            let Content::Http(http) = &exchange.content else { panic!("{exchange:?}") };
+            let Content::Http(http) = &exchange.content else {
+                panic!("{exchange:?}")
+            };
             let Http { request, response } = http.as_ref();
             let response = response.as_ref().unwrap();
-            (request.body.escape_ascii().to_string(), response.status, response.body.escape_ascii().to_string())
+            (
+                request.body.escape_ascii().to_string(),
+                response.status,
+                response.body.escape_ascii().to_string(),
+            )
         })
         .collect();
-    let expected = [("hello!", 200, "ok"), ("", 404, "why"), ("", 200, ""), ("abc", 204, ""), ("", 200, "to the end")];
-    assert_eq!(bodies, expected.map(|(asked, status, body)| (asked.to_owned(), status, body.to_owned())));
+    let expected = [
+        ("hello!", 200, "ok"),
+        ("", 404, "why"),
+        ("", 200, ""),
+        ("abc", 204, ""),
+        ("", 200, "to the end"),
+    ];
+    assert_eq!(
+        bodies,
+        expected.map(|(asked, status, body)| (asked.to_owned(), status, body.to_owned()))
+    );
     for cut in 0..ASKED.len() {
         let (a, b) = ASKED.split_at(cut);
-        assert_eq!(recorded(&[(Side::Client, a), (Side::Client, b), (Side::Server, ANSWERED)]), whole, "{cut}");
+        assert_eq!(
+            recorded(&[
+                (Side::Client, a),
+                (Side::Client, b),
+                (Side::Server, ANSWERED)
+            ]),
+            whole,
+            "{cut}"
+        );
     }
     for cut in 0..ANSWERED.len() {
         let (a, b) = ANSWERED.split_at(cut);
-        assert_eq!(recorded(&[(Side::Client, ASKED), (Side::Server, a), (Side::Server, b)]), whole, "{cut}");
+        assert_eq!(
+            recorded(&[(Side::Client, ASKED), (Side::Server, a), (Side::Server, b)]),
+            whole,
+            "{cut}"
+        );
     }
 }
 
@@ -63,10 +107,17 @@ fn lengths_that_contradict_each_other_are_not_understood() {
     ] {
         let mut done = Vec::new();
         let lost = Tap::new(link()).take(Side::Client, head, SystemTime::UNIX_EPOCH, &mut done);
-        assert_eq!(lost, Some((Turn::Lost, head.len())), "{}", head.escape_ascii());
+        assert_eq!(
+            lost,
+            Some((Turn::Lost, head.len())),
+            "{}",
+            head.escape_ascii()
+        );
         let mut questions = Questions::new(link(), false);
         questions.waiting.extend_from_slice(head);
-        let refused = std::iter::repeat_with(|| questions.next()).take(3).find(Result::is_err);
+        let refused = std::iter::repeat_with(|| questions.next())
+            .take(3)
+            .find(Result::is_err);
         assert_eq!(refused, Some(Err(Malformed)));
     }
 }
@@ -76,7 +127,10 @@ fn answer(headers: &[(&str, &str)], body: &[u8], version: HttpVersion) -> HttpRe
         version,
         status: 200,
         reason: "OK".to_owned(),
-        headers: headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect(),
+        headers: headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+            .collect(),
         body: body.to_vec(),
         trailers: Vec::new(),
     }
@@ -106,7 +160,13 @@ fn an_answer_has_the_framing_that_its_body_needs() {
             Http11,
             "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nlonger",
         ),
-        (&[][..], "x", Http11, Http11, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"),
+        (
+            &[][..],
+            "x",
+            Http11,
+            Http11,
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
+        ),
         (
             &[("content-type", "a/b")][..],
             "x",
@@ -114,8 +174,20 @@ fn an_answer_has_the_framing_that_its_body_needs() {
             Http11,
             "HTTP/1.1 200 OK\r\ncontent-type: a/b\r\nContent-Length: 1\r\n\r\nx",
         ),
-        (&[("Transfer-Encoding", "chunked")][..], "x", Http11, Http10, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nx"),
-        (&[("Connection", "close")][..], "x", Http11, Http11, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nx"),
+        (
+            &[("Transfer-Encoding", "chunked")][..],
+            "x",
+            Http11,
+            Http10,
+            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nx",
+        ),
+        (
+            &[("Connection", "close")][..],
+            "x",
+            Http11,
+            Http11,
+            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nx",
+        ),
         (
             &[("A\r\nB", "c\r\nd: e")][..],
             "",
@@ -125,7 +197,10 @@ fn an_answer_has_the_framing_that_its_body_needs() {
         ),
     ] {
         let recorded = answer(headers, body.as_bytes(), recorded);
-        assert_eq!(String::from_utf8(render(&asked(wanted), &recorded).whole()).unwrap(), expected);
+        assert_eq!(
+            String::from_utf8(render(&asked(wanted), &recorded).whole()).unwrap(),
+            expected
+        );
     }
 }
 
@@ -140,7 +215,10 @@ fn authorities_are_read() {
         ("a.example:70000", None),
         (":80", None),
     ] {
-        let expected = expected.map(|(host, port)| Target { host: host.to_owned(), port });
+        let expected = expected.map(|(host, port)| Target {
+            host: host.to_owned(),
+            port,
+        });
         assert_eq!(authority(text, 443), expected, "{text}");
     }
 }

@@ -9,15 +9,30 @@ fn frame(payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
         out.extend((payload.len() as u16).to_be_bytes());
     }
     out.extend(mask);
-    out.extend(payload.iter().enumerate().map(|(at, byte)| byte ^ mask[at % 4]));
+    out.extend(
+        payload
+            .iter()
+            .enumerate()
+            .map(|(at, byte)| byte ^ mask[at % 4]),
+    );
     out
 }
 
 #[test]
 fn frames_lose_their_masks_however_they_are_cut() {
     let long = vec![b'x'; 300];
-    let sent = [frame(b"hello", [1, 2, 3, 4]), frame(&long, [9, 8, 7, 6]), frame(b"", [5; 4])].concat();
-    let plain = [frame(b"hello", [0; 4]), frame(&long, [0; 4]), frame(b"", [0; 4])].concat();
+    let sent = [
+        frame(b"hello", [1, 2, 3, 4]),
+        frame(&long, [9, 8, 7, 6]),
+        frame(b"", [5; 4]),
+    ]
+    .concat();
+    let plain = [
+        frame(b"hello", [0; 4]),
+        frame(&long, [0; 4]),
+        frame(b"", [0; 4]),
+    ]
+    .concat();
     for cut in 0..sent.len() {
         let mut unmask = Unmask::default();
         let mut got = unmask.take(&sent[..cut]);
@@ -28,5 +43,8 @@ fn frames_lose_their_masks_however_they_are_cut() {
 
 #[test]
 fn the_answer_to_a_key_is_the_one_of_the_rfc() {
-    assert_eq!(accept(b"dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    assert_eq!(
+        accept(b"dGhlIHNhbXBsZSBub25jZQ=="),
+        "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+    );
 }

@@ -1,12 +1,15 @@
 //! What a connection has done before a call.
 //!
-//! Where one question was recorded with several answers, this chooses between them. It is computed in one way, of the calls of each
-//! recorded connection in their order when a set is loaded, and of the recordings that a replayed connection was answered with.
+//! Where one question was recorded with several answers, this chooses between them. It is computed
+//! in one way, of the calls of each recorded connection in their order when a set is loaded, and of
+//! the recordings that a replayed connection was answered with.
 //!
-//! It is the last statement of each shape (its text without values) that was no plain read. What sets something of a session lasts
-//! (`SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT` that is given values and reads no table); all else counts up to the end of its
-//! transaction, after which every connection sees it. `set_config('name', value, is_local)` is read as the `SET` that it stands for.
-//! Who has logged in, and the database in use, are the context of the connection: they are in the key of each of its calls.
+//! It is the last statement of each shape (its text without values) that was no plain read. What
+//! sets something of a session lasts (`SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT` that is given
+//! values and reads no table); all else counts up to the end of its transaction, after which every
+//! connection sees it. `set_config('name', value, is_local)` is read as the `SET` that it stands
+//! for. Who has logged in, and the database in use, are the context of the connection: they are in
+//! the key of each of its calls.
 
 mod statement;
 #[cfg(test)]
@@ -31,7 +34,8 @@ pub(in crate::record) struct History {
     chosen: BTreeMap<&'static str, Vec<u8>>,
     /// What a connection was opened with.
     start: Done,
-    /// What was done outside of transactions, then in the open one, then behind each of its savepoints.
+    /// What was done outside of transactions, then in the open one, then behind each of its
+    /// savepoints.
     frames: Vec<Frame>,
     /// Whether nothing but what was sent together makes the transaction one: up to `Sync`.
     is_implicit: bool,
@@ -46,7 +50,8 @@ pub(in crate::record) struct Before {
     pub(in crate::record) context: Arc<Vec<u8>>,
     /// What was done, and holds.
     pub(in crate::record) done: Arc<Done>,
-    /// The recorded transaction that it is in, or that has answered in the one that it is in: a number from 1, 0 if there is none.
+    /// The recorded transaction that it is in, or that has answered in the one that it is in: a
+    /// number from 1, 0 if there is none.
     pub(in crate::record) transaction: u64,
 }
 
@@ -61,8 +66,13 @@ struct Frame {
 
 impl History {
     pub(in crate::record) fn open(&mut self, who: &Who) {
-        let setting = |(name, value): &(String, Vec<u8>)| (set(name), digest([Some(value.as_slice())].into_iter()));
-        *self = Self { start: who.settings.iter().map(setting).collect(), ..Self::default() };
+        let setting = |(name, value): &(String, Vec<u8>)| {
+            (set(name), digest([Some(value.as_slice())].into_iter()))
+        };
+        *self = Self {
+            start: who.settings.iter().map(setting).collect(),
+            ..Self::default()
+        };
         self.enter("user", &who.user);
         self.enter("database", &who.database);
         self.settle();
@@ -74,14 +84,25 @@ impl History {
             b"" => drop(self.chosen.remove(name)),
             _ => drop(self.chosen.insert(name, value.to_vec())),
         }
-        let parts = self.chosen.iter().flat_map(|(name, value)| [name.as_bytes(), b"=", value, b"\0"].concat());
+        let parts = self
+            .chosen
+            .iter()
+            .flat_map(|(name, value)| [name.as_bytes(), b"=", value, b"\0"].concat());
         self.before.context = Arc::new(parts.collect());
     }
 
     pub(in crate::record) fn size(&self) -> usize {
         let of = |shape: &String| shape.len() + size_of::<(String, u64)>();
-        let frames = self.frames.iter().flat_map(|frame| frame.lasting.keys().chain(frame.local.keys()));
-        self.start.keys().chain(self.before.done.keys()).chain(frames).map(of).sum()
+        let frames = self
+            .frames
+            .iter()
+            .flat_map(|frame| frame.lasting.keys().chain(frame.local.keys()));
+        self.start
+            .keys()
+            .chain(self.before.done.keys())
+            .chain(frames)
+            .map(of)
+            .sum()
     }
 
     pub(in crate::record) fn is_inside(&self) -> bool {
@@ -90,7 +111,9 @@ impl History {
 
     /// A call was answered as it was recorded.
     pub(in crate::record) fn follow(&mut self, call: &Exchange) {
-        let Content::Wire(protocol, wire) = &call.content else { return };
+        let Content::Wire(protocol, wire) = &call.content else {
+            return;
+        };
         match protocol {
             Protocol::Postgres => self.follow_postgres(wire),
             Protocol::MySql => self.follow_mysql(wire),
@@ -99,9 +122,12 @@ impl History {
         }
     }
 
-    /// A call was asked that nothing answers: what it does is no state that a recording was made in.
+    /// A call was asked that nothing answers: what it does is no state that a recording was made
+    /// in.
     pub(in crate::record) fn stray(&mut self, call: &Exchange) {
-        let Content::Wire(protocol, wire) = &call.content else { return };
+        let Content::Wire(protocol, wire) = &call.content else {
+            return;
+        };
         if *protocol == Protocol::Redis {
             return self.choose(wire);
         }
@@ -127,7 +153,10 @@ impl History {
             return;
         }
         let effects = effects(Protocol::Postgres, wire);
-        if wire.said(Side::Server).any(|message| message.first() == Some(&b'E')) {
+        if wire
+            .said(Side::Server)
+            .any(|message| message.first() == Some(&b'E'))
+        {
             // What was put off to the end of the transaction failed, and that is over.
             let ends = effects.contains(&Effect::Control(Control::Commit));
             if std::mem::take(&mut self.is_implicit) || ends {
@@ -136,7 +165,9 @@ impl History {
             return;
         }
         // Up to `ReadyForQuery` what is sent together is one transaction.
-        let ready = wire.said(Side::Server).rfind(|message| message.first() == Some(&b'Z'));
+        let ready = wire
+            .said(Side::Server)
+            .rfind(|message| message.first() == Some(&b'Z'));
         if ready.is_none() && !effects.is_empty() && !self.is_inside() {
             self.frames.resize_with(2, Frame::default);
             self.is_implicit = true;
@@ -159,7 +190,9 @@ impl History {
             self.open(&login.who);
             return;
         }
-        let Some(leaves_open) = mysql::leaves_open(wire) else { return };
+        let Some(leaves_open) = mysql::leaves_open(wire) else {
+            return;
+        };
         if mysql::resets(wire) {
             self.frames = Vec::new();
             return self.settle();
@@ -167,7 +200,8 @@ impl History {
         if let Some(database) = mysql::selected_by(Protocol::MySql, wire) {
             self.enter("database", &database);
         }
-        // The server says whether a transaction is open: a statement may have begun or ended one unasked.
+        // The server says whether a transaction is open: a statement may have begun or ended one
+        // unasked.
         if leaves_open && !self.is_inside() {
             self.frames.resize_with(2, Frame::default);
         }
@@ -200,7 +234,10 @@ impl History {
             Effect::Control(Control::Commit) => self.join(1),
             Effect::Control(Control::Rollback) => self.frames.truncate(1),
             Effect::Control(Control::Save(savepoint)) if depth > 1 => {
-                self.frames.push(Frame { savepoint, ..Frame::default() });
+                self.frames.push(Frame {
+                    savepoint,
+                    ..Frame::default()
+                });
             }
             Effect::Control(Control::Release(savepoint)) => {
                 if let Some(at) = self.savepoint(&savepoint) {
@@ -210,7 +247,10 @@ impl History {
             Effect::Control(Control::RollBackTo(savepoint)) => {
                 if let Some(at) = self.savepoint(&savepoint) {
                     self.frames.truncate(at);
-                    self.frames.push(Frame { savepoint, ..Frame::default() });
+                    self.frames.push(Frame {
+                        savepoint,
+                        ..Frame::default()
+                    });
                 }
             }
             Effect::Clear { keeps_role } => {
@@ -220,14 +260,20 @@ impl History {
                     self.put(shape, None, true);
                 }
             }
-            Effect::Done { shape, values, lasts } => self.put(shape, values, lasts),
+            Effect::Done {
+                shape,
+                values,
+                lasts,
+            } => self.put(shape, values, lasts),
             Effect::Control(Control::Save(_) | Control::Deallocate(_)) => {}
         }
     }
 
     fn put(&mut self, shape: String, values: Option<u64>, lasts: bool) {
         let is_inside = self.is_inside();
-        let Some(frame) = self.frames.last_mut() else { return };
+        let Some(frame) = self.frames.last_mut() else {
+            return;
+        };
         if lasts {
             frame.local.remove(&shape);
             frame.lasting.insert(shape, values);
@@ -237,13 +283,18 @@ impl History {
     }
 
     fn savepoint(&self, name: &str) -> Option<usize> {
-        self.frames.iter().rposition(|frame| !name.is_empty() && frame.savepoint == name)
+        self.frames
+            .iter()
+            .rposition(|frame| !name.is_empty() && frame.savepoint == name)
     }
 
-    /// Adds what was done in this frame and those above it to the one below: at the end of the transaction what lasts alone.
+    /// Adds what was done in this frame and those above it to the one below: at the end of the
+    /// transaction what lasts alone.
     fn join(&mut self, at: usize) {
         let above = self.frames.split_off(at.min(self.frames.len()));
-        let Some(below) = self.frames.last_mut() else { return };
+        let Some(below) = self.frames.last_mut() else {
+            return;
+        };
         for frame in above {
             for shape in frame.lasting.keys() {
                 below.local.remove(shape);
@@ -264,7 +315,12 @@ impl History {
                     None => drop(done.remove(shape)),
                 }
             }
-            done.extend(frame.local.iter().map(|(shape, values)| (shape.clone(), *values)));
+            done.extend(
+                frame
+                    .local
+                    .iter()
+                    .map(|(shape, values)| (shape.clone(), *values)),
+            );
         }
         if done != *self.before.done {
             self.before.done = Arc::new(done);
@@ -272,8 +328,8 @@ impl History {
     }
 }
 
-/// The history of its connection before each of these calls, which are in their order. Of files that do not say which connection
-/// a call was made on nothing is known.
+/// The history of its connection before each of these calls, which are in their order. Of files
+/// that do not say which connection a call was made on nothing is known.
 pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) -> Vec<Before> {
     let mut now: HashMap<(&Target, u64), (History, u64)> = HashMap::new();
     let mut transactions = 0;
@@ -282,7 +338,10 @@ pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) 
             return Before::default();
         }
         let (history, transaction) = now.entry((&call.target, call.connection)).or_default();
-        let before = Before { transaction: *transaction, ..history.before.clone() };
+        let before = Before {
+            transaction: *transaction,
+            ..history.before.clone()
+        };
         history.follow(call);
         if !history.is_inside() {
             *transaction = 0;

@@ -9,11 +9,15 @@ use crate::record::protocol::sql::{self, Token};
 use crate::record::protocol::{mysql, redis};
 
 /// First words of what may be a plain read.
-const READS: [&str; 8] = ["select", "values", "table", "show", "explain", "describe", "desc", "with"];
+const READS: [&str; 8] = [
+    "select", "values", "table", "show", "explain", "describe", "desc", "with",
+];
 /// Words of what writes tables.
 const WRITES: [&str; 6] = ["insert", "update", "delete", "merge", "replace", "truncate"];
 /// First words of what lasts beyond its transaction.
-const LASTS: [&str; 8] = ["begin", "call", "do", "select", "with", "values", "execute", "prepare"];
+const LASTS: [&str; 8] = [
+    "begin", "call", "do", "select", "with", "values", "execute", "prepare",
+];
 /// How shapes of `SET` begin.
 const SET: &str = "set ";
 
@@ -24,28 +28,48 @@ pub(in crate::record) enum Effect {
     /// `DISCARD ALL`, or `RESET ALL`, which leaves the role.
     Clear { keeps_role: bool },
     /// Anything that is no plain read; without values it takes back what it did.
-    Done { shape: String, values: Option<u64>, lasts: bool },
+    Done {
+        shape: String,
+        values: Option<u64>,
+        lasts: bool,
+    },
 }
 
 pub(in crate::record) fn effects(protocol: Protocol, wire: &Wire) -> Vec<Effect> {
-    statements(protocol, wire).iter().flat_map(|one| Statement(one).effects(protocol)).collect()
+    statements(protocol, wire)
+        .iter()
+        .flat_map(|one| Statement(one).effects(protocol))
+        .collect()
 }
 
 /// The shapes under which a call stands in a history itself.
 pub(in crate::record) fn shapes(exchange: &Exchange) -> Vec<String> {
-    let Content::Wire(protocol, wire) = &exchange.content else { return Vec::new() };
-    let shape = |effect| if let Effect::Done { shape, .. } = effect { Some(shape) } else { None };
-    effects(*protocol, wire).into_iter().filter_map(shape).collect()
+    let Content::Wire(protocol, wire) = &exchange.content else {
+        return Vec::new();
+    };
+    let shape = |effect| {
+        if let Effect::Done { shape, .. } = effect {
+            Some(shape)
+        } else {
+            None
+        }
+    };
+    effects(*protocol, wire)
+        .into_iter()
+        .filter_map(shape)
+        .collect()
 }
 
-/// Whether a call asks for what there is, or says again what is so, and changes nothing: asked once more than it was recorded it gets its last answer again.
+/// Whether a call asks for what there is, or says again what is so, and changes nothing: asked once
+/// more than it was recorded it gets its last answer again.
 pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
     match &exchange.content {
         Content::Http(http) => matches!(http.request.method.as_str(), "GET" | "HEAD"),
         Content::Wire(Protocol::Redis, wire) => redis::reads(wire) || redis::sets(wire),
         Content::Wire(protocol @ (Protocol::Postgres | Protocol::MySql), wire) => {
             let all = statements(*protocol, wire);
-            let is_free = |one: &Vec<Token>| Statement(one).is_plain_read() || Control::of(one).is_some();
+            let is_free =
+                |one: &Vec<Token>| Statement(one).is_plain_read() || Control::of(one).is_some();
             !all.is_empty() && all.iter().all(is_free)
         }
         _ => false,
@@ -56,18 +80,23 @@ pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
 pub(in crate::record) fn writes(exchange: &Exchange) -> bool {
     match &exchange.content {
         // RFC 9110, 9.2.1.
-        Content::Http(http) => !matches!(http.request.method.as_str(), "GET" | "HEAD" | "OPTIONS" | "TRACE"),
+        Content::Http(http) => !matches!(
+            http.request.method.as_str(),
+            "GET" | "HEAD" | "OPTIONS" | "TRACE"
+        ),
         Content::Wire(Protocol::Redis, wire) => !wire.session && !redis::reads(wire),
-        Content::Wire(protocol, wire) => {
-            effects(*protocol, wire).iter().any(|effect| matches!(effect, Effect::Done { lasts: false, .. }))
-        }
+        Content::Wire(protocol, wire) => effects(*protocol, wire)
+            .iter()
+            .any(|effect| matches!(effect, Effect::Done { lasts: false, .. })),
         Content::Grpc(_) | Content::Dns(_) => false,
     }
 }
 
 /// Whether a shape says who asks.
 pub(super) fn is_of_role(shape: &str) -> bool {
-    shape.strip_prefix(SET).is_some_and(|name| matches!(name, "role" | "authorization"))
+    shape
+        .strip_prefix(SET)
+        .is_some_and(|name| matches!(name, "role" | "authorization"))
 }
 
 pub(super) fn set(name: &str) -> String {
@@ -78,17 +107,25 @@ pub(super) fn set(name: &str) -> String {
 pub(super) fn digest<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> u64 {
     let mut all = Sha256::new();
     for value in values {
-        all.update(value.map_or(u64::MAX, |value| value.len() as u64).to_le_bytes());
+        all.update(
+            value
+                .map_or(u64::MAX, |value| value.len() as u64)
+                .to_le_bytes(),
+        );
         all.update(value.unwrap_or_default());
     }
-    all.finalize().first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
+    all.finalize()
+        .first_chunk()
+        .map_or(0, |first| u64::from_le_bytes(*first))
 }
 
 /// The statements that a call carries out. What only prepares one carries out none.
 fn statements(protocol: Protocol, wire: &Wire) -> Vec<Vec<Token>> {
     let mut asked = wire.said(Side::Client);
     let carries_out = match protocol {
-        Protocol::Postgres => asked.next().is_some_and(|first| matches!(first.first(), Some(b'Q' | b'B'))),
+        Protocol::Postgres => asked
+            .next()
+            .is_some_and(|first| matches!(first.first(), Some(b'Q' | b'B'))),
         Protocol::MySql => asked.next_back().is_some_and(mysql::carries_out),
         _ => false,
     };
@@ -99,7 +136,10 @@ fn statements(protocol: Protocol, wire: &Wire) -> Vec<Vec<Token>> {
     for part in parts_of_wire(protocol, wire) {
         if part.is_in_text() {
             text.extend(part.bytes);
-        } else if let Some(number) = part.name.strip_prefix("param.").and_then(|number| number.parse().ok())
+        } else if let Some(number) = part
+            .name
+            .strip_prefix("param.")
+            .and_then(|number| number.parse().ok())
             && let Some(at) = usize::checked_sub(number, 1)
         {
             bound.resize(bound.len().max(at + 1), None);
@@ -113,7 +153,11 @@ struct Statement<'a>(&'a [Token]);
 
 impl Statement<'_> {
     fn word(&self, at: usize) -> &str {
-        if let Some(Token::Word(word)) = self.0.get(at) { word } else { "" }
+        if let Some(Token::Word(word)) = self.0.get(at) {
+            word
+        } else {
+            ""
+        }
     }
 
     fn is_mark(&self, at: usize, mark: u8) -> bool {
@@ -127,18 +171,23 @@ impl Statement<'_> {
     /// `FOR UPDATE` locks what is read.
     fn writes(&self) -> bool {
         self.has_words(|at| {
-            let locks = at.checked_sub(1).is_some_and(|before| matches!(self.word(before), "for" | "key"));
+            let locks = at
+                .checked_sub(1)
+                .is_some_and(|before| matches!(self.word(before), "for" | "key"));
             WRITES.contains(&self.word(at)) && !locks && !self.is_mark(at + 1, b'(')
         })
     }
 
-    /// A `SELECT` or the like that names a table or is given no values for a function, and writes and sets nothing.
+    /// A `SELECT` or the like that names a table or is given no values for a function, and writes
+    /// and sets nothing.
     fn is_plain_read(&self) -> bool {
-        let is_table =
-            |at: usize| self.word(at) == "from" && !self.word(at + 1).is_empty() && !self.is_mark(at + 2, b'(');
+        let is_table = |at: usize| {
+            self.word(at) == "from" && !self.word(at + 1).is_empty() && !self.is_mark(at + 2, b'(')
+        };
         let calls = |at: usize| !self.word(at).is_empty() && self.is_mark(at + 1, b'(');
         let sets = |at: usize| {
-            matches!(self.word(at), "into" | "set_config") || self.is_mark(at, b':') && self.is_mark(at + 1, b'=')
+            matches!(self.word(at), "into" | "set_config")
+                || self.is_mark(at, b':') && self.is_mark(at + 1, b'=')
         };
         let is_given = self.0.iter().any(|token| matches!(token, Token::Value(_)));
         READS.contains(&self.word(0))
@@ -176,10 +225,21 @@ impl Statement<'_> {
     }
 
     fn done(&self) -> Effect {
-        let is_temporary = self.word(0) == "create" && (1..4).any(|at| matches!(self.word(at), "temp" | "temporary"));
+        let is_temporary = self.word(0) == "create"
+            && (1..4).any(|at| matches!(self.word(at), "temp" | "temporary"));
         let lasts = LASTS.contains(&self.word(0)) && !self.writes() || is_temporary;
-        let values = self.0.iter().filter_map(|token| if let Token::Value(value) = token { Some(value) } else { None });
-        Effect::Done { shape: self.shape(), values: Some(digest(values.map(Option::as_deref))), lasts }
+        let values = self.0.iter().filter_map(|token| {
+            if let Token::Value(value) = token {
+                Some(value)
+            } else {
+                None
+            }
+        });
+        Effect::Done {
+            shape: self.shape(),
+            values: Some(digest(values.map(Option::as_deref))),
+            lasts,
+        }
     }
 
     fn shape(&self) -> String {
@@ -229,12 +289,18 @@ impl Statement<'_> {
         };
         let texts: Vec<_> = value.iter().map(text).collect();
         let values = (!is_default).then(|| digest(texts.iter().map(Option::as_deref)));
-        Effect::Done { shape: set(name), values, lasts }
+        Effect::Done {
+            shape: set(name),
+            values,
+            lasts,
+        }
     }
 
     /// `SELECT set_config('name', value, is_local), ...` and nothing else.
     fn configured(&self) -> Option<Vec<Effect>> {
-        let (Token::Word(select), mut rest) = self.0.split_first()? else { return None };
+        let (Token::Word(select), mut rest) = self.0.split_first()? else {
+            return None;
+        };
         let mut found = Vec::new();
         loop {
             let [
@@ -251,15 +317,23 @@ impl Statement<'_> {
             else {
                 return None;
             };
-            if select != "select" || !matches!(function.as_str(), "set_config" | "pg_catalog.set_config") {
+            if select != "select"
+                || !matches!(function.as_str(), "set_config" | "pg_catalog.set_config")
+            {
                 return None;
             }
             let is_local = match local {
                 Token::Word(word) => word == "true",
-                Token::Value(Some(value)) => matches!(value.as_slice(), b"t" | b"true" | b"1" | b"on"),
+                Token::Value(Some(value)) => {
+                    matches!(value.as_slice(), b"t" | b"true" | b"1" | b"on")
+                }
                 _ => return None,
             };
-            found.push(Self::setting(&String::from_utf8_lossy(name), std::slice::from_ref(value), !is_local));
+            found.push(Self::setting(
+                &String::from_utf8_lossy(name),
+                std::slice::from_ref(value),
+                !is_local,
+            ));
             let after = match after {
                 [Token::Word(word), Token::Word(_), after @ ..] if word == "as" => after,
                 after => after,

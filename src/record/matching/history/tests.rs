@@ -9,18 +9,44 @@ use crate::record::call::{End, Message, Target};
 
 /// A statement of `PostgreSQL`, and whether it failed.
 fn query(text: &str, fails: bool) -> Exchange {
-    let asked = [&b"Q"[..], &(text.len() as u32 + 5).to_be_bytes(), text.as_bytes(), b"\0"].concat();
-    let answer = if fails { b"E\0\0\0\x05\0" } else { b"C\0\0\0\x05\0" };
-    let said = [(Side::Client, asked), (Side::Server, answer.to_vec()), (Side::Server, b"Z\0\0\0\x05I".to_vec())];
-    let messages = said.into_iter().map(|(from, bytes)| Message { from, bytes }).collect();
+    let asked = [
+        &b"Q"[..],
+        &(text.len() as u32 + 5).to_be_bytes(),
+        text.as_bytes(),
+        b"\0",
+    ]
+    .concat();
+    let answer = if fails {
+        b"E\0\0\0\x05\0"
+    } else {
+        b"C\0\0\0\x05\0"
+    };
+    let said = [
+        (Side::Client, asked),
+        (Side::Server, answer.to_vec()),
+        (Side::Server, b"Z\0\0\0\x05I".to_vec()),
+    ];
+    let messages = said
+        .into_iter()
+        .map(|(from, bytes)| Message { from, bytes })
+        .collect();
     Exchange {
-        target: Target { host: "db".to_owned(), port: 5432 },
+        target: Target {
+            host: "db".to_owned(),
+            port: 5432,
+        },
         tls: false,
         connection: 1,
         sent_at: SystemTime::UNIX_EPOCH,
         answered_at: SystemTime::UNIX_EPOCH,
         end: End::Answered,
-        content: Content::Wire(Protocol::Postgres, Wire { messages, session: false }),
+        content: Content::Wire(
+            Protocol::Postgres,
+            Wire {
+                messages,
+                session: false,
+            },
+        ),
     }
 }
 
@@ -37,31 +63,71 @@ fn after(statements: &[&str]) -> Vec<String> {
 fn what_sets_something_lasts_and_what_writes_counts_up_to_the_end_of_its_transaction() {
     let cases: [(&[&str], &[&str]); 17] = [
         (
-            &["SET app.tenant = 't1'", "CALL enter('x')", "INSERT INTO a VALUES (1)"],
+            &[
+                "SET app.tenant = 't1'",
+                "CALL enter('x')",
+                "INSERT INTO a VALUES (1)",
+            ],
             &["call enter ( ? )", "set app.tenant"],
         ),
-        (&["BEGIN", "INSERT INTO a VALUES (1)"], &["insert into a values ( ? )"]),
-        (&["BEGIN", "INSERT INTO a VALUES (1)", "SET a.b = 1", "COMMIT"], &["set a.b"]),
+        (
+            &["BEGIN", "INSERT INTO a VALUES (1)"],
+            &["insert into a values ( ? )"],
+        ),
+        (
+            &["BEGIN", "INSERT INTO a VALUES (1)", "SET a.b = 1", "COMMIT"],
+            &["set a.b"],
+        ),
         (&["BEGIN", "SET a.b = 1", "ROLLBACK"], &[]),
         (&["BEGIN", "SET LOCAL a.b = 1"], &["set a.b"]),
         (&["BEGIN", "SET LOCAL a.b = 1", "COMMIT"], &[]),
         (
-            &["BEGIN", "SELECT set_config('a.b', '1', true)", "COMMIT", "SELECT set_config('a.c', '1', false)"],
+            &[
+                "BEGIN",
+                "SELECT set_config('a.b', '1', true)",
+                "COMMIT",
+                "SELECT set_config('a.c', '1', false)",
+            ],
             &["set a.c"],
         ),
         (
-            &["BEGIN", "SELECT set_config('a.b', '1', true), set_config('a.c', '1', false) AS c"],
+            &[
+                "BEGIN",
+                "SELECT set_config('a.b', '1', true), set_config('a.c', '1', false) AS c",
+            ],
             &["set a.b", "set a.c"],
         ),
-        (&["SELECT set_config('a.b', '1', false), f('x')"], &["select set_config ( ? , ? , false ) , f ( ? )"]),
-        (&["BEGIN NOT ATOMIC SET a.b = 1"], &["begin not atomic set a.b = ?"]),
-        (&["BEGIN", "SET a.b = 1", "SAVEPOINT s", "SET a.c = 1", "ROLLBACK TO s", "COMMIT"], &["set a.b"]),
-        (&["BEGIN", "SAVEPOINT s", "DELETE FROM a", "RELEASE s"], &["delete from a"]),
+        (
+            &["SELECT set_config('a.b', '1', false), f('x')"],
+            &["select set_config ( ? , ? , false ) , f ( ? )"],
+        ),
+        (
+            &["BEGIN NOT ATOMIC SET a.b = 1"],
+            &["begin not atomic set a.b = ?"],
+        ),
+        (
+            &[
+                "BEGIN",
+                "SET a.b = 1",
+                "SAVEPOINT s",
+                "SET a.c = 1",
+                "ROLLBACK TO s",
+                "COMMIT",
+            ],
+            &["set a.b"],
+        ),
+        (
+            &["BEGIN", "SAVEPOINT s", "DELETE FROM a", "RELEASE s"],
+            &["delete from a"],
+        ),
         (&["SET a.b = 1", "SET ROLE r", "RESET ALL"], &["set role"]),
         (&["SET ROLE r", "RESET ROLE"], &[]),
         (&["SET ROLE r", "DISCARD ALL"], &[]),
         (&["SET a.b = 1!"], &[]),
-        (&["SET a.b = 1; SELECT f('x')"], &["select f ( ? )", "set a.b"]),
+        (
+            &["SET a.b = 1; SELECT f('x')"],
+            &["select f ( ? )", "set a.b"],
+        ),
     ];
     for (statements, expected) in cases {
         assert_eq!(after(statements), expected, "{statements:?}");
@@ -80,7 +146,11 @@ fn plain_reads_are_in_no_history() {
         "SELECT 1 / 0",
     ];
     for text in reads {
-        assert_eq!((after(&["BEGIN", text]), repeats(&query(text, false))), (Vec::new(), true), "{text}");
+        assert_eq!(
+            (after(&["BEGIN", text]), repeats(&query(text, false))),
+            (Vec::new(), true),
+            "{text}"
+        );
     }
     let others = [
         "SELECT nextval('numbers')",
@@ -91,6 +161,10 @@ fn plain_reads_are_in_no_history() {
         "EXECUTE p(1)",
     ];
     for text in others {
-        assert_eq!((after(&["BEGIN", text]).len(), repeats(&query(text, false))), (1, false), "{text}");
+        assert_eq!(
+            (after(&["BEGIN", text]).len(), repeats(&query(text, false))),
+            (1, false),
+            "{text}"
+        );
     }
 }

@@ -7,13 +7,22 @@ use crate::record::redact::Secrets;
 
 #[test]
 fn sessions_in_fields_choose_the_answer() {
-    for name in ["X-Session-Token", "X-Session-Id", "Session", "X-Cookie-Token"] {
+    for name in [
+        "X-Session-Token",
+        "X-Session-Id",
+        "Session",
+        "X-Cookie-Token",
+    ] {
         let of = |who: &str| me(&[(name, who)], who);
         let book = kept(vec![of("alice"), of("bob")]);
         assert_eq!(ask(&book, &of("bob")), Ok("bob".to_owned()), "{name}");
         assert!(book.find(&of("mallory")).is_err(), "{name}");
         assert_eq!(ask(&book, &of("alice")), Ok("alice".to_owned()), "{name}");
-        assert_eq!(ask(&kept(vec![of("alice")]), &of("mallory")), Ok("alice".to_owned()), "{name}");
+        assert_eq!(
+            ask(&kept(vec![of("alice")]), &of("mallory")),
+            Ok("alice".to_owned()),
+            "{name}"
+        );
     }
 }
 
@@ -31,10 +40,24 @@ fn who_signs_chooses_the_answer() {
                 "AWS4-HMAC-SHA256 SignedHeaders=host,Signature={n},Credential=AKIA{who}/2026010{n}/eu/s3/aws4_request"
             )
         },
-        &|who, n| format!("AWS4-ECDSA-P256-SHA256 Credential=AKIA{who}/2026010{n}/s3/aws4_request, Signature={n}"),
-        &|who, n| format!("Digest username=\"{who}\", realm=\"a, b\", nonce=\"{n}\", response=\"{n}\""),
-        &|who, n| format!("Digest realm=\"username=x, y\", nonce={n}, username = \"{who}\", response=\"{n}\""),
-        &|who, n| format!("OAuth oauth_consumer_key=\"k\", oauth_token=\"{who}\", oauth_signature=\"{n}\""),
+        &|who, n| {
+            format!(
+                "AWS4-ECDSA-P256-SHA256 Credential=AKIA{who}/2026010{n}/s3/aws4_request, Signature={n}"
+            )
+        },
+        &|who, n| {
+            format!("Digest username=\"{who}\", realm=\"a, b\", nonce=\"{n}\", response=\"{n}\"")
+        },
+        &|who, n| {
+            format!(
+                "Digest realm=\"username=x, y\", nonce={n}, username = \"{who}\", response=\"{n}\""
+            )
+        },
+        &|who, n| {
+            format!(
+                "OAuth oauth_consumer_key=\"k\", oauth_token=\"{who}\", oauth_signature=\"{n}\""
+            )
+        },
         &|who, n| format!("Hawk id=\"{who}\", ts=\"{n}\", mac=\"{n}=\""),
         &|who, n| format!("Signature keyId=\"{who}\",signature=\"{n}=\""),
     ];
@@ -43,17 +66,37 @@ fn who_signs_chooses_the_answer() {
         let book = kept(vec![of("alice", 1), of("bob", 2), of("alice", 3)]);
         assert_eq!(ask(&book, &of("bob", 4)), Ok("bob".to_owned()), "{index}");
         assert!(book.find(&of("mallory", 5)).is_err(), "{index}");
-        assert_eq!(ask(&book, &of("alice", 6)), Ok("alice".to_owned()), "{index}");
-        assert_eq!(ask(&book, &of("alice", 7)), Ok("alice".to_owned()), "{index}");
-        assert_eq!(ask(&kept(vec![of("alice", 1)]), &of("mallory", 2)), Ok("alice".to_owned()), "{index}");
+        assert_eq!(
+            ask(&book, &of("alice", 6)),
+            Ok("alice".to_owned()),
+            "{index}"
+        );
+        assert_eq!(
+            ask(&book, &of("alice", 7)),
+            Ok("alice".to_owned()),
+            "{index}"
+        );
+        assert_eq!(
+            ask(&kept(vec![of("alice", 1)]), &of("mallory", 2)),
+            Ok("alice".to_owned()),
+            "{index}"
+        );
     }
     let token = |who: &str| me(&[("Authorization", &format!("OAuth {who}"))], who);
-    assert_eq!(ask(&kept(vec![token("alice"), token("bob")]), &token("bob")), Ok("bob".to_owned()));
+    assert_eq!(
+        ask(&kept(vec![token("alice"), token("bob")]), &token("bob")),
+        Ok("bob".to_owned())
+    );
 }
 
 #[test]
 fn cookies_choose_where_they_are_known() {
-    let of = |who: &str| me(&[("Cookie", &format!("theme=dark; sid={who}"))], who.rsplit('-').next().unwrap());
+    let of = |who: &str| {
+        me(
+            &[("Cookie", &format!("theme=dark; sid={who}"))],
+            who.rsplit('-').next().unwrap(),
+        )
+    };
     let (alice, bob) = ("0123456789abcdef-alice", "0123456789abcdef-bobby");
     let mut calls = vec![of(alice), of(bob), of(alice)];
     http(&mut calls[0])
@@ -64,34 +107,72 @@ fn cookies_choose_where_they_are_known() {
         .push(("Set-Cookie".into(), format!("sid={bob}; Path=/").into()));
     Secrets::default().calls(&mut calls);
     // A replay is given what stands for them, and gives it back.
-    let given =
-        String::from_utf8(http(&mut calls[0]).response.as_ref().unwrap().headers.last().unwrap().1.clone()).unwrap();
+    let given = String::from_utf8(
+        http(&mut calls[0])
+            .response
+            .as_ref()
+            .unwrap()
+            .headers
+            .last()
+            .unwrap()
+            .1
+            .clone(),
+    )
+    .unwrap();
     let given = given["sid=".len()..].split(';').next().unwrap();
-    assert!(given.starts_with("redacted-") && given.len() == bob.len(), "{given}");
+    assert!(
+        given.starts_with("redacted-") && given.len() == bob.len(),
+        "{given}"
+    );
     let book = Book::new(calls, Noise::default());
     assert_eq!(ask(&book, &of(given)), Ok("bobby".to_owned()));
-    assert_eq!([alice, alice].map(|who| ask(&book, &of(who)).unwrap()), ["alice", "alice"]);
+    assert_eq!(
+        [alice, alice].map(|who| ask(&book, &of(who)).unwrap()),
+        ["alice", "alice"]
+    );
     assert!(book.find(&of("0123456789abcdef-carol")).is_err());
     // Where one was recorded it does not matter.
-    assert_eq!(ask(&kept(vec![of(alice), of(alice)]), &of("x")), Ok("alice".to_owned()));
+    assert_eq!(
+        ask(&kept(vec![of(alice), of(alice)]), &of("x")),
+        Ok("alice".to_owned())
+    );
 }
 
 #[test]
 fn of_several_cookies_no_other_is_answered() {
     for (name, one, other, third) in [
         ("sid", "aaaaaaaa1", "bbbbbbbb2", "cccccccc3"),
-        ("session", "9f8e7d6c5b4a39281706f5e4d3c2b1a0", "1f8e7d6c5b4a39281706f5e4d3c2b1a1", "2f8e7d6c5b4a39281706"),
+        (
+            "session",
+            "9f8e7d6c5b4a39281706f5e4d3c2b1a0",
+            "1f8e7d6c5b4a39281706f5e4d3c2b1a1",
+            "2f8e7d6c5b4a39281706",
+        ),
     ] {
         let of = |value: &str| me(&[("Cookie", &format!("x=1; {name}={value}"))], &value[..3]);
         let book = kept(vec![of(one), of(other)]);
         let told = |asked: &Exchange| book.find(asked).unwrap_err().closest.unwrap().differences;
         let differs = |asked: &Exchange| told(asked).remove(0);
-        assert!(differs(&of(third)).starts_with(&format!("header.cookie {name}: recorded `")), "{name}");
-        assert!(differs(&me(&[("Cookie", "x=1")], "")).ends_with("`, not asked"), "{name}");
-        assert_eq!([other, one].map(|value| ask(&book, &of(value)).unwrap()), [&other[..3], &one[..3]]);
+        assert!(
+            differs(&of(third)).starts_with(&format!("header.cookie {name}: recorded `")),
+            "{name}"
+        );
+        assert!(
+            differs(&me(&[("Cookie", "x=1")], "")).ends_with("`, not asked"),
+            "{name}"
+        );
+        assert_eq!(
+            [other, one].map(|value| ask(&book, &of(value)).unwrap()),
+            [&other[..3], &one[..3]]
+        );
     }
     // Both belong to one visitor.
-    let of = |sid: &str, cart: &str| me(&[("Cookie", &format!("auth={cart}; sid={sid}"))], &format!("{sid} {cart}"));
+    let of = |sid: &str, cart: &str| {
+        me(
+            &[("Cookie", &format!("auth={cart}; sid={sid}"))],
+            &format!("{sid} {cart}"),
+        )
+    };
     let book = kept(vec![of("alice", "one"), of("bobby", "two")]);
     assert!(book.find(&of("bobby", "one")).is_err());
     assert_eq!(ask(&book, &of("bobby", "two")), Ok("bobby two".to_owned()));
@@ -99,7 +180,14 @@ fn of_several_cookies_no_other_is_answered() {
 
 #[test]
 fn what_chooses_by_itself_is_part_of_a_call() {
-    for name in ["Range", "X-Amz-Target", "X-HTTP-Method-Override", "SOAPAction", "If-None-Match", "Accept"] {
+    for name in [
+        "Range",
+        "X-Amz-Target",
+        "X-HTTP-Method-Override",
+        "SOAPAction",
+        "If-None-Match",
+        "Accept",
+    ] {
         let of = |value: &str| me(&[(name, value)], value);
         let book = kept(vec![of("/a")]);
         assert!(book.find(&of("/b")).is_err(), "{name}");
@@ -136,32 +224,64 @@ type Bodies<'a> = &'a dyn Fn(&str, &str) -> [String; 2];
 fn a_secret_is_known_by_its_keys_in_whichever_order_they_come() {
     let bodies: [Bodies; 4] = [
         &|a, b| {
-            let (a, b) = (format!(r#""a":{{"password":"{a}"}}"#), format!(r#""b":{{"password":"{b}"}}"#));
+            let (a, b) = (
+                format!(r#""a":{{"password":"{a}"}}"#),
+                format!(r#""b":{{"password":"{b}"}}"#),
+            );
             [format!("{{{a},{b}}}"), format!("{{{b},{a}}}")]
         },
         &|a, b| {
-            let (a, b) = (format!(r#""a":[{{"token":"{a}"}}]"#), format!(r#""b":[1,{{"token":"{b}"}}]"#));
+            let (a, b) = (
+                format!(r#""a":[{{"token":"{a}"}}]"#),
+                format!(r#""b":[1,{{"token":"{b}"}}]"#),
+            );
             [format!("{{{a},{b}}}"), format!("{{{b},{a}}}")]
         },
         &|a, b| {
-            let (a, b) = (format!(r#""a":"redis://u:{a}@h""#), format!(r#""b":"redis://u:{b}@h""#));
+            let (a, b) = (
+                format!(r#""a":"redis://u:{a}@h""#),
+                format!(r#""b":"redis://u:{b}@h""#),
+            );
             [format!("{{{a},{b}}}"), format!("{{{b},{a}}}")]
         },
         &|a, b| {
-            let (a, b) = (format!(r#""secret":{{"x":"{a}""#), format!(r#""y":"{b}"}}"#));
-            let (x, y) = (a.trim_start_matches(r#""secret":{"#), b.trim_end_matches('}'));
-            [format!("{{{a},{b}}}"), format!(r#"{{"secret":{{{y},{x}}}}}"#)]
+            let (a, b) = (
+                format!(r#""secret":{{"x":"{a}""#),
+                format!(r#""y":"{b}"}}"#),
+            );
+            let (x, y) = (
+                a.trim_start_matches(r#""secret":{"#),
+                b.trim_end_matches('}'),
+            );
+            [
+                format!("{{{a},{b}}}"),
+                format!(r#"{{"secret":{{{y},{x}}}}}"#),
+            ]
         },
     ];
     for (index, body) in bodies.into_iter().enumerate() {
         let of = |a, b| answered(post(&body(a, b)[0]), a);
         let turned = |a, b| post(&body(a, b)[1]);
         let book = kept(vec![of("one", "two"), of("two", "one")]);
-        assert_eq!(ask(&book, &turned("two", "one")), Ok("two".to_owned()), "{index}");
+        assert_eq!(
+            ask(&book, &turned("two", "one")),
+            Ok("two".to_owned()),
+            "{index}"
+        );
         assert!(book.find(&turned("one", "one")).is_err(), "{index}");
-        assert_eq!(ask(&book, &turned("one", "two")), Ok("one".to_owned()), "{index}");
+        assert_eq!(
+            ask(&book, &turned("one", "two")),
+            Ok("one".to_owned()),
+            "{index}"
+        );
     }
     let query = |path: &str, answer| answered(get(path), answer);
-    let book = kept(vec![query("/?a=x://u:one@h&b=x://u:two@h", "1"), query("/?a=x://u:two@h&b=x://u:one@h", "2")]);
-    assert_eq!(ask(&book, &get("/?b=x://u:one@h&a=x://u:two@h")), Ok("2".to_owned()));
+    let book = kept(vec![
+        query("/?a=x://u:one@h&b=x://u:two@h", "1"),
+        query("/?a=x://u:two@h&b=x://u:one@h", "2"),
+    ]);
+    assert_eq!(
+        ask(&book, &get("/?b=x://u:one@h&a=x://u:two@h")),
+        Ok("2".to_owned())
+    );
 }

@@ -11,7 +11,10 @@ pub(super) const JSON: &str = "application/json";
 pub(super) fn exchange(host: &str, port: u16, content: Content) -> Exchange {
     let at = SystemTime::UNIX_EPOCH;
     Exchange {
-        target: Target { host: host.to_owned(), port },
+        target: Target {
+            host: host.to_owned(),
+            port,
+        },
         tls: false,
         connection: 0,
         sent_at: at,
@@ -22,7 +25,11 @@ pub(super) fn exchange(host: &str, port: u16, content: Content) -> Exchange {
 }
 
 pub(super) fn request(method: &str, path: &str, media_type: &str, body: &str) -> Exchange {
-    let headers = if media_type.is_empty() { vec![] } else { vec![("Content-Type".to_owned(), media_type.into())] };
+    let headers = if media_type.is_empty() {
+        vec![]
+    } else {
+        vec![("Content-Type".to_owned(), media_type.into())]
+    };
     let request = HttpRequest {
         version: HttpVersion::Http11,
         method: method.to_owned(),
@@ -32,7 +39,14 @@ pub(super) fn request(method: &str, path: &str, media_type: &str, body: &str) ->
         headers,
         body: body.as_bytes().to_vec(),
     };
-    exchange("shop", 80, Content::Http(Box::new(Http { request, response: None })))
+    exchange(
+        "shop",
+        80,
+        Content::Http(Box::new(Http {
+            request,
+            response: None,
+        })),
+    )
 }
 
 pub(super) fn post(body: &str) -> Exchange {
@@ -63,11 +77,21 @@ pub(super) fn answered(mut exchange: Exchange, answer: &str) -> Exchange {
 }
 
 pub(super) fn wire(protocol: Protocol, asked: &[u8], answer: &[u8], session: bool) -> Exchange {
-    let mut messages = vec![Message { from: Side::Client, bytes: asked.to_vec() }];
+    let mut messages = vec![Message {
+        from: Side::Client,
+        bytes: asked.to_vec(),
+    }];
     if !answer.is_empty() {
-        messages.push(Message { from: Side::Server, bytes: answer.to_vec() });
+        messages.push(Message {
+            from: Side::Server,
+            bytes: answer.to_vec(),
+        });
     }
-    exchange("db", 5432, Content::Wire(protocol, Wire { messages, session }))
+    exchange(
+        "db",
+        5432,
+        Content::Wire(protocol, Wire { messages, session }),
+    )
 }
 
 /// The answer's body, or the miss in words.
@@ -83,13 +107,18 @@ pub(super) fn ask(book: &Book, asked: &Exchange) -> Result<String, String> {
 }
 
 pub(super) fn learned(fields: &[&str]) -> DeclaredNoise {
-    DeclaredNoise { fields: fields.iter().map(|it| (*it).to_owned()).collect(), ..DeclaredNoise::default() }
+    DeclaredNoise {
+        fields: fields.iter().map(|it| (*it).to_owned()).collect(),
+        ..DeclaredNoise::default()
+    }
 }
 
 /// `GET /me` with these fields.
 pub(super) fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
     let mut call = answered(get("/me"), answer);
-    let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
+    let fields = fields
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
     http(&mut call).request.headers.extend(fields);
     call
 }

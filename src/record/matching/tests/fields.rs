@@ -10,22 +10,44 @@ fn answers(book: &Book, asked: &[Exchange]) -> Vec<Option<String>> {
 }
 
 fn some(answers: &[&str]) -> Vec<Option<String>> {
-    answers.iter().map(|answer| Some((*answer).to_owned()).filter(|answer| !answer.is_empty())).collect()
+    answers
+        .iter()
+        .map(|answer| Some((*answer).to_owned()).filter(|answer| !answer.is_empty()))
+        .collect()
 }
 
 #[test]
 fn any_field_of_which_several_values_were_recorded_chooses() {
-    for name in ["X-Feature", "X-Region", "Accept-Encoding", "Cache-Control", "X-Scope", "Origin"] {
+    for name in [
+        "X-Feature",
+        "X-Region",
+        "Accept-Encoding",
+        "Cache-Control",
+        "X-Scope",
+        "Origin",
+    ] {
         let of = |value: &str| me(&[(name, value)], value);
         let none = || me(&[], "none");
         let book = kept(vec![of("a"), of("b"), none(), of("b")]);
         let asked = [of("b"), none(), of("c"), of("b"), of("a"), none()];
-        assert_eq!(answers(&book, &asked), some(&["b", "none", "", "b", "a", "none"]), "{name}");
+        assert_eq!(
+            answers(&book, &asked),
+            some(&["b", "none", "", "b", "a", "none"]),
+            "{name}"
+        );
         // Where all have one answer none does.
         let same = |value: &str| me(&[(name, value)], "same");
-        assert_eq!(answers(&kept(vec![same("a"), same("b")]), &[same("c"), none()]), some(&["same", "same"]), "{name}");
+        assert_eq!(
+            answers(&kept(vec![same("a"), same("b")]), &[same("c"), none()]),
+            some(&["same", "same"]),
+            "{name}"
+        );
         // The only value does not matter.
-        assert_eq!(answers(&kept(vec![of("a"), of("a")]), &[of("b"), none()]), some(&["a", "a"]), "{name}");
+        assert_eq!(
+            answers(&kept(vec![of("a"), of("a")]), &[of("b"), none()]),
+            some(&["a", "a"]),
+            "{name}"
+        );
     }
 }
 
@@ -36,9 +58,15 @@ fn a_value_that_was_not_recorded_is_told_with_its_field() {
     let hint = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-feature]}` below `name: mock-1`, \
                 learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
     let told = |line: &str| vec![line.to_owned(), hint.to_owned()];
-    assert_eq!(miss.closest.unwrap().differences, told("header.x-feature: recorded `a`, asked `c`"));
+    assert_eq!(
+        miss.closest.unwrap().differences,
+        told("header.x-feature: recorded `a`, asked `c`")
+    );
     let miss = kept(vec![of("a"), of("b")]).find(&me(&[], "")).unwrap_err();
-    assert_eq!(miss.closest.unwrap().differences, told("header.x-feature: recorded `a`, not asked"));
+    assert_eq!(
+        miss.closest.unwrap().differences,
+        told("header.x-feature: recorded `a`, not asked")
+    );
 }
 
 #[test]
@@ -47,38 +75,72 @@ fn what_is_made_anew_for_each_request_stands_for_what_was() {
     for name in ["X-Request-Id", "X-User-Id", "Idempotency-Key"] {
         let of = |n: u32| me(&[(name, &uuid(n))], &n.to_string());
         let book = kept(vec![of(1), of(2), of(3)]);
-        assert_eq!(answers(&book, &[of(7), of(3), of(8), of(9), of(7)]), some(&["1", "3", "2", "", "1"]), "{name}");
+        assert_eq!(
+            answers(&book, &[of(7), of(3), of(8), of(9), of(7)]),
+            some(&["1", "3", "2", "", "1"]),
+            "{name}"
+        );
         // What comes again is the same in a replay.
-        assert_eq!(answers(&kept(vec![of(1), of(2), of(1)]), &[of(7), of(8), of(7)]), some(&["1", "2", "1"]), "{name}");
+        assert_eq!(
+            answers(&kept(vec![of(1), of(2), of(1)]), &[of(7), of(8), of(7)]),
+            some(&["1", "2", "1"]),
+            "{name}"
+        );
     }
     let at = |n: u64, answer: &str| {
         let now = SystemTime::now();
-        let secs = now.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() + n;
-        Exchange { sent_at: now, ..me(&[("X-Sent", &secs.to_string())], answer) }
+        let secs = now
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap()
+            .as_secs()
+            + n;
+        Exchange {
+            sent_at: now,
+            ..me(&[("X-Sent", &secs.to_string())], answer)
+        }
     };
     assert_eq!(
-        answers(&Book::new(vec![at(1, "1"), at(2, "2")], Noise::default()), &[at(7, ""), at(8, "")]),
+        answers(
+            &Book::new(vec![at(1, "1"), at(2, "2")], Noise::default()),
+            &[at(7, ""), at(8, "")]
+        ),
         some(&["1", "2"])
     );
     // What is said of the sending is no part of the question.
     let of = |n: &str| me(&[("traceparent", n), ("grpc-timeout", n), ("date", n)], n);
-    assert_eq!(answers(&kept(vec![of("1"), of("2")]), &[of("3"), of("4")]), some(&["1", "2"]));
+    assert_eq!(
+        answers(&kept(vec![of("1"), of("2")]), &[of("3"), of("4")]),
+        some(&["1", "2"])
+    );
 }
 
 #[test]
 fn what_chooses_is_not_hidden_by_what_always_does() {
-    let of = |role: &str, form: &str| me(&[("X-Role", role), ("Accept", form)], &format!("{role} {form}"));
+    let of = |role: &str, form: &str| {
+        me(
+            &[("X-Role", role), ("Accept", form)],
+            &format!("{role} {form}"),
+        )
+    };
     let book = kept(vec![of("admin", "text/csv"), of("user", "text/html")]);
-    assert_eq!(answers(&book, &[of("admin", "text/html"), of("user", "text/html")]), some(&["", "user text/html"]));
+    assert_eq!(
+        answers(&book, &[of("admin", "text/html"), of("user", "text/html")]),
+        some(&["", "user text/html"])
+    );
     let miss = book.find(&of("user", "text/csv")).unwrap_err();
-    assert_eq!(miss.closest.unwrap().differences[0], "header.x-role: recorded `admin`, asked `user`");
+    assert_eq!(
+        miss.closest.unwrap().differences[0],
+        "header.x-role: recorded `admin`, asked `user`"
+    );
 }
 
 #[test]
 fn declared_noise_is_left_out_of_fields_too() {
     let of = |value: &str| me(&[("X-Feature", value)], value);
     let mut noise = Noise::default();
-    noise.declare(None, &learned(&["header.X-Feature"])).unwrap();
+    noise
+        .declare(None, &learned(&["header.X-Feature"]))
+        .unwrap();
     let book = Book::new(vec![of("a"), of("b")], noise);
     assert_eq!(answers(&book, &[of("c"), of("a")]), some(&["a", "b"]));
 }
@@ -89,30 +151,54 @@ fn no_cookie_and_no_credential_is_another_one() {
     let none = || me(&[], "without");
     let (one, other) = ("0123456789abcdef-alice", "0123456789abcdef-bobby");
     let asked = [none(), cookie(other), none()];
-    assert_eq!(answers(&kept(vec![cookie(one), none()]), &asked), some(&["without", "with", "without"]));
+    assert_eq!(
+        answers(&kept(vec![cookie(one), none()]), &asked),
+        some(&["without", "with", "without"])
+    );
     // The only one answers whoever asks.
-    assert_eq!(answers(&kept(vec![cookie(one)]), &[none()]), some(&["with"]));
+    assert_eq!(
+        answers(&kept(vec![cookie(one)]), &[none()]),
+        some(&["with"])
+    );
     let theme = |value: &str| me(&[("Cookie", &format!("theme={value}"))], value);
     let book = kept(vec![theme("dark"), theme("light"), none()]);
-    assert_eq!(answers(&book, &[theme("light"), theme("blue"), none()]), some(&["light", "", "without"]));
-    let key = |value: &str| me(&[("X-Api-Key", value), ("Authorization", "Bearer same")], "with a key");
+    assert_eq!(
+        answers(&book, &[theme("light"), theme("blue"), none()]),
+        some(&["light", "", "without"])
+    );
+    let key = |value: &str| {
+        me(
+            &[("X-Api-Key", value), ("Authorization", "Bearer same")],
+            "with a key",
+        )
+    };
     let bare = || me(&[("Authorization", "Bearer same")], "bare");
     let book = kept(vec![key("one"), bare()]);
-    assert_eq!(answers(&book, &[bare(), key("two"), key("one")]), some(&["bare", "with a key", "with a key"]));
+    assert_eq!(
+        answers(&book, &[bare(), key("two"), key("one")]),
+        some(&["bare", "with a key", "with a key"])
+    );
 }
 
 #[test]
 fn another_credential_than_the_recorded_one_is_told() {
     let of = |who: &str| me(&[("Authorization", &format!("Bearer {who}"))], who);
     let book = kept(vec![of("alice"), of("alice"), of("alice")]);
-    assert_eq!(answers(&book, &[of("alice"), of("eve"), of("eve")]), some(&["alice", "alice", "alice"]));
-    assert_eq!(book.report().others, BTreeMap::from([("authorization".to_owned(), 2)]));
+    assert_eq!(
+        answers(&book, &[of("alice"), of("eve"), of("eve")]),
+        some(&["alice", "alice", "alice"])
+    );
+    assert_eq!(
+        book.report().others,
+        BTreeMap::from([("authorization".to_owned(), 2)])
+    );
 }
 
 #[test]
 fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
     let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
-    // A number of the run, the same of all runs, one of each call, one value of each run, one of a single call.
+    // A number of the run, the same of all runs, one of each call, one value of each run, one of a
+    // single call.
     let call = |run: u32, n: u32| {
         let (each, made, who) = (format!("{run}-{n}"), uuid(2 * run + n), uuid(6));
         let of_run = run.to_string();
@@ -132,12 +218,31 @@ fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
         field: field.to_owned(),
         values: (values.0.to_owned(), values.1.to_owned()),
     };
-    let changes = vec![change("header.x-run", ("0-0", "1-0")), change("header.x-span", (&uuid(0), &uuid(2)))];
-    assert_eq!(lessons, [Lesson { place: "HTTP shop:80 GET /me".to_owned(), calls: (2, 2), changes }]);
-    assert_eq!(noise.learned(&call(0, 0)), Some(learned(&["header.x-run", "header.x-span"])));
+    let changes = vec![
+        change("header.x-run", ("0-0", "1-0")),
+        change("header.x-span", (&uuid(0), &uuid(2))),
+    ];
+    assert_eq!(
+        lessons,
+        [Lesson {
+            place: "HTTP shop:80 GET /me".to_owned(),
+            calls: (2, 2),
+            changes
+        }]
+    );
+    assert_eq!(
+        noise.learned(&call(0, 0)),
+        Some(learned(&["header.x-run", "header.x-span"]))
+    );
     let third = run(2);
-    assert_eq!(answers(&Book::new(run(0), Noise::default()), &third), [None, None]);
-    assert_eq!(answers(&Book::new(run(0), noise), &third), some(&["0", "1"]));
+    assert_eq!(
+        answers(&Book::new(run(0), Noise::default()), &third),
+        [None, None]
+    );
+    assert_eq!(
+        answers(&Book::new(run(0), noise), &third),
+        some(&["0", "1"])
+    );
     // In another order they are no noise.
     let turned: Vec<_> = run(0).into_iter().rev().collect();
     assert!(learn(&run(0), &turned).0.is_empty());

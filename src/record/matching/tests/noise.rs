@@ -9,59 +9,127 @@ use crate::record::protocol::mongo::bson::{self, Element, kind};
 /// `Bind` and `Execute` of a statement with these values.
 fn bound(text: &str, values: &[Option<&str>]) -> Vec<Vec<u8>> {
     let value = |value: Option<&str>| {
-        let length = value.map_or(u32::MAX, |value| value.len() as u32).to_be_bytes();
+        let length = value
+            .map_or(u32::MAX, |value| value.len() as u32)
+            .to_be_bytes();
         [&length[..], value.unwrap_or_default().as_bytes()].concat()
     };
     let values: Vec<Vec<u8>> = values.iter().copied().map(value).collect();
     let count = (values.len() as u16).to_be_bytes();
-    let bind = postgres(b'B', &[b"\0", text.as_bytes(), b"\0\0\0", &count, &values.concat(), b"\0\0"]);
+    let bind = postgres(
+        b'B',
+        &[
+            b"\0",
+            text.as_bytes(),
+            b"\0\0\0",
+            &count,
+            &values.concat(),
+            b"\0\0",
+        ],
+    );
     vec![bind, postgres(b'E', &[b"\0\0\0\0\0"])]
 }
 
 /// `find` of `{NAME: id, n: n}`.
 fn find(id: &str, n: i32) -> Vec<Vec<u8>> {
-    let text = |text: &str| [&(text.len() as u32 + 1).to_le_bytes()[..], text.as_bytes(), b"\0"].concat();
+    let text = |text: &str| {
+        [
+            &(text.len() as u32 + 1).to_le_bytes()[..],
+            text.as_bytes(),
+            b"\0",
+        ]
+        .concat()
+    };
     let (id, n) = (text(id), n.to_le_bytes());
     let filter = bson::document(&[
-        Element { kind: kind::STRING, name: b"id", value: &id },
-        Element { kind: kind::INT32, name: b"n", value: &n },
+        Element {
+            kind: kind::STRING,
+            name: b"id",
+            value: &id,
+        },
+        Element {
+            kind: kind::INT32,
+            name: b"n",
+            value: &n,
+        },
     ]);
     let (orders, shop) = (text("orders"), text("shop"));
     let command = bson::document(&[
-        Element { kind: kind::STRING, name: b"find", value: &orders },
-        Element { kind: kind::DOCUMENT, name: b"filter", value: &filter },
-        Element { kind: kind::STRING, name: b"$db", value: &shop },
+        Element {
+            kind: kind::STRING,
+            name: b"find",
+            value: &orders,
+        },
+        Element {
+            kind: kind::DOCUMENT,
+            name: b"filter",
+            value: &filter,
+        },
+        Element {
+            kind: kind::STRING,
+            name: b"$db",
+            value: &shop,
+        },
     ]);
-    let head = [command.len() as u32 + 21, 7, 0, 2013, 0].map(u32::to_le_bytes).concat();
+    let head = [command.len() as u32 + 21, 7, 0, 2013, 0]
+        .map(u32::to_le_bytes)
+        .concat();
     vec![[&head[..], &[0], &command].concat()]
 }
 
 fn prepared(text: &str, value: &str) -> Vec<Vec<u8>> {
     let values = [&[value.len() as u8][..], value.as_bytes()].concat();
     let execute = [&b"\x17\0\0\0\0\0\x01\0\0\0\0\x01\xfd\0"[..], &values].concat();
-    vec![mysql(0x16, text), [&(execute.len() as u32).to_le_bytes()[..3], &[0], &execute].concat()]
+    vec![
+        mysql(0x16, text),
+        [&(execute.len() as u32).to_le_bytes()[..3], &[0], &execute].concat(),
+    ]
 }
 
 /// A call by what is another one in each run, and by what is the same.
 type Make = fn(&str, &str) -> Vec<Vec<u8>>;
 
 const WAYS: [(Protocol, &str, Make); 9] = [
-    (Protocol::Postgres, "literal.1", |id, n| vec![query(&format!("INSERT INTO t VALUES ('{id}', {n}1)"))]),
-    (Protocol::Postgres, "param.2", |id, n| bound("INSERT INTO t VALUES ($1, $2)", &[Some(n), Some(id)])),
-    (Protocol::Postgres, "comment.1", |id, n| vec![query(&format!("SELECT {n}1 /* trace={id} */"))]),
-    (Protocol::MySql, "literal.2", |id, n| vec![mysql(3, &format!("SELECT '{n}', \"{id}\""))]),
-    (Protocol::MySql, "param.1", |id, n| prepared(&format!("SELECT '{n}', ?"), id)),
-    (Protocol::Redis, "arg.2", |id, n| vec![redis(&["SET", &format!("lock:{n}"), id, "NX"])]),
-    (Protocol::Redis, "arg.4", |id, n| vec![redis(&["EVALSHA", "5e1", "1", n, id])]),
-    (Protocol::Redis, "arg.3", |id, n| {
-        vec![redis(&["MULTI"]), redis(&["GET", n]), redis(&["SET", "a", id]), redis(&["EXEC"])]
+    (Protocol::Postgres, "literal.1", |id, n| {
+        vec![query(&format!("INSERT INTO t VALUES ('{id}', {n}1)"))]
     }),
-    (Protocol::Mongo, "body.filter.id", |id, n| find(id, i32::try_from(n.len()).unwrap())),
+    (Protocol::Postgres, "param.2", |id, n| {
+        bound("INSERT INTO t VALUES ($1, $2)", &[Some(n), Some(id)])
+    }),
+    (Protocol::Postgres, "comment.1", |id, n| {
+        vec![query(&format!("SELECT {n}1 /* trace={id} */"))]
+    }),
+    (Protocol::MySql, "literal.2", |id, n| {
+        vec![mysql(3, &format!("SELECT '{n}', \"{id}\""))]
+    }),
+    (Protocol::MySql, "param.1", |id, n| {
+        prepared(&format!("SELECT '{n}', ?"), id)
+    }),
+    (Protocol::Redis, "arg.2", |id, n| {
+        vec![redis(&["SET", &format!("lock:{n}"), id, "NX"])]
+    }),
+    (Protocol::Redis, "arg.4", |id, n| {
+        vec![redis(&["EVALSHA", "5e1", "1", n, id])]
+    }),
+    (Protocol::Redis, "arg.3", |id, n| {
+        vec![
+            redis(&["MULTI"]),
+            redis(&["GET", n]),
+            redis(&["SET", "a", id]),
+            redis(&["EXEC"]),
+        ]
+    }),
+    (Protocol::Mongo, "body.filter.id", |id, n| {
+        find(id, i32::try_from(n.len()).unwrap())
+    }),
 ];
 
 fn declared(fields: &[&str], values: &[&str]) -> DeclaredNoise {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-    DeclaredNoise { fields: texts(fields), values: texts(values) }
+    DeclaredNoise {
+        fields: texts(fields),
+        values: texts(values),
+    }
 }
 
 fn noise_of(of: &Exchange, declared: &DeclaredNoise) -> Noise {
@@ -91,12 +159,26 @@ fn what_is_declared_is_left_out_and_all_else_counts() {
         for declared in [declared(&[field], &[]), pattern] {
             let book = || Book::new(vec![recorded.clone()], noise_of(&recorded, &declared));
             let asked = call(protocol, way(IDS[1], "a"), "");
-            assert_eq!(ask(&book(), &asked), Ok("one".to_owned()), "{protocol:?} {field}");
-            assert!(book().find(&call(protocol, way(IDS[1], "bb"), "")).is_err(), "{protocol:?} {field}");
+            assert_eq!(
+                ask(&book(), &asked),
+                Ok("one".to_owned()),
+                "{protocol:?} {field}"
+            );
+            assert!(
+                book().find(&call(protocol, way(IDS[1], "bb"), "")).is_err(),
+                "{protocol:?} {field}"
+            );
         }
         // It is a miss without, which says how to declare it.
-        let miss = Book::new(vec![recorded.clone()], exact()).find(&call(protocol, way(IDS[1], "a"), ""));
-        let last = miss.unwrap_err().closest.unwrap().differences.pop().unwrap();
+        let miss =
+            Book::new(vec![recorded.clone()], exact()).find(&call(protocol, way(IDS[1], "a"), ""));
+        let last = miss
+            .unwrap_err()
+            .closest
+            .unwrap()
+            .differences
+            .pop()
+            .unwrap();
         let expected = format!(
             "only values differ: record again if the program was changed; if they change from run to run, add `noise: {{req: [{field}]}}` below `name: mock-1`, learn it with \
              `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them"
@@ -111,19 +193,38 @@ fn what_two_recordings_have_otherwise_is_learned() {
         let one = |id: &str| vec![call(protocol, way(id, "a"), "one")];
         let (noise, lessons) = learn(&one(IDS[0]), &one(IDS[1]));
         assert_eq!(lessons.len(), 1, "{protocol:?} {field}: {lessons:?}");
-        assert_eq!((lessons[0].calls, lessons[0].changes[0].field.as_str()), ((1, 1), field));
-        assert_eq!(noise.learned(&one(IDS[0])[0]), Some(learned(&[field])), "{protocol:?} {field}");
+        assert_eq!(
+            (lessons[0].calls, lessons[0].changes[0].field.as_str()),
+            ((1, 1), field)
+        );
+        assert_eq!(
+            noise.learned(&one(IDS[0])[0]),
+            Some(learned(&[field])),
+            "{protocol:?} {field}"
+        );
         assert_eq!(noise.unlike(&one(IDS[0]), &one(IDS[1])), 0);
         let book = Book::new(one(IDS[0]), noise);
-        assert_eq!(ask(&book, &call(protocol, way(IDS[2], "a"), "")), Ok("one".to_owned()), "{protocol:?} {field}");
+        assert_eq!(
+            ask(&book, &call(protocol, way(IDS[2], "a"), "")),
+            Ok("one".to_owned()),
+            "{protocol:?} {field}"
+        );
         // The same value in both is none that is made anew.
         let (noise, lessons) = learn(&one(IDS[0]), &one(IDS[0]));
         assert!(noise.is_empty() && lessons.is_empty());
         // More that differs is another call.
-        let others = |id: &str, n: &str| vec![call(protocol, way(id, "a"), ""), call(protocol, way(id, n), "")];
+        let others = |id: &str, n: &str| {
+            vec![
+                call(protocol, way(id, "a"), ""),
+                call(protocol, way(id, n), ""),
+            ]
+        };
         let (noise, _) = learn(&others(IDS[0], "bb"), &others(IDS[1], "ccc"));
         let book = Book::new(others(IDS[0], "bb"), noise);
-        assert!(book.find(&call(protocol, way(IDS[2], "ccc"), "")).is_err(), "{protocol:?} {field}");
+        assert!(
+            book.find(&call(protocol, way(IDS[2], "ccc"), "")).is_err(),
+            "{protocol:?} {field}"
+        );
     }
 }
 
@@ -134,38 +235,61 @@ fn what_is_asked_with_the_very_same_values_is_answered_by_that_recording() {
     let calls = calls.map(|(id, answer)| call(Protocol::Postgres, way(id), answer));
     let noise = noise_of(&calls[1], &declared(&["Param.1"], &[]));
     let book = Book::new(calls.to_vec(), noise);
-    let asked = ["other", "fixed", IDS[2], IDS[2]].map(|id| ask(&book, &call(Protocol::Postgres, way(id), "")));
+    let asked = ["other", "fixed", IDS[2], IDS[2]]
+        .map(|id| ask(&book, &call(Protocol::Postgres, way(id), "")));
     let used = format!(
         "Postgres db:5432 SELECT * FROM t WHERE id = $1 {}: all 3 recordings of this call were used; record again what makes it more often",
         IDS[2]
     );
-    assert_eq!(asked, [Ok("3".to_owned()), Ok("1".to_owned()), Ok("2".to_owned()), Err(used)]);
+    assert_eq!(
+        asked,
+        [
+            Ok("3".to_owned()),
+            Ok("1".to_owned()),
+            Ok("2".to_owned()),
+            Err(used)
+        ]
+    );
     assert_eq!((book.report().unused, book.report().replayed), (vec![], 3));
 }
 
 #[test]
 fn null_is_no_value() {
     let way = |id: Option<&str>| call(Protocol::Postgres, bound("SELECT $1", &[id]), "one");
-    let book = Book::new(vec![way(Some("a"))], noise_of(&way(Some("a")), &declared(&["param.1"], &[])));
+    let book = Book::new(
+        vec![way(Some("a"))],
+        noise_of(&way(Some("a")), &declared(&["param.1"], &[])),
+    );
     let miss = book.find(&way(None)).unwrap_err().closest.unwrap();
     assert_eq!(
         miss.differences,
-        ["message 1: recorded `SELECT $1 a`, asked `SELECT $1 NULL`", "it is another call: record again what makes it"]
+        [
+            "message 1: recorded `SELECT $1 a`, asked `SELECT $1 NULL`",
+            "it is another call: record again what makes it"
+        ]
     );
 }
 
 #[test]
 fn noise_of_a_command_belongs_to_what_is_the_same_in_all_else() {
-    let set = |key: &str, value: &str, answer: &str| call(Protocol::Redis, vec![redis(&["SET", key, value])], answer);
+    let set = |key: &str, value: &str, answer: &str| {
+        call(Protocol::Redis, vec![redis(&["SET", key, value])], answer)
+    };
     let calls = vec![set("lock:a", "t1", "one"), set("cart:1", "v1", "two")];
-    let book = Book::new(calls.clone(), noise_of(&calls[0], &declared(&["arg.2"], &[])));
+    let book = Book::new(
+        calls.clone(),
+        noise_of(&calls[0], &declared(&["arg.2"], &[])),
+    );
     assert!(book.find(&set("cart:1", "v2", "")).is_err());
     assert!(book.find(&set("lock:b", "t1", "")).is_err());
     assert_eq!(ask(&book, &set("lock:a", "t2", "")), Ok("one".to_owned()));
     assert_eq!(ask(&book, &set("cart:1", "v1", "")), Ok("two".to_owned()));
     // Noise of all its calls is written beside each; a call that has none of its own gets none.
     let noise = noise_of(&calls[0], &declared(&["arg.2"], &["^t"]));
-    assert_eq!(noise.learned(&calls[0]), Some(declared(&["arg.2"], &["^t"])));
+    assert_eq!(
+        noise.learned(&calls[0]),
+        Some(declared(&["arg.2"], &["^t"]))
+    );
     assert_eq!(noise.learned(&calls[1]), None);
 }
 
@@ -175,7 +299,11 @@ fn values_that_both_recordings_have_are_not_learned() {
     let cases = [
         // Another order, and one that is fixed.
         (vec![way("a"), way("b")], vec![way("b"), way("a")], 0),
-        (vec![way("fixed"), way("a")], vec![way("fixed"), way("b")], 1),
+        (
+            vec![way("fixed"), way("a")],
+            vec![way("fixed"), way("b")],
+            1,
+        ),
         (vec![way("a"), way("b")], vec![way("c")], 2),
     ];
     for (ours, theirs, unlike) in cases {
@@ -184,21 +312,34 @@ fn values_that_both_recordings_have_are_not_learned() {
         assert_eq!(noise.unlike(&ours, &theirs), unlike);
     }
     let set = |value: &str| call(Protocol::Redis, vec![redis(&["SET", "n", value])], "");
-    assert!(learn(&[set("1"), set("2")], &[set("2"), set("3")]).0.is_empty());
+    assert!(
+        learn(&[set("1"), set("2")], &[set("2"), set("3")])
+            .0
+            .is_empty()
+    );
 }
 
 #[test]
 fn a_miss_for_a_field_of_the_head_says_how_to_declare_it() {
     let of = |run: &str| {
         let mut call = answered(get("/a"), run);
-        http(&mut call).request.headers.push(("X-Run".to_owned(), run.as_bytes().to_vec()));
+        http(&mut call)
+            .request
+            .headers
+            .push(("X-Run".to_owned(), run.as_bytes().to_vec()));
         call
     };
     let book = Book::new(vec![of("red fox"), of("blue owl")], Noise::default());
     let miss = book.find(&of("green elk")).unwrap_err().closest.unwrap();
     let expected = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-run]}` below `name: mock-1`, \
                     learn it with `replay calls noise SET OTHER --write`, or fix the clock, seed or id that makes them";
-    assert_eq!(miss.differences, ["header.x-run: recorded `red fox`, asked `green elk`", expected]);
+    assert_eq!(
+        miss.differences,
+        [
+            "header.x-run: recorded `red fox`, asked `green elk`",
+            expected
+        ]
+    );
     let noise = noise_of(&of("red fox"), &declared(&["header.x-run"], &[]));
     let book = Book::new(vec![of("red fox"), of("blue owl")], noise);
     assert_eq!(
@@ -217,7 +358,13 @@ fn a_miss_for_values_of_a_request_says_how_to_declare_them() {
     };
     let last = |asked: &Exchange| {
         let book = Book::new(vec![of("?t=1", body(1, ""))], Noise::default());
-        book.find(asked).unwrap_err().closest.unwrap().differences.pop().unwrap()
+        book.find(asked)
+            .unwrap_err()
+            .closest
+            .unwrap()
+            .differences
+            .pop()
+            .unwrap()
     };
     let declare = |names: &str| {
         format!(
@@ -228,24 +375,66 @@ fn a_miss_for_values_of_a_request_says_how_to_declare_them() {
     let asked = of("?t=2", body(2, ""));
     assert_eq!(last(&asked), declare("query.t, body.items.id"));
     let noise = noise_of(&asked, &declared(&["query.t", "body.items.id"], &[]));
-    assert_eq!(ask(&Book::new(vec![of("?t=1", body(1, ""))], noise), &asked), Ok("x".to_owned()));
-    assert_eq!(last(&of("?t=1", body(2, r#","n":1"#))), "it is another call: record again what makes it");
+    assert_eq!(
+        ask(&Book::new(vec![of("?t=1", body(1, ""))], noise), &asked),
+        Ok("x".to_owned())
+    );
+    assert_eq!(
+        last(&of("?t=1", body(2, r#","n":1"#))),
+        "it is another call: record again what makes it"
+    );
 }
 
 #[test]
 fn what_commands_have_otherwise_is_learned_where_all_else_is_the_same() {
-    let way = |words: &str| call(Protocol::Redis, vec![redis(&words.split(' ').collect::<Vec<_>>())], "one");
-    let ours = ["SET lock:a 17 NX", "SET lock:a 18 NX", "SET cart:1 v1", "ZADD jobs 1763866800.25 a"].map(way);
-    let theirs = ["SET cart:1 v1", "SET lock:a 27 NX", "ZADD jobs 1763870411.5 a"].map(way);
+    let way = |words: &str| {
+        call(
+            Protocol::Redis,
+            vec![redis(&words.split(' ').collect::<Vec<_>>())],
+            "one",
+        )
+    };
+    let ours = [
+        "SET lock:a 17 NX",
+        "SET lock:a 18 NX",
+        "SET cart:1 v1",
+        "ZADD jobs 1763866800.25 a",
+    ]
+    .map(way);
+    let theirs = [
+        "SET cart:1 v1",
+        "SET lock:a 27 NX",
+        "ZADD jobs 1763870411.5 a",
+    ]
+    .map(way);
     let (noise, lessons) = learn(&ours, &theirs);
-    let told: Vec<_> = lessons.iter().map(|lesson| (lesson.place.as_str(), lesson.calls)).collect();
-    assert_eq!(told, [("Redis db:5432 SET lock:a ? NX", (2, 1)), ("Redis db:5432 ZADD jobs ? a", (1, 1))]);
+    let told: Vec<_> = lessons
+        .iter()
+        .map(|lesson| (lesson.place.as_str(), lesson.calls))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("Redis db:5432 SET lock:a ? NX", (2, 1)),
+            ("Redis db:5432 ZADD jobs ? a", (1, 1))
+        ]
+    );
     let learned_of = |at: usize| noise.learned(&ours[at]);
-    assert_eq!([learned_of(0), learned_of(2)], [Some(learned(&["arg.2"])), None]);
+    assert_eq!(
+        [learned_of(0), learned_of(2)],
+        [Some(learned(&["arg.2"])), None]
+    );
     let book = Book::new(ours.to_vec(), noise);
     assert_eq!(ask(&book, &way("SET lock:a 37 NX")), Ok("one".to_owned()));
-    assert_eq!(ask(&book, &way("ZADD jobs 1763879999 a")), Ok("one".to_owned()));
-    for other in ["SET lock:b 37 NX", "SET cart:1 v2", "ZADD jobs 1763866800.25 b"] {
+    assert_eq!(
+        ask(&book, &way("ZADD jobs 1763879999 a")),
+        Ok("one".to_owned())
+    );
+    for other in [
+        "SET lock:b 37 NX",
+        "SET cart:1 v2",
+        "ZADD jobs 1763866800.25 b",
+    ] {
         assert!(book.find(&way(other)).is_err(), "{other}");
     }
 }

@@ -8,30 +8,53 @@ use crate::record::redact::Secrets;
 
 /// Tokens of three runs.
 const RUNS: [[&str; 2]; 3] = [
-    ["9f86d081884c7d659a2feaa0c55ad015", "60303ae22b998861bce3b28f33eec1be"],
-    ["a3bf4f1b2b0b822cd15d6c15b0f00a08", "4e07408562bedb8b60ce05c1decfe3ad"],
-    ["ef2d127de37b942baad06145e54b0c61", "2c624232cdd221771294dfbb310aca00"],
+    [
+        "9f86d081884c7d659a2feaa0c55ad015",
+        "60303ae22b998861bce3b28f33eec1be",
+    ],
+    [
+        "a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "4e07408562bedb8b60ce05c1decfe3ad",
+    ],
+    [
+        "ef2d127de37b942baad06145e54b0c61",
+        "2c624232cdd221771294dfbb310aca00",
+    ],
 ];
 
 /// The calls of a run with these tokens, each with its answer.
 type Run = fn(&[&str; 2]) -> Vec<Exchange>;
 
-/// Programs with what the first miss of another run says is noise: of what stands in the place of a secret nothing is.
+/// Programs with what the first miss of another run says is noise: of what stands in the place of a
+/// secret nothing is.
 const PROGRAMS: [(&str, Option<&str>, Run); 6] = [
     ("sessions of Redis", Some("arg.1"), |tokens| {
         let of = |who: usize| {
-            let (key, user) = (format!("session:{}", tokens[who]), format!(r#"{{"user":"u{who}"}}"#));
+            let (key, user) = (
+                format!("session:{}", tokens[who]),
+                format!(r#"{{"user":"u{who}"}}"#),
+            );
             [
-                call(Protocol::Redis, vec![redis(&["SET", &key, &user, "EX", "60"])], "OK"),
+                call(
+                    Protocol::Redis,
+                    vec![redis(&["SET", &key, &user, "EX", "60"])],
+                    "OK",
+                ),
                 call(Protocol::Redis, vec![redis(&["GET", &key])], &user),
-                call(Protocol::Redis, vec![redis(&["DEL", &key])], &who.to_string()),
+                call(
+                    Protocol::Redis,
+                    vec![redis(&["DEL", &key])],
+                    &who.to_string(),
+                ),
             ]
         };
         [of(0), of(1)].concat()
     }),
     ("tokens in values of Redis", Some("arg.2"), |tokens| {
         let set = |who: usize| redis(&["SADD", "refresh_tokens", tokens[who]]);
-        [0, 1].map(|who| call(Protocol::Redis, vec![set(who)], &who.to_string())).to_vec()
+        [0, 1]
+            .map(|who| call(Protocol::Redis, vec![set(who)], &who.to_string()))
+            .to_vec()
     }),
     ("logins of PostgreSQL", Some("literal.1"), |tokens| {
         let of = |who: usize| {
@@ -39,7 +62,9 @@ const PROGRAMS: [(&str, Option<&str>, Run); 6] = [
             [
                 call(
                     Protocol::Postgres,
-                    vec![query(&format!("INSERT INTO l(token, n) VALUES ('{token}', {who})"))],
+                    vec![query(&format!(
+                        "INSERT INTO l(token, n) VALUES ('{token}', {who})"
+                    ))],
                     "1",
                 ),
                 call(
@@ -51,22 +76,41 @@ const PROGRAMS: [(&str, Option<&str>, Run); 6] = [
         };
         [of(0), of(1)].concat()
     }),
-    ("logins of MySQL, with times", Some("literal.1, literal.2"), |tokens| {
-        let of = |who: usize| {
-            let text = format!("INSERT INTO l(token, at) VALUES ('{}', '{}')", tokens[who], &tokens[who][..7]);
-            call(Protocol::MySql, vec![mysql(3, &text)], &who.to_string())
-        };
-        [of(0), of(1)].to_vec()
-    }),
+    (
+        "logins of MySQL, with times",
+        Some("literal.1, literal.2"),
+        |tokens| {
+            let of = |who: usize| {
+                let text = format!(
+                    "INSERT INTO l(token, at) VALUES ('{}', '{}')",
+                    tokens[who],
+                    &tokens[who][..7]
+                );
+                call(Protocol::MySql, vec![mysql(3, &text)], &who.to_string())
+            };
+            [of(0), of(1)].to_vec()
+        },
+    ),
     ("JSON of HTTP", None, |tokens| {
         let body = |who: usize| format!(r#"{{"auth":{{"token":"{}"}},"n":1}}"#, tokens[who]);
-        [0, 1].map(|who| answered(post(&body(who)), &who.to_string())).to_vec()
+        [0, 1]
+            .map(|who| answered(post(&body(who)), &who.to_string()))
+            .to_vec()
     }),
     ("queries and forms of HTTP", None, |tokens| {
         let of = |who: usize| {
-            let mut form = answered(post(&format!("token={}&n=1", tokens[who])), &who.to_string());
+            let mut form = answered(
+                post(&format!("token={}&n=1", tokens[who])),
+                &who.to_string(),
+            );
             http(&mut form).request.headers[0].1 = b"application/x-www-form-urlencoded".to_vec();
-            [answered(get(&format!("/a?access_token={}", tokens[who])), &who.to_string()), form]
+            [
+                answered(
+                    get(&format!("/a?access_token={}", tokens[who])),
+                    &who.to_string(),
+                ),
+                form,
+            ]
         };
         [of(0), of(1)].concat()
     }),
@@ -75,15 +119,23 @@ const PROGRAMS: [(&str, Option<&str>, Run); 6] = [
 #[test]
 fn secrets_of_which_each_run_has_its_own_are_learned() {
     for (program, field, run) in PROGRAMS {
-        let answers =
-            run(&RUNS[0]).iter().map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call)).collect::<Vec<_>>();
+        let answers = run(&RUNS[0])
+            .iter()
+            .map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call))
+            .collect::<Vec<_>>();
         // Without noise those of another run are misses, which say how to declare it.
         let mut exact = Noise::default();
         exact.exactly(true);
         let book = Book::new(run(&RUNS[0]), exact);
-        let miss = run(&RUNS[2]).iter().find_map(|call| book.find(call).err()).unwrap();
+        let miss = run(&RUNS[2])
+            .iter()
+            .find_map(|call| book.find(call).err())
+            .unwrap();
         let hint = miss.closest.unwrap().differences.pop().unwrap();
-        let named = hint.split("`noise: {req: [").nth(1).and_then(|rest| rest.split(']').next());
+        let named = hint
+            .split("`noise: {req: [")
+            .nth(1)
+            .and_then(|rest| rest.split(']').next());
         assert_eq!(named, field, "{program}: {hint}");
         let (noise, lessons) = learn(&run(&RUNS[0]), &run(&RUNS[1]));
         for replayed in [&RUNS[2], &RUNS[0]] {
@@ -93,7 +145,10 @@ fn secrets_of_which_each_run_has_its_own_are_learned() {
         }
         // What both have is none.
         let (noise, lessons) = learn(&run(&RUNS[0]), &run(&RUNS[0]));
-        assert!(noise.is_empty() && lessons.is_empty(), "{program}: {lessons:?}");
+        assert!(
+            noise.is_empty() && lessons.is_empty(),
+            "{program}: {lessons:?}"
+        );
     }
 }
 
@@ -105,7 +160,14 @@ fn tokens_that_answers_gave_are_not_learned() {
             [
                 answered(post(&format!(r#"{{"user":{who}}}"#)), &token),
                 answered(post(&token), &who.to_string()),
-                call(Protocol::Postgres, vec![query(&format!("SELECT n FROM l WHERE token = '{}'", tokens[who]))], "1"),
+                call(
+                    Protocol::Postgres,
+                    vec![query(&format!(
+                        "SELECT n FROM l WHERE token = '{}'",
+                        tokens[who]
+                    ))],
+                    "1",
+                ),
             ]
         };
         let mut calls = [of(0), of(1)].concat();
@@ -119,13 +181,33 @@ fn tokens_that_answers_gave_are_not_learned() {
 #[test]
 fn credentials_in_fields_that_are_left_out_choose_nothing() {
     let of = |token: &str, answer: &str| {
-        me(&[("authorization", &format!("Bearer {token}")), ("cookie", &format!("sid={token}"))], answer)
+        me(
+            &[
+                ("authorization", &format!("Bearer {token}")),
+                ("cookie", &format!("sid={token}")),
+            ],
+            answer,
+        )
     };
     let recorded = [of(RUNS[0][0], "one"), of(RUNS[0][1], "two")];
-    assert!(Book::new(recorded.to_vec(), Noise::default()).find(&of(RUNS[1][0], "")).is_err());
+    assert!(
+        Book::new(recorded.to_vec(), Noise::default())
+            .find(&of(RUNS[1][0], ""))
+            .is_err()
+    );
     let mut noise = Noise::default();
-    let fields = ["header.Authorization", "header.Cookie"].map(str::to_owned).to_vec();
-    noise.declare(Some(&recorded[0]), &DeclaredNoise { fields, values: Vec::new() }).unwrap();
+    let fields = ["header.Authorization", "header.Cookie"]
+        .map(str::to_owned)
+        .to_vec();
+    noise
+        .declare(
+            Some(&recorded[0]),
+            &DeclaredNoise {
+                fields,
+                values: Vec::new(),
+            },
+        )
+        .unwrap();
     let book = Book::new(recorded.to_vec(), noise);
     let answers = [0, 1].map(|who| ask(&book, &of(RUNS[1][who], "")));
     assert_eq!(answers, ["one", "two"].map(|answer| Ok(answer.to_owned())));

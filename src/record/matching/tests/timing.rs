@@ -12,28 +12,50 @@ fn timed(path: &str, asked: u64, came: u64, field: (&str, &str)) -> Exchange {
     let mut call = answered(get(path), path);
     let response = http(&mut call).response.as_mut().unwrap();
     response.version = HttpVersion::Http2;
-    response.headers.push((field.0.to_owned(), field.1.as_bytes().to_vec()));
-    let [sent_at, answered_at] = [asked, came].map(|ms| std::time::UNIX_EPOCH + Duration::from_millis(ms));
-    Exchange { sent_at, answered_at, ..call }
+    response
+        .headers
+        .push((field.0.to_owned(), field.1.as_bytes().to_vec()));
+    let [sent_at, answered_at] =
+        [asked, came].map(|ms| std::time::UNIX_EPOCH + Duration::from_millis(ms));
+    Exchange {
+        sent_at,
+        answered_at,
+        ..call
+    }
 }
 
 #[test]
 fn only_what_is_of_use_as_a_whole_waits_for_what_was_asked_meanwhile() {
     let stayed = |first: Exchange, next: u64| {
-        let book = Book::new(vec![first.clone(), timed("/next", next, next + 1, ("Date", "x"))], Noise::default());
-        book.overtaken(&first).map(|overtaken| overtaken.stayed.as_millis())
+        let book = Book::new(
+            vec![first.clone(), timed("/next", next, next + 1, ("Date", "x"))],
+            Noise::default(),
+        );
+        book.overtaken(&first)
+            .map(|overtaken| overtaken.stayed.as_millis())
     };
     let json = ("content-type", "application/json; charset=utf-8");
     let slow = |field| timed("/slow", 1000, 3000, field);
-    for field in [json, ("Content-Length", "5"), ("content-type", "application/problem+json")] {
+    for field in [
+        json,
+        ("Content-Length", "5"),
+        ("content-type", "application/problem+json"),
+    ] {
         assert_eq!(stayed(slow(field), 2000), Some(2000), "{field:?}");
     }
     // It comes in parts, or may.
-    for field in [("content-type", "text/event-stream"), ("content-type", "application/stream+json"), ("date", "x")] {
+    for field in [
+        ("content-type", "text/event-stream"),
+        ("content-type", "application/stream+json"),
+        ("date", "x"),
+    ] {
         assert_eq!(stayed(slow(field), 2000), None, "{field:?}");
     }
     // At the same time, or afterwards.
-    assert_eq!([1050, 3000, 500].map(|next| stayed(slow(json), next)), [None; 3]);
+    assert_eq!(
+        [1050, 3000, 500].map(|next| stayed(slow(json), next)),
+        [None; 3]
+    );
     let mut first = slow(json);
     http(&mut first).response.as_mut().unwrap().version = HttpVersion::Http11;
     assert_eq!(stayed(first, 2000), None);

@@ -12,27 +12,63 @@ use crate::record::call::{Link, Message, Side, Wire};
 fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Book> {
     let exchange = |(order, (connection, said, answer)): (usize, &(u64, Vec<u8>, &str))| {
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(order as u64);
-        let said = [(Side::Client, said.clone()), (Side::Server, answer.as_bytes().to_vec())];
-        let messages = said.into_iter().map(|(from, bytes)| Message { from, bytes }).collect();
-        Exchange { sent_at: at, ..asked(protocol, *connection, messages) }
+        let said = [
+            (Side::Client, said.clone()),
+            (Side::Server, answer.as_bytes().to_vec()),
+        ];
+        let messages = said
+            .into_iter()
+            .map(|(from, bytes)| Message { from, bytes })
+            .collect();
+        Exchange {
+            sent_at: at,
+            ..asked(protocol, *connection, messages)
+        }
     };
-    Arc::new(Book::new(calls.iter().enumerate().map(exchange).collect(), Noise::default()))
+    Arc::new(Book::new(
+        calls.iter().enumerate().map(exchange).collect(),
+        Noise::default(),
+    ))
 }
 
 fn asked(protocol: Protocol, connection: u64, messages: Vec<Message>) -> Exchange {
-    let link = Link { target: Target { host: "db".to_owned(), port: 1 }, tls: false, connection };
-    let wire = Wire { messages, session: false };
-    link.exchange(Content::Wire(protocol, wire), SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH)
+    let link = Link {
+        target: Target {
+            host: "db".to_owned(),
+            port: 1,
+        },
+        tls: false,
+        connection,
+    };
+    let wire = Wire {
+        messages,
+        session: false,
+    };
+    link.exchange(
+        Content::Wire(protocol, wire),
+        SystemTime::UNIX_EPOCH,
+        SystemTime::UNIX_EPOCH,
+    )
 }
 
 /// What these questions are answered, each on one of the connections.
 fn answers(book: &Arc<Book>, protocol: Protocol, questions: &[(usize, Vec<u8>)]) -> Vec<String> {
     let mut connections = [Connection::on(book), Connection::on(book)];
     let answer = |(connection, said): &(usize, Vec<u8>)| {
-        let said = vec![Message { from: Side::Client, bytes: said.clone() }];
-        let begun = |_| Some(vec![b"begun".to_vec()]).filter(|_| said[0].bytes.windows(5).any(|word| word == b"BEGIN"));
-        let found = connections[*connection].ask(asked(protocol, 9, said.clone()), &begun).unwrap();
-        let Content::Wire(_, wire) = &found.content else { panic!() };
+        let said = vec![Message {
+            from: Side::Client,
+            bytes: said.clone(),
+        }];
+        let begun = |_| {
+            Some(vec![b"begun".to_vec()])
+                .filter(|_| said[0].bytes.windows(5).any(|word| word == b"BEGIN"))
+        };
+        let found = connections[*connection]
+            .ask(asked(protocol, 9, said.clone()), &begun)
+            .unwrap();
+        let Content::Wire(_, wire) = &found.content else {
+            panic!()
+        };
         String::from_utf8(wire.messages.last().unwrap().bytes.clone()).unwrap()
     };
     questions.iter().map(answer).collect()
@@ -40,7 +76,11 @@ fn answers(book: &Arc<Book>, protocol: Protocol, questions: &[(usize, Vec<u8>)])
 
 #[test]
 fn the_answers_of_a_transaction_come_from_one_that_was_recorded() {
-    let (begin, open, fetch) = (query("BEGIN"), query("DECLARE c CURSOR FOR SELECT * FROM a"), query("FETCH 1 FROM c"));
+    let (begin, open, fetch) = (
+        query("BEGIN"),
+        query("DECLARE c CURSOR FOR SELECT * FROM a"),
+        query("FETCH 1 FROM c"),
+    );
     let of = |connection: u64, said: &Vec<u8>, answer| (connection, said.clone(), answer);
     let book = recorded(
         Protocol::Postgres,
@@ -55,23 +95,39 @@ fn the_answers_of_a_transaction_come_from_one_that_was_recorded() {
             of(2, &fetch, "2"),
         ],
     );
-    let questions = [&begin, &open, &fetch, &fetch].map(|said| [(0, said.clone()), (1, said.clone())]).concat();
+    let questions = [&begin, &open, &fetch, &fetch]
+        .map(|said| [(0, said.clone()), (1, said.clone())])
+        .concat();
     let expected = ["begun", "begun", "open", "open", "1", "1", "2", "2"];
     assert_eq!(answers(&book, Protocol::Postgres, &questions), expected);
 }
 
 #[test]
 fn what_is_read_is_what_was_so_between_the_writes_that_were_given() {
-    let (set, get) = (|value: &str| redis(&["SET", "k", value]), redis(&["GET", "k"]));
+    let (set, get) = (
+        |value: &str| redis(&["SET", "k", value]),
+        redis(&["GET", "k"]),
+    );
     let book = || {
-        let calls = [(1, set("a"), "ok"), (1, get.clone(), "a"), (1, set("b"), "ok"), (1, get.clone(), "b")];
+        let calls = [
+            (1, set("a"), "ok"),
+            (1, get.clone(), "a"),
+            (1, set("b"), "ok"),
+            (1, get.clone(), "b"),
+        ];
         recorded(Protocol::Redis, &calls)
     };
     let read = |questions: &[Vec<u8>]| {
         let questions: Vec<_> = questions.iter().map(|said| (0, said.clone())).collect();
         answers(&book(), Protocol::Redis, &questions)
     };
-    assert_eq!(read(&[set("a"), get.clone(), get.clone(), set("b"), get.clone()]), ["ok", "a", "a", "ok", "b"]);
+    assert_eq!(
+        read(&[set("a"), get.clone(), get.clone(), set("b"), get.clone()]),
+        ["ok", "a", "a", "ok", "b"]
+    );
     assert_eq!(read(&[set("b"), get.clone()]), ["ok", "b"]);
-    assert_eq!(read(&[get.clone(), set("b"), get.clone()]), ["a", "ok", "b"]);
+    assert_eq!(
+        read(&[get.clone(), set("b"), get.clone()]),
+        ["a", "ok", "b"]
+    );
 }

@@ -4,8 +4,13 @@ use super::*;
 
 /// A text with each value in it between marks, and its shape, on 23 November 2026.
 fn blanked(text: &str) -> String {
-    let mut blank = Blank::new(SystemTime::UNIX_EPOCH + Duration::from_mins(29_924_500), false);
-    String::from_utf8(blank.text(text.as_bytes())).unwrap().replace('\0', "|")
+    let mut blank = Blank::new(
+        SystemTime::UNIX_EPOCH + Duration::from_mins(29_924_500),
+        false,
+    );
+    String::from_utf8(blank.text(text.as_bytes()))
+        .unwrap()
+        .replace('\0', "|")
 }
 
 #[test]
@@ -13,14 +18,23 @@ fn values_that_a_run_makes_anew_are_known_by_their_shape() {
     for (text, expected) in [
         ("job:3f1c9a52-0d6e-4a7b-9c58-1b2d3e4f5a6b:a", "job:|uuid|:a"),
         ("/o/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/o/|ulid|"),
-        ("{\"id\":\"65a1b2c3d4e5f60718293a4b\"}", "{\"id\":\"|object id|\"}"),
-        ("at 2026-11-23 21:50:19.1234+00:00, 2026-11-24T01:00Z", "at |time|, |time|"),
+        (
+            "{\"id\":\"65a1b2c3d4e5f60718293a4b\"}",
+            "{\"id\":\"|object id|\"}",
+        ),
+        (
+            "at 2026-11-23 21:50:19.1234+00:00, 2026-11-24T01:00Z",
+            "at |time|, |time|",
+        ),
         ("2026-11-22", "|day|"),
         ("Mon, 23 Nov 2026 21:50:19 GMT", "|date of HTTP|"),
         ("1795470019 1795470019123", "|time10| |time13|"),
         ("9f86d081884c7d659a2feaa0c55ad015", "|tokenhex32|"),
         ("abcdefab12345678cdefabcd90123456", "|tokenhex32|"),
-        ("bb8187b85fbb868652217bab2824aaaa:00000000ffffffff", "|tokenhex32|:|tokenhex16|"),
+        (
+            "bb8187b85fbb868652217bab2824aaaa:00000000ffffffff",
+            "|tokenhex32|:|tokenhex16|",
+        ),
         ("0000000000000000", "0000000000000000"),
         ("q3Fq9sLwT7bXc2Kd8VnQpA", "|token22|"),
         ("PPMiQKkQuTCirqN6qoMfyCysMXCkvqPJ", "|token32|"),
@@ -40,16 +54,26 @@ fn values_that_a_run_makes_anew_are_known_by_their_shape() {
 
 #[test]
 fn a_value_stands_for_the_one_that_it_was_given() {
-    let value = |text: &str| vec![Volatile { text: text.to_owned(), kind: Kind::Id }];
+    let value = |text: &str| {
+        vec![Volatile {
+            text: text.to_owned(),
+            kind: Kind::Id,
+        }]
+    };
     let mut pairs = Pairs::default();
     pairs.know(&value("a"), 0);
     pairs.know(&[value("a"), value("b")].concat(), 1);
-    let fit = |pairs: &Pairs, index, one, other| pairs.fit(index, |_| false, &value(one), &value(other));
+    let fit =
+        |pairs: &Pairs, index, one, other| pairs.fit(index, |_| false, &value(one), &value(other));
     assert!(fit(&pairs, 0, "a", "x"));
     assert!(!fit(&pairs, 1, "a", "x"), "it was not new there");
     assert!(!fit(&pairs, 0, "a", "b"), "that is another recording's");
     pairs.pair("mock-1", &value("a"), &value("x"));
-    let fits = [("a", "x"), ("b", "x"), ("a", "y"), ("b", "y")].map(|(one, other)| fit(&pairs, 1, one, other));
+    let fits = [("a", "x"), ("b", "x"), ("a", "y"), ("b", "y")]
+        .map(|(one, other)| fit(&pairs, 1, one, other));
     assert_eq!(fits, [true, false, false, true]);
-    assert_eq!(pairs.told(), [("mock-1".to_owned(), "recorded `a`, asked `x`".to_owned())].into());
+    assert_eq!(
+        pairs.told(),
+        [("mock-1".to_owned(), "recorded `a`, asked `x`".to_owned())].into()
+    );
 }

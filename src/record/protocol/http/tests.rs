@@ -5,7 +5,12 @@ use super::*;
 /// What tells values of JSON apart.
 fn read(text: &str) -> Option<Vec<(Role, String, Vec<u8>)>> {
     let parts = json(text.as_bytes())?;
-    Some(parts.into_iter().map(|part| (part.role, part.name, part.bytes)).collect())
+    Some(
+        parts
+            .into_iter()
+            .map(|part| (part.role, part.name, part.bytes))
+            .collect(),
+    )
 }
 
 #[test]
@@ -59,7 +64,10 @@ fn what_is_no_json_is_none() {
     }
     let nested = |depth| [vec!["["; depth], vec!["]"; depth]].concat().concat();
     assert!(read(&nested(MAX_JSON_BODY_DEPTH)).is_some());
-    assert_eq!([MAX_JSON_BODY_DEPTH + 2, 100_000].map(|depth| read(&nested(depth))), [None, None]);
+    assert_eq!(
+        [MAX_JSON_BODY_DEPTH + 2, 100_000].map(|depth| read(&nested(depth))),
+        [None, None]
+    );
 }
 
 #[test]
@@ -70,15 +78,25 @@ fn parts_of_a_request_have_the_names_of_noise() {
         scheme: "http".to_owned(),
         authority: "shop".to_owned(),
         path: "/o?t=1&flag".to_owned(),
-        headers: [("Content-Type", "application/json"), ("Range", "a"), ("COOKIE", "sid=x; T=y"), ("range", "b")]
-            .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
-            .to_vec(),
+        headers: [
+            ("Content-Type", "application/json"),
+            ("Range", "a"),
+            ("COOKIE", "sid=x; T=y"),
+            ("range", "b"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
+        .to_vec(),
         body: br#"{"order":{"items":[{"id":7},{"id":"8"}]}}"#.to_vec(),
     };
     let mut taken = PartList::default();
     parts(&request, &mut taken);
-    let values = taken.parts.iter().filter(|part| part.is_value() || part.role == Role::Field);
-    let values: Vec<_> = values.map(|part| (part.role, part.name.as_str(), part.text.as_str())).collect();
+    let values = taken
+        .parts
+        .iter()
+        .filter(|part| part.is_value() || part.role == Role::Field);
+    let values: Vec<_> = values
+        .map(|part| (part.role, part.name.as_str(), part.text.as_str()))
+        .collect();
     let expected = [
         (Role::Bound, "query.flag", ""),
         (Role::Bound, "query.t", "1"),

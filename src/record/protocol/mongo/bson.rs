@@ -33,14 +33,20 @@ impl<'a> Element<'a> {
             0x0f => (4, 0),
             _ => (0, 0),
         };
-        self.value.get(before..self.value.len().saturating_sub(behind)).unwrap_or_default()
+        self.value
+            .get(before..self.value.len().saturating_sub(behind))
+            .unwrap_or_default()
     }
 }
 
 pub(in crate::record) fn length(bytes: &[u8]) -> Result<usize, Fault> {
     let head = bytes.first_chunk::<4>().ok_or(BROKEN)?;
     let length = usize::try_from(i32::from_le_bytes(*head)).map_err(|_| BROKEN)?;
-    if length >= 5 && length <= bytes.len() && bytes[length - 1] == 0 { Ok(length) } else { Err(BROKEN) }
+    if length >= 5 && length <= bytes.len() && bytes[length - 1] == 0 {
+        Ok(length)
+    } else {
+        Err(BROKEN)
+    }
 }
 
 pub(in crate::record) fn elements(document: &[u8]) -> Result<Vec<Element<'_>>, Fault> {
@@ -73,7 +79,9 @@ fn size(kind: u8, bytes: &[u8]) -> Result<usize, Fault> {
         0x07 => 12,
         0x13 => 16,
         // Their lengths count themselves.
-        0x03 | 0x04 | 0x0f => counted(0).and_then(|length| if length < 5 { Err(BROKEN) } else { Ok(length) })?,
+        0x03 | 0x04 | 0x0f => {
+            counted(0).and_then(|length| if length < 5 { Err(BROKEN) } else { Ok(length) })?
+        }
         0x02 | 0x0d | 0x0e => counted(4)?,
         0x05 => counted(5)?,
         0x0c => counted(4 + 12)?,
@@ -96,7 +104,8 @@ pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// A document with the values that `each` makes of its elements, without those of which it makes none.
+/// A document with the values that `each` makes of its elements, without those of which it makes
+/// none.
 pub(super) fn rewritten<'a>(
     document: &'a [u8],
     each: impl Fn(usize, &Element<'a>) -> Result<Option<Cow<'a, [u8]>>, Fault>,
@@ -105,12 +114,19 @@ pub(super) fn rewritten<'a>(
     for (index, element) in elements(document)?.into_iter().enumerate() {
         values.extend(each(index, &element)?.map(|value| (element, value)));
     }
-    let elements: Vec<_> = values.iter().map(|(element, value)| Element { value, ..*element }).collect();
+    let elements: Vec<_> = values
+        .iter()
+        .map(|(element, value)| Element { value, ..*element })
+        .collect();
     Ok(self::document(&elements))
 }
 
-/// The elements of a document and of those in it, but for these themselves: all that have a value of their own.
-pub(in crate::record) fn leaves<'a>(document: &'a [u8], found: &mut Vec<Element<'a>>) -> Result<(), Fault> {
+/// The elements of a document and of those in it, but for these themselves: all that have a value
+/// of their own.
+pub(in crate::record) fn leaves<'a>(
+    document: &'a [u8],
+    found: &mut Vec<Element<'a>>,
+) -> Result<(), Fault> {
     for element in elements(document)? {
         match element.kind {
             kind::DOCUMENT | kind::ARRAY => leaves(element.value, found)?,
@@ -121,5 +137,10 @@ pub(in crate::record) fn leaves<'a>(document: &'a [u8], found: &mut Vec<Element<
 }
 
 pub(super) fn string(text: &str) -> Vec<u8> {
-    [&(text.len() as u32 + 1).to_le_bytes()[..], text.as_bytes(), b"\0"].concat()
+    [
+        &(text.len() as u32 + 1).to_le_bytes()[..],
+        text.as_bytes(),
+        b"\0",
+    ]
+    .concat()
 }

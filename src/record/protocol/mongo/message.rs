@@ -21,7 +21,9 @@ const HEAD: usize = 16;
 const SHORT: Fault = "a message of MongoDB is shorter than what it holds";
 
 pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).map_or(0, |word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+    bytes.get(at..at + 4).map_or(0, |word| {
+        u32::from_le_bytes([word[0], word[1], word[2], word[3]])
+    })
 }
 
 pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
@@ -29,7 +31,11 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
         return Ok(None);
     }
     let length = word(bytes, 0) as usize;
-    if length < HEAD + 4 { Err("a message of MongoDB is shorter than its head") } else { Ok(Some(length)) }
+    if length < HEAD + 4 {
+        Err("a message of MongoDB is shorter than its head")
+    } else {
+        Ok(Some(length))
+    }
 }
 
 fn operation(message: &[u8]) -> u32 {
@@ -42,10 +48,15 @@ pub(super) fn number(message: &[u8]) -> u32 {
 
 /// The flags of `OP_MSG`; none for every other operation.
 pub(super) fn flags(message: &[u8]) -> u32 {
-    if operation(message) == MSG { word(message, HEAD) } else { 0 }
+    if operation(message) == MSG {
+        word(message, HEAD)
+    } else {
+        0
+    }
 }
 
-/// Whether more follows for which nobody waits: a reply to a request, or the next one to the same request.
+/// Whether more follows for which nobody waits: a reply to a request, or the next one to the same
+/// request.
 pub(super) fn goes_on(message: &[u8]) -> bool {
     flags(message) & MORE_TO_COME != 0
 }
@@ -56,7 +67,12 @@ fn with_head(operation: u32, number: u32, responds_to: u32, body: &[u8]) -> Vec<
 }
 
 pub(in crate::record) fn renumbered(message: &[u8], number: u32, responds_to: u32) -> Vec<u8> {
-    with_head(operation(message), number, responds_to, message.get(HEAD..).unwrap_or_default())
+    with_head(
+        operation(message),
+        number,
+        responds_to,
+        message.get(HEAD..).unwrap_or_default(),
+    )
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +96,10 @@ pub(in crate::record) enum Section<'a> {
 pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fault> {
     let mut rest = message.get(body(message)?..).ok_or(SHORT)?;
     if operation(message) != MSG {
-        return Ok(documents(rest)?.into_iter().map(Section::Document).collect());
+        return Ok(documents(rest)?
+            .into_iter()
+            .map(Section::Document)
+            .collect());
     }
     let mut found = Vec::new();
     while let Some((&section, after)) = rest.split_first() {
@@ -90,9 +109,15 @@ pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fa
             after
         } else if section == 1 {
             let length = word(after, 0) as usize;
-            let (sequence, after) = after.split_at_checked(length).filter(|_| length >= 5).ok_or(SHORT)?;
+            let (sequence, after) = after
+                .split_at_checked(length)
+                .filter(|_| length >= 5)
+                .ok_or(SHORT)?;
             let name = memchr::memchr(0, &sequence[4..]).ok_or(SHORT)?;
-            found.push(Section::Sequence(&sequence[4..4 + name], documents(&sequence[4 + name + 1..])?));
+            found.push(Section::Sequence(
+                &sequence[4..4 + name],
+                documents(&sequence[4 + name + 1..])?,
+            ));
             after
         } else {
             return Err("a section of MongoDB is of no known kind");
@@ -144,14 +169,21 @@ fn rewritten(
                 body.extend(each(None, document)?);
             }
             Section::Sequence(name, documents) => {
-                let documents = documents.into_iter().map(|document| each(Some(name), document));
+                let documents = documents
+                    .into_iter()
+                    .map(|document| each(Some(name), document));
                 let documents = documents.collect::<Result<Vec<_>, Fault>>()?.concat();
                 let length = (4 + name.len() + 1 + documents.len()) as u32;
                 body.extend([b"\x01", &length.to_le_bytes()[..], name, b"\0", &documents].concat());
             }
         }
     }
-    Ok(with_head(operation(message), number(message), word(message, 8), &body))
+    Ok(with_head(
+        operation(message),
+        number(message),
+        word(message, 8),
+        &body,
+    ))
 }
 
 /// A message of a client as it is looked up, and what it is.
@@ -161,7 +193,9 @@ pub(super) fn question(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
         Some(_) if inserts => inserted(document),
         Some(_) => Ok(document.to_vec()),
         None => {
-            let name = bson::elements(document)?.first().map_or(&b""[..], |first| first.name);
+            let name = bson::elements(document)?
+                .first()
+                .map_or(&b""[..], |first| first.name);
             inserts |= name == b"insert";
             command(document, name, *manner.get_or_insert(manner_of(name)))
         }
@@ -172,7 +206,9 @@ pub(super) fn question(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
 fn manner_of(command: &[u8]) -> Manner {
     match command {
         b"hello" | b"isMaster" | b"ismaster" => Manner::Hello,
-        b"ping" | b"buildInfo" | b"buildinfo" | b"endSessions" | b"logout" | b"getParameter" => Manner::Session,
+        b"ping" | b"buildInfo" | b"buildinfo" | b"endSessions" | b"logout" | b"getParameter" => {
+            Manner::Session
+        }
         b"saslStart" | b"saslContinue" | b"authenticate" => Manner::Proof,
         _ => Manner::Plain,
     }
@@ -185,7 +221,9 @@ fn command(document: &[u8], command: &[u8], manner: Manner) -> Result<Vec<u8>, F
             // Who the driver is, what it could do, and how long it would wait.
             Manner::Hello => index == 0 || matches!(element.name, b"$db" | b"saslSupportedMechs"),
             Manner::Proof => index == 0 || matches!(element.name, b"$db" | b"mechanism"),
-            Manner::Session | Manner::Plain => !matches!(element.name, b"lsid" | b"$clusterTime" | b"txnNumber"),
+            Manner::Session | Manner::Plain => {
+                !matches!(element.name, b"lsid" | b"$clusterTime" | b"txnNumber")
+            }
         };
         let value = match (command, element.name, element.kind) {
             (b"endSessions", b"endSessions", kind::ARRAY) => bson::document(&[]).into(),
@@ -199,26 +237,41 @@ fn command(document: &[u8], command: &[u8], manner: Manner) -> Result<Vec<u8>, F
 fn each_inserted(array: &[u8]) -> Result<Vec<u8>, Fault> {
     bson::rewritten(array, |_, element| {
         let is_document = element.kind == kind::DOCUMENT;
-        Ok(Some(if is_document { inserted(element.value)?.into() } else { element.value.into() }))
+        Ok(Some(if is_document {
+            inserted(element.value)?.into()
+        } else {
+            element.value.into()
+        }))
     })
 }
 
-/// A document to be inserted, without the identifier that the driver gave it: it is made of the time and of chance.
+/// A document to be inserted, without the identifier that the driver gave it: it is made of the
+/// time and of chance.
 fn inserted(document: &[u8]) -> Result<Vec<u8>, Fault> {
     bson::rewritten(document, |_, element| {
         let is_made = element.name == b"_id" && element.kind == kind::OBJECT_ID;
-        Ok(Some(Cow::Borrowed(if is_made { &[0; 12] } else { element.value })))
+        Ok(Some(Cow::Borrowed(if is_made {
+            &[0; 12]
+        } else {
+            element.value
+        })))
     })
 }
 
-/// The answer to a hello, without compression and the watching of the server, and, if it is kept, without proofs.
+/// The answer to a hello, without compression and the watching of the server, and, if it is kept,
+/// without proofs.
 pub(super) fn without_offers(message: &[u8], is_kept: bool) -> Result<Vec<u8>, Fault> {
     let keeps = |element: &Element<'_>| match element.name {
         b"compression" | b"topologyVersion" => false,
         b"speculativeAuthenticate" => !is_kept,
         _ => true,
     };
-    let offers = |document: &[u8]| bson::rewritten(document, |_, one| Ok(keeps(one).then_some(one.value.into())));
+    let offers = |document: &[u8]| {
+        bson::rewritten(
+            document,
+            |_, one| Ok(keeps(one).then_some(one.value.into())),
+        )
+    };
     rewritten(message, |_, document| offers(document))
 }
 
@@ -228,16 +281,41 @@ pub(super) fn reply(asked: &[u8], document: &[u8]) -> Vec<u8> {
         return with_head(MSG, 0, number(asked), &[&[0; 5], document].concat());
     }
     // No flags, no cursor, from the beginning, one document.
-    with_head(REPLY, 0, number(asked), &[&[0; 16][..], &1_u32.to_le_bytes(), document].concat())
+    with_head(
+        REPLY,
+        0,
+        number(asked),
+        &[&[0; 16][..], &1_u32.to_le_bytes(), document].concat(),
+    )
 }
 
 /// `{ok: 0}` with a text; code 1 is `InternalError`, 18 `AuthenticationFailed`.
 pub(super) fn error(text: &str, code: i32) -> Vec<u8> {
-    let name = if code == 18 { "AuthenticationFailed" } else { "InternalError" };
+    let name = if code == 18 {
+        "AuthenticationFailed"
+    } else {
+        "InternalError"
+    };
     bson::document(&[
-        Element { kind: kind::DOUBLE, name: b"ok", value: &0_f64.to_le_bytes() },
-        Element { kind: kind::STRING, name: b"errmsg", value: &bson::string(text) },
-        Element { kind: kind::INT32, name: b"code", value: &code.to_le_bytes() },
-        Element { kind: kind::STRING, name: b"codeName", value: &bson::string(name) },
+        Element {
+            kind: kind::DOUBLE,
+            name: b"ok",
+            value: &0_f64.to_le_bytes(),
+        },
+        Element {
+            kind: kind::STRING,
+            name: b"errmsg",
+            value: &bson::string(text),
+        },
+        Element {
+            kind: kind::INT32,
+            name: b"code",
+            value: &code.to_le_bytes(),
+        },
+        Element {
+            kind: kind::STRING,
+            name: b"codeName",
+            value: &bson::string(name),
+        },
     ])
 }

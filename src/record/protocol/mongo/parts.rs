@@ -56,8 +56,16 @@ fn document(document: &[u8], path: &str, taken: &mut PartList, depth: usize) -> 
 }
 
 fn element(element: &Element<'_>, path: &str, taken: &mut PartList, depth: usize) -> Option<()> {
-    taken.head_of(format!("{path}."), &[&[element.kind], element.name].concat());
-    content(element, format!("{path}.{}", String::from_utf8_lossy(element.name)), taken, depth)
+    taken.head_of(
+        format!("{path}."),
+        &[&[element.kind], element.name].concat(),
+    );
+    content(
+        element,
+        format!("{path}.{}", String::from_utf8_lossy(element.name)),
+        taken,
+        depth,
+    )
 }
 
 fn content(element: &Element<'_>, path: String, taken: &mut PartList, depth: usize) -> Option<()> {

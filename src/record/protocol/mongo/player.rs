@@ -19,7 +19,11 @@ impl MongoResponder {
         let mut responds_to = message::number(asked);
         let numbered = replies.flat_map(|reply| {
             self.number = self.number.wrapping_add(1);
-            message::renumbered(reply, self.number, std::mem::replace(&mut responds_to, self.number))
+            message::renumbered(
+                reply,
+                self.number,
+                std::mem::replace(&mut responds_to, self.number),
+            )
         });
         numbered.collect()
     }
@@ -38,7 +42,10 @@ impl Responder for MongoResponder {
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
         let (question, manner) = message::question(&bytes)?;
         if manner == Manner::Proof {
-            prompter.script.missed(&prompter.link.target, "authentication, which cannot be replayed");
+            prompter.script.missed(
+                &prompter.link.target,
+                "authentication, which cannot be replayed",
+            );
             return Ok(self.error(&bytes, NO_PROOF, 18));
         }
         Ok(match prompter.ask(&[question]) {

@@ -8,31 +8,40 @@ use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log
 
 #[derive(Default)]
 pub(super) struct MongoDialogue {
-    /// Calls that wait for a reply, by the number of the message that it refers to. Authentication is not recorded: it holds proofs
-    /// of a password, and cannot be played.
+    /// Calls that wait for a reply, by the number of the message that it refers to. Authentication
+    /// is not recorded: it holds proofs of a password, and cannot be played.
     waiting: BTreeMap<u32, (Draft, Manner)>,
 }
 
 impl MongoDialogue {
     fn asked(&mut self, bytes: &[u8], log: &mut Log) -> Result<(), Fault> {
         let (question, manner) = message::question(bytes)?;
-        let draft = Draft::asked([question], log.at).of_session(matches!(manner, Manner::Session | Manner::Hello));
+        let draft = Draft::asked([question], log.at)
+            .of_session(matches!(manner, Manner::Session | Manner::Hello));
         if message::goes_on(bytes) {
             log.done(draft);
-        } else if self.waiting.insert(message::number(bytes), (draft, manner)).is_some() {
+        } else if self
+            .waiting
+            .insert(message::number(bytes), (draft, manner))
+            .is_some()
+        {
             log.unanswered();
         }
         Ok(())
     }
 
     fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
-        // A reply to nothing known is the end of what was asked before the recording went wrong; it harms nobody.
+        // A reply to nothing known is the end of what was asked before the recording went wrong; it
+        // harms nobody.
         let Some((mut draft, manner)) = self.waiting.remove(&message::word(&bytes, 8)) else {
             return Ok(Disposition::On);
         };
         let (goes_on, number) = (message::goes_on(&bytes), message::number(&bytes));
         let (way, kept) = if manner == Manner::Hello {
-            (Disposition::Instead(message::without_offers(&bytes, false)?), message::without_offers(&bytes, true)?)
+            (
+                Disposition::Instead(message::without_offers(&bytes, false)?),
+                message::without_offers(&bytes, true)?,
+            )
         } else {
             (Disposition::On, bytes)
         };
@@ -68,7 +77,9 @@ impl Dialogue for MongoDialogue {
     }
 
     fn end(&mut self, log: &mut Log) {
-        let calls = std::mem::take(&mut self.waiting).into_values().filter(|(_, manner)| *manner != Manner::Proof);
+        let calls = std::mem::take(&mut self.waiting)
+            .into_values()
+            .filter(|(_, manner)| *manner != Manner::Proof);
         calls.for_each(|(draft, _)| log.left(draft));
     }
 }

@@ -28,7 +28,11 @@ fn value(of: &Value) -> (u8, Vec<u8>) {
             let elements: Vec<_> = names
                 .iter()
                 .zip(&values)
-                .map(|(name, (kind, value))| Element { kind: *kind, name: name.as_bytes(), value })
+                .map(|(name, (kind, value))| Element {
+                    kind: *kind,
+                    name: name.as_bytes(),
+                    value,
+                })
                 .collect();
             (kind::ARRAY, bson::document(&elements))
         }
@@ -40,17 +44,32 @@ fn document(entries: &[(&str, Value)]) -> Vec<u8> {
     let elements: Vec<_> = entries
         .iter()
         .zip(&values)
-        .map(|((name, _), (kind, value))| Element { kind: *kind, name: name.as_bytes(), value })
+        .map(|((name, _), (kind, value))| Element {
+            kind: *kind,
+            name: name.as_bytes(),
+            value,
+        })
         .collect();
     bson::document(&elements)
 }
 
 fn head(number: u32, responds_to: u32, operation: u32, body: &[u8]) -> Vec<u8> {
-    [&[body.len() as u32 + 16, number, responds_to, operation].map(u32::to_le_bytes).concat()[..], body].concat()
+    [
+        &[body.len() as u32 + 16, number, responds_to, operation]
+            .map(u32::to_le_bytes)
+            .concat()[..],
+        body,
+    ]
+    .concat()
 }
 
 fn msg(number: u32, responds_to: u32, flags: u32, entries: &[(&str, Value)]) -> Vec<u8> {
-    head(number, responds_to, 2013, &[&flags.to_le_bytes()[..], &[0], &document(entries)].concat())
+    head(
+        number,
+        responds_to,
+        2013,
+        &[&flags.to_le_bytes()[..], &[0], &document(entries)].concat(),
+    )
 }
 
 fn find(name: &'static str, session: i32) -> Vec<(&'static str, Value)> {
@@ -66,8 +85,11 @@ fn find(name: &'static str, session: i32) -> Vec<(&'static str, Value)> {
 
 fn recorded(conversation: &[Said]) -> Outcome {
     let outcome = record(Protocol::Mongo, conversation);
-    let asked: Vec<_> =
-        conversation.iter().filter(|(from, _)| *from == Side::Client).flat_map(|(_, b)| b.clone()).collect();
+    let asked: Vec<_> = conversation
+        .iter()
+        .filter(|(from, _)| *from == Side::Client)
+        .flat_map(|(_, b)| b.clone())
+        .collect();
     assert_eq!(outcome.to_server, asked);
     outcome
 }
@@ -86,25 +108,45 @@ fn messages(mut bytes: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
 #[test]
 fn a_call_is_known_by_what_it_says_and_not_by_its_numbers() {
     let reply = [("n", Int(1)), ("ok", Int(1))];
-    let conversation = [client(msg(70, 0, 0, &find("a", 1))), server(msg(900, 70, 0, &reply))];
+    let conversation = [
+        client(msg(70, 0, 0, &find("a", 1))),
+        server(msg(900, 70, 0, &reply)),
+    ];
     let outcome = recorded(&conversation);
     assert_eq!(outcome.to_client, conversation[1].1);
-    let asked = msg(0, 0, 0, &[("find", Text("c")), ("filter", Map(vec![("name", Text("a"))])), ("$db", Text("d"))]);
+    let asked = msg(
+        0,
+        0,
+        0,
+        &[
+            ("find", Text("c")),
+            ("filter", Map(vec![("name", Text("a"))])),
+            ("$db", Text("d")),
+        ],
+    );
     let answer = msg(900, 70, 0, &reply);
     assert_eq!(
         outcome.said(),
         [(
             false,
-            vec![(Side::Client, asked.escape_ascii().to_string()), (Side::Server, answer.escape_ascii().to_string())]
+            vec![
+                (Side::Client, asked.escape_ascii().to_string()),
+                (Side::Server, answer.escape_ascii().to_string())
+            ]
         )]
     );
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Mongo, &book);
     let question = msg(5, 0, 0, &find("a", 2));
-    let answer: Vec<_> = question.iter().flat_map(|byte| played.ask([*byte])).collect();
+    let answer: Vec<_> = question
+        .iter()
+        .flat_map(|byte| played.ask([*byte]))
+        .collect();
     assert_eq!(answer, msg(1, 5, 0, &reply));
     let answer = played.ask(msg(6, 0, 0, &find("b", 2)));
-    let [(2, 6, body)] = &messages(&answer)[..] else { panic!("{}", answer.escape_ascii()) };
+    let [(2, 6, body)] = &messages(&answer)[..] else {
+        panic!("{}", answer.escape_ascii())
+    };
     assert!(memchr::memmem::find(body, b"no recording answers this call").is_some());
     assert!(!played.closed);
     assert_eq!(book.report().missed.len(), 1);
@@ -115,21 +157,61 @@ fn replies_that_go_on_are_one_answer() {
     let (exhaust, more) = (1 << 16, 1 << 1);
     let batch = |n| [("batch", Int(n))];
     let conversation = [
-        client(msg(1, 0, exhaust, &[("getMore", Int(7)), ("$db", Text("d"))])),
-        server([msg(10, 1, more, &batch(1)), msg(11, 10, more, &batch(2)), msg(12, 11, 0, &batch(3))].concat()),
+        client(msg(
+            1,
+            0,
+            exhaust,
+            &[("getMore", Int(7)), ("$db", Text("d"))],
+        )),
+        server(
+            [
+                msg(10, 1, more, &batch(1)),
+                msg(11, 10, more, &batch(2)),
+                msg(12, 11, 0, &batch(3)),
+            ]
+            .concat(),
+        ),
     ];
     let outcome = recorded(&conversation);
-    assert_eq!(outcome.said().iter().map(|(_, said)| said.len()).collect::<Vec<_>>(), [4]);
+    assert_eq!(
+        outcome
+            .said()
+            .iter()
+            .map(|(_, said)| said.len())
+            .collect::<Vec<_>>(),
+        [4]
+    );
     let book = book(&outcome.calls);
-    let answer =
-        Played::new(Protocol::Mongo, &book).ask(msg(50, 0, exhaust, &[("getMore", Int(7)), ("$db", Text("d"))]));
-    assert_eq!(answer, [msg(1, 50, more, &batch(1)), msg(2, 1, more, &batch(2)), msg(3, 2, 0, &batch(3))].concat());
+    let answer = Played::new(Protocol::Mongo, &book).ask(msg(
+        50,
+        0,
+        exhaust,
+        &[("getMore", Int(7)), ("$db", Text("d"))],
+    ));
+    assert_eq!(
+        answer,
+        [
+            msg(1, 50, more, &batch(1)),
+            msg(2, 1, more, &batch(2)),
+            msg(3, 2, 0, &batch(3))
+        ]
+        .concat()
+    );
 }
 
 #[test]
 fn a_hello_belongs_to_the_connection_and_offers_less() {
     let hello = |number, client: &'static str| {
-        msg(number, 0, 0, &[("hello", Int(1)), ("client", Text(client)), ("$db", Text("admin"))])
+        msg(
+            number,
+            0,
+            0,
+            &[
+                ("hello", Int(1)),
+                ("client", Text(client)),
+                ("$db", Text("admin")),
+            ],
+        )
     };
     let offers = || {
         [
@@ -140,24 +222,44 @@ fn a_hello_belongs_to_the_connection_and_offers_less() {
         ]
     };
     let old = |number| {
-        let body =
-            [&[0; 4][..], b"admin.$cmd\0", &[0; 4], &[255; 4], &document(&[("isMaster", Int(1)), ("client", Int(2))])]
-                .concat();
+        let body = [
+            &[0; 4][..],
+            b"admin.$cmd\0",
+            &[0; 4],
+            &[255; 4],
+            &document(&[("isMaster", Int(1)), ("client", Int(2))]),
+        ]
+        .concat();
         head(number, 0, 2004, &body)
     };
     let reply = |number, to, entries: &[(&str, Value)]| {
-        head(number, to, 1, &[&[0; 16][..], &1_u32.to_le_bytes(), &document(entries)].concat())
+        head(
+            number,
+            to,
+            1,
+            &[&[0; 16][..], &1_u32.to_le_bytes(), &document(entries)].concat(),
+        )
     };
-    let conversation =
-        [client(hello(1, "x")), server(msg(10, 1, 0, &offers())), client(old(2)), server(reply(11, 2, &offers()))];
+    let conversation = [
+        client(hello(1, "x")),
+        server(msg(10, 1, 0, &offers())),
+        client(old(2)),
+        server(reply(11, 2, &offers())),
+    ];
     let outcome = recorded(&conversation);
     let without = [("speculativeAuthenticate", Int(1)), ("ok", Int(1))];
-    assert_eq!(outcome.to_client, [msg(10, 1, 0, &without), reply(11, 2, &without)].concat());
+    assert_eq!(
+        outcome.to_client,
+        [msg(10, 1, 0, &without), reply(11, 2, &without)].concat()
+    );
     assert!(outcome.said().iter().all(|(session, _)| *session));
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Mongo, &book);
     for (number, client) in [(5, "y"), (6, "z")] {
-        assert_eq!(played.ask(hello(number, client)), msg(number - 4, number, 0, &[("ok", Int(1))]));
+        assert_eq!(
+            played.ask(hello(number, client)),
+            msg(number - 4, number, 0, &[("ok", Int(1))])
+        );
     }
     assert_eq!(played.ask(old(7)), reply(3, 7, &[("ok", Int(1))]));
     assert_eq!(book.report().missed.len(), 0);
@@ -167,17 +269,39 @@ fn a_hello_belongs_to_the_connection_and_offers_less() {
 fn identifiers_that_a_driver_makes_up_are_left_out_of_inserts() {
     let insert = |id: u8, name: &'static str| {
         let command = document(&[("insert", Text("c")), ("$db", Text("d"))]);
-        let documents = [b"documents\0".to_vec(), document(&[("_id", Id(id)), ("name", Text(name))])].concat();
+        let documents = [
+            b"documents\0".to_vec(),
+            document(&[("_id", Id(id)), ("name", Text(name))]),
+        ]
+        .concat();
         let length = (documents.len() as u32 + 4).to_le_bytes();
-        head(u32::from(id), 0, 2013, &[&[0; 5][..], &command, &[1], &length, &documents].concat())
+        head(
+            u32::from(id),
+            0,
+            2013,
+            &[&[0; 5][..], &command, &[1], &length, &documents].concat(),
+        )
     };
     let listed = |id: u8| {
         let documents = List(vec![Map(vec![("_id", Id(id))]), Map(vec![("_id", Int(4))])]);
-        msg(u32::from(id), 0, 0, &[("insert", Text("c")), ("documents", documents), ("$db", Text("d"))])
+        msg(
+            u32::from(id),
+            0,
+            0,
+            &[
+                ("insert", Text("c")),
+                ("documents", documents),
+                ("$db", Text("d")),
+            ],
+        )
     };
     let done = [("ok", Int(1))];
-    let conversation =
-        [client(insert(1, "a")), server(msg(1, 1, 0, &done)), client(listed(2)), server(msg(2, 2, 0, &done))];
+    let conversation = [
+        client(insert(1, "a")),
+        server(msg(1, 1, 0, &done)),
+        client(listed(2)),
+        server(msg(2, 2, 0, &done)),
+    ];
     let outcome = recorded(&conversation);
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Mongo, &book);
@@ -189,9 +313,23 @@ fn identifiers_that_a_driver_makes_up_are_left_out_of_inserts() {
 
 #[test]
 fn a_write_that_wants_no_reply_gets_none() {
-    let write = |number| msg(number, 0, 1 << 1, &[("insert", Text("c")), ("$db", Text("d"))]);
+    let write = |number| {
+        msg(
+            number,
+            0,
+            1 << 1,
+            &[("insert", Text("c")), ("$db", Text("d"))],
+        )
+    };
     let outcome = recorded(&[client(write(1)), client(write(2))]);
-    assert_eq!(outcome.said().iter().map(|(_, said)| said.len()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(
+        outcome
+            .said()
+            .iter()
+            .map(|(_, said)| said.len())
+            .collect::<Vec<_>>(),
+        [1, 1]
+    );
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Mongo, &book);
     assert_eq!(played.ask([write(3), write(4), write(5)].concat()), b"");
@@ -201,7 +339,12 @@ fn a_write_that_wants_no_reply_gets_none() {
 #[test]
 fn authentication_is_not_recorded_and_an_error_says_why() {
     let start = |mechanism: &'static str| {
-        [("saslStart", Int(1)), ("mechanism", Text(mechanism)), ("payload", Text("secret")), ("$db", Text("admin"))]
+        [
+            ("saslStart", Int(1)),
+            ("mechanism", Text(mechanism)),
+            ("payload", Text("secret")),
+            ("$db", Text("admin")),
+        ]
     };
     let outcome = recorded(&[
         client(msg(1, 0, 0, &start("SCRAM-SHA-256"))),
@@ -246,9 +389,22 @@ fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
 fn what_the_program_did_not_wait_for_is_not_answered() {
     let asked = msg(7, 0, 0, &find("a", 1));
     let outcome = record_left(Protocol::Mongo, &[client(&asked)], Side::Client);
-    assert_eq!((outcome.calls.len(), outcome.lost.len(), outcome.calls[0].abandoned()), (1, 0, true));
+    assert_eq!(
+        (
+            outcome.calls.len(),
+            outcome.lost.len(),
+            outcome.calls[0].abandoned()
+        ),
+        (1, 0, true)
+    );
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Mongo, &book);
-    assert_eq!((played.ask(asked), played.held, played.closed), (vec![], true, false));
-    assert_eq!((book.report().missed, book.report().unused), (vec![], vec![]));
+    assert_eq!(
+        (played.ask(asked), played.held, played.closed),
+        (vec![], true, false)
+    );
+    assert_eq!(
+        (book.report().missed, book.report().unused),
+        (vec![], vec![])
+    );
 }

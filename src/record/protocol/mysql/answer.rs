@@ -33,7 +33,9 @@ pub(super) enum Answer {
 pub(super) fn begin(code: Option<u8>) -> Result<Option<Answer>, Fault> {
     Ok(Some(match code.unwrap_or_default() {
         command::QUIT | command::CLOSE | command::LONG_DATA => return Ok(None),
-        command::QUERY | command::EXECUTE | command::BULK_EXECUTE | command::PROCESS_INFO => Answer::Result,
+        command::QUERY | command::EXECUTE | command::BULK_EXECUTE | command::PROCESS_INFO => {
+            Answer::Result
+        }
         command::FIELD_LIST => Answer::Fields,
         command::PREPARE => Answer::PreparedStatement,
         command::FETCH => Answer::Rows,
@@ -46,8 +48,8 @@ pub(super) fn begin(code: Option<u8>) -> Result<Option<Answer>, Fault> {
 }
 
 impl Answer {
-    /// Reads one message of the server; what is to come then. `no_eof`: whether rows end with an OK packet
-    /// (`CLIENT_DEPRECATE_EOF`).
+    /// Reads one message of the server; what is to come then. `no_eof`: whether rows end with an OK
+    /// packet (`CLIENT_DEPRECATE_EOF`).
     pub(super) fn read(self, message: &[u8], no_eof: bool) -> Result<Option<Self>, Fault> {
         let payload = packet::payload(message);
         let first = *payload.first().ok_or("MySQL sent an empty packet")?;
@@ -71,9 +73,16 @@ impl Answer {
             Self::Rows => after_result(status_of_eof(payload)),
             Self::One | Self::Fields | Self::Definitions(0 | 1) => None,
             Self::PreparedStatement => {
-                let prepared = prepared(payload).ok_or("an answer about a prepared statement is too short")?;
+                let prepared =
+                    prepared(payload).ok_or("an answer about a prepared statement is too short")?;
                 // Each list has an end unless there is none.
-                let list = |count: u16| if count == 0 { 0 } else { u64::from(count) + u64::from(!no_eof) };
+                let list = |count: u16| {
+                    if count == 0 {
+                        0
+                    } else {
+                        u64::from(count) + u64::from(!no_eof)
+                    }
+                };
                 let count = list(prepared.counts.0) + list(prepared.counts.1);
                 Some(Self::Definitions(count)).filter(|_| count > 0)
             }
@@ -83,7 +92,11 @@ impl Answer {
 }
 
 fn after_result(status: u16) -> Option<Answer> {
-    if status & MORE_RESULTS != 0 { Some(Answer::Result) } else { None }
+    if status & MORE_RESULTS != 0 {
+        Some(Answer::Result)
+    } else {
+        None
+    }
 }
 
 /// Whether rows end here: 0xfe also begins a row whose first value is longer than a packet.
@@ -125,7 +138,9 @@ fn before_status(payload: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
 }
 
 fn status_of_eof(payload: &[u8]) -> u16 {
-    payload.get(3..5).map_or(0, |status| u16::from_le_bytes([status[0], status[1]]))
+    payload
+        .get(3..5)
+        .map_or(0, |status| u16::from_le_bytes([status[0], status[1]]))
 }
 
 /// What the first message of the answer to `COM_STMT_PREPARE` says.
@@ -137,6 +152,12 @@ pub(super) struct PreparedStatement {
 pub(super) fn prepared(payload: &[u8]) -> Option<PreparedStatement> {
     let field = payload.get(..9).filter(|field| field[0] == 0)?;
     let id = u32::from_le_bytes([field[1], field[2], field[3], field[4]]);
-    let (columns, parameters) = (u16::from_le_bytes([field[5], field[6]]), u16::from_le_bytes([field[7], field[8]]));
-    Some(PreparedStatement { id, counts: (parameters, columns) })
+    let (columns, parameters) = (
+        u16::from_le_bytes([field[5], field[6]]),
+        u16::from_le_bytes([field[7], field[8]]),
+    );
+    Some(PreparedStatement {
+        id,
+        counts: (parameters, columns),
+    })
 }

@@ -21,26 +21,38 @@ pub(super) const NO_EOF: u32 = 1 << 24;
 const OPTIONAL_METADATA: u32 = 1 << 25;
 pub(super) const ZSTD: u32 = 1 << 26;
 const QUERY_ATTRIBUTES: u32 = 1 << 27;
-/// `CLIENT_MYSQL` (`CLIENT_LONG_PASSWORD`): unset by `MariaDB`, which then has capabilities of its own.
+/// `CLIENT_MYSQL` (`CLIENT_LONG_PASSWORD`): unset by `MariaDB`, which then has capabilities of its
+/// own.
 const MYSQL: u32 = 1;
-/// `MariaDB`'s reports of progress, and results without the columns that are known: answers of another shape.
+/// `MariaDB`'s reports of progress, and results without the columns that are known: answers of
+/// another shape.
 const MARIADB_REFUSED: u8 = 0x01 | 0x10;
 
 /// The method that needs no password when the server says so.
 pub(super) const CACHING: &[u8] = b"caching_sha2_password";
 
-/// The greeting without what cannot be followed: compression, attributes of queries, results without columns, and
-/// encryption unless it may stay. A client does then without.
+/// The greeting without what cannot be followed: compression, attributes of queries, results
+/// without columns, and encryption unless it may stay. A client does then without.
 pub(super) fn greeting(message: &[u8], encryption: bool) -> Result<Vec<u8>, Fault> {
     let mut greeting = message.to_vec();
-    let version = memchr::memchr(0, packet::payload(message)).ok_or("the greeting of MySQL has no version")?;
+    let version = memchr::memchr(0, packet::payload(message))
+        .ok_or("the greeting of MySQL has no version")?;
     // Head of the packet, version, thread, first part of the challenge, filler.
     let low = 4 + version + 1 + 4 + 8 + 1;
     let high = low + 2 + 1 + 2;
-    let refused = COMPRESS | OPTIONAL_METADATA | ZSTD | QUERY_ATTRIBUTES | if encryption { 0 } else { ENCRYPTION };
-    let Some(field) = greeting.get(low..high + 2) else { return Ok(greeting) };
+    let refused = COMPRESS
+        | OPTIONAL_METADATA
+        | ZSTD
+        | QUERY_ATTRIBUTES
+        | if encryption { 0 } else { ENCRYPTION };
+    let Some(field) = greeting.get(low..high + 2) else {
+        return Ok(greeting);
+    };
     let is_mysql = u32::from(field[0]) & MYSQL != 0;
-    for (at, bits) in [low, low + 1, high, high + 1].into_iter().zip(refused.to_le_bytes()) {
+    for (at, bits) in [low, low + 1, high, high + 1]
+        .into_iter()
+        .zip(refused.to_le_bytes())
+    {
         greeting[at] &= !bits;
     }
     // Length of the challenge and six bytes of filler lie before them.
@@ -64,16 +76,31 @@ pub(in crate::record) struct Login {
     /// The message without password and attributes: what is looked up.
     pub(super) question: Vec<u8>,
     pub(in crate::record) who: Who,
-    /// Whether it waits to be told that its password need not be checked any further. After `caching_sha2_password` got an answer
-    /// a client does; one without a password does not.
+    /// Whether it waits to be told that its password need not be checked any further. After
+    /// `caching_sha2_password` got an answer a client does; one without a password does not.
     pub(super) waits: bool,
 }
 
 impl Login {
-    fn new(capabilities: u32, question: Vec<u8>, [user, database]: [&[u8]; 2], method: &[u8], proof: &[u8]) -> Self {
-        let who = Who { user: user.to_vec(), database: database.to_vec(), settings: Vec::new() };
+    fn new(
+        capabilities: u32,
+        question: Vec<u8>,
+        [user, database]: [&[u8]; 2],
+        method: &[u8],
+        proof: &[u8],
+    ) -> Self {
+        let who = Who {
+            user: user.to_vec(),
+            database: database.to_vec(),
+            settings: Vec::new(),
+        };
         let waits = method == CACHING && !matches!(proof, b"" | b"\0");
-        Self { capabilities, question, who, waits }
+        Self {
+            capabilities,
+            question,
+            who,
+            waits,
+        }
     }
 }
 
@@ -102,16 +129,32 @@ pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
     }
     let user = packet::text(&mut rest);
     let proof = proof(&mut rest, capabilities)?;
-    let mut text = |flag: u32| if capabilities & flag != 0 { packet::text(&mut rest) } else { b"" };
+    let mut text = |flag: u32| {
+        if capabilities & flag != 0 {
+            packet::text(&mut rest)
+        } else {
+            b""
+        }
+    };
     let (database, method) = (text(WITH_DATABASE), text(METHOD));
-    // Neither the encryption nor the attributes, in which the process identifier is, are part of who it is.
+    // Neither the encryption nor the attributes, in which the process identifier is, are part of
+    // who it is.
     let kept = capabilities & !(ENCRYPTION | ATTRIBUTES | LONG_ANSWER) | SHORT_ANSWER;
     let mut payload = [&kept.to_le_bytes()[..], &fixed[4..], user, b"\0\0"].concat();
-    for (text, _) in [(database, WITH_DATABASE), (method, METHOD)].iter().filter(|(_, flag)| kept & flag != 0) {
+    for (text, _) in [(database, WITH_DATABASE), (method, METHOD)]
+        .iter()
+        .filter(|(_, flag)| kept & flag != 0)
+    {
         payload.extend([text, &b"\0"[..]].concat());
     }
     let question = packet::message(1, &payload);
-    Ok(Hello::Login(Login::new(capabilities, question, [user, database], method, proof)))
+    Ok(Hello::Login(Login::new(
+        capabilities,
+        question,
+        [user, database],
+        method,
+        proof,
+    )))
 }
 
 /// Reads `COM_CHANGE_USER`, by which a connection is used again for somebody else.
@@ -124,7 +167,22 @@ pub(super) fn change_user(message: &[u8], capabilities: u32) -> Result<Login, Fa
     let length = rest.len().min(2);
     let charset = packet::bytes(&mut rest, length)?;
     let method = packet::text(&mut rest);
-    let parts = [&[packet::command::CHANGE_USER], user, b"\0\0", database, b"\0", charset, method, b"\0"];
+    let parts = [
+        &[packet::command::CHANGE_USER],
+        user,
+        b"\0\0",
+        database,
+        b"\0",
+        charset,
+        method,
+        b"\0",
+    ];
     let question = packet::message(0, &parts.concat());
-    Ok(Login::new(capabilities, question, [user, database], method, proof))
+    Ok(Login::new(
+        capabilities,
+        question,
+        [user, database],
+        method,
+        proof,
+    ))
 }

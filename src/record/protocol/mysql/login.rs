@@ -1,11 +1,13 @@
-//! A login with a password that the program does not have: the program proves to know its stand-in, and the server gets a proof of the
-//! real one (`PAGE_PROTOCOL_CONNECTION_PHASE`, and the pages of both methods).
+//! A login with a password that the program does not have: the program proves to know its stand-in,
+//! and the server gets a proof of the real one (`PAGE_PROTOCOL_CONNECTION_PHASE`, and the pages of
+//! both methods).
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::handshake::{
-    ATTRIBUTES, CACHING, ENCRYPTION, LONG_ANSWER, METHOD, PROTOCOL_41, SHORT_ANSWER, WITH_DATABASE, ZSTD, proof,
+    ATTRIBUTES, CACHING, ENCRYPTION, LONG_ANSWER, METHOD, PROTOCOL_41, SHORT_ANSWER, WITH_DATABASE,
+    ZSTD, proof,
 };
 use super::packet;
 use crate::record::protocol::dialogue::Fault;
@@ -107,15 +109,24 @@ impl Greeting {
         packet::bytes(&mut rest, 1)?;
         let field = packet::bytes(&mut rest, 2 + 1 + 2 + 2 + 1 + 10)?;
         let capabilities = u32::from_le_bytes([field[0], field[1], field[5], field[6]]);
-        if capabilities & (PROTOCOL_41 | SHORT_ANSWER | METHOD) != PROTOCOL_41 | SHORT_ANSWER | METHOD {
+        if capabilities & (PROTOCOL_41 | SHORT_ANSWER | METHOD)
+            != PROTOCOL_41 | SHORT_ANSWER | METHOD
+        {
             return Err(ODD);
         }
         let second = packet::bytes(&mut rest, 13.max(usize::from(field[7]).saturating_sub(8)))?;
         let challenge = [&first, second.get(..CHALLENGE_BYTES - 8).ok_or(ODD)?].concat();
         let end = payload.len() - rest.len();
-        let question = Question { method: packet::text(&mut rest).to_vec(), challenge };
+        let question = Question {
+            method: packet::text(&mut rest).to_vec(),
+            challenge,
+        };
         payload.truncate(end);
-        Ok(Self { payload, question, offers_tls: capabilities & ENCRYPTION != 0 })
+        Ok(Self {
+            payload,
+            question,
+            offers_tls: capabilities & ENCRYPTION != 0,
+        })
     }
 
     /// As the program gets it: with a method that all clients know.
@@ -134,17 +145,45 @@ impl Hello {
         }
         let user = packet::text(&mut rest).to_vec();
         let proof = proof(&mut rest, capabilities)?.to_vec();
-        let mut text = |flag: u32| if capabilities & flag != 0 { packet::text(&mut rest).to_vec() } else { Vec::new() };
+        let mut text = |flag: u32| {
+            if capabilities & flag != 0 {
+                packet::text(&mut rest).to_vec()
+            } else {
+                Vec::new()
+            }
+        };
         let (database, method) = (text(WITH_DATABASE), text(METHOD));
-        let method = if capabilities & METHOD == 0 { NATIVE.to_vec() } else { method };
+        let method = if capabilities & METHOD == 0 {
+            NATIVE.to_vec()
+        } else {
+            method
+        };
         let fixed = fixed[4..].to_vec();
-        Ok(Self { capabilities, fixed, user, database, method, proof, rest: rest.to_vec() })
+        Ok(Self {
+            capabilities,
+            fixed,
+            user,
+            database,
+            method,
+            proof,
+            rest: rest.to_vec(),
+        })
     }
 
     /// The password that this proves to know the stand-in of; else what asks for a better proof.
-    pub fn secret<'a>(&self, greeting: &Greeting, known: &'a [Known]) -> Result<&'a Known, Question> {
-        let question = Question { method: self.method.clone(), challenge: greeting.question.challenge.clone() };
-        question.answered(&self.proof, known).ok_or(Question { method: NATIVE.to_vec(), ..question })
+    pub fn secret<'a>(
+        &self,
+        greeting: &Greeting,
+        known: &'a [Known],
+    ) -> Result<&'a Known, Question> {
+        let question = Question {
+            method: self.method.clone(),
+            challenge: greeting.question.challenge.clone(),
+        };
+        question.answered(&self.proof, known).ok_or(Question {
+            method: NATIVE.to_vec(),
+            ..question
+        })
     }
 
     /// Whether it waits to be told that its proof is enough, before the verdict.
@@ -154,11 +193,24 @@ impl Hello {
 
     /// What asks the server for TLS.
     pub fn tls_request(&self) -> Vec<u8> {
-        packet::message(1, &[&(self.capabilities | ENCRYPTION).to_le_bytes()[..], &self.fixed].concat())
+        packet::message(
+            1,
+            &[
+                &(self.capabilities | ENCRYPTION).to_le_bytes()[..],
+                &self.fixed,
+            ]
+            .concat(),
+        )
     }
 
     /// As the server gets it, as the packet of this number.
-    pub fn to_server(&self, greeting: &Greeting, secret: &[u8], sequence: u8, is_tls: bool) -> Vec<u8> {
+    pub fn to_server(
+        &self,
+        greeting: &Greeting,
+        secret: &[u8],
+        sequence: u8,
+        is_tls: bool,
+    ) -> Vec<u8> {
         let Question { method, challenge } = &greeting.question;
         // The server asks by its own method, if that is another one.
         let (method, proof) = match prove(method, secret, challenge) {
@@ -167,7 +219,13 @@ impl Hello {
         };
         let kept = self.capabilities & !(ENCRYPTION | LONG_ANSWER) | SHORT_ANSWER | METHOD;
         let capabilities = if is_tls { kept | ENCRYPTION } else { kept };
-        let mut payload = [&capabilities.to_le_bytes()[..], &self.fixed, &self.user, b"\0"].concat();
+        let mut payload = [
+            &capabilities.to_le_bytes()[..],
+            &self.fixed,
+            &self.user,
+            b"\0",
+        ]
+        .concat();
         payload.extend([&[proof.len() as u8][..], &proof].concat());
         if capabilities & WITH_DATABASE != 0 {
             payload.extend([&self.database[..], b"\0"].concat());
@@ -188,24 +246,28 @@ impl Question {
 
     /// The password whose stand-in this proves to know.
     pub fn answered<'a>(&self, proof: &[u8], known: &'a [Known]) -> Option<&'a Known> {
-        known.iter().find(|known| prove(&self.method, &known.stand_in, &self.challenge).is_some_and(|it| it == proof))
+        known.iter().find(|known| {
+            prove(&self.method, &known.stand_in, &self.challenge).is_some_and(|it| it == proof)
+        })
     }
 }
 
 /// What a program is told whose proof by [`CACHING`] is enough.
 pub const ENOUGH: &[u8] = &[1, 3];
 
-/// Answers the server. `is_tls`: whoever listens on the way hears nothing; `is_here`: there is no way.
+/// Answers the server. `is_tls`: whoever listens on the way hears nothing; `is_here`: there is no
+/// way.
 pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> Result<Next, Fault> {
-    const OTHER: Fault =
-        "the server asks for another login than mysql_native_password, caching_sha2_password or mysql_clear_password";
+    const OTHER: Fault = "the server asks for another login than mysql_native_password, caching_sha2_password or mysql_clear_password";
     let clear = || [secret, b"\0"].concat();
     match packet::payload(said) {
         [0, ..] => Ok(Next::Over { is_in: true }),
         [0xff, ..] => Ok(Next::Over { is_in: false }),
         ENOUGH => Ok(Next::Wait),
         [1, 4] if is_tls => Ok(Next::Answer(clear())),
-        [1, 4] => Err("the server wants the whole password by caching_sha2_password, for which it has to speak TLS"),
+        [1, 4] => Err(
+            "the server wants the whole password by caching_sha2_password, for which it has to speak TLS",
+        ),
         [0xfe, rest @ ..] => {
             let mut rest = rest;
             let method = packet::text(&mut rest);
@@ -213,7 +275,9 @@ pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> R
                 return Ok(Next::Answer(clear()));
             }
             let challenge = rest.get(..CHALLENGE_BYTES).ok_or(OTHER)?;
-            prove(method, secret, challenge).map(Next::Answer).ok_or(OTHER)
+            prove(method, secret, challenge)
+                .map(Next::Answer)
+                .ok_or(OTHER)
         }
         _ => Err(OTHER),
     }
@@ -221,14 +285,31 @@ pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> R
 
 /// What shows that one knows a password; `None` by a method that is not known here.
 fn prove(method: &[u8], password: &[u8], challenge: &[u8]) -> Option<Vec<u8>> {
-    let mixed = |one: &[u8], other: &[u8]| one.iter().zip(other).map(|(one, other)| one ^ other).collect();
+    let mixed = |one: &[u8], other: &[u8]| {
+        one.iter()
+            .zip(other)
+            .map(|(one, other)| one ^ other)
+            .collect()
+    };
     if method == NATIVE {
         let once = Sha1::digest(password);
-        Some(mixed(&once, &Sha1::new().chain_update(challenge).chain_update(Sha1::digest(once)).finalize()))
+        Some(mixed(
+            &once,
+            &Sha1::new()
+                .chain_update(challenge)
+                .chain_update(Sha1::digest(once))
+                .finalize(),
+        ))
     } else if method == CACHING {
         let once = Sha256::digest(password);
         let twice = Sha256::digest(once);
-        Some(mixed(&once, &Sha256::new().chain_update(twice).chain_update(challenge).finalize()))
+        Some(mixed(
+            &once,
+            &Sha256::new()
+                .chain_update(twice)
+                .chain_update(challenge)
+                .finalize(),
+        ))
     } else {
         None
     }
@@ -245,50 +326,95 @@ mod tests {
         let [a, b, c, d] = capabilities.to_le_bytes();
         let head: &[u8] = b"\n8.4.2\0\x09\0\0\0abcdefgh\0";
         let rest: &[u8] = b"ijklmnopqrst\0";
-        packet::message(0, &[head, &[a, b, 0xff, 2, 0, c, d, 21], &[0; 10], rest, method, b"\0"].concat())
+        packet::message(
+            0,
+            &[
+                head,
+                &[a, b, 0xff, 2, 0, c, d, 21],
+                &[0; 10],
+                rest,
+                method,
+                b"\0",
+            ]
+            .concat(),
+        )
     }
 
     fn hello(method: &[u8], proof: &[u8]) -> Vec<u8> {
         let capabilities = PROTOCOL_41 | SHORT_ANSWER | METHOD | WITH_DATABASE | ATTRIBUTES;
         let fixed = [&capabilities.to_le_bytes()[..], &[0, 0, 0, 1, 45], &[0; 23]].concat();
         let proof = [&[proof.len() as u8], proof].concat();
-        packet::message(1, &[&fixed, &b"u\0"[..], &proof, b"d\0", method, b"\0\x03abc"].concat())
+        packet::message(
+            1,
+            &[&fixed, &b"u\0"[..], &proof, b"d\0", method, b"\0\x03abc"].concat(),
+        )
     }
 
     fn known() -> [Known; 2] {
-        [("another", "other"), ("stand-in", "pencil")]
-            .map(|(stand_in, secret)| Known { stand_in: stand_in.into(), secret: secret.into() })
+        [("another", "other"), ("stand-in", "pencil")].map(|(stand_in, secret)| Known {
+            stand_in: stand_in.into(),
+            secret: secret.into(),
+        })
     }
 
     #[test]
     fn the_server_gets_a_proof_of_the_real_password_by_its_own_method() {
         for (theirs, ours) in [(NATIVE, CACHING), (CACHING, NATIVE), (CACHING, CACHING)] {
             let greeting = Greeting::read(&greeting(theirs, u32::MAX)).unwrap();
-            assert_eq!(greeting.to_client(), super::tests::greeting(NATIVE, u32::MAX));
-            let given = Hello::read(&hello(ours, &prove(ours, b"stand-in", CHALLENGE).unwrap())).unwrap();
+            assert_eq!(
+                greeting.to_client(),
+                super::tests::greeting(NATIVE, u32::MAX)
+            );
+            let given =
+                Hello::read(&hello(ours, &prove(ours, b"stand-in", CHALLENGE).unwrap())).unwrap();
             let known = known();
-            let secret = &given.secret(&greeting, &known).unwrap_or_else(|_| panic!("it is known")).secret;
-            assert_eq!((&secret[..], given.waits()), (&b"pencil"[..], ours == CACHING));
+            let secret = &given
+                .secret(&greeting, &known)
+                .unwrap_or_else(|_| panic!("it is known"))
+                .secret;
+            assert_eq!(
+                (&secret[..], given.waits()),
+                (&b"pencil"[..], ours == CACHING)
+            );
             let sent = given.to_server(&greeting, secret, 1, false);
-            assert_eq!(sent, hello(theirs, &prove(theirs, b"pencil", CHALLENGE).unwrap()));
+            assert_eq!(
+                sent,
+                hello(theirs, &prove(theirs, b"pencil", CHALLENGE).unwrap())
+            );
         }
     }
 
     #[test]
     fn who_proves_nothing_is_asked_and_then_refused() {
         let greeting = Greeting::read(&greeting(b"client_ed25519", u32::MAX)).unwrap();
-        for (method, proof) in [(&b"client_ed25519"[..], &b"x"[..]), (NATIVE, b""), (CACHING, &[0; 32])] {
+        for (method, proof) in [
+            (&b"client_ed25519"[..], &b"x"[..]),
+            (NATIVE, b""),
+            (CACHING, &[0; 32]),
+        ] {
             let known = known();
-            let Err(question) = Hello::read(&hello(method, proof)).unwrap().secret(&greeting, &known) else {
+            let Err(question) = Hello::read(&hello(method, proof))
+                .unwrap()
+                .secret(&greeting, &known)
+            else {
                 panic!("it proves nothing")
             };
-            assert_eq!(question.asks(), [b"\xfemysql_native_password\0", CHALLENGE, b"\0"].concat());
+            assert_eq!(
+                question.asks(),
+                [b"\xfemysql_native_password\0", CHALLENGE, b"\0"].concat()
+            );
             let proof = prove(NATIVE, b"stand-in", CHALLENGE).unwrap();
-            assert!(question.answered(&proof, &known).is_some_and(|known| known.secret == b"pencil"));
+            assert!(
+                question
+                    .answered(&proof, &known)
+                    .is_some_and(|known| known.secret == b"pencil")
+            );
             assert!(question.answered(b"", &known).is_none());
         }
         // Of a method that is not known here the server is to ask for another one.
-        let sent = Hello::read(&hello(NATIVE, b"x")).unwrap().to_server(&greeting, b"pencil", 1, false);
+        let sent = Hello::read(&hello(NATIVE, b"x"))
+            .unwrap()
+            .to_server(&greeting, b"pencil", 1, false);
         assert_eq!(sent, hello(NATIVE, b""));
     }
 
@@ -300,22 +426,46 @@ mod tests {
         let tls = "the server wants the whole password by caching_sha2_password, for which it has to speak TLS";
         let other = "the server asks for another login than mysql_native_password, caching_sha2_password or mysql_clear_password";
         let cases = [
-            (said(&[0, 0, 0]), false, false, Ok(Next::Over { is_in: true })),
-            (said(&[0xff, 0, 0]), false, false, Ok(Next::Over { is_in: false })),
+            (
+                said(&[0, 0, 0]),
+                false,
+                false,
+                Ok(Next::Over { is_in: true }),
+            ),
+            (
+                said(&[0xff, 0, 0]),
+                false,
+                false,
+                Ok(Next::Over { is_in: false }),
+            ),
             (said(ENOUGH), false, false, Ok(Next::Wait)),
             (said(&[1, 4]), true, false, answer(clear)),
             (said(&[1, 4]), false, true, Err(tls)),
             (switch(CLEAR), true, false, answer(clear)),
             (switch(CLEAR), false, true, answer(clear)),
             (switch(CLEAR), false, false, Err(other)),
-            (switch(NATIVE), false, false, answer(&prove(NATIVE, b"pencil", CHALLENGE).unwrap())),
-            (switch(CACHING), false, false, answer(&prove(CACHING, b"pencil", CHALLENGE).unwrap())),
+            (
+                switch(NATIVE),
+                false,
+                false,
+                answer(&prove(NATIVE, b"pencil", CHALLENGE).unwrap()),
+            ),
+            (
+                switch(CACHING),
+                false,
+                false,
+                answer(&prove(CACHING, b"pencil", CHALLENGE).unwrap()),
+            ),
             (switch(b"client_ed25519"), true, true, Err(other)),
             (said(b"\xfe"), true, true, Err(other)),
             (said(&[1, 9]), true, true, Err(other)),
         ];
         for (said, is_tls, is_here, expected) in cases {
-            assert_eq!(server_said(&said, b"pencil", is_tls, is_here), expected, "{said:?}");
+            assert_eq!(
+                server_said(&said, b"pencil", is_tls, is_here),
+                expected,
+                "{said:?}"
+            );
         }
     }
 
@@ -326,8 +476,14 @@ mod tests {
         assert!(Greeting::read(&greeting(NATIVE, u32::MAX)[..40]).is_err());
         assert!(Hello::read(&packet::message(1, &[0; 32])).is_err());
         assert!(next(&[0, 0, 1, 0]).is_err());
-        assert_eq!((next(&[1, 0, 0, 0]), next(&[1, 0, 0, 0, 7, 8])), (Ok(None), Ok(Some(5))));
-        assert!(asks_for_tls(&packet::message(1, &[&ENCRYPTION.to_le_bytes()[..], &[0; 28]].concat())));
+        assert_eq!(
+            (next(&[1, 0, 0, 0]), next(&[1, 0, 0, 0, 7, 8])),
+            (Ok(None), Ok(Some(5)))
+        );
+        assert!(asks_for_tls(&packet::message(
+            1,
+            &[&ENCRYPTION.to_le_bytes()[..], &[0; 28]].concat()
+        )));
         assert!(!asks_for_tls(&hello(NATIVE, b"")));
     }
 
@@ -340,11 +496,19 @@ mod tests {
         };
         let double = Sha1::digest(Sha1::digest(b"pencil"));
         let mask = Sha1::digest([CHALLENGE, &double].concat());
-        let once: Vec<u8> = unmixed(NATIVE, 20).iter().zip(mask).map(|(a, b)| a ^ b).collect();
+        let once: Vec<u8> = unmixed(NATIVE, 20)
+            .iter()
+            .zip(mask)
+            .map(|(a, b)| a ^ b)
+            .collect();
         assert_eq!(Sha1::digest(once), double);
         let double = Sha256::digest(Sha256::digest(b"pencil"));
         let mask = Sha256::digest([&double, CHALLENGE].concat());
-        let once: Vec<u8> = unmixed(CACHING, 32).iter().zip(mask).map(|(a, b)| a ^ b).collect();
+        let once: Vec<u8> = unmixed(CACHING, 32)
+            .iter()
+            .zip(mask)
+            .map(|(a, b)| a ^ b)
+            .collect();
         assert_eq!(Sha256::digest(once), double);
     }
 }

@@ -1,8 +1,10 @@
-//! The client/server protocol of `MySQL` and `MariaDB` (`dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html`).
+//! The client/server protocol of `MySQL` and `MariaDB`
+//! (`dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html`).
 //!
-//! A call is one command and its answer. One that uses a prepared statement begins with the command that prepared it, so
-//! that it stands for itself whatever number the statement has. Greetings and authentication belong to the connection;
-//! passwords are never recorded, and a replayed server trusts everybody whom a recording lets in.
+//! A call is one command and its answer. One that uses a prepared statement begins with the command
+//! that prepared it, so that it stands for itself whatever number the statement has. Greetings and
+//! authentication belong to the connection; passwords are never recorded, and a replayed server
+//! trusts everybody whom a recording lets in.
 
 mod answer;
 mod handshake;
@@ -18,7 +20,9 @@ mod tests;
 use crate::record::call::Protocol;
 use crate::record::protocol::database::Database;
 pub(in crate::record) use answer::without_status;
-pub(in crate::record) use statements::{carries_out, is_of_context, leaves_open, login_of, resets, selected_by};
+pub(in crate::record) use statements::{
+    carries_out, is_of_context, leaves_open, login_of, resets, selected_by,
+};
 
 pub(super) static DATABASE: Database = Database {
     protocol: Protocol::MySql,

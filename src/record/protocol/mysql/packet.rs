@@ -1,5 +1,5 @@
-//! Packets of `MySQL`: three bytes of length, a sequence number, and the payload. A payload of 16 MiB and more would be cut into
-//! packets of which all but the last are full; it is refused.
+//! Packets of `MySQL`: three bytes of length, a sequence number, and the payload. A payload of 16
+//! MiB and more would be cut into packets of which all but the last are full; it is refused.
 
 use crate::record::protocol::dialogue::Fault;
 
@@ -30,7 +30,10 @@ pub(super) mod command {
 }
 
 pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
-    match bytes.first_chunk::<4>().map(|head| u32::from_le_bytes([head[0], head[1], head[2], 0])) {
+    match bytes
+        .first_chunk::<4>()
+        .map(|head| u32::from_le_bytes([head[0], head[1], head[2], 0]))
+    {
         Some(0xff_ffff) => Err("a message of MySQL is of 16 MiB or more"),
         length => Ok(length.map(|length| 4 + length as usize)),
     }
@@ -50,7 +53,12 @@ pub(super) fn payload(message: &[u8]) -> &[u8] {
 }
 
 pub(super) fn message(sequence: u8, payload: &[u8]) -> Vec<u8> {
-    [&(payload.len() as u32).to_le_bytes()[..3], &[sequence], payload].concat()
+    [
+        &(payload.len() as u32).to_le_bytes()[..3],
+        &[sequence],
+        payload,
+    ]
+    .concat()
 }
 
 pub(super) fn renumbered(message: &[u8], sequence: u8) -> Vec<u8> {
@@ -63,11 +71,16 @@ pub(super) fn renumbered(message: &[u8], sequence: u8) -> Vec<u8> {
 
 /// An error (`ERR_Packet`) of no more special kind (1105 is `ER_UNKNOWN_ERROR`).
 pub(super) fn error(sequence: u8, text: &str) -> Vec<u8> {
-    message(sequence, &[&[0xff, 0x51, 0x04][..], b"#HY000", text.as_bytes()].concat())
+    message(
+        sequence,
+        &[&[0xff, 0x51, 0x04][..], b"#HY000", text.as_bytes()].concat(),
+    )
 }
 
 pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
-    let (found, after) = rest.split_at_checked(length).ok_or("a packet of MySQL is shorter than what it holds")?;
+    let (found, after) = rest
+        .split_at_checked(length)
+        .ok_or("a packet of MySQL is shorter than what it holds")?;
     *rest = after;
     Ok(found)
 }

@@ -22,7 +22,10 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()>
     match payload.split_first()? {
         (&code @ (command::QUERY | command::PREPARE), text) => {
             if code == command::PREPARE {
-                taken.prepared = Placeholders { parameters: sql::parameters(text), long: BTreeSet::new() };
+                taken.prepared = Placeholders {
+                    parameters: sql::parameters(text),
+                    long: BTreeSet::new(),
+                };
             }
             taken.head(&[code]);
             taken.statement(text, true);
@@ -59,14 +62,19 @@ fn executed(payload: &[u8], taken: &mut PartList) -> Option<()> {
         let start = at;
         let inside = value(payload, kind[0], &mut at)?;
         let value = payload.get(start..at)?;
-        let text = if inside.end == 0 { fixed(kind, value) } else { readable(payload.get(inside)?, false) };
+        let text = if inside.end == 0 {
+            fixed(kind, value)
+        } else {
+            readable(payload.get(inside)?, false)
+        };
         taken.value(format!("param.{}", number + 1), value, text);
     }
     taken.head(payload.get(at..)?);
     Some(())
 }
 
-/// Passes over the value of this type that begins here; where its text is, if it is one, else `0..0`.
+/// Passes over the value of this type that begins here; where its text is, if it is one, else
+/// `0..0`.
 fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<Range<usize>> {
     let fixed = match kind {
         6 => Some(0),
@@ -85,18 +93,28 @@ fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<Range<usize>> {
     let mut rest = payload.get(*at..)?;
     let length = usize::try_from(packet::integer(&mut rest).ok()?).ok()?;
     let start = payload.len() - rest.len();
-    *at = start.checked_add(length).filter(|end| *end <= payload.len())?;
+    *at = start
+        .checked_add(length)
+        .filter(|end| *end <= payload.len())?;
     Some(start..*at)
 }
 
-/// A value of a type that is no text, as it is told ("Binary Protocol Value"). The second byte of a type says whether a number has
-/// no sign.
+/// A value of a type that is no text, as it is told ("Binary Protocol Value"). The second byte of a
+/// type says whether a number has no sign.
 fn fixed(kind: &[u8], value: &[u8]) -> String {
     let number = || {
-        let mut bytes =
-            if kind[1] & 0x80 == 0 && value.last().is_some_and(|last| last & 0x80 != 0) { [0xff; 8] } else { [0; 8] };
+        let mut bytes = if kind[1] & 0x80 == 0 && value.last().is_some_and(|last| last & 0x80 != 0)
+        {
+            [0xff; 8]
+        } else {
+            [0; 8]
+        };
         bytes[..value.len()].copy_from_slice(value);
-        if kind[1] & 0x80 == 0 { i64::from_le_bytes(bytes).to_string() } else { u64::from_le_bytes(bytes).to_string() }
+        if kind[1] & 0x80 == 0 {
+            i64::from_le_bytes(bytes).to_string()
+        } else {
+            u64::from_le_bytes(bytes).to_string()
+        }
     };
     match (kind[0], value) {
         (1 | 2 | 3 | 8 | 9 | 13, _) => number(),

@@ -33,13 +33,23 @@ impl MySqlResponder {
         self.capabilities = Some(login.capabilities);
         let found = prompter.login(&login.question, &login.who, |found| {
             let question = said(found, Side::Client).next();
-            let question = question.filter(|_| greeting(found).is_some_and(handshake::is_greeting))?;
-            if let Ok(Hello::Login(recorded)) = handshake::hello(question) { Some(recorded.who) } else { None }
+            let question =
+                question.filter(|_| greeting(found).is_some_and(handshake::is_greeting))?;
+            if let Ok(Hello::Login(recorded)) = handshake::hello(question) {
+                Some(recorded.who)
+            } else {
+                None
+            }
         });
         Ok(let_in(prompter, &login, &found, packet::sequence(bytes)))
     }
 
-    fn answered(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>], sequence: u8) -> Result<Vec<u8>, Fault> {
+    fn answered(
+        &mut self,
+        prompter: &mut Prompter,
+        questions: &[Vec<u8>],
+        sequence: u8,
+    ) -> Result<Vec<u8>, Fault> {
         let found = prompter.ask_or(questions, |is_inside| {
             // A packet that is answered without a recording follows the one that asked.
             plain(questions.last()?, sequence, is_inside)
@@ -61,7 +71,12 @@ impl MySqlResponder {
 }
 
 /// Says the verdict on a login. Everybody is let in to whom a recording says so.
-fn let_in(prompter: &mut Prompter, login: &Login, found: &Result<Arc<Exchange>, String>, sequence: u8) -> Vec<u8> {
+fn let_in(
+    prompter: &mut Prompter,
+    login: &Login,
+    found: &Result<Arc<Exchange>, String>,
+    sequence: u8,
+) -> Vec<u8> {
     let verdict = match found {
         Ok(found) if found.abandoned() => return Vec::new(),
         Ok(found) => said(found, Side::Server).next_back().unwrap_or_default(),
@@ -96,13 +111,17 @@ fn plain(question: &[u8], sequence: u8, is_inside: bool) -> Option<Vec<Vec<u8>>>
         _ => statements::control(question)?.leaves_open(is_inside),
     };
     // `SERVER_STATUS_AUTOCOMMIT`, and whether it is in a transaction.
-    Some(vec![packet::message(sequence.wrapping_add(1), &[0, 0, 0, 2 | u8::from(is_inside), 0, 0, 0])])
+    Some(vec![packet::message(
+        sequence.wrapping_add(1),
+        &[0, 0, 0, 2 | u8::from(is_inside), 0, 0, 0],
+    )])
 }
 
 impl Responder for MySqlResponder {
     fn open(&mut self, prompter: &mut Prompter) -> Vec<u8> {
         let sessions = prompter.sessions();
-        let is_greeted = |found: &&Arc<Exchange>| greeting(found).is_some_and(handshake::is_greeting);
+        let is_greeted =
+            |found: &&Arc<Exchange>| greeting(found).is_some_and(handshake::is_greeting);
         if let Some(found) = sessions.iter().find(is_greeted) {
             let greeting = greeting(found).unwrap_or_default();
             let encrypted = found.tls && !prompter.link.tls;
@@ -110,7 +129,11 @@ impl Responder for MySqlResponder {
         }
         prompter.then = Some(PlayStep::Close);
         let is_refused = |found: &&Arc<Exchange>| said(found, Side::Client).next().is_none();
-        if let Some(refusal) = sessions.iter().find(is_refused).and_then(|found| greeting(found)) {
+        if let Some(refusal) = sessions
+            .iter()
+            .find(is_refused)
+            .and_then(|found| greeting(found))
+        {
             prompter.script.logged_in();
             refusal.to_vec()
         } else {
@@ -124,7 +147,9 @@ impl Responder for MySqlResponder {
     }
 
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
-        let Some(capabilities) = self.capabilities else { return self.hello(prompter, &bytes) };
+        let Some(capabilities) = self.capabilities else {
+            return self.hello(prompter, &bytes);
+        };
         let (sequence, code) = (packet::sequence(&bytes), packet::code(&bytes));
         if code == Some(command::CHANGE_USER) {
             let login = handshake::change_user(&bytes, capabilities)?;
@@ -135,7 +160,11 @@ impl Responder for MySqlResponder {
             prompter.then = Some(PlayStep::Close);
         }
         let questions = self.statements.questions(bytes)?;
-        if answer::begin(code)?.is_some() { self.answered(prompter, &questions, sequence) } else { Ok(Vec::new()) }
+        if answer::begin(code)?.is_some() {
+            self.answered(prompter, &questions, sequence)
+        } else {
+            Ok(Vec::new())
+        }
     }
 
     fn kept(&self) -> usize {

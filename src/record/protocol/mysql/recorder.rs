@@ -35,7 +35,10 @@ pub(super) struct MySqlDialogue {
 
 impl MySqlDialogue {
     pub(super) fn new(relay_tls: bool) -> Self {
-        Self { relay_tls, ..Self::default() }
+        Self {
+            relay_tls,
+            ..Self::default()
+        }
     }
 
     fn greeting(&mut self, bytes: &[u8], log: &mut Log) -> Result<Disposition, Fault> {
@@ -56,7 +59,12 @@ impl MySqlDialogue {
         }
     }
 
-    fn hello(&mut self, bytes: &[u8], greeting: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
+    fn hello(
+        &mut self,
+        bytes: &[u8],
+        greeting: Vec<u8>,
+        log: &mut Log,
+    ) -> Result<Disposition, Fault> {
         match handshake::hello(bytes)? {
             Hello::Encryption => {
                 self.phase = Phase::Hello(greeting);
@@ -87,8 +95,12 @@ impl MySqlDialogue {
             } else {
                 self.statements.questions(bytes)?
             };
-            let Some(answer) = answer::begin(code)? else { continue };
-            let is_session = questions.last().is_some_and(|question| statements::is_session(question));
+            let Some(answer) = answer::begin(code)? else {
+                continue;
+            };
+            let is_session = questions
+                .last()
+                .is_some_and(|question| statements::is_session(question));
             return Ok((Draft::asked(questions, at).of_session(is_session), answer));
         }
         Err("MySQL answered something that was not asked")
@@ -148,8 +160,14 @@ impl Dialogue for MySqlDialogue {
     }
 
     fn kept(&self) -> usize {
-        let waiting = self.waiting.iter().map(|waiting| size_of_val(waiting) + waiting.0.len()).sum::<usize>();
-        waiting + self.running.as_ref().map_or(0, |(draft, _)| draft.size()) + self.statements.kept()
+        let waiting = self
+            .waiting
+            .iter()
+            .map(|waiting| size_of_val(waiting) + waiting.0.len())
+            .sum::<usize>();
+        waiting
+            + self.running.as_ref().map_or(0, |(draft, _)| draft.size())
+            + self.statements.kept()
     }
 
     fn end(&mut self, log: &mut Log) {

@@ -1,4 +1,5 @@
-//! Prepared statements of one connection, commands in the form in which they are looked up, and what calls say of their connection.
+//! Prepared statements of one connection, commands in the form in which they are looked up, and
+//! what calls say of their connection.
 
 use std::collections::HashMap;
 
@@ -31,7 +32,9 @@ pub(super) struct Statements {
 
 impl Statements {
     pub(super) fn kept(&self) -> usize {
-        let of = |statement: &Statement| statement.prepare.len() + statement.long.iter().map(Vec::len).sum::<usize>();
+        let of = |statement: &Statement| {
+            statement.prepare.len() + statement.long.iter().map(Vec::len).sum::<usize>()
+        };
         self.known.values().map(of).sum()
     }
 
@@ -43,22 +46,40 @@ impl Statements {
         id
     }
 
-    pub(super) fn prepared(&mut self, prepare: &[u8], as_what: &PreparedStatement) -> Result<(), Fault> {
+    pub(super) fn prepared(
+        &mut self,
+        prepare: &[u8],
+        as_what: &PreparedStatement,
+    ) -> Result<(), Fault> {
         if self.known.len() == MAX_WIRE_STATEMENTS {
             return Err("it has more than 65,536 prepared statements");
         }
         self.last = as_what.id;
         let parameters = usize::from(as_what.counts.0);
         let (types, long) = (Vec::new(), Vec::new());
-        self.known.insert(as_what.id, Statement { prepare: prepare.to_vec(), parameters, types, long });
+        self.known.insert(
+            as_what.id,
+            Statement {
+                prepare: prepare.to_vec(),
+                parameters,
+                types,
+                long,
+            },
+        );
         Ok(())
     }
 
     /// The messages by which a command is looked up; none if nothing is looked up for it.
     pub(super) fn questions(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
         let code = packet::code(&message).unwrap_or_default();
-        let of_a_statement = matches!(code, command::EXECUTE..=command::RESET | command::FETCH | command::BULK_EXECUTE);
-        let Some(id) = packet::payload(&message).get(1..5).filter(|_| of_a_statement) else {
+        let of_a_statement = matches!(
+            code,
+            command::EXECUTE..=command::RESET | command::FETCH | command::BULK_EXECUTE
+        );
+        let Some(id) = packet::payload(&message)
+            .get(1..5)
+            .filter(|_| of_a_statement)
+        else {
             return Ok(vec![message]);
         };
         let id = u32::from_le_bytes([id[0], id[1], id[2], id[3]]);
@@ -91,23 +112,31 @@ impl Statements {
 }
 
 impl Statement {
-    /// An execution that gives the types of its parameters, whether the client gave them again or not.
+    /// An execution that gives the types of its parameters, whether the client gave them again or
+    /// not.
     fn typed(&mut self, payload: Vec<u8>) -> Result<Vec<u8>, Fault> {
         if self.parameters == 0 {
             return Ok(payload);
         }
-        // Command, number, flags, count of iterations; one bit for each parameter; whether types follow, two bytes each.
+        // Command, number, flags, count of iterations; one bit for each parameter; whether types
+        // follow, two bytes each.
         let flag = 1 + 4 + 1 + 4 + self.parameters.div_ceil(8);
         let after = flag + 1;
         match payload.get(flag) {
             Some(1) => {
                 let types = payload.get(after..after + 2 * self.parameters);
-                self.types = types.ok_or("an execution of a prepared statement is too short")?.to_vec();
+                self.types = types
+                    .ok_or("an execution of a prepared statement is too short")?
+                    .to_vec();
                 Ok(payload)
             }
-            Some(0) if !self.types.is_empty() => {
-                Ok([&payload[..flag], &[1], self.types.as_slice(), &payload[after..]].concat())
-            }
+            Some(0) if !self.types.is_empty() => Ok([
+                &payload[..flag],
+                &[1],
+                self.types.as_slice(),
+                &payload[after..],
+            ]
+            .concat()),
             _ => Ok(payload),
         }
     }
@@ -118,7 +147,16 @@ fn read(text: &[u8]) -> Vec<Vec<Token>> {
 }
 
 fn words(statement: &[Token]) -> Vec<&str> {
-    statement.iter().map(|token| if let Token::Word(word) = token { word.as_str() } else { "" }).collect()
+    statement
+        .iter()
+        .map(|token| {
+            if let Token::Word(word) = token {
+                word.as_str()
+            } else {
+                ""
+            }
+        })
+        .collect()
 }
 
 pub(super) fn control(question: &[u8]) -> Option<Control> {
@@ -136,8 +174,8 @@ fn anonymous(mut payload: Vec<u8>) -> Vec<u8> {
     payload
 }
 
-/// Whether a command belongs to the connection: it is sent when one is opened or taken from a pool, and its answer says
-/// nothing that a test could want to know.
+/// Whether a command belongs to the connection: it is sent when one is opened or taken from a pool,
+/// and its answer says nothing that a test could want to know.
 pub(super) fn is_session(question: &[u8]) -> bool {
     match packet::payload(question).split_first() {
         Some((
@@ -165,20 +203,30 @@ pub(super) fn is_session(question: &[u8]) -> bool {
 
 /// Who was let in by a call: a login, or a change to another user.
 pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
-    let (first, verdict) = (wire.said(Side::Server).next()?, wire.said(Side::Server).next_back()?);
+    let (first, verdict) = (
+        wire.said(Side::Server).next()?,
+        wire.said(Side::Server).next_back()?,
+    );
     if packet::code(verdict) != Some(0) {
         return None;
     }
     let asked = wire.said(Side::Client).next()?;
     if handshake::is_greeting(first) {
-        return if let Ok(Hello::Login(login)) = handshake::hello(asked) { Some(login) } else { None };
+        return if let Ok(Hello::Login(login)) = handshake::hello(asked) {
+            Some(login)
+        } else {
+            None
+        };
     }
     let is_change = packet::code(asked) == Some(command::CHANGE_USER);
     // Without the answer to the challenge, which is in no recording.
-    is_change.then(|| handshake::change_user(asked, 0).ok()).flatten()
+    is_change
+        .then(|| handshake::change_user(asked, 0).ok())
+        .flatten()
 }
 
-/// Whether a transaction is open after a call (`SERVER_STATUS_IN_TRANS`), unless it was answered by an error.
+/// Whether a transaction is open after a call (`SERVER_STATUS_IN_TRANS`), unless it was answered by
+/// an error.
 pub(in crate::record) fn leaves_open(wire: &Wire) -> Option<bool> {
     let flags = answer::status(packet::payload(wire.said(Side::Server).next_back()?))?;
     Some(flags & 1 != 0)
@@ -191,19 +239,30 @@ pub(in crate::record) fn resets(wire: &Wire) -> bool {
 
 /// The database that a call selects: by `COM_INIT_DB`, or by the last `USE` of a query.
 pub(in crate::record) fn selected_by(protocol: Protocol, wire: &Wire) -> Option<Vec<u8>> {
-    let question = wire.said(Side::Client).next_back().filter(|_| protocol == Protocol::MySql)?;
+    let question = wire
+        .said(Side::Client)
+        .next_back()
+        .filter(|_| protocol == Protocol::MySql)?;
     match packet::payload(question).split_first()? {
         (&command::INIT_DB, name) => Some(name.to_vec()),
-        (&command::QUERY, text) => read(text).iter().rev().find_map(|one| match words(one).as_slice() {
-            ["use", name] => Some(name.as_bytes().to_vec()),
-            _ => None,
-        }),
+        (&command::QUERY, text) => {
+            read(text)
+                .iter()
+                .rev()
+                .find_map(|one| match words(one).as_slice() {
+                    ["use", name] => Some(name.as_bytes().to_vec()),
+                    _ => None,
+                })
+        }
         _ => None,
     }
 }
 
 pub(in crate::record) fn carries_out(message: &[u8]) -> bool {
-    matches!(packet::code(message), Some(command::QUERY | command::EXECUTE))
+    matches!(
+        packet::code(message),
+        Some(command::QUERY | command::EXECUTE)
+    )
 }
 
 /// Whether the answer to a call depends on the database and on who asks.

@@ -4,7 +4,9 @@ mod users;
 
 use super::packet::{error, message};
 use crate::record::call::{Exchange, Protocol, Side};
-use crate::record::trial::{Outcome, Played, Said, book, client, link, record, record_in, record_left, server};
+use crate::record::trial::{
+    Outcome, Played, Said, book, client, link, record, record_in, record_left, server,
+};
 
 const NO_EOF: u32 = super::handshake::NO_EOF;
 /// With a database, protocol 4.1, an answer of a short length, a named method, attributes.
@@ -13,7 +15,17 @@ const CAPABILITIES: u32 = 1 << 3 | 1 << 9 | 1 << 15 | 1 << 19 | 1 << 20;
 fn greeting(capabilities: u32) -> Vec<u8> {
     let [a, b, c, d] = capabilities.to_le_bytes();
     let head: &[u8] = b"\n8.4.2\0\x09\0\0\0abcdefgh\0";
-    message(0, &[head, &[a, b, 0xff, 2, 0, c, d, 21], &[0; 10], b"ijklmnopqrst\0", b"caching_sha2_password\0"].concat())
+    message(
+        0,
+        &[
+            head,
+            &[a, b, 0xff, 2, 0, c, d, 21],
+            &[0; 10],
+            b"ijklmnopqrst\0",
+            b"caching_sha2_password\0",
+        ]
+        .concat(),
+    )
 }
 
 fn hello(capabilities: u32, sequence: u8) -> Vec<u8> {
@@ -23,7 +35,10 @@ fn hello(capabilities: u32, sequence: u8) -> Vec<u8> {
 }
 
 fn ok(sequence: u8, status: u16) -> Vec<u8> {
-    message(sequence, &[&[0, 0, 0][..], &status.to_le_bytes(), &[0, 0]].concat())
+    message(
+        sequence,
+        &[&[0, 0, 0][..], &status.to_le_bytes(), &[0, 0]].concat(),
+    )
 }
 
 fn login(extra: u32) -> Vec<Said> {
@@ -37,37 +52,66 @@ fn login(extra: u32) -> Vec<Said> {
 }
 
 fn recorded(extra: u32, conversation: &[Said]) -> Outcome {
-    let whole: Vec<_> = login(extra).into_iter().chain(conversation.iter().cloned()).collect();
+    let whole: Vec<_> = login(extra)
+        .into_iter()
+        .chain(conversation.iter().cloned())
+        .collect();
     let outcome = record(Protocol::MySql, &whole);
-    let all = |side| whole.iter().filter(|(from, _)| *from == side).flat_map(|(_, b)| b.clone()).collect::<Vec<_>>();
+    let all = |side| {
+        whole
+            .iter()
+            .filter(|(from, _)| *from == side)
+            .flat_map(|(_, b)| b.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(outcome.to_server, all(Side::Client));
     assert_eq!(outcome.to_client.len(), all(Side::Server).len());
     outcome
 }
 
 /// A connection that has logged in.
-fn connected(calls: &[Exchange], extra: u32) -> (std::sync::Arc<crate::record::matching::Book>, Played) {
+fn connected(
+    calls: &[Exchange],
+    extra: u32,
+) -> (std::sync::Arc<crate::record::matching::Book>, Played) {
     let book = book(calls);
     let mut played = Played::new(Protocol::MySql, &book);
     let first = played.open();
     assert_eq!(first[4..11], greeting(0)[4..11]);
     // Whatever the password, it was enough.
-    assert_eq!(played.ask(hello(CAPABILITIES | extra, 1)), [message(2, &[1, 3]), ok(3, 2)].concat());
+    assert_eq!(
+        played.ask(hello(CAPABILITIES | extra, 1)),
+        [message(2, &[1, 3]), ok(3, 2)].concat()
+    );
     (book, played)
 }
 
 fn plays(extra: u32, conversation: &[Said], outcome: &Outcome) {
     for pieces in [usize::MAX, 1, 9] {
         let (book, mut played) = connected(&outcome.calls, extra);
-        let of = |side| conversation.iter().filter(move |(from, _)| *from == side).map(|(_, bytes)| bytes.clone());
+        let of = |side| {
+            conversation
+                .iter()
+                .filter(move |(from, _)| *from == side)
+                .map(|(_, bytes)| bytes.clone())
+        };
         let asked: Vec<_> = of(Side::Client).collect();
-        let answered: Vec<_> =
-            asked.iter().flat_map(|bytes| bytes.chunks(pieces)).flat_map(|piece| played.ask(piece)).collect();
+        let answered: Vec<_> = asked
+            .iter()
+            .flat_map(|bytes| bytes.chunks(pieces))
+            .flat_map(|piece| played.ask(piece))
+            .collect();
         let expected: Vec<_> = of(Side::Server).flatten().collect();
-        assert_eq!(answered.escape_ascii().to_string(), expected.escape_ascii().to_string());
+        assert_eq!(
+            answered.escape_ascii().to_string(),
+            expected.escape_ascii().to_string()
+        );
         // With the login.
         let report = book.report();
-        assert_eq!((report.missed.len(), report.replayed), (0, outcome.calls.len() as u64));
+        assert_eq!(
+            (report.missed.len(), report.replayed),
+            (0, outcome.calls.len() as u64)
+        );
     }
 }
 
@@ -76,26 +120,55 @@ fn query(text: &str) -> Vec<u8> {
 }
 
 fn column(sequence: u8) -> Vec<u8> {
-    message(sequence, b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x01\0\0\0\x08\x81\0\0\0\0")
+    message(
+        sequence,
+        b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x01\0\0\0\x08\x81\0\0\0\0",
+    )
 }
 
 fn eof(sequence: u8, status: u16) -> Vec<u8> {
-    message(sequence, &[&[0xfe, 0, 0][..], &status.to_le_bytes()].concat())
+    message(
+        sequence,
+        &[&[0xfe, 0, 0][..], &status.to_le_bytes()].concat(),
+    )
 }
 
 fn last(sequence: u8, status: u16) -> Vec<u8> {
-    message(sequence, &[&[0xfe, 0, 0][..], &status.to_le_bytes(), &[0, 0]].concat())
+    message(
+        sequence,
+        &[&[0xfe, 0, 0][..], &status.to_le_bytes(), &[0, 0]].concat(),
+    )
 }
 
 #[test]
 fn results_are_calls_with_and_without_eof() {
     let old = [
         client(query("SELECT 1")),
-        server([message(1, &[1]), column(2), eof(3, 2), message(4, b"\x011"), message(5, &[0xfb]), eof(6, 2)].concat()),
+        server(
+            [
+                message(1, &[1]),
+                column(2),
+                eof(3, 2),
+                message(4, b"\x011"),
+                message(5, &[0xfb]),
+                eof(6, 2),
+            ]
+            .concat(),
+        ),
         client(query("UPDATE t")),
         server(ok(1, 2)),
         client(query("CALL p")),
-        server([message(1, &[1]), column(2), eof(3, 10), message(4, b"\x011"), eof(5, 10), ok(6, 2)].concat()),
+        server(
+            [
+                message(1, &[1]),
+                column(2),
+                eof(3, 10),
+                message(4, b"\x011"),
+                eof(5, 10),
+                ok(6, 2),
+            ]
+            .concat(),
+        ),
         client(query("nonsense")),
         server(error(1, "You have an error")),
         client(message(0, &[0x0e])),
@@ -103,20 +176,46 @@ fn results_are_calls_with_and_without_eof() {
         client(message(0, &[1])),
     ];
     let outcome = recorded(0, &old);
-    let shapes: Vec<_> = outcome.said().iter().map(|(session, said)| (*session, said.len())).collect();
-    assert_eq!(shapes, [(true, 3), (false, 7), (false, 2), (false, 7), (false, 2), (true, 2)]);
+    let shapes: Vec<_> = outcome
+        .said()
+        .iter()
+        .map(|(session, said)| (*session, said.len()))
+        .collect();
+    assert_eq!(
+        shapes,
+        [
+            (true, 3),
+            (false, 7),
+            (false, 2),
+            (false, 7),
+            (false, 2),
+            (true, 2)
+        ]
+    );
     plays(0, &old, &outcome);
     let new = [
         client(query("SELECT 1")),
         server(
-            [message(1, &[1]), column(2), message(3, b"\x011"), last(4, 10), message(5, &[1]), column(6), last(7, 2)]
-                .concat(),
+            [
+                message(1, &[1]),
+                column(2),
+                message(3, b"\x011"),
+                last(4, 10),
+                message(5, &[1]),
+                column(6),
+                last(7, 2),
+            ]
+            .concat(),
         ),
         client(query("/* mine */ SET NAMES utf8mb4")),
         server(ok(1, 2)),
     ];
     let outcome = recorded(NO_EOF, &new);
-    let shapes: Vec<_> = outcome.said().iter().map(|(session, said)| (*session, said.len())).collect();
+    let shapes: Vec<_> = outcome
+        .said()
+        .iter()
+        .map(|(session, said)| (*session, said.len()))
+        .collect();
     assert_eq!(shapes, [(true, 3), (false, 8), (true, 2)]);
     plays(NO_EOF, &new, &outcome);
 }
@@ -127,11 +226,24 @@ fn a_login_is_recorded_without_its_password_and_what_cannot_be_followed_is_not_o
     let said = outcome.said();
     assert_eq!(said.len(), 1);
     assert!(said[0].0);
-    assert!(said[0].1.iter().all(|(_, text)| !text.contains("secret") && !text.contains("_pid")));
-    let offered = |greeting: &[u8]| u32::from_le_bytes([greeting[24], greeting[25], greeting[29], greeting[30]]);
+    assert!(
+        said[0]
+            .1
+            .iter()
+            .all(|(_, text)| !text.contains("secret") && !text.contains("_pid"))
+    );
+    let offered = |greeting: &[u8]| {
+        u32::from_le_bytes([greeting[24], greeting[25], greeting[29], greeting[30]])
+    };
     assert_eq!(offered(&greeting(u32::MAX)), u32::MAX);
-    assert_eq!(offered(&outcome.to_client), !(1 << 5 | 1 << 11 | 1 << 25 | 1 << 26 | 1 << 27));
-    let request = message(1, &[&(CAPABILITIES | 1 << 11).to_le_bytes()[..], &[0; 28]].concat());
+    assert_eq!(
+        offered(&outcome.to_client),
+        !(1 << 5 | 1 << 11 | 1 << 25 | 1 << 26 | 1 << 27)
+    );
+    let request = message(
+        1,
+        &[&(CAPABILITIES | 1 << 11).to_le_bytes()[..], &[0; 28]].concat(),
+    );
     let conversation = [
         server(greeting(u32::MAX)),
         client([&request[..], b"\x16\x03\x01"].concat()),
@@ -146,13 +258,23 @@ fn a_login_is_recorded_without_its_password_and_what_cannot_be_followed_is_not_o
     assert_eq!(offered(&played.open()) & 1 << 11, 1 << 11);
     assert_eq!(played.ask(request), b"");
     assert_eq!(played.encrypted, 1);
-    assert_eq!(played.ask(hello(CAPABILITIES | 1 << 11, 2)), [message(3, &[1, 3]), ok(4, 2)].concat());
+    assert_eq!(
+        played.ask(hello(CAPABILITIES | 1 << 11, 2)),
+        [message(3, &[1, 3]), ok(4, 2)].concat()
+    );
 }
 
 fn prepared(id: u32, extra: u32) -> Vec<u8> {
     let head = [&[0][..], &id.to_le_bytes(), &[1, 0, 1, 0, 0, 0, 0]].concat();
     if extra & NO_EOF == 0 {
-        [message(1, &head), column(2), eof(3, 2), column(4), eof(5, 2)].concat()
+        [
+            message(1, &head),
+            column(2),
+            eof(3, 2),
+            column(4),
+            eof(5, 2),
+        ]
+        .concat()
     } else {
         [message(1, &head), column(2), column(3)].concat()
     }
@@ -165,7 +287,14 @@ fn execute(id: u32, types: bool, value: u8) -> Vec<u8> {
 }
 
 fn rows(value: u8) -> Vec<u8> {
-    [message(1, &[1]), column(2), eof(3, 2), message(4, &[0, 0, value]), eof(5, 2)].concat()
+    [
+        message(1, &[1]),
+        column(2),
+        eof(3, 2),
+        message(4, &[0, 0, value]),
+        eof(5, 2),
+    ]
+    .concat()
 }
 
 #[test]
@@ -201,7 +330,12 @@ fn prepared_statements_are_known_by_their_text() {
 
     let outcome = recorded(
         NO_EOF,
-        &[client(prepare("SELECT ?")), server(prepared(7, NO_EOF)), client(query("X")), server(ok(1, 2))],
+        &[
+            client(prepare("SELECT ?")),
+            server(prepared(7, NO_EOF)),
+            client(query("X")),
+            server(ok(1, 2)),
+        ],
     );
     assert_eq!(outcome.calls.len(), 3);
 }
@@ -211,13 +345,21 @@ fn long_parameters_belong_to_the_execution() {
     let prepare = message(0, b"\x16INSERT ?");
     let long = |text: &[u8]| message(0, &[&[0x18, 1, 0, 0, 0, 0, 0][..], text].concat());
     let conversation = |text: &'static [u8]| {
-        [client(&prepare), server(prepared(1, 0)), client([long(text), execute(1, true, 5)].concat()), server(ok(1, 2))]
+        [
+            client(&prepare),
+            server(prepared(1, 0)),
+            client([long(text), execute(1, true, 5)].concat()),
+            server(ok(1, 2)),
+        ]
     };
     let outcome = recorded(0, &conversation(b"one"));
     assert_eq!(outcome.said()[2].1.len(), 4);
     plays(0, &conversation(b"one"), &outcome);
     let (book, mut played) = connected(&outcome.calls, 0);
-    for (_, bytes) in conversation(b"two").iter().filter(|(from, _)| *from == Side::Client) {
+    for (_, bytes) in conversation(b"two")
+        .iter()
+        .filter(|(from, _)| *from == Side::Client)
+    {
         played.ask(bytes);
     }
     assert_eq!(book.report().missed.len(), 1);
@@ -225,15 +367,29 @@ fn long_parameters_belong_to_the_execution() {
 
 #[test]
 fn a_file_of_the_client_is_not_recorded() {
-    let outcome = recorded(0, &[client(query("LOAD DATA LOCAL INFILE 'f'")), server(message(1, b"\xfbf"))]);
+    let outcome = recorded(
+        0,
+        &[
+            client(query("LOAD DATA LOCAL INFILE 'f'")),
+            server(message(1, b"\xfbf")),
+        ],
+    );
     let lost = "the rest of a connection to `db.test:7`: it asks for a file of the client (`LOAD DATA LOCAL`)";
-    assert_eq!((outcome.calls.len(), outcome.lost), (1, vec![lost.to_owned()]));
+    assert_eq!(
+        (outcome.calls.len(), outcome.lost),
+        (1, vec![lost.to_owned()])
+    );
 }
 
 #[test]
 fn a_user_is_changed_without_a_password() {
     let change = |secret: &str| {
-        let parts = [b"\x11v\0", &[secret.len() as u8][..], secret.as_bytes(), b"d\0\x2d\0mysql_native_password\0"];
+        let parts = [
+            b"\x11v\0",
+            &[secret.len() as u8][..],
+            secret.as_bytes(),
+            b"d\0\x2d\0mysql_native_password\0",
+        ];
         message(0, &parts.concat())
     };
     let conversation = [
@@ -243,7 +399,13 @@ fn a_user_is_changed_without_a_password() {
         server(ok(3, 2)),
     ];
     let outcome = recorded(0, &conversation);
-    assert!(outcome.said().iter().flat_map(|(_, said)| said).all(|(_, text)| !text.contains("secret")));
+    assert!(
+        outcome
+            .said()
+            .iter()
+            .flat_map(|(_, said)| said)
+            .all(|(_, text)| !text.contains("secret"))
+    );
     assert_eq!(outcome.said()[1].1.len(), 2);
     let (_, mut played) = connected(&outcome.calls, 0);
     assert_eq!(played.ask(change("other")), ok(1, 2));
@@ -253,7 +415,10 @@ fn a_user_is_changed_without_a_password() {
 fn a_server_whose_greeting_nobody_recorded_lets_nobody_in() {
     let book = book(&[]);
     let mut played = Played::new(Protocol::MySql, &book);
-    assert_eq!((played.open()[3..7].to_vec(), played.closed), (vec![0, 0xff, 0x51, 0x04], true));
+    assert_eq!(
+        (played.open()[3..7].to_vec(), played.closed),
+        (vec![0, 0xff, 0x51, 0x04], true)
+    );
     assert_eq!(book.report().missed.len(), 1);
 }
 
@@ -269,19 +434,44 @@ fn a_refusal_in_place_of_a_greeting_is_played() {
 
 #[test]
 fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
-    let outcome = recorded(0, &[client(message(0, b"\x12\x04\0\0\0")), server(message(1, b"\0event"))]);
+    let outcome = recorded(
+        0,
+        &[
+            client(message(0, b"\x12\x04\0\0\0")),
+            server(message(1, b"\0event")),
+        ],
+    );
     assert_eq!(
         outcome.lost,
-        ["the rest of a connection to `db.test:7`: it became a stream of another kind (replication)"]
+        [
+            "the rest of a connection to `db.test:7`: it became a stream of another kind (replication)"
+        ]
     );
     let outcome = recorded(0, &[client([0xff, 0xff, 0xff, 0])]);
-    assert_eq!(outcome.lost, ["the rest of a connection to `db.test:7`: a message of MySQL is of 16 MiB or more"]);
-    let outcome = recorded(0, &[client(query("SELECT 1")), server([message(1, &[1]), column(2)].concat())]);
-    assert_eq!(outcome.lost, ["a call to `db.test:7`: the connection ended before its answer"]);
-    let outcome = record(Protocol::MySql, &[server(b"\x04\0\0\0\x09abc"), client("x")]);
     assert_eq!(
         outcome.lost,
-        ["the rest of a connection to `db.test:7`: it does not begin as a connection to MySQL does"]
+        ["the rest of a connection to `db.test:7`: a message of MySQL is of 16 MiB or more"]
+    );
+    let outcome = recorded(
+        0,
+        &[
+            client(query("SELECT 1")),
+            server([message(1, &[1]), column(2)].concat()),
+        ],
+    );
+    assert_eq!(
+        outcome.lost,
+        ["a call to `db.test:7`: the connection ended before its answer"]
+    );
+    let outcome = record(
+        Protocol::MySql,
+        &[server(b"\x04\0\0\0\x09abc"), client("x")],
+    );
+    assert_eq!(
+        outcome.lost,
+        [
+            "the rest of a connection to `db.test:7`: it does not begin as a connection to MySQL does"
+        ]
     );
 }
 
@@ -290,25 +480,53 @@ fn login_to(database: &str) -> Vec<u8> {
     let with_database = if database.is_empty() { 0 } else { 1 << 3 };
     let capabilities = CAPABILITIES & !(1 << 3) | with_database;
     let fixed = [&capabilities.to_le_bytes()[..], &[0, 0, 0, 1, 45], &[0; 23]].concat();
-    let database = if database.is_empty() { String::new() } else { format!("{database}\0") };
-    message(1, &[&fixed, b"u\0\0".as_slice(), database.as_bytes(), b"caching_sha2_password\0\0"].concat())
+    let database = if database.is_empty() {
+        String::new()
+    } else {
+        format!("{database}\0")
+    };
+    message(
+        1,
+        &[
+            &fixed,
+            b"u\0\0".as_slice(),
+            database.as_bytes(),
+            b"caching_sha2_password\0\0",
+        ]
+        .concat(),
+    )
 }
 
 fn in_database(database: &str, conversation: &[Said]) -> Outcome {
-    let login = [server(greeting(u32::MAX)), client(login_to(database)), server(ok(2, 2))];
+    let login = [
+        server(greeting(u32::MAX)),
+        client(login_to(database)),
+        server(ok(2, 2)),
+    ];
     record(Protocol::MySql, &[&login[..], conversation].concat())
 }
 
 /// A result of one row.
 fn value(value: u8) -> Vec<u8> {
-    [message(1, &[1]), column(2), eof(3, 2), message(4, &[1, value]), eof(5, 2)].concat()
+    [
+        message(1, &[1]),
+        column(2),
+        eof(3, 2),
+        message(4, &[1, value]),
+        eof(5, 2),
+    ]
+    .concat()
 }
 
 #[test]
 fn a_call_is_answered_from_the_database_that_is_in_use() {
     let select = || client(query("SELECT v FROM t"));
     let init = |name: &str| client(message(0, &[&[2][..], name.as_bytes()].concat()));
-    let mut calls = in_database("a", &[select(), server(value(b'a')), init("b"), server(ok(1, 2))]).calls;
+    let mut calls = in_database(
+        "a",
+        &[select(), server(value(b'a')), init("b"), server(ok(1, 2))],
+    )
+    .calls;
     let using = [
         client(query("use `b`;")),
         server(ok(1, 2)),
@@ -381,33 +599,63 @@ fn what_a_statement_names_of_its_session_tells_it_apart() {
     let done = |made: u8| message(1, &[0, 1, made, 2, 0, 0, 0]);
     let ways: [Way; 6] = [
         (&["CALL pp('1')"], &["CALL pp('2')"], "SELECT @y"),
-        (&["SELECT `shop`.`enter`(1)"], &["SELECT `shop`.`enter`(2)"], "SELECT v FROM t WHERE n = @y"),
+        (
+            &["SELECT `shop`.`enter`(1)"],
+            &["SELECT `shop`.`enter`(2)"],
+            "SELECT v FROM t WHERE n = @y",
+        ),
         (&["SET @who = 'a'"], &["SET @who = 'b'"], "SELECT @who"),
-        (&["SET @n = 1"], &["SET @n = 1", "SET @n = @n + 1"], "SELECT v FROM t WHERE n = @n"),
-        (&["PREPARE p FROM 'SELECT 1'"], &["PREPARE p FROM 'SELECT 2'"], "EXECUTE p"),
-        (&["CREATE TEMPORARY TABLE v SELECT 1"], &["CREATE TEMPORARY TABLE v SELECT 2"], "SELECT * FROM `v`"),
+        (
+            &["SET @n = 1"],
+            &["SET @n = 1", "SET @n = @n + 1"],
+            "SELECT v FROM t WHERE n = @n",
+        ),
+        (
+            &["PREPARE p FROM 'SELECT 1'"],
+            &["PREPARE p FROM 'SELECT 2'"],
+            "EXECUTE p",
+        ),
+        (
+            &["CREATE TEMPORARY TABLE v SELECT 1"],
+            &["CREATE TEMPORARY TABLE v SELECT 2"],
+            "SELECT * FROM `v`",
+        ),
     ];
     for (a, b, asked) in ways {
         let said = |before: &[&str], number: u8| {
-            let mut said: Vec<Said> =
-                before.iter().flat_map(|text| [client(query(text)), server(done(number))]).collect();
+            let mut said: Vec<Said> = before
+                .iter()
+                .flat_map(|text| [client(query(text)), server(done(number))])
+                .collect();
             said.extend([client(query(asked)), server(value(number))]);
             said
         };
-        let calls = [recorded(0, &said(a, 5)).calls, recorded(0, &said(b, 6)).calls].concat();
+        let calls = [
+            recorded(0, &said(a, 5)).calls,
+            recorded(0, &said(b, 6)).calls,
+        ]
+        .concat();
         for (before, number) in [(b, 6), (a, 5)] {
             let (book, mut played) = connected(&calls, 0);
             for text in before {
                 drop(played.ask(query(text)));
             }
             let got = played.ask(query(asked));
-            assert_eq!(got.escape_ascii().to_string(), value(number).escape_ascii().to_string(), "{asked}");
+            assert_eq!(
+                got.escape_ascii().to_string(),
+                value(number).escape_ascii().to_string(),
+                "{asked}"
+            );
             // What names nothing of it is the same call.
             assert_eq!(book.report().missed_count, 0);
         }
     }
     let plain = [client(query("SELECT @a")), server(value(1))];
-    for before in ["SELECT NOW(), COALESCE(VERSION(), 'x')", "DO SLEEP(0)", "SELECT own(v) FROM t"] {
+    for before in [
+        "SELECT NOW(), COALESCE(VERSION(), 'x')",
+        "DO SLEEP(0)",
+        "SELECT own(v) FROM t",
+    ] {
         let marked = [&[client(query(before)), server(ok(1, 2))][..], &plain].concat();
         let (_, mut played) = connected(&recorded(0, &marked).calls, 0);
         assert_eq!(played.ask(query("SELECT @a")), value(1), "{before}");
@@ -421,19 +669,39 @@ fn what_a_statement_names_of_its_session_tells_it_apart() {
 #[test]
 fn what_the_program_did_not_wait_for_is_not_answered() {
     let asked = message(0, b"\x03SELECT SLEEP(9)");
-    let whole: Vec<_> = login(0).into_iter().chain([client(asked.clone())]).collect();
+    let whole: Vec<_> = login(0)
+        .into_iter()
+        .chain([client(asked.clone())])
+        .collect();
     let outcome = record_left(Protocol::MySql, &whole, Side::Client);
-    assert_eq!((outcome.calls.len(), outcome.lost.len(), outcome.calls[1].abandoned()), (2, 0, true));
+    assert_eq!(
+        (
+            outcome.calls.len(),
+            outcome.lost.len(),
+            outcome.calls[1].abandoned()
+        ),
+        (2, 0, true)
+    );
     let (book, mut played) = connected(&outcome.calls, 0);
-    assert_eq!((played.ask(asked), played.held, played.closed), (vec![], true, false));
-    assert_eq!((book.report().missed, book.report().unused), (vec![], vec![]));
+    assert_eq!(
+        (played.ask(asked), played.held, played.closed),
+        (vec![], true, false)
+    );
+    assert_eq!(
+        (book.report().missed, book.report().unused),
+        (vec![], vec![])
+    );
 }
 
 #[test]
 fn what_is_set_or_selected_behind_a_semicolon_counts() {
     let ask = || client(message(0, b"\x03SELECT v FROM t"));
-    let several =
-        |text: &str| [client(message(0, format!("\x03{text}").as_bytes())), server([ok(1, 10), ok(2, 2)].concat())];
+    let several = |text: &str| {
+        [
+            client(message(0, format!("\x03{text}").as_bytes())),
+            server([ok(1, 10), ok(2, 2)].concat()),
+        ]
+    };
     for text in ["DO 1; USE other", "DO 1; SET time_zone = '+01:00'"] {
         let with = [&several(text)[..], &[ask(), server(error(1, "with"))]].concat();
         let without = [ask(), server(error(1, "without"))];
@@ -441,7 +709,11 @@ fn what_is_set_or_selected_behind_a_semicolon_counts() {
         calls.extend(recorded(0, &without).calls);
         let (book, mut played) = connected(&calls, 0);
         assert_eq!(played.ask(&ask().1), error(1, "without"), "{text}");
-        assert_eq!(played.ask(&several(text)[0].1), several(text)[1].1, "{text}");
+        assert_eq!(
+            played.ask(&several(text)[0].1),
+            several(text)[1].1,
+            "{text}"
+        );
         assert_eq!(played.ask(&ask().1), error(1, "with"), "{text}");
         assert_eq!(book.report().missed, vec![], "{text}");
     }

@@ -1,5 +1,6 @@
-//! A statement without parameters is the same call whether it is a `Query` or was prepared: drivers prepare what a connection has
-//! carried out several times, and a pool hands out connections in any order.
+//! A statement without parameters is the same call whether it is a `Query` or was prepared: drivers
+//! prepare what a connection has carried out several times, and a pool hands out connections in any
+//! order.
 
 use std::sync::Arc;
 
@@ -8,11 +9,18 @@ use crate::record::call::{Content, Exchange, Message, Side};
 use crate::record::protocol::responder::said;
 use crate::text::escape::hex;
 
-/// Makes a `Query` of a `Bind` and an `Execute` that carry out all of a statement without parameters and ask for texts.
+/// Makes a `Query` of a `Bind` and an `Execute` that carry out all of a statement without
+/// parameters and ask for texts.
 pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
-    let of_client =
-        |(_, message): &(usize, &Message)| message.from == Side::Client && message.bytes.first() != Some(&0);
-    let asked: Vec<usize> = messages.iter().enumerate().filter(of_client).map(|(at, _)| at).collect();
+    let of_client = |(_, message): &(usize, &Message)| {
+        message.from == Side::Client && message.bytes.first() != Some(&0)
+    };
+    let asked: Vec<usize> = messages
+        .iter()
+        .enumerate()
+        .filter(of_client)
+        .map(|(at, _)| at)
+        .collect();
     if let [bind, execute] = asked[..]
         && messages[execute].bytes == message(b'E', &[b"\0", &[0; 4]])
         && let Some(query) = query_of(&messages[bind].bytes)
@@ -27,7 +35,11 @@ fn query_of(bind: &[u8]) -> Option<Vec<u8>> {
     let bound = Bound::of(bind)?;
     let is_plain = bound.formats == [0, 0] && bound.values.is_empty();
     let is_text = bound.results.get(2..)?.iter().all(|byte| *byte == 0);
-    if is_plain && is_text { Some(query(&bind[statement(bind)?])) } else { None }
+    if is_plain && is_text {
+        Some(query(&bind[statement(bind)?]))
+    } else {
+        None
+    }
 }
 
 fn query(statement: &[u8]) -> Vec<u8> {
@@ -46,7 +58,9 @@ pub(super) fn query_of_preparation(question: &[u8]) -> Option<Vec<u8>> {
 }
 
 pub(super) fn columns(found: &Exchange) -> Option<Vec<u8>> {
-    said(found, Side::Server).find(|message| message.first() == Some(&b'T')).map(<[u8]>::to_vec)
+    said(found, Side::Server)
+        .find(|message| message.first() == Some(&b'T'))
+        .map(<[u8]>::to_vec)
 }
 
 /// What describes the results in the answer to a `Query`: `RowDescription`, or `NoData`.
@@ -56,34 +70,50 @@ pub(super) fn described(found: &Exchange) -> Vec<u8> {
 
 pub(super) fn is_query(found: &Exchange) -> bool {
     let mut asked = said(found, Side::Client).filter(|message| message.first() != Some(&0));
-    asked.next().is_some_and(|question| question.first() == Some(&b'Q'))
+    asked
+        .next()
+        .is_some_and(|question| question.first() == Some(&b'Q'))
 }
 
 /// What asks for the results of a `Bind` in a recording to be described.
 pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
     let bind = said(found, Side::Client).find(|message| message.first() == Some(&b'B'))?;
     let results = format!(" -- results {}", hex(Bound::of(bind)?.results));
-    Some(message(b'D', &[b"P", &bind[statement(bind)?], results.as_bytes(), b"\0"]))
+    Some(message(
+        b'D',
+        &[b"P", &bind[statement(bind)?], results.as_bytes(), b"\0"],
+    ))
 }
 
 /// The same answer in the form of the other way, in which it begins with this.
 pub(super) fn turned(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange> {
     let mut turned = found.clone();
     if let Content::Wire(_, wire) = &mut turned.content {
-        let is_kept = |message: &Message| message.from == Side::Client || !b"T2".contains(&message.bytes[0]);
+        let is_kept =
+            |message: &Message| message.from == Side::Client || !b"T2".contains(&message.bytes[0]);
         wire.messages.retain(is_kept);
-        let at = wire.messages.iter().position(|message| message.from == Side::Server);
-        let first = first.map(|bytes| Message { from: Side::Server, bytes });
-        wire.messages.splice(at.map_or(0..0, |at| at..at), first.filter(|_| at.is_some()));
+        let at = wire
+            .messages
+            .iter()
+            .position(|message| message.from == Side::Server);
+        let first = first.map(|bytes| Message {
+            from: Side::Server,
+            bytes,
+        });
+        wire.messages
+            .splice(at.map_or(0..0, |at| at..at), first.filter(|_| at.is_some()));
     }
     Arc::new(turned)
 }
 
-/// What answers a call in a recording, and what came after it unasked: notifications of the channels that a connection listens to
-/// (manual, "Asynchronous Operations") stand behind the `ReadyForQuery` of the call before them.
+/// What answers a call in a recording, and what came after it unasked: notifications of the
+/// channels that a connection listens to (manual, "Asynchronous Operations") stand behind the
+/// `ReadyForQuery` of the call before them.
 pub(super) fn answer_and_unasked(found: &Exchange) -> (Vec<&[u8]>, Vec<&[u8]>) {
     let mut answer: Vec<_> = said(found, Side::Server).collect();
-    let end = answer.iter().position(|message| message.first() == Some(&b'Z'));
+    let end = answer
+        .iter()
+        .position(|message| message.first() == Some(&b'Z'));
     let after = answer.split_off(end.map_or(answer.len(), |end| end + 1));
     (answer, after)
 }
@@ -91,7 +121,8 @@ pub(super) fn answer_and_unasked(found: &Exchange) -> (Vec<&[u8]>, Vec<&[u8]>) {
 /// The same recording as it is given once more: what came after it unasked comes once.
 pub(in crate::record) fn again(found: &Arc<Exchange>) -> Arc<Exchange> {
     let mut again = Arc::clone(found);
-    let is_ready = |message: &Message| message.from == Side::Server && message.bytes.first() == Some(&b'Z');
+    let is_ready =
+        |message: &Message| message.from == Side::Server && message.bytes.first() == Some(&b'Z');
     if !answer_and_unasked(found).1.is_empty()
         && let Content::Wire(_, wire) = &mut Arc::make_mut(&mut again).content
         && let Some(end) = wire.messages.iter().position(is_ready)

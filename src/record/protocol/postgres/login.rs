@@ -1,5 +1,5 @@
-//! A login with a password that the program does not have: it is asked for its own in plain text, which crosses no network, and the
-//! server gets the real one in whatever way it asks for it.
+//! A login with a password that the program does not have: it is asked for its own in plain text,
+//! which crosses no network, and the server gets the real one in whatever way it asks for it.
 
 use super::message::{HEAD, Opening, error, length, message, opening, opening_length};
 use super::scram::Scram;
@@ -54,7 +54,9 @@ pub enum Beginning {
 
 /// The first message of a client, once it is whole, and what it is.
 pub fn beginning(asked: &[u8]) -> Result<Option<(usize, Beginning)>, Fault> {
-    let Some(length) = opening_length(asked)?.filter(|length| *length <= asked.len()) else { return Ok(None) };
+    let Some(length) = opening_length(asked)?.filter(|length| *length <= asked.len()) else {
+        return Ok(None);
+    };
     let beginning = match opening(&asked[..length])? {
         Opening::Encryption => Beginning::Tls,
         Opening::Gss => Beginning::Other,
@@ -80,7 +82,11 @@ pub fn failure(text: &str) -> Vec<u8> {
 impl<'a> Login<'a> {
     /// `nonce` has printable characters without a comma that nobody can guess.
     pub fn new(nonce: String, real: &'a (dyn Fn(&[u8]) -> Vec<u8> + Sync)) -> Self {
-        Self { stage: Stage::Begun, nonce, real }
+        Self {
+            stage: Stage::Begun,
+            nonce,
+            real,
+        }
     }
 
     /// Whether the server has let the program in.
@@ -89,16 +95,23 @@ impl<'a> Login<'a> {
     }
 
     pub fn server_said(&mut self, said: &[u8]) -> Result<Sent, Fault> {
-        let on = || Sent { to_client: said.to_vec(), ..Sent::default() };
-        let ask = || Sent { to_client: ASK.to_vec(), ..Sent::default() };
+        let on = || Sent {
+            to_client: said.to_vec(),
+            ..Sent::default()
+        };
+        let ask = || Sent {
+            to_client: ASK.to_vec(),
+            ..Sent::default()
+        };
         let Some(b'R') = said.first() else {
             return match said.first() {
                 Some(b'E' | b'N' | b'v') => Ok(on()),
                 _ => Err("the server said something other than a login asks for"),
             };
         };
-        let (code, rest) =
-            said[HEAD..].split_at_checked(4).ok_or("a message of PostgreSQL is shorter than what it holds")?;
+        let (code, rest) = said[HEAD..]
+            .split_at_checked(4)
+            .ok_or("a message of PostgreSQL is shorter than what it holds")?;
         match (&mut self.stage, code) {
             (Stage::Begun | Stage::Asked { .. } | Stage::Proven, [0, 0, 0, 0]) => {
                 self.stage = Stage::Done;
@@ -108,13 +121,18 @@ impl<'a> Login<'a> {
                 self.stage = Stage::Asked { scram: false };
                 Ok(ask())
             }
-            (Stage::Begun, [0, 0, 0, 10]) if rest.split(|byte| *byte == 0).any(|name| name == MECHANISM) => {
+            (Stage::Begun, [0, 0, 0, 10])
+                if rest.split(|byte| *byte == 0).any(|name| name == MECHANISM) =>
+            {
                 self.stage = Stage::Asked { scram: true };
                 Ok(ask())
             }
             (Stage::Proving(scram), [0, 0, 0, 11]) => {
                 let answer = scram.last("", rest)?;
-                Ok(Sent { to_server: message(b'p', &[answer.as_bytes()]), ..Sent::default() })
+                Ok(Sent {
+                    to_server: message(b'p', &[answer.as_bytes()]),
+                    ..Sent::default()
+                })
             }
             (Stage::Proving(scram), [0, 0, 0, 12]) if scram.is_server(rest) => {
                 self.stage = Stage::Proven;
@@ -126,19 +144,27 @@ impl<'a> Login<'a> {
     }
 
     pub fn client_said(&mut self, said: &[u8]) -> Result<Sent, Fault> {
-        let given = said.strip_prefix(b"p").and_then(|rest| rest.get(4..)?.strip_suffix(b"\0"));
+        let given = said
+            .strip_prefix(b"p")
+            .and_then(|rest| rest.get(4..)?.strip_suffix(b"\0"));
         let (Stage::Asked { scram }, Some(given)) = (&self.stage, given) else {
             return Err("the program did not answer with a password");
         };
         let password = (self.real)(given);
         if !scram {
-            return Ok(Sent { to_server: message(b'p', &[&password, b"\0"]), ..Sent::default() });
+            return Ok(Sent {
+                to_server: message(b'p', &[&password, b"\0"]),
+                ..Sent::default()
+            });
         }
         let scram = Scram::new(password, self.nonce.clone());
         let first = scram.first("");
         self.stage = Stage::Proving(scram);
         let length = (first.len() as u32).to_be_bytes();
-        Ok(Sent { to_server: message(b'p', &[MECHANISM, b"\0", &length, first.as_bytes()]), ..Sent::default() })
+        Ok(Sent {
+            to_server: message(b'p', &[MECHANISM, b"\0", &length, first.as_bytes()]),
+            ..Sent::default()
+        })
     }
 }
 
@@ -148,15 +174,25 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn real(given: &[u8]) -> Vec<u8> {
-        if given == b"stand-in" { b"pencil".to_vec() } else { given.to_vec() }
+        if given == b"stand-in" {
+            b"pencil".to_vec()
+        } else {
+            given.to_vec()
+        }
     }
 
     fn to_client(bytes: &[u8]) -> Sent {
-        Sent { to_client: bytes.to_vec(), ..Sent::default() }
+        Sent {
+            to_client: bytes.to_vec(),
+            ..Sent::default()
+        }
     }
 
     fn to_server(bytes: Vec<u8>) -> Sent {
-        Sent { to_server: bytes, ..Sent::default() }
+        Sent {
+            to_server: bytes,
+            ..Sent::default()
+        }
     }
 
     fn challenge(code: u8, rest: &[u8]) -> Vec<u8> {
@@ -178,7 +214,10 @@ mod tests {
     #[test]
     fn a_server_that_trusts_asks_nobody() {
         let mut login = Login::new("abc".to_owned(), &real);
-        assert_eq!(login.server_said(&challenge(0, b"")), Ok(to_client(&challenge(0, b""))));
+        assert_eq!(
+            login.server_said(&challenge(0, b"")),
+            Ok(to_client(&challenge(0, b"")))
+        );
         assert!(login.is_done());
     }
 
@@ -186,12 +225,29 @@ mod tests {
     fn a_server_by_scram_must_know_the_password_too() {
         let nonce = "rOprNGfwEbeRWgbNEkqO";
         let mut login = Login::new(nonce.to_owned(), &real);
-        assert_eq!(login.server_said(&challenge(10, b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0")), Ok(to_client(&ASK)));
-        let first = [b"SCRAM-SHA-256\0\0\0\0\x1c", format!("n,,n=,r={nonce}").as_bytes()].concat();
-        assert_eq!(login.client_said(&message(b'p', &[b"stand-in\0"])), Ok(to_server(message(b'p', &[&first]))));
-        let said = format!("r={nonce}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096");
-        let sent = login.server_said(&challenge(11, said.as_bytes())).unwrap().to_server;
-        assert!(sent[HEAD..].starts_with(b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p="));
+        assert_eq!(
+            login.server_said(&challenge(10, b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0")),
+            Ok(to_client(&ASK))
+        );
+        let first = [
+            b"SCRAM-SHA-256\0\0\0\0\x1c",
+            format!("n,,n=,r={nonce}").as_bytes(),
+        ]
+        .concat();
+        assert_eq!(
+            login.client_said(&message(b'p', &[b"stand-in\0"])),
+            Ok(to_server(message(b'p', &[&first])))
+        );
+        let said =
+            format!("r={nonce}%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096");
+        let sent = login
+            .server_said(&challenge(11, said.as_bytes()))
+            .unwrap()
+            .to_server;
+        assert!(
+            sent[HEAD..]
+                .starts_with(b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=")
+        );
         let unproven = "the server does not prove that it knows the password";
         assert_eq!(login.server_said(&challenge(12, b"v=6rri")), Err(unproven));
         assert_eq!(login.server_said(&challenge(0, b"")), Err(unproven));
@@ -200,8 +256,15 @@ mod tests {
     #[test]
     fn other_logins_are_faults() {
         let other = "the server asks for another login than scram-sha-256 or password";
-        for said in [challenge(5, b"salt"), challenge(10, b"SCRAM-SHA-256-PLUS\0\0"), challenge(7, b"")] {
-            assert_eq!(Login::new("abc".to_owned(), &real).server_said(&said), Err(other));
+        for said in [
+            challenge(5, b"salt"),
+            challenge(10, b"SCRAM-SHA-256-PLUS\0\0"),
+            challenge(7, b""),
+        ] {
+            assert_eq!(
+                Login::new("abc".to_owned(), &real).server_said(&said),
+                Err(other)
+            );
         }
         let mut login = Login::new("abc".to_owned(), &real);
         assert_eq!(
@@ -215,10 +278,21 @@ mod tests {
     #[test]
     fn a_client_begins_with_one_of_four_messages() {
         let code = |code: u32| [&8_u32.to_be_bytes()[..], &code.to_be_bytes()].concat();
-        let startup = [&16_u32.to_be_bytes()[..], &196_608_u32.to_be_bytes(), b"user\0a\0\0"].concat();
+        let startup = [
+            &16_u32.to_be_bytes()[..],
+            &196_608_u32.to_be_bytes(),
+            b"user\0a\0\0",
+        ]
+        .concat();
         assert_eq!(beginning(&SSL_REQUEST), Ok(Some((8, Beginning::Tls))));
-        assert_eq!(beginning(&code(80_877_104)), Ok(Some((8, Beginning::Other))));
-        assert_eq!(beginning(&code(80_877_102)), Ok(Some((8, Beginning::Cancel))));
+        assert_eq!(
+            beginning(&code(80_877_104)),
+            Ok(Some((8, Beginning::Other)))
+        );
+        assert_eq!(
+            beginning(&code(80_877_102)),
+            Ok(Some((8, Beginning::Cancel)))
+        );
         assert_eq!(beginning(&startup), Ok(Some((16, Beginning::Startup))));
         assert_eq!(beginning(&startup[..12]), Ok(None));
         assert!(beginning(&code(1)).is_err() && beginning(b"GET / HTTP/1.1").is_err());

@@ -21,7 +21,9 @@ pub(super) enum Opening {
 
 /// The length of the first message of a client, which has no type.
 pub(super) fn opening_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
-    let Some(length) = be32(bytes, 0) else { return Ok(None) };
+    let Some(length) = be32(bytes, 0) else {
+        return Ok(None);
+    };
     if (8..=MAX_POSTGRES_STARTUP_BYTES).contains(&length) {
         Ok(Some(length))
     } else {
@@ -53,12 +55,17 @@ pub(super) fn opening(message: &[u8]) -> Result<Opening, Fault> {
 }
 
 pub(super) fn parameters(startup: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let mut words = startup.get(8..).unwrap_or_default().split(|byte| *byte == 0);
+    let mut words = startup
+        .get(8..)
+        .unwrap_or_default()
+        .split(|byte| *byte == 0);
     std::iter::from_fn(move || Some((words.next().filter(|name| !name.is_empty())?, words.next()?)))
 }
 
 pub(super) fn parameter<'a>(startup: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    parameters(startup).find(|(key, _)| *key == name).map(|(_, value)| value)
+    parameters(startup)
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value)
 }
 
 /// Cuts a text that ends with NUL off.
@@ -70,8 +77,9 @@ pub(super) fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
 }
 
 pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
-    let (found, after) =
-        rest.split_at_checked(length).ok_or("a message of PostgreSQL is shorter than what it holds")?;
+    let (found, after) = rest
+        .split_at_checked(length)
+        .ok_or("a message of PostgreSQL is shorter than what it holds")?;
     *rest = after;
     Ok(found)
 }
@@ -87,7 +95,8 @@ fn be32(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_be_bytes([word[0], word[1], word[2], word[3]]) as usize)
 }
 
-/// Where the statement stands in a message of a client that has one, or the name of a portal in its place.
+/// Where the statement stands in a message of a client that has one, or the name of a portal in its
+/// place.
 pub(super) fn statement(message: &[u8]) -> Option<Range<usize>> {
     let until = |at: usize| Some(at + memchr::memchr(0, message.get(at..)?)?);
     let start = match message.first()? {
@@ -121,13 +130,24 @@ impl<'a> Bound<'a> {
             let length = bytes(&mut rest, 4)?;
             let length = i32::from_be_bytes([length[0], length[1], length[2], length[3]]);
             // -1 is NULL.
-            values.push(usize::try_from(length).ok().map(|length| bytes(&mut rest, length)).transpose()?);
+            values.push(
+                usize::try_from(length)
+                    .ok()
+                    .map(|length| bytes(&mut rest, length))
+                    .transpose()?,
+            );
         }
-        Ok(Self { formats, values, results: rest })
+        Ok(Self {
+            formats,
+            values,
+            results: rest,
+        })
     }
 
     pub(super) fn of(message: &'a [u8]) -> Option<Self> {
-        let end = statement(message).filter(|_| message.first() == Some(&b'B'))?.end;
+        let end = statement(message)
+            .filter(|_| message.first() == Some(&b'B'))?
+            .end;
         Self::read(&message[end + 1..]).ok()
     }
 
@@ -163,17 +183,27 @@ pub(super) fn error(severity: &str, text: &str) -> Vec<u8> {
 
 /// What is answered in a transaction that failed (`in_failed_sql_transaction`).
 pub(super) fn aborted() -> Vec<u8> {
-    error_of("25P02", "ERROR", "current transaction is aborted, commands ignored until end of transaction block")
+    error_of(
+        "25P02",
+        "ERROR",
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
 }
 
 fn error_of(code: &str, severity: &str, text: &str) -> Vec<u8> {
-    message(b'E', &[format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0").as_bytes()])
+    message(
+        b'E',
+        &[format!("S{severity}\0V{severity}\0C{code}\0M{text}\0\0").as_bytes()],
+    )
 }
 
 /// Whether it says that a statement is ignored in a transaction that failed.
 pub(in crate::record) fn is_aborted(message: &[u8]) -> bool {
     let fields = message.get(5..).unwrap_or_default();
-    message.first() == Some(&b'E') && fields.split(|byte| *byte == 0).any(|field| field == b"C25P02")
+    message.first() == Some(&b'E')
+        && fields
+            .split(|byte| *byte == 0)
+            .any(|field| field == b"C25P02")
 }
 
 /// Whether it is a challenge of authentication, whose answer depends on a password or on chance.
@@ -181,8 +211,9 @@ pub(super) fn is_challenge(message: &[u8]) -> bool {
     message.first() == Some(&b'R') && be32(message, 5) != Some(0)
 }
 
-/// What an answer does to the state of the transaction. Recorded calls may be asked in another one than they were recorded
-/// in, so only those that begin or end one, and errors, change it; an error of what was to end one (`ends`) does, too.
+/// What an answer does to the state of the transaction. Recorded calls may be asked in another one
+/// than they were recorded in, so only those that begin or end one, and errors, change it; an error
+/// of what was to end one (`ends`) does, too.
 pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item = &'a [u8]>) -> u8 {
     let (mut controlled, mut failed, mut recorded) = (None, false, None);
     for message in answer {
@@ -206,13 +237,23 @@ pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item 
 
 /// What a message says to be complete, if it is a `CommandComplete`.
 fn tag(message: &[u8]) -> Option<&[u8]> {
-    message.get(HEAD..).filter(|_| message[0] == b'C').map(|body| body.strip_suffix(b"\0").unwrap_or(body))
+    message
+        .get(HEAD..)
+        .filter(|_| message[0] == b'C')
+        .map(|body| body.strip_suffix(b"\0").unwrap_or(body))
 }
 
 /// Whether an answer is that of a command that sets something of its connection and gives no rows.
 pub(super) fn only_sets<'a>(answer: impl Iterator<Item = &'a [u8]>) -> bool {
-    const SETTERS: [&[u8]; 7] =
-        [b"SET", b"RESET", b"DISCARD ALL", b"DEALLOCATE", b"DEALLOCATE ALL", b"LISTEN", b"UNLISTEN"];
+    const SETTERS: [&[u8]; 7] = [
+        b"SET",
+        b"RESET",
+        b"DISCARD ALL",
+        b"DEALLOCATE",
+        b"DEALLOCATE ALL",
+        b"LISTEN",
+        b"UNLISTEN",
+    ];
     let mut sets = false;
     for message in answer {
         match message.first() {

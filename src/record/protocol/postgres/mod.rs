@@ -1,9 +1,11 @@
-//! The frontend/backend protocol of `PostgreSQL`, version 3 (its manual, part "Frontend/Backend Protocol").
+//! The frontend/backend protocol of `PostgreSQL`, version 3 (its manual, part "Frontend/Backend
+//! Protocol").
 //!
-//! Pools and drivers spread calls over connections as they like, and prepare a statement once for each. So what is said
-//! between two `Sync`s is no call by itself: `Parse` and `Describe` are calls of the connection, which answer as often as
-//! they are asked, and a call is `Bind` with `Execute`, or a simple `Query`. Statements are named in them by their text, so
-//! that each call stands for itself. Authentication is left out: a replayed server trusts everybody.
+//! Pools and drivers spread calls over connections as they like, and prepare a statement once for
+//! each. So what is said between two `Sync`s is no call by itself: `Parse` and `Describe` are calls
+//! of the connection, which answer as often as they are asked, and a call is `Bind` with `Execute`,
+//! or a simple `Query`. Statements are named in them by their text, so that each call stands for
+//! itself. Authentication is left out: a replayed server trusts everybody.
 
 mod forms;
 mod login;

@@ -8,7 +8,8 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()>
     let at = statement(bytes)?;
     taken.head(&bytes[..1]);
     taken.head(bytes.get(5..at.start)?);
-    // The types of its parameters stand behind a statement where it is carried out, but not where it is prepared.
+    // The types of its parameters stand behind a statement where it is carried out, but not where
+    // it is prepared.
     let text = &bytes[at.clone()];
     let types = memchr::memmem::rfind(text, b" -- types ").unwrap_or(text.len());
     taken.statement(&text[..types], false);
@@ -22,7 +23,11 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()>
     for (number, value) in bound.values.iter().enumerate() {
         match value {
             Some(value) => {
-                taken.value(format!("param.{}", number + 1), value, readable(value, bound.is_binary(number)));
+                taken.value(
+                    format!("param.{}", number + 1),
+                    value,
+                    readable(value, bound.is_binary(number)),
+                );
             }
             None => taken.put(Role::Head, String::new(), b"null", "NULL".to_owned()),
         }

@@ -37,7 +37,8 @@ pub(super) struct PostgresResponder {
     state: u8,
     /// After an error everything is ignored up to `Sync`.
     skipping: bool,
-    /// The description of what was answered last, if it was recorded as a `Query` and asked in another way.
+    /// The description of what was answered last, if it was recorded as a `Query` and asked in
+    /// another way.
     described: Option<Vec<u8>>,
     /// What came after a call unasked, up to the next `ReadyForQuery`.
     after: Vec<u8>,
@@ -45,7 +46,10 @@ pub(super) struct PostgresResponder {
 
 impl PostgresResponder {
     pub(super) fn new() -> Self {
-        Self { state: b'I', ..Self::default() }
+        Self {
+            state: b'I',
+            ..Self::default()
+        }
     }
 
     fn opening(&mut self, prompter: &mut Prompter, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
@@ -53,7 +57,9 @@ impl PostgresResponder {
         match message::opening(bytes)? {
             // What is cancelled was answered at once by what says so.
             Opening::Cancel => prompter.then = Some(PlayStep::Close),
-            Opening::Encryption if !prompter.link.tls && prompter.sessions().iter().any(is_encrypted) => {
+            Opening::Encryption
+                if !prompter.link.tls && prompter.sessions().iter().any(is_encrypted) =>
+            {
                 prompter.encrypt();
                 return Ok(b"S".to_vec());
             }
@@ -95,7 +101,12 @@ impl PostgresResponder {
             _ if self.skipping => {}
             (Input::Query(question), _) => out.extend(self.simple(prompter, &[question])),
             (Input::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
-            (Input::Bind(bind), _) => self.run = Some(Run { questions: vec![bind], describe: None }),
+            (Input::Bind(bind), _) => {
+                self.run = Some(Run {
+                    questions: vec![bind],
+                    describe: None,
+                })
+            }
             (Input::DescribePortal(question, true), Some(run)) => run.describe = Some(question),
             (Input::Execute(question, true), Some(run)) => {
                 run.questions.push(question);
@@ -113,16 +124,23 @@ impl PostgresResponder {
 
     /// Looks up a run, now that all of it is known.
     fn end_run(&mut self, prompter: &mut Prompter) -> Vec<u8> {
-        let Some(run) = self.run.take() else { return Vec::new() };
+        let Some(run) = self.run.take() else {
+            return Vec::new();
+        };
         let before = self.state;
         let mut bound = self.answered(prompter, &run.questions, false);
-        let Some(describe) = run.describe.filter(|_| bound.first() == Some(&b'2')) else { return bound };
+        let Some(describe) = run.describe.filter(|_| bound.first() == Some(&b'2')) else {
+            return bound;
+        };
         // The description of the results comes between the answers to `Bind` and to `Execute`.
         let results = bound.split_off(message::HEAD.min(bound.len()));
         if let Some(described) = self.described.take() {
             return [bound, described, results].concat();
         }
-        let after = (std::mem::take(&mut self.skipping), std::mem::replace(&mut self.state, before));
+        let after = (
+            std::mem::take(&mut self.skipping),
+            std::mem::replace(&mut self.state, before),
+        );
         let described = self.answered(prompter, &[describe], false);
         if self.skipping {
             return [bound, described].concat();
@@ -131,13 +149,19 @@ impl PostgresResponder {
         [bound, described, results].concat()
     }
 
-    fn ask(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
+    fn ask(
+        &mut self,
+        prompter: &mut Prompter,
+        questions: &[Vec<u8>],
+    ) -> Result<Arc<Exchange>, String> {
         let state = self.state;
         let plain = |_| plain(questions.first()?, state);
         let found = prompter.ask_or(questions, plain)?;
         let found = self.in_form_of(prompter, questions, found)?;
         // What it left out as noise is what the recorded one had.
-        if let (Some(asked), Some(recorded)) = (questions.first(), said(&found, Side::Client).next()) {
+        if let (Some(asked), Some(recorded)) =
+            (questions.first(), said(&found, Side::Client).next())
+        {
             self.names.answered_as(asked, recorded);
         }
         Ok(found)
@@ -157,10 +181,15 @@ impl PostgresResponder {
                 Ok(forms::turned(&found, Some(message::message(b'2', &[]))))
             }
             Some(b'Q') if !forms::is_query(&found) => {
-                let described = forms::describes(&found).and_then(|describe| prompter.peek(&describe));
+                let described =
+                    forms::describes(&found).and_then(|describe| prompter.peek(&describe));
                 let columns = described.as_deref().and_then(forms::columns);
-                if columns.is_none() && said(&found, Side::Server).any(|message| message.first() == Some(&b'D')) {
-                    return Err("the recording of this call does not describe its results".to_owned());
+                if columns.is_none()
+                    && said(&found, Side::Server).any(|message| message.first() == Some(&b'D'))
+                {
+                    return Err(
+                        "the recording of this call does not describe its results".to_owned()
+                    );
                 }
                 Ok(forms::turned(&found, columns))
             }
@@ -170,7 +199,8 @@ impl PostgresResponder {
 
     /// Answers `Parse` or `Describe` of a statement, which may have been recorded as a `Query`.
     fn prepare(&mut self, prompter: &mut Prompter, question: Vec<u8>) -> Vec<u8> {
-        let query = forms::query_of_preparation(&question).filter(|_| prompter.peek(&question).is_none());
+        let query =
+            forms::query_of_preparation(&question).filter(|_| prompter.peek(&question).is_none());
         match query.and_then(|query| prompter.peek(&query)) {
             Some(found) if self.state != b'E' => match question[0] {
                 b'P' => message::message(b'1', &[]),
@@ -182,7 +212,10 @@ impl PostgresResponder {
 
     /// Whether a question is answered as every one is in a transaction that failed.
     fn is_aborted(&self, question: Option<&Control>) -> bool {
-        let leaves = matches!(question, Some(Control::Commit | Control::Rollback | Control::RollBackTo(_)));
+        let leaves = matches!(
+            question,
+            Some(Control::Commit | Control::Rollback | Control::RollBackTo(_))
+        );
         self.state == b'E' && !leaves
     }
 
@@ -196,13 +229,20 @@ impl PostgresResponder {
         out
     }
 
-    /// Answers questions. After an error in the extended protocol everything is ignored up to the next `Sync`.
-    fn answered(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>], simple: bool) -> Vec<u8> {
+    /// Answers questions. After an error in the extended protocol everything is ignored up to the
+    /// next `Sync`.
+    fn answered(
+        &mut self,
+        prompter: &mut Prompter,
+        questions: &[Vec<u8>],
+        simple: bool,
+    ) -> Vec<u8> {
         let control = questions.first().and_then(|question| control(question));
         let found = if self.is_aborted(control.as_ref()) {
             Err(message::aborted())
         } else {
-            self.ask(prompter, questions).map_err(|text| message::error("ERROR", &text))
+            self.ask(prompter, questions)
+                .map_err(|text| message::error("ERROR", &text))
         };
         let found = match found {
             Ok(found) => found,
@@ -212,7 +252,11 @@ impl PostgresResponder {
                 return error;
             }
         };
-        self.state = message::state_after(self.state, control == Some(Control::Commit), said(&found, Side::Server));
+        self.state = message::state_after(
+            self.state,
+            control == Some(Control::Commit),
+            said(&found, Side::Server),
+        );
         let (answers, after) = forms::answer_and_unasked(&found);
         self.after.extend(after.concat());
         let mut out = Vec::new();
@@ -220,7 +264,13 @@ impl PostgresResponder {
             match answer.first() {
                 Some(b'Z') => continue,
                 Some(b'E') => self.skipping = !simple,
-                Some(b'G') => self.copy = Some(Copy { questions: questions.to_vec(), data: Vec::new(), simple }),
+                Some(b'G') => {
+                    self.copy = Some(Copy {
+                        questions: questions.to_vec(),
+                        data: Vec::new(),
+                        simple,
+                    })
+                }
                 _ => {}
             }
             out.extend_from_slice(answer);
@@ -229,9 +279,20 @@ impl PostgresResponder {
     }
 
     fn copied(&mut self, prompter: &mut Prompter, end: Vec<u8>) -> Vec<u8> {
-        let Some(Copy { mut questions, data, simple }) = self.copy.take() else { return Vec::new() };
+        let Some(Copy {
+            mut questions,
+            data,
+            simple,
+        }) = self.copy.take()
+        else {
+            return Vec::new();
+        };
         questions.extend([message::message(b'd', &[&data]), end]);
-        if simple { self.simple(prompter, &questions) } else { self.answered(prompter, &questions, false) }
+        if simple {
+            self.simple(prompter, &questions)
+        } else {
+            self.answered(prompter, &questions, false)
+        }
     }
 }
 
@@ -242,7 +303,9 @@ fn welcome(prompter: &mut Prompter, asked: &[u8]) -> Vec<u8> {
         Err(text) => return message::error("FATAL", &text),
     };
     prompter.script.opened(&who);
-    let answers: Vec<_> = said(&found, Side::Server).filter(|message| !message::is_challenge(message)).collect();
+    let answers: Vec<_> = said(&found, Side::Server)
+        .filter(|message| !message::is_challenge(message))
+        .collect();
     let has = |kind: u8| answers.iter().any(|message| message.first() == Some(&kind));
     let mut bytes = answers.concat();
     if has(b'E') {
@@ -260,12 +323,18 @@ fn welcome(prompter: &mut Prompter, asked: &[u8]) -> Vec<u8> {
 
 /// The startup message that a recording answers, if it is one of that kind.
 fn recorded(found: &Exchange) -> Option<&[u8]> {
-    if let Content::Wire(_, wire) = &found.content { startup::startup_of(wire) } else { None }
+    if let Content::Wire(_, wire) = &found.content {
+        startup::startup_of(wire)
+    } else {
+        None
+    }
 }
 
 fn control(question: &[u8]) -> Option<Control> {
-    let at = message::statement(question)
-        .filter(|_| matches!(question[0], b'Q' | b'P' | b'B') || question.starts_with(b"D") && question[5] == b'S')?;
+    let at = message::statement(question).filter(|_| {
+        matches!(question[0], b'Q' | b'P' | b'B')
+            || question.starts_with(b"D") && question[5] == b'S'
+    })?;
     Control::of_text(&question[at], false)
 }
 
@@ -277,10 +346,17 @@ fn plain(question: &[u8], state: u8) -> Option<Vec<Vec<u8>>> {
         _ => control.tag(),
     };
     let done = message::message(b'C', &[tag.as_bytes(), b"\0"]);
-    let ready = message::ready(if control.leaves_open(state != b'I') { b'T' } else { b'I' });
+    let ready = message::ready(if control.leaves_open(state != b'I') {
+        b'T'
+    } else {
+        b'I'
+    });
     Some(match question.first()? {
         b'P' => vec![message::message(b'1', &[])],
-        b'D' => vec![message::message(b't', &[&[0, 0]]), message::message(b'n', &[])],
+        b'D' => vec![
+            message::message(b't', &[&[0, 0]]),
+            message::message(b'n', &[]),
+        ],
         b'B' => vec![message::message(b'2', &[]), done, ready],
         _ => vec![done, ready],
     })
@@ -288,7 +364,11 @@ fn plain(question: &[u8], state: u8) -> Option<Vec<Vec<u8>>> {
 
 impl Responder for PostgresResponder {
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
-        if self.started { message::length(bytes) } else { message::opening_length(bytes) }
+        if self.started {
+            message::length(bytes)
+        } else {
+            message::opening_length(bytes)
+        }
     }
 
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
@@ -297,7 +377,11 @@ impl Responder for PostgresResponder {
         }
         // What gives names a meaning comes after what was asked before it.
         let defines = matches!(bytes[0], b'P' | b'C');
-        let mut out = if defines { self.end_run(prompter) } else { Vec::new() };
+        let mut out = if defines {
+            self.end_run(prompter)
+        } else {
+            Vec::new()
+        };
         if !(defines && self.skipping) {
             let part = self.names.read(&bytes)?;
             out.extend(self.part(prompter, part));
@@ -307,7 +391,12 @@ impl Responder for PostgresResponder {
 
     fn kept(&self) -> usize {
         let copy = self.copy.as_ref().map_or(0, |copy| copy.data.len());
-        let run = self.run.iter().flat_map(|run| &run.questions).map(Vec::len).sum::<usize>();
+        let run = self
+            .run
+            .iter()
+            .flat_map(|run| &run.questions)
+            .map(Vec::len)
+            .sum::<usize>();
         self.names.kept() + copy + run + self.after.len()
     }
 

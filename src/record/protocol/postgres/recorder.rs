@@ -1,7 +1,7 @@
 //! A connection to `PostgreSQL`, as it is recorded.
 //!
-//! What a client says is read when the server answers it, in the order in which the server reads it: then it is known what the
-//! server ignores, and names stand for what they stand for there.
+//! What a client says is read when the server answers it, in the order in which the server reads
+//! it: then it is known what the server ignores, and names stand for what they stand for there.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -44,8 +44,9 @@ pub(super) struct PostgresDialogue {
     running: Option<Running>,
     /// A `Bind`, whose `Execute` may follow.
     bound: Option<Draft>,
-    /// Calls that are complete up to `ReadyForQuery`. After it they stay until the next call: notifications that come when nothing is
-    /// asked belong to the last of them that ended with `ReadyForQuery`.
+    /// Calls that are complete up to `ReadyForQuery`. After it they stay until the next call:
+    /// notifications that come when nothing is asked belong to the last of them that ended with
+    /// `ReadyForQuery`.
     done: Vec<Draft>,
     /// The server ignores everything up to the next `Sync`, after an error.
     skipping: bool,
@@ -53,17 +54,26 @@ pub(super) struct PostgresDialogue {
 
 impl PostgresDialogue {
     pub(super) fn new(relay_tls: bool) -> Self {
-        Self { relay_tls, ..Self::default() }
+        Self {
+            relay_tls,
+            ..Self::default()
+        }
     }
 
     fn opening(&mut self, bytes: Vec<u8>, log: &Log) -> Result<Disposition, Fault> {
         match message::opening(&bytes)? {
-            Opening::Encryption if self.relay_tls && !log.link.tls => self.phase = Phase::Encryption,
+            Opening::Encryption if self.relay_tls && !log.link.tls => {
+                self.phase = Phase::Encryption
+            }
             Opening::Encryption | Opening::Gss => return Ok(Disposition::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
                 let draft = Draft::asked([bytes], log.at).of_session(true);
-                self.running = Some(Running { draft, kind: 0, copies: false });
+                self.running = Some(Running {
+                    draft,
+                    kind: 0,
+                    copies: false,
+                });
                 self.phase = Phase::Startup;
             }
         }
@@ -72,7 +82,11 @@ impl PostgresDialogue {
 
     fn started(&mut self, bytes: Vec<u8>, log: &mut Log) {
         let ready = matches!(bytes[0], b'Z' | b'E');
-        if let Some(running) = self.running.as_mut().filter(|_| !message::is_challenge(&bytes)) {
+        if let Some(running) = self
+            .running
+            .as_mut()
+            .filter(|_| !message::is_challenge(&bytes))
+        {
             running.draft.push(Side::Server, bytes);
         }
         if ready && let Some(running) = self.running.take() {
@@ -113,9 +127,15 @@ impl PostgresDialogue {
                 }
                 Input::Close => Draft::asked([], at),
                 // Data that nothing asked for is ignored by the server.
-                Input::Flush | Input::CopyData(_) | Input::CopyEnd(_) | Input::Terminate => continue,
+                Input::Flush | Input::CopyData(_) | Input::CopyEnd(_) | Input::Terminate => {
+                    continue;
+                }
             };
-            return Ok(Some(Running { draft, kind, copies: false }));
+            return Ok(Some(Running {
+                draft,
+                kind,
+                copies: false,
+            }));
         }
         Ok(None)
     }
@@ -123,7 +143,8 @@ impl PostgresDialogue {
     /// Nothing more belongs to a `Bind`.
     fn end_run(&mut self) {
         let is_alone = !self.skipping;
-        self.done.extend(self.bound.take().map(|draft| draft.of_session(is_alone)));
+        self.done
+            .extend(self.bound.take().map(|draft| draft.of_session(is_alone)));
     }
 
     fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
@@ -132,7 +153,8 @@ impl PostgresDialogue {
             return Err("it became a stream of another kind (replication)");
         }
         let is_unasked = matches!(kind, b'N' | b'A' | b'S');
-        let is_call = |asked: &(Vec<u8>, SystemTime)| matches!(asked.0[0], b'Q' | b'F' | b'B' | b'E');
+        let is_call =
+            |asked: &(Vec<u8>, SystemTime)| matches!(asked.0[0], b'Q' | b'F' | b'B' | b'E');
         let running = match self.running.take() {
             None if is_unasked && !self.asked.front().is_some_and(is_call) => None,
             None => self.begin()?,
@@ -154,7 +176,8 @@ impl PostgresDialogue {
             self.copied(&mut running);
         }
         if running.kind == b'S' {
-            // What is no `ReadyForQuery` says that what was deferred to the end of the transaction failed.
+            // What is no `ReadyForQuery` says that what was deferred to the end of the transaction
+            // failed.
             self.came_unasked(bytes);
         } else {
             running.draft.push(Side::Server, bytes);
@@ -169,7 +192,11 @@ impl PostgresDialogue {
         if kind == b'G' {
             let (draft, kind) = (running.draft.successor(), running.kind);
             self.done.push(running.draft);
-            self.running = Some(Running { draft, kind, copies: true });
+            self.running = Some(Running {
+                draft,
+                kind,
+                copies: true,
+            });
         } else if !is_whole {
             self.running = Some(running);
         } else if running.copies {
@@ -184,7 +211,11 @@ impl PostgresDialogue {
         }
         self.skipping |= kind == b'E' && !simple;
         if kind == b'Z' {
-            for draft in self.done.iter_mut().filter(|draft| draft.answered_at.is_none()) {
+            for draft in self
+                .done
+                .iter_mut()
+                .filter(|draft| draft.answered_at.is_none())
+            {
                 draft.session |= message::only_sets(draft.said(Side::Server).map(Vec::as_slice));
                 draft.answered_at = Some(log.at);
             }
@@ -195,7 +226,9 @@ impl PostgresDialogue {
     /// What belongs to the call before it.
     fn came_unasked(&mut self, bytes: Vec<u8>) {
         let before = self.done.iter_mut().rfind(|draft| match draft.answered_at {
-            Some(_) => bytes[0] == b'A' && draft.said(Side::Server).any(|message| message[0] == b'Z'),
+            Some(_) => {
+                bytes[0] == b'A' && draft.said(Side::Server).any(|message| message[0] == b'Z')
+            }
             None => !draft.session,
         });
         if let Some(draft) = before {
@@ -203,16 +236,21 @@ impl PostgresDialogue {
         }
     }
 
-    /// Reads on to the end of data that is copied in, if that has come. A `Sync` in it is ignored by the server.
+    /// Reads on to the end of data that is copied in, if that has come. A `Sync` in it is ignored
+    /// by the server.
     fn copied(&mut self, running: &mut Running) {
         let mut data = Vec::new();
         while running.copies
-            && let Some((bytes, _)) = self.asked.pop_front_if(|(bytes, _)| b"dcfSH".contains(&bytes[0]))
+            && let Some((bytes, _)) = self
+                .asked
+                .pop_front_if(|(bytes, _)| b"dcfSH".contains(&bytes[0]))
         {
             match bytes[0] {
                 b'd' => data.extend_from_slice(&bytes[5..]),
                 b'c' | b'f' => {
-                    running.draft.push(Side::Client, message::message(b'd', &[&data]));
+                    running
+                        .draft
+                        .push(Side::Client, message::message(b'd', &[&data]));
                     running.draft.push(Side::Client, bytes);
                     running.copies = false;
                 }
@@ -223,7 +261,9 @@ impl PostgresDialogue {
 
     /// Nothing more belongs to the calls that have an end.
     fn release(&mut self, log: &mut Log) {
-        self.done.extract_if(.., |draft| draft.answered_at.is_some()).for_each(|draft| log.done(draft));
+        self.done
+            .extract_if(.., |draft| draft.answered_at.is_some())
+            .for_each(|draft| log.done(draft));
     }
 }
 
@@ -232,9 +272,13 @@ impl Dialogue for PostgresDialogue {
         match (self.phase, from) {
             (Phase::Opening, Side::Client) => message::opening_length(bytes),
             (Phase::Encryption, Side::Server) => Ok(Some(1)),
-            (Phase::Encryption, Side::Client) => Err("a client of PostgreSQL did not wait to be told about encryption"),
+            (Phase::Encryption, Side::Client) => {
+                Err("a client of PostgreSQL did not wait to be told about encryption")
+            }
             // A server that has no room for one more connection says so at once.
-            (Phase::Startup | Phase::Calls, _) | (Phase::Opening, Side::Server) => message::length(bytes),
+            (Phase::Startup | Phase::Calls, _) | (Phase::Opening, Side::Server) => {
+                message::length(bytes)
+            }
             (Phase::Cancel, _) => Ok(Some(bytes.len())),
         }
     }
@@ -246,7 +290,9 @@ impl Dialogue for PostgresDialogue {
     fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
         match (self.phase, from) {
             (Phase::Opening, Side::Client) => return self.opening(bytes, log),
-            (Phase::Opening, Side::Server) | (Phase::Startup, Side::Client) | (Phase::Cancel, _) => {}
+            (Phase::Opening, Side::Server)
+            | (Phase::Startup, Side::Client)
+            | (Phase::Cancel, _) => {}
             (Phase::Encryption, _) => {
                 (self.phase, self.relay_tls) = (Phase::Opening, false);
                 if bytes == b"S" {
@@ -257,17 +303,26 @@ impl Dialogue for PostgresDialogue {
             (Phase::Startup, Side::Server) => self.started(bytes, log),
             (Phase::Calls, Side::Client) => self.asked.push_back((bytes, log.at)),
             (Phase::Calls, Side::Server) => {
-                self.answered(bytes, log).inspect_err(|_| self.release(log))?;
+                self.answered(bytes, log)
+                    .inspect_err(|_| self.release(log))?;
             }
         }
         Ok(Disposition::On)
     }
 
     fn kept(&self) -> usize {
-        let drafts = self.done.iter().chain(&self.bound).chain(self.running.as_ref().map(|running| &running.draft));
+        let drafts = self
+            .done
+            .iter()
+            .chain(&self.bound)
+            .chain(self.running.as_ref().map(|running| &running.draft));
         drafts.map(Draft::size).sum::<usize>()
             + self.names.kept()
-            + self.asked.iter().map(|asked| size_of_val(asked) + asked.0.len()).sum::<usize>()
+            + self
+                .asked
+                .iter()
+                .map(|asked| size_of_val(asked) + asked.0.len())
+                .sum::<usize>()
     }
 
     fn end(&mut self, log: &mut Log) {
@@ -288,9 +343,18 @@ impl Dialogue for PostgresDialogue {
         self.end_run();
         for draft in std::mem::take(&mut self.done) {
             let is_answered = draft.said(Side::Server).next().is_some();
-            if is_answered { log.done(draft) } else { log.left(draft) }
+            if is_answered {
+                log.done(draft)
+            } else {
+                log.left(draft)
+            }
         }
-        for Running { draft, kind, copies } in left {
+        for Running {
+            draft,
+            kind,
+            copies,
+        } in left
+        {
             match kind {
                 b'S' | b'C' => {}
                 _ if copies => log.unanswered(),

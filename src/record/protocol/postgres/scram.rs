@@ -1,5 +1,5 @@
-//! The client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding and without the forms of `SASLprep`: a password
-//! is the bytes that it is.
+//! The client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding and without the
+//! forms of `SASLprep`: a password is the bytes that it is.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,7 +24,11 @@ pub(super) struct Scram {
 impl Scram {
     /// `nonce` has printable characters without a comma.
     pub(super) fn new(password: Vec<u8>, nonce: String) -> Self {
-        Self { nonce, password, signature: None }
+        Self {
+            nonce,
+            password,
+            signature: None,
+        }
     }
 
     pub(super) fn first(&self, user: &str) -> String {
@@ -35,11 +39,18 @@ impl Scram {
     pub(super) fn last(&mut self, user: &str, said: &[u8]) -> Result<String, Fault> {
         const ODD: Fault = "the server's SCRAM challenge is not what it should be";
         let said = std::str::from_utf8(said).map_err(|_| ODD)?;
-        let field = |name: &str| said.split(',').find_map(|field| field.strip_prefix(name)).ok_or(ODD);
+        let field = |name: &str| {
+            said.split(',')
+                .find_map(|field| field.strip_prefix(name))
+                .ok_or(ODD)
+        };
         let nonce = field("r=")?;
         let salt = STANDARD.decode(field("s=")?).map_err(|_| ODD)?;
         let rounds: u32 = field("i=")?.parse().map_err(|_| ODD)?;
-        if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() || !(1..=MAX_ROUNDS).contains(&rounds) {
+        if !nonce.starts_with(&self.nonce)
+            || nonce.len() == self.nonce.len()
+            || !(1..=MAX_ROUNDS).contains(&rounds)
+        {
             return Err(ODD);
         }
         let salted = salted(&self.password, &salt, rounds);
@@ -47,14 +58,18 @@ impl Scram {
         let all = format!("n={user},r={},{said},{without_proof}", self.nonce);
         let key = hmac(&salted, &[b"Client Key"]);
         let mut proof = hmac(&Sha256::digest(key), &[all.as_bytes()]);
-        proof.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+        proof
+            .iter_mut()
+            .zip(key)
+            .for_each(|(byte, key)| *byte ^= key);
         self.signature = Some(hmac(&hmac(&salted, &[b"Server Key"]), &[all.as_bytes()]));
         Ok(format!("{without_proof},p={}", STANDARD.encode(proof)))
     }
 
     /// Whether the server knows the password, too.
     pub(super) fn is_server(&self, said: &[u8]) -> bool {
-        self.signature.is_some_and(|signature| said == format!("v={}", STANDARD.encode(signature)).as_bytes())
+        self.signature
+            .is_some_and(|signature| said == format!("v={}", STANDARD.encode(signature)).as_bytes())
     }
 }
 
@@ -64,7 +79,9 @@ fn salted(password: &[u8], salt: &[u8], rounds: u32) -> Hash {
     let mut all = last;
     for _ in 1..rounds {
         last = hmac(password, &[&last]);
-        all.iter_mut().zip(last).for_each(|(byte, more)| *byte ^= more);
+        all.iter_mut()
+            .zip(last)
+            .for_each(|(byte, more)| *byte ^= more);
     }
     all
 }
@@ -79,7 +96,10 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> Hash {
         block[..key.len()].copy_from_slice(key);
     }
     let keyed = |pad: u8| Sha256::new().chain_update(block.map(|byte| byte ^ pad));
-    let inner = parts.iter().fold(keyed(0x36), Sha256::chain_update).finalize();
+    let inner = parts
+        .iter()
+        .fold(keyed(0x36), Sha256::chain_update)
+        .finalize();
     keyed(0x5c).chain_update(inner).finalize().into()
 }
 
@@ -105,9 +125,15 @@ mod tests {
     #[test]
     fn a_challenge_that_is_none_is_a_fault() {
         let mut scram = Scram::new(b"pencil".to_vec(), "abc".to_owned());
-        for said in
-            ["", "r=abcd", "r=abc,s=,i=1", "r=xabcd,s=,i=1", "r=abcd,s=!,i=1", "r=abcd,s=,i=0", "r=abcd,s=,i=1000001"]
-        {
+        for said in [
+            "",
+            "r=abcd",
+            "r=abc,s=,i=1",
+            "r=xabcd,s=,i=1",
+            "r=abcd,s=!,i=1",
+            "r=abcd,s=,i=0",
+            "r=abcd,s=,i=1000001",
+        ] {
             assert!(scram.last("user", said.as_bytes()).is_err(), "{said}");
         }
         assert!(!scram.is_server(b""));

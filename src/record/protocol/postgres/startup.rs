@@ -1,5 +1,5 @@
-//! Who a connection is of, and what it is opened with. The name that a program gives itself chooses nothing: many put the number of
-//! their process into it.
+//! Who a connection is of, and what it is opened with. The name that a program gives itself chooses
+//! nothing: many put the number of their process into it.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,8 @@ use crate::record::call::{Side, Wire};
 use crate::record::protocol::script::Who;
 
 const NAME: &str = "application_name";
-/// Version of the startup messages of clients: 3.0. Others begin calls here, and say the state of a connection.
+/// Version of the startup messages of clients: 3.0. Others begin calls here, and say the state of a
+/// connection.
 const LOGIN_VERSION: u32 = 196_608;
 
 pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
@@ -18,13 +19,19 @@ pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
 
 pub(in crate::record) fn who(startup: &[u8]) -> Who {
     let settings = parameters(startup).filter_map(|(name, value)| {
-        let name = std::str::from_utf8(name).ok().filter(|name| !["user", "database", NAME].contains(name))?;
+        let name = std::str::from_utf8(name)
+            .ok()
+            .filter(|name| !["user", "database", NAME].contains(name))?;
         Some((name.to_owned(), value.to_vec()))
     });
     let user = parameter(startup, b"user").unwrap_or_default();
     // Without a name it is the user's.
     let database = parameter(startup, b"database").unwrap_or(user);
-    Who { user: user.to_vec(), database: database.to_vec(), settings: settings.collect() }
+    Who {
+        user: user.to_vec(),
+        database: database.to_vec(),
+        settings: settings.collect(),
+    }
 }
 
 /// A message of a client, without the name where it is a login.
@@ -34,7 +41,9 @@ pub(in crate::record) fn nameless(whole: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(whole);
     }
     let kept = parameters(whole).filter(|(name, _)| *name != NAME.as_bytes());
-    let body: Vec<u8> = kept.flat_map(|(name, value)| [name, b"\0", value, b"\0"].concat()).collect();
+    let body: Vec<u8> = kept
+        .flat_map(|(name, value)| [name, b"\0", value, b"\0"].concat())
+        .collect();
     let length = (body.len() as u32 + 9).to_be_bytes();
     Cow::Owned([&length[..], &LOGIN_VERSION.to_be_bytes(), &body, b"\0"].concat())
 }

@@ -35,7 +35,8 @@ pub(super) enum Input {
 struct Portal {
     /// By its statement and its parameters.
     name: Vec<u8>,
-    /// By its statement and the formats of its results: what `Describe` tells depends on nothing else.
+    /// By its statement and the formats of its results: what `Describe` tells depends on nothing
+    /// else.
     described: Vec<u8>,
     /// How many rows were asked of it so far.
     asked: u64,
@@ -51,8 +52,13 @@ pub(super) struct StatementNames {
 
 impl StatementNames {
     pub(super) fn kept(&self) -> usize {
-        let statements = self.statements.iter().map(|(name, meaning)| name.len() + meaning.len());
-        let size = |(name, portal): (&Vec<u8>, &Portal)| name.len() + portal.name.len() + portal.described.len();
+        let statements = self
+            .statements
+            .iter()
+            .map(|(name, meaning)| name.len() + meaning.len());
+        let size = |(name, portal): (&Vec<u8>, &Portal)| {
+            name.len() + portal.name.len() + portal.described.len()
+        };
         statements.chain(self.portals.iter().map(size)).sum()
     }
 
@@ -66,14 +72,16 @@ impl StatementNames {
             b'Q' | b'F' => Input::Query(whole.to_vec()),
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
-                // A statement by its text, and by the types of its parameters where the client gives them.
+                // A statement by its text, and by the types of its parameters where the client
+                // gives them.
                 let mut types = rest;
                 let mut meaning = text(&mut types)?.to_vec();
                 if count(&mut types)? > 0 {
                     meaning.extend(format!(" -- types {}", hex(types)).into_bytes());
                 }
                 self.has_room()?;
-                // Whatever the server says to it: a name whose preparation failed is of no use to a client.
+                // Whatever the server says to it: a name whose preparation failed is of no use to a
+                // client.
                 self.statements.insert(name, meaning);
                 Input::Prepare(message(b'P', &[b"\0", rest]))
             }
@@ -85,7 +93,10 @@ impl StatementNames {
                     self.run = None;
                     Input::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
                 } else {
-                    let described = self.portals.get(name).map_or(name, |portal| &portal.described);
+                    let described = self
+                        .portals
+                        .get(name)
+                        .map_or(name, |portal| &portal.described);
                     let joined = self.run.as_deref() == Some(name);
                     Input::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
                 }
@@ -93,9 +104,17 @@ impl StatementNames {
             b'E' => {
                 let name = text(&mut rest)?;
                 let joined = self.run.take().as_deref() == Some(name);
-                let rows = rest.first_chunk().map_or(0, |rows| u32::from_be_bytes(*rows));
-                let named = self.portals.get_mut(name).map_or_else(|| name.to_vec(), |portal| portal.execute(rows));
-                Input::Execute(message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]), joined)
+                let rows = rest
+                    .first_chunk()
+                    .map_or(0, |rows| u32::from_be_bytes(*rows));
+                let named = self
+                    .portals
+                    .get_mut(name)
+                    .map_or_else(|| name.to_vec(), |portal| portal.execute(rows));
+                Input::Execute(
+                    message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]),
+                    joined,
+                )
             }
             b'C' => {
                 let is_statement = bytes(&mut rest, 1)? == b"S";
@@ -127,7 +146,11 @@ impl StatementNames {
         let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
         let described = format!(" -- results {}", hex(Bound::read(rest)?.results));
         let described = [&statement, described.as_bytes()].concat();
-        let portal = Portal { name: portal_name(&statement, &bound), described, asked: 0 };
+        let portal = Portal {
+            name: portal_name(&statement, &bound),
+            described,
+            asked: 0,
+        };
         self.has_room()?;
         self.portals.insert(name.clone(), portal);
         self.run = Some(name);
@@ -143,7 +166,10 @@ impl StatementNames {
         if asked != recorded
             && let (Some(asked), Some(recorded)) = (name(asked), name(recorded))
         {
-            let same = self.portals.values_mut().filter(|portal| portal.name == asked);
+            let same = self
+                .portals
+                .values_mut()
+                .filter(|portal| portal.name == asked);
             same.for_each(|portal| portal.name.clone_from(&recorded));
         }
     }
@@ -159,7 +185,11 @@ impl StatementNames {
 
 /// What a portal is named by: its statement, and all that was bound to it.
 fn portal_name(statement: &[u8], bound: &[u8]) -> Vec<u8> {
-    [statement, format!(" -- bound {}", hex(&Sha256::digest(bound)[..16])).as_bytes()].concat()
+    [
+        statement,
+        format!(" -- bound {}", hex(&Sha256::digest(bound)[..16])).as_bytes(),
+    ]
+    .concat()
 }
 
 impl Portal {
@@ -167,7 +197,11 @@ impl Portal {
     fn execute(&mut self, rows: u32) -> Vec<u8> {
         let before = self.asked;
         self.asked = before.saturating_add(u64::from(rows));
-        let after = if before == 0 { String::new() } else { format!(" -- after {before}") };
+        let after = if before == 0 {
+            String::new()
+        } else {
+            format!(" -- after {before}")
+        };
         [self.name.as_slice(), after.as_bytes()].concat()
     }
 }

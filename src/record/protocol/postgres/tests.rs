@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use super::message::{error, message, ready};
 use crate::record::call::{Exchange, Protocol, Side};
-use crate::record::trial::{Outcome, Played, Said, book, client, record, record_in, record_left, replays, server};
+use crate::record::trial::{
+    Outcome, Played, Said, book, client, record, record_in, record_left, replays, server,
+};
 
 fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     let mut body = 196_608_u32.to_be_bytes().to_vec();
@@ -30,7 +32,13 @@ fn login() -> Vec<Said> {
         client(startup(&[("user", "u"), ("database", "d")])),
         server(challenge),
         client(message(b'p', &[b"md5secret\0"])),
-        server([message(b'R', &[&[0; 4]]), message(b'S', &[b"server_version\x0017.2\0"])].concat()),
+        server(
+            [
+                message(b'R', &[&[0; 4]]),
+                message(b'S', &[b"server_version\x0017.2\0"]),
+            ]
+            .concat(),
+        ),
         server([message(b'K', &[KEY]), ready(b'I')].concat()),
     ]
 }
@@ -46,7 +54,16 @@ fn parse(name: &str, text: &str) -> Vec<u8> {
 fn bind(portal: &str, statement: &str, value: &str) -> Vec<u8> {
     let names = format!("{portal}\0{statement}\0\0\0");
     let length = (value.len() as u32).to_be_bytes();
-    message(b'B', &[names.as_bytes(), &[0, 1], &length, value.as_bytes(), &[0, 0]])
+    message(
+        b'B',
+        &[
+            names.as_bytes(),
+            &[0, 1],
+            &length,
+            value.as_bytes(),
+            &[0, 0],
+        ],
+    )
 }
 
 fn describe(kind: char, name: &str) -> Vec<u8> {
@@ -62,7 +79,14 @@ fn only(kind: u8) -> Vec<u8> {
 }
 
 fn row(value: &str) -> Vec<u8> {
-    message(b'D', &[&[0, 1], &(value.len() as u32).to_be_bytes(), value.as_bytes()])
+    message(
+        b'D',
+        &[
+            &[0, 1],
+            &(value.len() as u32).to_be_bytes(),
+            value.as_bytes(),
+        ],
+    )
 }
 
 fn complete(tag: &str) -> Vec<u8> {
@@ -70,14 +94,26 @@ fn complete(tag: &str) -> Vec<u8> {
 }
 
 fn columns() -> Vec<u8> {
-    message(b'T', &[b"\0\x01a\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"])
+    message(
+        b'T',
+        &[b"\0\x01a\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0"],
+    )
 }
 
 /// A conversation after the login.
 fn recorded(conversation: &[Said]) -> (Vec<Said>, Outcome) {
-    let whole: Vec<_> = login().into_iter().chain(conversation.iter().cloned()).collect();
+    let whole: Vec<_> = login()
+        .into_iter()
+        .chain(conversation.iter().cloned())
+        .collect();
     let outcome = record(Protocol::Postgres, &whole);
-    let all = |side| whole.iter().filter(|(from, _)| *from == side).flat_map(|(_, b)| b.clone()).collect::<Vec<_>>();
+    let all = |side| {
+        whole
+            .iter()
+            .filter(|(from, _)| *from == side)
+            .flat_map(|(_, b)| b.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(outcome.to_server, all(Side::Client));
     assert_eq!(outcome.to_client, all(Side::Server));
     (whole, outcome)
@@ -86,30 +122,49 @@ fn recorded(conversation: &[Said]) -> (Vec<Said>, Outcome) {
 /// What a program gets that logs in without a password and asks the same.
 fn expected(conversation: &[Said]) -> Vec<u8> {
     let after: Vec<_> = login()[3..].iter().chain(conversation).cloned().collect();
-    after.into_iter().filter(|(from, _)| *from == Side::Server).flat_map(|(_, bytes)| bytes).collect()
+    after
+        .into_iter()
+        .filter(|(from, _)| *from == Side::Server)
+        .flat_map(|(_, bytes)| bytes)
+        .collect()
 }
 
 /// Plays the conversation, in pieces of different sizes.
 fn plays(conversation: &[Said], calls: &[Exchange]) -> Arc<crate::record::matching::Book> {
     let asked: Vec<_> = std::iter::once(login()[0].1.clone())
-        .chain(conversation.iter().filter(|(from, _)| *from == Side::Client).map(|(_, bytes)| bytes.clone()))
+        .chain(
+            conversation
+                .iter()
+                .filter(|(from, _)| *from == Side::Client)
+                .map(|(_, bytes)| bytes.clone()),
+        )
         .collect();
     let mut last = None;
     for pieces in [usize::MAX, 1, 9] {
         let book = book(calls);
         let mut played = Played::new(Protocol::Postgres, &book);
-        let answered: Vec<_> =
-            asked.iter().flat_map(|bytes| bytes.chunks(pieces)).flat_map(|piece| played.ask(piece)).collect();
-        assert_eq!(answered.escape_ascii().to_string(), expected(conversation).escape_ascii().to_string());
+        let answered: Vec<_> = asked
+            .iter()
+            .flat_map(|bytes| bytes.chunks(pieces))
+            .flat_map(|piece| played.ask(piece))
+            .collect();
+        assert_eq!(
+            answered.escape_ascii().to_string(),
+            expected(conversation).escape_ascii().to_string()
+        );
         // With the login.
         let report = book.report();
-        assert_eq!((report.missed.len(), report.replayed), (0, calls.len() as u64));
+        assert_eq!(
+            (report.missed.len(), report.replayed),
+            (0, calls.len() as u64)
+        );
         last = Some(book);
     }
     last.unwrap()
 }
 
-/// Sizes of the calls: messages of the client, without the state before them, and of the server, and whether they belong to the connection.
+/// Sizes of the calls: messages of the client, without the state before them, and of the server,
+/// and whether they belong to the connection.
 fn shapes(outcome: &Outcome) -> Vec<(usize, usize, bool)> {
     let count = |said: &[(Side, String)], side| {
         let count = said.iter().filter(|(from, _)| *from == side).count();
@@ -119,7 +174,13 @@ fn shapes(outcome: &Outcome) -> Vec<(usize, usize, bool)> {
     outcome
         .said()
         .iter()
-        .map(|(session, said)| (count(said, Side::Client), count(said, Side::Server), *session))
+        .map(|(session, said)| {
+            (
+                count(said, Side::Client),
+                count(said, Side::Server),
+                *session,
+            )
+        })
         .collect()
 }
 
@@ -129,7 +190,16 @@ fn simple_queries_are_calls_and_passwords_are_left_out() {
         client(query("BEGIN")),
         server([complete("BEGIN"), ready(b'T')].concat()),
         client(query("SELECT a FROM t")),
-        server([columns(), row("1"), row("2"), complete("SELECT 2"), ready(b'T')].concat()),
+        server(
+            [
+                columns(),
+                row("1"),
+                row("2"),
+                complete("SELECT 2"),
+                ready(b'T'),
+            ]
+            .concat(),
+        ),
         client(query("SELECT nonsense")),
         server([error("ERROR", "column does not exist"), ready(b'E')].concat()),
         client(query("ROLLBACK")),
@@ -141,21 +211,48 @@ fn simple_queries_are_calls_and_passwords_are_left_out() {
     let (_, outcome) = recorded(&conversation);
     assert_eq!(
         shapes(&outcome),
-        [(1, 4, true), (1, 2, false), (1, 5, false), (1, 2, false), (1, 2, false), (1, 2, true)]
+        [
+            (1, 4, true),
+            (1, 2, false),
+            (1, 5, false),
+            (1, 2, false),
+            (1, 2, false),
+            (1, 2, true)
+        ]
     );
     let said = outcome.said();
-    assert!(said[0].1.iter().all(|(_, text)| !text.contains("secret") && !text.contains("salt")));
-    assert_eq!(said[2].1[0], (Side::Client, r"Q\x00\x00\x00\x14SELECT a FROM t\x00".to_owned()));
+    assert!(
+        said[0]
+            .1
+            .iter()
+            .all(|(_, text)| !text.contains("secret") && !text.contains("salt"))
+    );
+    assert_eq!(
+        said[2].1[0],
+        (
+            Side::Client,
+            r"Q\x00\x00\x00\x14SELECT a FROM t\x00".to_owned()
+        )
+    );
     plays(&conversation, &outcome.calls);
 }
 
 #[test]
 fn statements_are_named_by_their_text() {
-    let run = |name: &str, value: &str| [bind("", name, value), execute("", 0), only(b'S')].concat();
+    let run =
+        |name: &str, value: &str| [bind("", name, value), execute("", 0), only(b'S')].concat();
     let ran = |value: &str| [only(b'2'), row(value), complete("SELECT 1"), ready(b'I')].concat();
     let conversation = [
         client([parse("s1", "SELECT $1"), describe('S', "s1"), only(b'S')].concat()),
-        server([only(b'1'), message(b't', &[&[0, 1, 0, 0, 0, 25]]), columns(), ready(b'I')].concat()),
+        server(
+            [
+                only(b'1'),
+                message(b't', &[&[0, 1, 0, 0, 0, 25]]),
+                columns(),
+                ready(b'I'),
+            ]
+            .concat(),
+        ),
         client(run("s1", "x")),
         server(ran("x")),
         client(run("s1", "y")),
@@ -164,7 +261,10 @@ fn statements_are_named_by_their_text() {
         server([only(b'3'), ready(b'I')].concat()),
     ];
     let (_, outcome) = recorded(&conversation);
-    assert_eq!(shapes(&outcome)[1..], [(1, 1, true), (1, 2, true), (2, 4, false), (2, 4, false)]);
+    assert_eq!(
+        shapes(&outcome)[1..],
+        [(1, 1, true), (1, 2, true), (2, 4, false), (2, 4, false)]
+    );
     assert!(outcome.said()[3].1[0].1.contains(r"\x00SELECT $1\x00"));
     let book = plays(&conversation, &outcome.calls);
     assert_eq!(book.report().missed.len(), 0);
@@ -174,22 +274,53 @@ fn statements_are_named_by_their_text() {
     let mut one = Played::new(Protocol::Postgres, &book);
     let mut two = Played::new(Protocol::Postgres, &book);
     for played in [&mut one, &mut two] {
-        played.ask(startup(&[("database", "d"), ("user", "u"), ("application_name", "other")]));
+        played.ask(startup(&[
+            ("database", "d"),
+            ("user", "u"),
+            ("application_name", "other"),
+        ]));
     }
     let prepared = |name: &str| [parse(name, "SELECT $1"), describe('S', name)].concat();
-    let defined = [only(b'1'), message(b't', &[&[0, 1, 0, 0, 0, 25]]), columns()].concat();
-    assert_eq!(two.ask([prepared("b"), run("b", "y")].concat()), [defined.clone(), ran("y")].concat());
-    assert_eq!(one.ask([prepared("a"), run("a", "x")].concat()), [defined, ran("x")].concat());
+    let defined = [
+        only(b'1'),
+        message(b't', &[&[0, 1, 0, 0, 0, 25]]),
+        columns(),
+    ]
+    .concat();
+    assert_eq!(
+        two.ask([prepared("b"), run("b", "y")].concat()),
+        [defined.clone(), ran("y")].concat()
+    );
+    assert_eq!(
+        one.ask([prepared("a"), run("a", "x")].concat()),
+        [defined, ran("x")].concat()
+    );
     assert_eq!(book.report().missed.len(), 0);
 }
 
 #[test]
 fn a_batch_with_everything_in_it_is_taken_apart_and_put_together() {
     let batch = |value: &str| {
-        [parse("", "SELECT $1"), bind("", "", value), describe('P', ""), execute("", 0), only(b'S')].concat()
+        [
+            parse("", "SELECT $1"),
+            bind("", "", value),
+            describe('P', ""),
+            execute("", 0),
+            only(b'S'),
+        ]
+        .concat()
     };
-    let answer =
-        |value: &str| [only(b'1'), only(b'2'), columns(), row(value), complete("SELECT 1"), ready(b'I')].concat();
+    let answer = |value: &str| {
+        [
+            only(b'1'),
+            only(b'2'),
+            columns(),
+            row(value),
+            complete("SELECT 1"),
+            ready(b'I'),
+        ]
+        .concat()
+    };
     let conversation = [
         client(batch("x")),
         server(answer("x")),
@@ -204,7 +335,14 @@ fn a_batch_with_everything_in_it_is_taken_apart_and_put_together() {
 fn answers_are_there_at_each_flush() {
     let conversation = [
         client([parse("p", "SELECT $1"), describe('S', "p"), only(b'H')].concat()),
-        server([only(b'1'), message(b't', &[&[0, 1, 0, 0, 0, 25]]), columns()].concat()),
+        server(
+            [
+                only(b'1'),
+                message(b't', &[&[0, 1, 0, 0, 0, 25]]),
+                columns(),
+            ]
+            .concat(),
+        ),
         client([bind("c", "p", "x"), only(b'H')].concat()),
         server(only(b'2')),
         client([execute("c", 1), only(b'H')].concat()),
@@ -221,20 +359,64 @@ fn after_an_error_everything_is_ignored_up_to_sync() {
     let run = |value: &str| [bind("", "s", value), execute("", 0)].concat();
     let fault = || error("ERROR", "invalid input syntax for type integer");
     let conversation = [
-        client([parse("s", "SELECT $1::int"), run("1"), run("bad"), run("3"), only(b'S'), query("SELECT 4")].concat()),
-        server([only(b'1'), only(b'2'), row("1"), complete("SELECT 1"), fault(), ready(b'I')].concat()),
+        client(
+            [
+                parse("s", "SELECT $1::int"),
+                run("1"),
+                run("bad"),
+                run("3"),
+                only(b'S'),
+                query("SELECT 4"),
+            ]
+            .concat(),
+        ),
+        server(
+            [
+                only(b'1'),
+                only(b'2'),
+                row("1"),
+                complete("SELECT 1"),
+                fault(),
+                ready(b'I'),
+            ]
+            .concat(),
+        ),
         server([columns(), row("4"), complete("SELECT 1"), ready(b'I')].concat()),
-        client([parse("t", "SELEC"), describe('S', "t"), run("5"), only(b'S')].concat()),
+        client(
+            [
+                parse("t", "SELEC"),
+                describe('S', "t"),
+                run("5"),
+                only(b'S'),
+            ]
+            .concat(),
+        ),
         server([error("ERROR", "syntax error"), ready(b'I')].concat()),
     ];
     let (_, outcome) = recorded(&conversation);
-    assert_eq!(shapes(&outcome)[1..], [(1, 1, true), (2, 3, false), (2, 2, false), (1, 4, false), (1, 1, true)]);
+    assert_eq!(
+        shapes(&outcome)[1..],
+        [
+            (1, 1, true),
+            (2, 3, false),
+            (2, 2, false),
+            (1, 4, false),
+            (1, 1, true)
+        ]
+    );
     plays(&conversation, &outcome.calls);
 }
 
 #[test]
 fn a_statement_that_is_described_and_fails_in_a_transaction_says_why() {
-    let asked = [parse("", "INSERT"), bind("", "", "x"), describe('P', ""), execute("", 0), only(b'S')].concat();
+    let asked = [
+        parse("", "INSERT"),
+        bind("", "", "x"),
+        describe('P', ""),
+        execute("", 0),
+        only(b'S'),
+    ]
+    .concat();
     let fault = error("ERROR", "duplicate key value violates unique constraint");
     let conversation = [
         client(query("BEGIN")),
@@ -257,10 +439,25 @@ fn data_is_copied_in_and_out() {
         server([complete("COPY 3"), ready(b'I')].concat()),
         client(query("COPY t TO STDOUT")),
         server(
-            [message(b'H', &[&[0, 0, 1, 0, 0]]), data("1\n"), data("2\n"), only(b'c'), complete("COPY 2"), ready(b'I')]
-                .concat(),
+            [
+                message(b'H', &[&[0, 0, 1, 0, 0]]),
+                data("1\n"),
+                data("2\n"),
+                only(b'c'),
+                complete("COPY 2"),
+                ready(b'I'),
+            ]
+            .concat(),
         ),
-        client([parse("", "COPY t FROM STDIN"), message(b'B', &[&[0; 8]]), execute("", 0), only(b'S')].concat()),
+        client(
+            [
+                parse("", "COPY t FROM STDIN"),
+                message(b'B', &[&[0; 8]]),
+                execute("", 0),
+                only(b'S'),
+            ]
+            .concat(),
+        ),
         server([only(b'1'), only(b'2'), asks()].concat()),
         client([data("4\n"), only(b'c'), only(b'S')].concat()),
         server([complete("COPY 1"), ready(b'I')].concat()),
@@ -274,21 +471,45 @@ fn data_is_copied_in_and_out() {
     assert_eq!(played.ask(query("COPY t FROM STDIN")), asks());
     // The same bytes, cut elsewhere.
     let other = [data("1"), data("\n2\n3\n"), only(b'c')].concat();
-    assert_eq!(played.ask(other), [complete("COPY 3"), ready(b'I')].concat());
+    assert_eq!(
+        played.ask(other),
+        [complete("COPY 3"), ready(b'I')].concat()
+    );
     assert_eq!(book.report().missed.len(), 0);
 }
 
 #[test]
 fn data_that_does_not_wait_to_be_asked_for_is_copied_in() {
     let all = [message(b'd', &[b"1\n"]), only(b'c')].concat();
-    let bound = [parse("", "COPY t FROM STDIN"), message(b'B', &[&[0; 8]]), execute("", 0)].concat();
+    let bound = [
+        parse("", "COPY t FROM STDIN"),
+        message(b'B', &[&[0; 8]]),
+        execute("", 0),
+    ]
+    .concat();
     let asks = || message(b'G', &[&[0, 0, 1, 0, 0]]);
     let conversation = [
-        client([query("COPY t FROM STDIN"), all.clone(), query("SELECT a FROM t")].concat()),
+        client(
+            [
+                query("COPY t FROM STDIN"),
+                all.clone(),
+                query("SELECT a FROM t"),
+            ]
+            .concat(),
+        ),
         server([asks(), complete("COPY 1"), ready(b'I')].concat()),
         server([columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat()),
         client([bound, all, only(b'S')].concat()),
-        server([only(b'1'), only(b'2'), asks(), complete("COPY 1"), ready(b'I')].concat()),
+        server(
+            [
+                only(b'1'),
+                only(b'2'),
+                asks(),
+                complete("COPY 1"),
+                ready(b'I'),
+            ]
+            .concat(),
+        ),
     ];
     let (_, outcome) = recorded(&conversation);
     assert_eq!(outcome.lost, [""; 0]);
@@ -304,7 +525,16 @@ fn notices_and_notifications_go_with_calls() {
         server([complete("LISTEN"), ready(b'I')].concat()),
         server(notification()),
         client(query("SELECT 1")),
-        server([notice(), columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat()),
+        server(
+            [
+                notice(),
+                columns(),
+                row("1"),
+                complete("SELECT 1"),
+                ready(b'I'),
+            ]
+            .concat(),
+        ),
     ];
     let (_, outcome) = recorded(&conversation);
     assert_eq!(shapes(&outcome)[1..], [(1, 3, true), (1, 5, false)]);
@@ -314,12 +544,18 @@ fn notices_and_notifications_go_with_calls() {
 #[test]
 fn encryption_is_declined_here_or_relayed() {
     let ask = |code: u32| [8_u32.to_be_bytes(), code.to_be_bytes()].concat();
-    let conversation: Vec<_> = [client(ask(80_877_104)), client(ask(80_877_103))].into_iter().chain(login()).collect();
+    let conversation: Vec<_> = [client(ask(80_877_104)), client(ask(80_877_103))]
+        .into_iter()
+        .chain(login())
+        .collect();
     let outcome = record(Protocol::Postgres, &conversation);
     assert!(outcome.to_client.starts_with(b"NNR"));
     assert!(outcome.to_server.starts_with(&login()[0].1));
 
-    let conversation: Vec<_> = [client(ask(80_877_103)), server("S")].into_iter().chain(login()).collect();
+    let conversation: Vec<_> = [client(ask(80_877_103)), server("S")]
+        .into_iter()
+        .chain(login())
+        .collect();
     let outcome = record_in(Protocol::Postgres, true, &conversation, usize::MAX);
     assert_eq!(outcome.encrypted, [b""]);
     assert!(outcome.to_server.starts_with(&ask(80_877_103)));
@@ -330,7 +566,10 @@ fn encryption_is_declined_here_or_relayed() {
     assert_eq!(played.encrypted, 1);
     assert_eq!(played.ask(&login()[0].1), expected(&[]));
 
-    let conversation: Vec<_> = [client(ask(80_877_103)), server("N")].into_iter().chain(login()).collect();
+    let conversation: Vec<_> = [client(ask(80_877_103)), server("N")]
+        .into_iter()
+        .chain(login())
+        .collect();
     let outcome = record_in(Protocol::Postgres, true, &conversation, 1);
     assert_eq!((outcome.encrypted.len(), outcome.calls.len()), (0, 1));
 }
@@ -348,48 +587,99 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
     let mut played = Played::new(Protocol::Postgres, &book);
     played.ask(&login()[0].1);
     let unknown = |bytes: &[u8]| {
-        bytes.starts_with(b"E") && memchr::memmem::find(bytes, b"no recording answers this call").is_some()
+        bytes.starts_with(b"E")
+            && memchr::memmem::find(bytes, b"no recording answers this call").is_some()
     };
     let answer = played.ask(query("SELECT 2"));
-    assert!(unknown(&answer) && answer.ends_with(&ready(b'I')), "{}", answer.escape_ascii());
-    let answer = played.ask([parse("", "SELECT 3"), bind("", "", "x"), execute("", 0), only(b'S')].concat());
-    assert!(unknown(&answer) && answer.ends_with(&ready(b'I')), "{}", answer.escape_ascii());
-    assert_eq!(played.ask(query("BEGIN")), [complete("BEGIN"), ready(b'T')].concat());
+    assert!(
+        unknown(&answer) && answer.ends_with(&ready(b'I')),
+        "{}",
+        answer.escape_ascii()
+    );
+    let answer = played.ask(
+        [
+            parse("", "SELECT 3"),
+            bind("", "", "x"),
+            execute("", 0),
+            only(b'S'),
+        ]
+        .concat(),
+    );
+    assert!(
+        unknown(&answer) && answer.ends_with(&ready(b'I')),
+        "{}",
+        answer.escape_ascii()
+    );
+    assert_eq!(
+        played.ask(query("BEGIN")),
+        [complete("BEGIN"), ready(b'T')].concat()
+    );
     assert!(played.ask(query("SELECT 2")).ends_with(&ready(b'E')));
-    assert_eq!(played.ask(query("rollback;")), [complete("ROLLBACK"), ready(b'I')].concat());
+    assert_eq!(
+        played.ask(query("rollback;")),
+        [complete("ROLLBACK"), ready(b'I')].concat()
+    );
     // Recorded inside a transaction, asked outside.
-    assert_eq!(played.ask(query("SELECT 1")), [columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat());
+    assert_eq!(
+        played.ask(query("SELECT 1")),
+        [columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat()
+    );
     assert_eq!(book.report().missed_count, 3);
 
     let mut other = Played::new(Protocol::Postgres, &book);
-    assert!(other.ask(startup(&[("user", "u"), ("database", "nobody")])).starts_with(b"E"));
+    assert!(
+        other
+            .ask(startup(&[("user", "u"), ("database", "nobody")]))
+            .starts_with(b"E")
+    );
     assert!(other.closed);
     let target = "db.test:7";
     let expected = format!(
         "no recording has a connection of user `u` to database `nobody`; recorded: `u@{target}/d`; give the program the address \
          that it was recorded with (its variable, such as DATABASE_URL) ({target})"
     );
-    assert_eq!(book.report().missed.last().map(ToString::to_string), Some(expected));
+    assert_eq!(
+        book.report().missed.last().map(ToString::to_string),
+        Some(expected)
+    );
     let mut nameless = Played::new(Protocol::Postgres, &book);
     let answer = nameless.ask(startup(&[("user", "")]));
-    assert!(answer.windows(28).any(|part| part == b"of no user to no database; r"), "{}", answer.escape_ascii());
+    assert!(
+        answer
+            .windows(28)
+            .any(|part| part == b"of no user to no database; r"),
+        "{}",
+        answer.escape_ascii()
+    );
 }
 
 #[test]
 fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
-    let (_, outcome) = recorded(&[client(query("START_REPLICATION")), server(message(b'W', &[&[0, 0, 0]]))]);
+    let (_, outcome) = recorded(&[
+        client(query("START_REPLICATION")),
+        server(message(b'W', &[&[0, 0, 0]])),
+    ]);
     assert_eq!(
         outcome.lost,
-        ["the rest of a connection to `db.test:7`: it became a stream of another kind (replication)"]
+        [
+            "the rest of a connection to `db.test:7`: it became a stream of another kind (replication)"
+        ]
     );
     let (_, outcome) = recorded(&[client(b"Q\0\0\0\x03"), server(ready(b'I'))]);
     assert_eq!(
         outcome.lost,
-        ["the rest of a connection to `db.test:7`: a message of PostgreSQL has no type or is shorter than its head"]
+        [
+            "the rest of a connection to `db.test:7`: a message of PostgreSQL has no type or is shorter than its head"
+        ]
     );
     let (_, outcome) = recorded(&[client(query("SELECT 1")), server(columns())]);
-    assert_eq!(outcome.lost, ["a call to `db.test:7`: the connection ended before its answer"]);
-    let cancel = [client([16_u32, 80_877_102, 1, 2].map(u32::to_be_bytes).concat())];
+    assert_eq!(
+        outcome.lost,
+        ["a call to `db.test:7`: the connection ended before its answer"]
+    );
+    let cancel = [client(
+        [16_u32, 80_877_102, 1, 2].map(u32::to_be_bytes).concat(),
+    )];
     let outcome = record(Protocol::Postgres, &cancel);
     assert_eq!((outcome.calls.len(), outcome.lost.len()), (0, 0));
     replays(Protocol::Postgres, &cancel, &outcome);
@@ -412,13 +702,29 @@ fn done(tag: &str) -> Vec<u8> {
 #[test]
 fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
     let select = || query("SELECT v FROM t");
-    let extended = |text: &str| [parse("", text), bind("", "", "x"), execute("", 0), only(b'S')].concat();
+    let extended = |text: &str| {
+        [
+            parse("", text),
+            bind("", "", "x"),
+            execute("", 0),
+            only(b'S'),
+        ]
+        .concat()
+    };
     let mut calls = in_database("a", &[client(select()), server(value("a"))]);
     let settings = [
         client(select()),
         server(value("b")),
         // All at once.
-        client([query("SET search_path TO one"), select(), query("set search_path=two;"), select()].concat()),
+        client(
+            [
+                query("SET search_path TO one"),
+                select(),
+                query("set search_path=two;"),
+                select(),
+            ]
+            .concat(),
+        ),
         server([done("SET"), value("one"), done("SET"), value("two")].concat()),
         client(extended("SET ROLE r")),
         server([only(b'1'), only(b'2'), complete("SET"), ready(b'I')].concat()),
@@ -440,7 +746,11 @@ fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
             drop(played.ask(message));
         }
         let answer = played.ask(select());
-        if answer.starts_with(b"E") { Vec::new() } else { answer }
+        if answer.starts_with(b"E") {
+            Vec::new()
+        } else {
+            answer
+        }
     };
     let one = query("SET search_path TO one");
     let two = query("set search_path=two;");
@@ -449,7 +759,10 @@ fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
     let all = [one, two, role, query("SET ROLE nobody")];
     // A setting that failed changes nothing.
     assert_eq!(ask("b", &all), value("role"));
-    assert_eq!(ask("b", &[&all[..3], &[authorization]].concat()), value("authorization"));
+    assert_eq!(
+        ask("b", &[&all[..3], &[authorization]].concat()),
+        value("authorization")
+    );
     assert_eq!(ask("b", &all[..2]), value("two"));
     assert_eq!(ask("b", &all[..1]), value("one"));
     assert_eq!(ask("b", &[query("SET search_path TO three")]), b"");
@@ -476,7 +789,10 @@ fn a_rollback_takes_settings_back_and_local_ones_end_with_their_transaction() {
         got(given("one again")),
         steps("COMMIT", done("COMMIT")),
         got(value("none")),
-        steps("BEGIN; SET search_path TO 'a;b'", [complete("BEGIN"), inside("SET")].concat()),
+        steps(
+            "BEGIN; SET search_path TO 'a;b'",
+            [complete("BEGIN"), inside("SET")].concat(),
+        ),
         got(given("a;b")),
         steps("/* end */ rollback", done("ROLLBACK")),
         got(value("none again")),
@@ -485,7 +801,10 @@ fn a_rollback_takes_settings_back_and_local_ones_end_with_their_transaction() {
         steps("COMMIT", done("COMMIT")),
         got(value("three")),
         // A transaction of its own, that failed.
-        steps("SET search_path TO four; SELECT 1/0", [complete("SET"), error("ERROR", "zero"), ready(b'I')].concat()),
+        steps(
+            "SET search_path TO four; SELECT 1/0",
+            [complete("SET"), error("ERROR", "zero"), ready(b'I')].concat(),
+        ),
         got(value("three again")),
     ]
     .concat();
@@ -498,7 +817,10 @@ fn a_login_that_was_refused_is_refused_again_in_its_turn() {
     let refusal = || error("FATAL", "password authentication failed for user \"u\"");
     let refused = [&login()[..3], &[server(refusal())]].concat();
     let calls = |conversations: &[&[Said]]| -> Vec<Exchange> {
-        conversations.iter().flat_map(|one| record(Protocol::Postgres, one).calls).collect()
+        conversations
+            .iter()
+            .flat_map(|one| record(Protocol::Postgres, one).calls)
+            .collect()
     };
     let connect = |book: &Arc<crate::record::matching::Book>| {
         let mut played = Played::new(Protocol::Postgres, book);
@@ -506,9 +828,16 @@ fn a_login_that_was_refused_is_refused_again_in_its_turn() {
     };
     let welcomed = [login()[3].1.clone(), login()[4].1.clone()].concat();
     let again = book(&calls(&[&refused]));
-    assert_eq!([connect(&again), connect(&again)], [(refusal(), true), (refusal(), true)]);
+    assert_eq!(
+        [connect(&again), connect(&again)],
+        [(refusal(), true), (refusal(), true)]
+    );
     let then_let_in = book(&calls(&[&refused, &login()]));
-    let expected = [(refusal(), true), (welcomed.clone(), false), (welcomed, false)];
+    let expected = [
+        (refusal(), true),
+        (welcomed.clone(), false),
+        (welcomed, false),
+    ];
     assert_eq!([(); 3].map(|()| connect(&then_let_in)), expected);
     assert_eq!(then_let_in.report().missed_count, 0);
 }

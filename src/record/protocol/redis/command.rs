@@ -13,7 +13,8 @@ pub(super) enum Manner {
     Begin,
     /// `EXEC` or `DISCARD`.
     Finish,
-    /// As many confirmations as it names channels (0: as many as there are), then whatever is published.
+    /// As many confirmations as it names channels (0: as many as there are), then whatever is
+    /// published.
     Subscription(usize),
     /// One reply, and the connection ends.
     Quit,
@@ -21,67 +22,101 @@ pub(super) enum Manner {
     Reset,
     /// Nothing at all: an empty line.
     Empty,
-    /// No replies from here on, or a stream of another kind (`MONITOR`, `SYNC`, `PSYNC`, `CLIENT REPLY`).
+    /// No replies from here on, or a stream of another kind (`MONITOR`, `SYNC`, `PSYNC`, `CLIENT
+    /// REPLY`).
     Foreign,
 }
 
 pub(super) fn manner(command: &[u8]) -> Manner {
     let words = words(command);
-    let word = |index: usize| words.get(index).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
+    let word = |index: usize| {
+        words
+            .get(index)
+            .map(|word| word.to_ascii_uppercase())
+            .unwrap_or_default()
+    };
     match word(0).as_slice() {
         b"" => Manner::Empty,
         b"MULTI" => Manner::Begin,
         b"EXEC" | b"DISCARD" => Manner::Finish,
-        b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" => Manner::Subscription((words.len() - 1).max(1)),
+        b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" => {
+            Manner::Subscription((words.len() - 1).max(1))
+        }
         b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE" => Manner::Subscription(words.len() - 1),
         b"QUIT" => Manner::Quit,
         b"RESET" => Manner::Reset,
         b"MONITOR" | b"SYNC" | b"PSYNC" => Manner::Foreign,
         b"CLIENT" if word(1) == b"REPLY" => Manner::Foreign,
-        b"HELLO" | b"AUTH" | b"SELECT" | b"COMMAND" | b"INFO" | b"PING" | b"READONLY" | b"READWRITE" | b"ASKING"
-        | b"CLUSTER" | b"SENTINEL" | b"CLIENT" => Manner::Session,
+        b"HELLO" | b"AUTH" | b"SELECT" | b"COMMAND" | b"INFO" | b"PING" | b"READONLY"
+        | b"READWRITE" | b"ASKING" | b"CLUSTER" | b"SENTINEL" | b"CLIENT" => Manner::Session,
         _ => Manner::Plain,
     }
 }
 
-/// The number behind the name of a command: of `SELECT` the database, of `HELLO` the version of the protocol, in which replies have
-/// other forms (`redis.io/docs/latest/commands/hello`). Empty if it is that of the beginning.
+/// The number behind the name of a command: of `SELECT` the database, of `HELLO` the version of the
+/// protocol, in which replies have other forms (`redis.io/docs/latest/commands/hello`). Empty if it
+/// is that of the beginning.
 fn number(command: &[u8], name: &[u8], first: u64) -> Option<Vec<u8>> {
     let words = words(command);
-    let number: u64 = std::str::from_utf8(words.get(1).filter(|_| is(&words, 0, name))?).ok()?.parse().ok()?;
-    Some(if number == first { Vec::new() } else { number.to_string().into_bytes() })
+    let number: u64 = std::str::from_utf8(words.get(1).filter(|_| is(&words, 0, name))?)
+        .ok()?
+        .parse()
+        .ok()?;
+    Some(if number == first {
+        Vec::new()
+    } else {
+        number.to_string().into_bytes()
+    })
 }
 
-/// The user that a command logs in as (`redis.io/docs/latest/commands/auth`); empty if that is who everybody is at first. `None` if it
-/// is no login.
+/// The user that a command logs in as (`redis.io/docs/latest/commands/auth`); empty if that is who
+/// everybody is at first. `None` if it is no login.
 fn logs_in(command: &[u8]) -> Option<Vec<u8>> {
     let words = words(command);
     let at = if is(&words, 0, b"AUTH") {
         (words.len() > 2).then_some(1)
     } else {
-        Some((1..words.len()).find(|index| is(&words, 0, b"HELLO") && is(&words, *index, b"AUTH"))? + 1)
+        Some(
+            (1..words.len())
+                .find(|index| is(&words, 0, b"HELLO") && is(&words, *index, b"AUTH"))?
+                + 1,
+        )
     };
-    let Some(at) = at else { return Some(Vec::new()) };
-    words.get(at).map(|user| if *user == b"default" { Vec::new() } else { user.to_vec() })
+    let Some(at) = at else {
+        return Some(Vec::new());
+    };
+    words.get(at).map(|user| {
+        if *user == b"default" {
+            Vec::new()
+        } else {
+            user.to_vec()
+        }
+    })
 }
 
 fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
-    words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
+    words
+        .get(index)
+        .is_some_and(|word| word.eq_ignore_ascii_case(name))
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::record) struct Chosen {
     /// Whether it is as it was at the beginning.
     pub(in crate::record) resets: bool,
-    /// The database, the user, the version of the protocol: each with its value, which is empty if it is that of the beginning.
+    /// The database, the user, the version of the protocol: each with its value, which is empty if
+    /// it is that of the beginning.
     pub(in crate::record) context: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// What a call chooses, if it was carried out. Without an answer it is not known, so it counts as carried out.
+/// What a call chooses, if it was carried out. Without an answer it is not known, so it counts as
+/// carried out.
 pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
     let commands: Vec<&[u8]> = wire.said(Side::Client).collect();
     let answer = wire.said(Side::Server).next_back();
-    let resets = commands.last().is_some_and(|last| is(&words(last), 0, b"RESET"));
+    let resets = commands
+        .last()
+        .is_some_and(|last| is(&words(last), 0, b"RESET"));
     let mut context = Vec::new();
     if let [command] = commands[..]
         && !answer.is_some_and(|answer| answer.starts_with(b"-"))
@@ -89,19 +124,24 @@ pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
         context.extend(number(command, b"HELLO", 2).map(|version| ("version", version)));
         context.extend(logs_in(command).map(|user| ("user", user)));
     }
-    let selected = commands.iter().filter_map(|command| number(command, b"SELECT", 0)).next_back();
+    let selected = commands
+        .iter()
+        .filter_map(|command| number(command, b"SELECT", 0))
+        .next_back();
     // A transaction is answered with a list, and that is null if nothing of it was carried out.
     let selected = selected.filter(|_| match answer {
         None => true,
-        Some(answer) if commands.len() > 1 => answer.first() == Some(&b'*') && !answer.starts_with(b"*-1"),
+        Some(answer) if commands.len() > 1 => {
+            answer.first() == Some(&b'*') && !answer.starts_with(b"*-1")
+        }
         Some(answer) => answer == b"+OK\r\n",
     });
     context.extend(selected.map(|database| ("database", database)));
     Chosen { resets, context }
 }
 
-/// Commands that read and change nothing, whatever they are given, and what sets when a key expires, which programs say again and
-/// again (`redis.io/docs/latest/commands`).
+/// Commands that read and change nothing, whatever they are given, and what sets when a key
+/// expires, which programs say again and again (`redis.io/docs/latest/commands`).
 const READS: &str = "\
     GET MGET STRLEN GETRANGE EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME KEYS SCAN DBSIZE HGET HMGET HGETALL
     HEXISTS HKEYS HVALS HLEN HSCAN LRANGE LINDEX LLEN SMEMBERS SISMEMBER SMISMEMBER SCARD SINTER SUNION SDIFF
@@ -119,15 +159,21 @@ fn alone(wire: &Wire) -> Vec<&[u8]> {
 /// Whether a call is one of these.
 pub(in crate::record) fn reads(wire: &Wire) -> bool {
     let words = alone(wire);
-    READS.split_ascii_whitespace().any(|known| is(&words, 0, known.as_bytes()))
+    READS
+        .split_ascii_whitespace()
+        .any(|known| is(&words, 0, known.as_bytes()))
 }
 
-/// Whether a call sets a key to a value whatever is there, so that saying it again changes nothing: `SET` with no more than a time.
+/// Whether a call sets a key to a value whatever is there, so that saying it again changes nothing:
+/// `SET` with no more than a time.
 pub(in crate::record) fn sets(wire: &Wire) -> bool {
     const TIMES: [&str; 5] = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
     let words = alone(wire);
     let is_time = |word: &&[u8]| {
-        word.iter().all(u8::is_ascii_digit) || TIMES.iter().any(|time| word.eq_ignore_ascii_case(time.as_bytes()))
+        word.iter().all(u8::is_ascii_digit)
+            || TIMES
+                .iter()
+                .any(|time| word.eq_ignore_ascii_case(time.as_bytes()))
     };
     is(&words, 0, b"SET") && words.get(3..).is_some_and(|rest| rest.iter().all(is_time))
 }
@@ -143,11 +189,19 @@ pub(super) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let (words, rest) = resp::command(bytes)?;
     let (command, arguments) = words.split_first().filter(|_| rest.is_empty())?;
     // Of a line it is the first letter.
-    taken.head(if bytes.first() == Some(&b'*') { b"*" } else { b"" });
+    taken.head(if bytes.first() == Some(&b'*') {
+        b"*"
+    } else {
+        b""
+    });
     taken.text(command);
     for (at, argument) in arguments.iter().enumerate() {
         taken.text(b" ");
-        taken.value_in_text(if at == 0 { Role::Key } else { Role::Literal }, "arg", argument);
+        taken.value_in_text(
+            if at == 0 { Role::Key } else { Role::Literal },
+            "arg",
+            argument,
+        );
     }
     Some(())
 }

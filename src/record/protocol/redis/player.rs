@@ -20,8 +20,12 @@ impl RedisResponder {
         let commands = std::mem::take(&mut self.transaction);
         match prompter.ask(&commands) {
             Ok(found) if found.abandoned() => Vec::new(),
-            // The replies to the commands before were sent when they came; what was pushed in between came first.
-            Ok(found) => said(&found, Side::Server).next_back().unwrap_or_default().to_vec(),
+            // The replies to the commands before were sent when they came; what was pushed in
+            // between came first.
+            Ok(found) => said(&found, Side::Server)
+                .next_back()
+                .unwrap_or_default()
+                .to_vec(),
             Err(text) => error(&text),
         }
     }
@@ -71,7 +75,10 @@ impl Responder for RedisResponder {
     }
 
     fn kept(&self) -> usize {
-        self.transaction.iter().map(|command| size_of_val(command) + command.len()).sum()
+        self.transaction
+            .iter()
+            .map(|command| size_of_val(command) + command.len())
+            .sum()
     }
 
     fn refuse(&self, fault: Fault) -> Vec<u8> {

@@ -38,7 +38,10 @@ pub(super) struct RedisDialogue {
 impl RedisDialogue {
     fn command(&mut self, question: Vec<u8>, log: &Log) -> Result<(), Fault> {
         let manner = manner(&question);
-        if let Some(last) = self.waiting.back_mut().filter(|last| last.kind == Kind::Transaction)
+        if let Some(last) = self
+            .waiting
+            .back_mut()
+            .filter(|last| last.kind == Kind::Transaction)
             && !matches!(manner, Manner::Empty | Manner::Foreign)
         {
             last.draft.push(Side::Client, question);
@@ -51,7 +54,9 @@ impl RedisDialogue {
         let (kind, left) = match manner {
             Manner::Empty => return Ok(()),
             Manner::Foreign => {
-                return Err("it became a stream of another kind (`MONITOR`, `SYNC`, `PSYNC` or `CLIENT REPLY`)");
+                return Err(
+                    "it became a stream of another kind (`MONITOR`, `SYNC`, `PSYNC` or `CLIENT REPLY`)",
+                );
             }
             Manner::Begin => (Kind::Transaction, 1),
             Manner::Subscription(channels) => (Kind::Subscription, channels),
@@ -64,23 +69,41 @@ impl RedisDialogue {
     }
 
     fn reply(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<(), Fault> {
-        let subscribing = self.waiting.front().is_some_and(|front| front.kind == Kind::Subscription);
+        let subscribing = self
+            .waiting
+            .front()
+            .is_some_and(|front| front.kind == Kind::Subscription);
         let pushed = bytes.first() == Some(&b'>');
         if pushed || bytes.first() == Some(&b'*') && (self.subscribed || subscribing) {
             let elements = elements(&bytes);
             let kind = elements.first().copied().unwrap_or_default();
             let is_confirmation = matches!(
                 kind,
-                b"subscribe" | b"psubscribe" | b"ssubscribe" | b"unsubscribe" | b"punsubscribe" | b"sunsubscribe"
+                b"subscribe"
+                    | b"psubscribe"
+                    | b"ssubscribe"
+                    | b"unsubscribe"
+                    | b"punsubscribe"
+                    | b"sunsubscribe"
             );
             let is_message = matches!(kind, b"message" | b"pmessage" | b"smessage");
-            if let Some(front) = self.waiting.front_mut().filter(|_| is_confirmation && subscribing) {
+            if let Some(front) = self
+                .waiting
+                .front_mut()
+                .filter(|_| is_confirmation && subscribing)
+            {
                 // How many channels and patterns the connection has now.
-                let channels =
-                    elements.get(2).and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()).unwrap_or(0);
+                let channels = elements
+                    .get(2)
+                    .and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
+                    .unwrap_or(0);
                 self.subscribed = channels > 0;
                 front.draft.push(Side::Server, bytes);
-                let whole = if front.left == 0 { channels == 0 } else { front.left == 1 };
+                let whole = if front.left == 0 {
+                    channels == 0
+                } else {
+                    front.left == 1
+                };
                 front.left = front.left.saturating_sub(1);
                 if whole {
                     self.stream_begins(log);
@@ -137,11 +160,19 @@ impl Dialogue for RedisDialogue {
     }
 
     fn kept(&self) -> usize {
-        self.waiting.iter().map(|pending| &pending.draft).chain(&self.stream).map(Draft::size).sum()
+        self.waiting
+            .iter()
+            .map(|pending| &pending.draft)
+            .chain(&self.stream)
+            .map(Draft::size)
+            .sum()
     }
 
     fn end(&mut self, log: &mut Log) {
-        self.stream.take().into_iter().for_each(|stream| log.done(stream));
+        self.stream
+            .take()
+            .into_iter()
+            .for_each(|stream| log.done(stream));
         for Pending { draft, kind, .. } in std::mem::take(&mut self.waiting) {
             match kind {
                 Kind::Subscription => log.done(draft),

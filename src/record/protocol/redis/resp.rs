@@ -18,14 +18,19 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// The length of the first message, once all of it is there; the next call begins with the message after it.
+    /// The length of the first message, once all of it is there; the next call begins with the
+    /// message after it.
     pub(super) fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         loop {
             let start = self.at.max(self.searched);
             let Some(found) = memchr(b'\n', &bytes[start..]) else {
                 self.searched = bytes.len();
                 let too_long = bytes.len() - self.at > MAX_RESP_LINE_BYTES;
-                return if too_long { Err("a line of RESP is longer than 64 KiB") } else { Ok(None) };
+                return if too_long {
+                    Err("a line of RESP is longer than 64 KiB")
+                } else {
+                    Ok(None)
+                };
             };
             let end = start + found + 1;
             let line = &bytes[self.at..end];
@@ -41,7 +46,8 @@ impl Scan {
                 b'$' | b'!' | b'=' => match number(&head[1..])? {
                     -1 => (end, 0),
                     length => {
-                        let length = usize::try_from(length).map_err(|_| "a length of RESP is negative")?;
+                        let length =
+                            usize::try_from(length).map_err(|_| "a length of RESP is negative")?;
                         let next = end.saturating_add(length).saturating_add(2);
                         if bytes.len() < next {
                             self.searched = end - 1;
@@ -60,7 +66,8 @@ impl Scan {
                     };
                     match kind {
                         b'%' => (end, count.saturating_mul(2)),
-                        // Attributes stand before the element that they belong to, which counts as one with them.
+                        // Attributes stand before the element that they belong to, which counts as
+                        // one with them.
                         b'|' => (end, count.saturating_mul(2).saturating_add(1)),
                         _ => (end, count),
                     }
@@ -98,7 +105,10 @@ impl Scan {
 }
 
 fn number(text: &[u8]) -> Result<i64, Fault> {
-    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).ok_or("a length of RESP is no number")
+    std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .ok_or("a length of RESP is no number")
 }
 
 /// The words of a command; none of what is no command.
@@ -108,7 +118,9 @@ pub(super) fn words(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// The elements of an array of simple elements, up to the first that is not one.
 pub(super) fn elements(array: &[u8]) -> Vec<&[u8]> {
-    let Some((_, mut rest)) = line(array) else { return Vec::new() };
+    let Some((_, mut rest)) = line(array) else {
+        return Vec::new();
+    };
     let next = || match rest.first()? {
         b'$' => string(&mut rest),
         b':' | b'+' | b'_' => {
@@ -145,7 +157,12 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 pub(in crate::record) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
     let (head, mut rest) = line(bytes)?;
     let Some(count) = head.strip_prefix(b"*") else {
-        return Some((head.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect(), rest));
+        return Some((
+            head.split(u8::is_ascii_whitespace)
+                .filter(|word| !word.is_empty())
+                .collect(),
+            rest,
+        ));
     };
     // A count costs its sender nothing; what it counts does.
     let mut words = Vec::new();

@@ -2,12 +2,19 @@
 
 use crate::record::call::{Protocol, Side};
 use crate::record::redact::Secrets;
-use crate::record::trial::{Outcome, Played, Said, UNTIL_MORE, book, client, record, record_left, replays, server};
+use crate::record::trial::{
+    Outcome, Played, Said, UNTIL_MORE, book, client, record, record_left, replays, server,
+};
 
 fn recorded(conversation: &[Said]) -> Outcome {
     let outcome = record(Protocol::Redis, conversation);
-    let all =
-        |side| conversation.iter().filter(|(from, _)| *from == side).flat_map(|(_, b)| b.clone()).collect::<Vec<_>>();
+    let all = |side| {
+        conversation
+            .iter()
+            .filter(|(from, _)| *from == side)
+            .flat_map(|(_, b)| b.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(outcome.to_server, all(Side::Client));
     assert_eq!(outcome.to_client, all(Side::Server));
     outcome
@@ -22,7 +29,12 @@ fn command(words: &[&str]) -> Vec<u8> {
 }
 
 fn call(said: &[(Side, &str)]) -> (bool, Vec<(Side, String)>) {
-    (false, said.iter().map(|(side, text)| (*side, (*text).to_owned())).collect())
+    (
+        false,
+        said.iter()
+            .map(|(side, text)| (*side, (*text).to_owned()))
+            .collect(),
+    )
 }
 
 const C: Side = Side::Client;
@@ -40,8 +52,14 @@ fn each_command_is_a_call_in_a_pipeline_too() {
     assert_eq!(
         outcome.said(),
         [
-            call(&[(C, r"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$4\r\n1\r\n2\r\n"), (S, r"+OK\r\n")]),
-            call(&[(C, r"*2\r\n$3\r\nGET\r\n$1\r\na\r\n"), (S, r"$4\r\n1\r\n2\r\n")]),
+            call(&[
+                (C, r"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$4\r\n1\r\n2\r\n"),
+                (S, r"+OK\r\n")
+            ]),
+            call(&[
+                (C, r"*2\r\n$3\r\nGET\r\n$1\r\na\r\n"),
+                (S, r"$4\r\n1\r\n2\r\n")
+            ]),
             call(&[(C, r"INCR n\r\n"), (S, r":41\r\n")]),
             call(&[(C, r"*2\r\n$3\r\nGET\r\n$1\r\nb\r\n"), (S, r"$-1\r\n")]),
         ]
@@ -63,7 +81,10 @@ fn replies_of_version_3_are_read() {
     let outcome = recorded(&conversation);
     let said = outcome.said();
     assert_eq!(said.len(), 3);
-    assert_eq!(said[0].1[0].1, r"*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n");
+    assert_eq!(
+        said[0].1[0].1,
+        r"*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n"
+    );
     assert_eq!(said[1].1[1].1, reply.escape_default().to_string());
     replays(Protocol::Redis, &conversation, &outcome);
 }
@@ -80,7 +101,9 @@ fn a_transaction_is_one_call() {
         server(b"$1\r\n2\r\n"),
     ];
     let outcome = recorded(&conversation);
-    let texts = commands.each_ref().map(|command| command.escape_ascii().to_string());
+    let texts = commands
+        .each_ref()
+        .map(|command| command.escape_ascii().to_string());
     assert_eq!(
         outcome.said(),
         [
@@ -101,13 +124,22 @@ fn a_transaction_is_one_call() {
 #[test]
 fn a_subscription_is_answered_with_what_was_published() {
     for push in ["*", ">"] {
-        let frame = |kind: &str, rest: &str| format!("{push}3\r\n${}\r\n{kind}\r\n$1\r\nc\r\n{rest}\r\n", kind.len());
+        let frame = |kind: &str, rest: &str| {
+            format!(
+                "{push}3\r\n${}\r\n{kind}\r\n$1\r\nc\r\n{rest}\r\n",
+                kind.len()
+            )
+        };
         let conversation = [
             client(command(&["SUBSCRIBE", "c"])),
             server(frame("subscribe", ":1")),
             server(frame("message", "$2\r\nhi")),
             client(command(&["PING"])),
-            server(if push == ">" { "+PONG\r\n" } else { "*2\r\n$4\r\npong\r\n$0\r\n\r\n" }),
+            server(if push == ">" {
+                "+PONG\r\n"
+            } else {
+                "*2\r\n$4\r\npong\r\n$0\r\n\r\n"
+            }),
             server(frame("message", "$2\r\nho")),
             client(command(&["UNSUBSCRIBE"])),
             server(frame("unsubscribe", ":0")),
@@ -117,16 +149,22 @@ fn a_subscription_is_answered_with_what_was_published() {
         let outcome = recorded(&conversation);
         let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
         let said = outcome.said();
-        let subscription: Vec<_> = [&conversation[0], &conversation[1], &conversation[2], &conversation[5]]
-            .map(|(from, bytes)| (*from, text(bytes)))
-            .into();
+        let subscription: Vec<_> = [
+            &conversation[0],
+            &conversation[1],
+            &conversation[2],
+            &conversation[5],
+        ]
+        .map(|(from, bytes)| (*from, text(bytes)))
+        .into();
         assert!(said.contains(&(false, subscription)), "{said:#?}");
         assert_eq!(said.len(), 4);
         assert_eq!(outcome.lost, Vec::<String>::new());
         let book = book(&outcome.calls);
         let mut played = Played::new(Protocol::Redis, &book);
-        let everything =
-            [&conversation[1], &conversation[2], &conversation[5]].map(|(_, bytes)| bytes.clone()).concat();
+        let everything = [&conversation[1], &conversation[2], &conversation[5]]
+            .map(|(_, bytes)| bytes.clone())
+            .concat();
         assert_eq!(played.ask(&conversation[0].1), everything);
     }
 }
@@ -135,7 +173,13 @@ fn a_subscription_is_answered_with_what_was_published() {
 fn a_reply_that_the_program_did_not_wait_for_waits_until_it_goes_on() {
     let (slow, next) = (command(&["BLPOP", "a", "9"]), command(&["GET", "b"]));
     // A second each.
-    let conversation = [client(&slow), client(&next), server(b"*-1\r\n"), server(b"$1\r\n1\r\n"), client(&next)];
+    let conversation = [
+        client(&slow),
+        client(&next),
+        server(b"*-1\r\n"),
+        server(b"$1\r\n1\r\n"),
+        client(&next),
+    ];
     let conversation = [&conversation[..], &[server(b"$1\r\n2\r\n")]].concat();
     let book = book(&recorded(&conversation).calls);
     let mut played = Played::new(Protocol::Redis, &book);
@@ -151,7 +195,8 @@ fn a_reply_that_the_program_did_not_wait_for_waits_until_it_goes_on() {
 #[test]
 fn a_password_is_in_no_file_and_several_choose_the_answer() {
     let refusal = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
-    let login = |password: &str, answer: &str| [client(command(&["AUTH", password])), server(answer)];
+    let login =
+        |password: &str, answer: &str| [client(command(&["AUTH", password])), server(answer)];
     let kept = |conversation: &[Said]| {
         let outcome = recorded(conversation);
         assert!(outcome.said()[0].0);
@@ -159,17 +204,28 @@ fn a_password_is_in_no_file_and_several_choose_the_answer() {
         Secrets::default().calls(&mut calls);
         let told = format!("{calls:?}");
         for password in ["secret", "wrong"] {
-            assert!(!told.contains(format!("{:?}", password.as_bytes()).trim_matches(['[', ']'])), "{told}");
+            assert!(
+                !told.contains(format!("{:?}", password.as_bytes()).trim_matches(['[', ']'])),
+                "{told}"
+            );
         }
         book(&calls)
     };
     let one = kept(&login("secret", "+OK\r\n"));
     for password in ["secret", "other"] {
-        assert_eq!(Played::new(Protocol::Redis, &one).ask(command(&["AUTH", password])), b"+OK\r\n");
+        assert_eq!(
+            Played::new(Protocol::Redis, &one).ask(command(&["AUTH", password])),
+            b"+OK\r\n"
+        );
     }
     let several = kept(&[login("wrong", refusal), login("secret", "+OK\r\n")].concat());
     let missed = "-ERR no recording answers this call: Redis db.test:7 AUTH r*d92\r\n";
-    for (password, answer) in [("secret", "+OK\r\n"), ("wrong", refusal), ("secret", "+OK\r\n"), ("other", missed)] {
+    for (password, answer) in [
+        ("secret", "+OK\r\n"),
+        ("wrong", refusal),
+        ("secret", "+OK\r\n"),
+        ("other", missed),
+    ] {
         let said = Played::new(Protocol::Redis, &several).ask(command(&["AUTH", password]));
         assert_eq!(String::from_utf8_lossy(&said), answer);
     }
@@ -182,7 +238,11 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Redis, &book);
     let answer = played.ask(command(&["GET", "other"]));
-    assert!(answer.starts_with(b"-ERR no recording answers this call"), "{}", answer.escape_ascii());
+    assert!(
+        answer.starts_with(b"-ERR no recording answers this call"),
+        "{}",
+        answer.escape_ascii()
+    );
     assert!(answer.ends_with(b"\r\n"));
     assert_eq!(played.ask(command(&["INCR", "a"])), b":1\r\n");
     // The one recording is used up.
@@ -194,26 +254,46 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
 
 #[test]
 fn what_is_no_resp_is_passed_on_and_said_to_be_lost() {
-    let conversation =
-        [client(command(&["GET", "a"])), server(b"$1\r\nnot one byte\r\n"), client(b"*1\r\n+x"), server(b"?")];
+    let conversation = [
+        client(command(&["GET", "a"])),
+        server(b"$1\r\nnot one byte\r\n"),
+        client(b"*1\r\n+x"),
+        server(b"?"),
+    ];
     let outcome = recorded(&conversation);
     assert_eq!(outcome.calls.len(), 0);
-    assert_eq!(outcome.lost, ["the rest of a connection to `db.test:7`: a string of RESP does not end with CRLF"]);
+    assert_eq!(
+        outcome.lost,
+        ["the rest of a connection to `db.test:7`: a string of RESP does not end with CRLF"]
+    );
     let deep = [client(command(&["GET", "a"])), server("*1\r\n".repeat(200))];
     assert_eq!(
         recorded(&deep).lost,
-        ["the rest of a connection to `db.test:7`: a reply of Redis is nested deeper than 128 levels"]
+        [
+            "the rest of a connection to `db.test:7`: a reply of Redis is nested deeper than 128 levels"
+        ]
     );
     let book = book(&[]);
     let mut played = Played::new(Protocol::Redis, &book);
-    assert_eq!(played.ask(b"*x\r\n"), b"-ERR Protocol error: a length of RESP is no number\r\n");
+    assert_eq!(
+        played.ask(b"*x\r\n"),
+        b"-ERR Protocol error: a length of RESP is no number\r\n"
+    );
     assert!(played.closed);
     assert_eq!(book.report().missed.len(), 1);
 }
 
 #[test]
 fn a_connection_that_becomes_a_stream_or_ends_early_says_so() {
-    assert_eq!(recorded(&[client(command(&["MONITOR"])), server(b"+OK\r\n+1 [0 x] \"a\"\r\n")]).lost.len(), 1);
+    assert_eq!(
+        recorded(&[
+            client(command(&["MONITOR"])),
+            server(b"+OK\r\n+1 [0 x] \"a\"\r\n")
+        ])
+        .lost
+        .len(),
+        1
+    );
     assert_eq!(
         recorded(&[client(command(&["GET", "a"])), server(b"$100\r\nab")]).lost,
         ["a call to `db.test:7`: the connection ended before its answer"]
@@ -241,8 +321,16 @@ fn a_call_is_answered_from_the_database_that_its_connection_has_selected() {
     let outcome = recorded(&conversation);
     replays(Protocol::Redis, &conversation, &outcome);
     // All that the client says at once.
-    let at_once = |side| conversation.iter().filter(move |(from, _)| *from == side).flat_map(|(_, b)| b.clone());
-    let pipelined = [client(at_once(C).collect::<Vec<_>>()), server(at_once(S).collect::<Vec<_>>())];
+    let at_once = |side| {
+        conversation
+            .iter()
+            .filter(move |(from, _)| *from == side)
+            .flat_map(|(_, b)| b.clone())
+    };
+    let pipelined = [
+        client(at_once(C).collect::<Vec<_>>()),
+        server(at_once(S).collect::<Vec<_>>()),
+    ];
     assert_eq!(recorded(&pipelined).said(), outcome.said());
 
     let book = book(&outcome.calls);
@@ -272,7 +360,10 @@ fn a_call_is_answered_as_the_user_that_its_connection_is() {
         &[get(), value("m")],
         &login(&["AUTH", "you", "wrong"], "-WRONGPASS\r\n"),
         &[get(), value("M")],
-        &login(&["HELLO", "3", "AUTH", "you", "pw"], "%1\r\n$5\r\nproto\r\n:3\r\n"),
+        &login(
+            &["HELLO", "3", "AUTH", "you", "pw"],
+            "%1\r\n$5\r\nproto\r\n:3\r\n",
+        ),
         &login(&["SELECT", "1"], "+OK\r\n"),
         &[get(), value("y")],
     ]
@@ -287,7 +378,10 @@ fn a_call_is_answered_as_the_user_that_its_connection_is() {
         }
         String::from_utf8(played.ask(command(&["GET", "k"]))).unwrap()
     };
-    assert_eq!(ask(&[&["HELLO", "3", "AUTH", "you", "other"], &["SELECT", "1"]]), "$1\r\ny\r\n");
+    assert_eq!(
+        ask(&[&["HELLO", "3", "AUTH", "you", "other"], &["SELECT", "1"]]),
+        "$1\r\ny\r\n"
+    );
     assert_eq!(ask(&[&["AUTH", "me", "other"]]), "$1\r\nm\r\n");
     assert_eq!(ask(&[]), "$1\r\nd\r\n");
     assert!(ask(&[&["AUTH", "nobody", "pw"]]).starts_with("-ERR no recording"));
@@ -298,9 +392,21 @@ fn a_database_that_nobody_recorded_has_no_answers_of_another_one() {
     let outcome = recorded(&databases()[..2]);
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Redis, &book);
-    assert!(played.ask(command(&["SELECT", "3"])).starts_with(b"-ERR no recording"));
-    assert!(played.ask(command(&["GET", "k"])).starts_with(b"-ERR no recording"));
-    assert!(played.ask(command(&["RESET"])).starts_with(b"-ERR no recording"));
+    assert!(
+        played
+            .ask(command(&["SELECT", "3"]))
+            .starts_with(b"-ERR no recording")
+    );
+    assert!(
+        played
+            .ask(command(&["GET", "k"]))
+            .starts_with(b"-ERR no recording")
+    );
+    assert!(
+        played
+            .ask(command(&["RESET"]))
+            .starts_with(b"-ERR no recording")
+    );
     assert_eq!(played.ask(command(&["GET", "k"])), b"$3\r\nnil\r\n");
 }
 
@@ -320,11 +426,19 @@ fn calls_that_do_not_say_their_database_answer_in_any() {
 #[test]
 fn a_transaction_selects_when_it_is_carried_out() {
     let transaction = |last: &str, answer: &str| {
-        let said = [&["MULTI"][..], &["SELECT", "5"], &[last]].map(command).concat();
+        let said = [&["MULTI"][..], &["SELECT", "5"], &[last]]
+            .map(command)
+            .concat();
         [client(said), server(format!("+OK\r\n+QUEUED\r\n{answer}"))]
     };
     let get = || [client(command(&["GET", "k"])), server(b"$1\r\n1\r\n")];
-    let conversation = [transaction("DISCARD", "+OK\r\n"), get(), transaction("EXEC", "*1\r\n+OK\r\n"), get()].concat();
+    let conversation = [
+        transaction("DISCARD", "+OK\r\n"),
+        get(),
+        transaction("EXEC", "*1\r\n+OK\r\n"),
+        get(),
+    ]
+    .concat();
     let outcome = recorded(&conversation);
     let lengths: Vec<_> = outcome.said().iter().map(|(_, said)| said.len()).collect();
     assert_eq!(lengths, [6, 2, 6, 2]);
@@ -334,16 +448,29 @@ fn a_transaction_selects_when_it_is_carried_out() {
 #[test]
 fn versions_of_the_protocol_have_answers_of_their_own() {
     let hash = || command(&["HGETALL", "k"]);
-    let (list, map) = ("*2\r\n$1\r\na\r\n$1\r\n1\r\n", "%1\r\n$1\r\na\r\n$1\r\n1\r\n");
+    let (list, map) = (
+        "*2\r\n$1\r\na\r\n$1\r\n1\r\n",
+        "%1\r\n$1\r\na\r\n$1\r\n1\r\n",
+    );
     let hello = || command(&["HELLO", "3"]);
     let second = [client(hash()), server(list)];
-    let third = [client(hello()), server("%1\r\n$5\r\nproto\r\n:3\r\n"), client(hash()), server(map)];
-    let calls = [&second[..], &third].map(|said| record(Protocol::Redis, said).calls).concat();
+    let third = [
+        client(hello()),
+        server("%1\r\n$5\r\nproto\r\n:3\r\n"),
+        client(hash()),
+        server(map),
+    ];
+    let calls = [&second[..], &third]
+        .map(|said| record(Protocol::Redis, said).calls)
+        .concat();
     let book = book(&calls);
     let mut played = Played::new(Protocol::Redis, &book);
     played.ask(hello());
     assert_eq!(played.ask(hash()), map.as_bytes());
-    assert_eq!(Played::new(Protocol::Redis, &book).ask(hash()), list.as_bytes());
+    assert_eq!(
+        Played::new(Protocol::Redis, &book).ask(hash()),
+        list.as_bytes()
+    );
     assert_eq!(book.report().missed_count, 0);
 }
 
@@ -355,13 +482,30 @@ fn what_the_program_did_not_wait_for_is_not_answered() {
         client([command(&["BLPOP", "q", "0"]), command(&["GET", "a"])].concat()),
     ];
     let outcome = record_left(Protocol::Redis, &conversation, C);
-    let abandoned: Vec<_> = outcome.calls.iter().map(crate::record::Exchange::abandoned).collect();
-    assert_eq!((abandoned, outcome.lost.len()), (vec![false, true, true], 0));
+    let abandoned: Vec<_> = outcome
+        .calls
+        .iter()
+        .map(crate::record::Exchange::abandoned)
+        .collect();
+    assert_eq!(
+        (abandoned, outcome.lost.len()),
+        (vec![false, true, true], 0)
+    );
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Redis, &book);
     assert_eq!(played.ask(command(&["SELECT", "2"])), b"+OK\r\n");
-    assert_eq!((played.ask(command(&["BLPOP", "q", "0"])), played.held, played.closed), (vec![], true, false));
-    assert_eq!((played.ask(command(&["GET", "a"])), played.closed), (vec![], false));
+    assert_eq!(
+        (
+            played.ask(command(&["BLPOP", "q", "0"])),
+            played.held,
+            played.closed
+        ),
+        (vec![], true, false)
+    );
+    assert_eq!(
+        (played.ask(command(&["GET", "a"])), played.closed),
+        (vec![], false)
+    );
     let report = book.report();
     assert_eq!((report.missed, report.unused), (vec![], vec![]));
     // A server that hangs up gives no answer either, and is no recording.

@@ -8,7 +8,11 @@ fn what_was_said_in_words() {
     let cases: [(Protocol, &[u8], &str); 8] = [
         (Protocol::Redis, b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "GET a"),
         (Protocol::Postgres, b"Q\0\0\0\x0dSELECT 1\0", "SELECT 1"),
-        (Protocol::Postgres, b"\0\0\0\x20\0\x03\0\0user\0app\0database\0shop\0\0", "user app database shop"),
+        (
+            Protocol::Postgres,
+            b"\0\0\0\x20\0\x03\0\0user\0app\0database\0shop\0\0",
+            "user app database shop",
+        ),
         (
             Protocol::Postgres,
             b"B\0\0\0\x26\0SELECT $1\0\0\x01\0\0\0\x02\0\0\0\x02ab\xff\xff\xff\xff\0\0",
@@ -20,7 +24,13 @@ fn what_was_said_in_words() {
         (Protocol::Mongo, b"short", "short"),
     ];
     for (protocol, bytes, expected) in cases {
-        let wire = Wire { messages: vec![Message { from: Side::Client, bytes: bytes.to_vec() }], session: false };
+        let wire = Wire {
+            messages: vec![Message {
+                from: Side::Client,
+                bytes: bytes.to_vec(),
+            }],
+            session: false,
+        };
         assert_eq!(said(protocol, &wire), expected);
     }
 }

@@ -21,7 +21,11 @@ pub enum Said {
 
 impl Said {
     pub fn passing(body: Incoming, rewriter: Option<Box<dyn Rewriter>>) -> Self {
-        Self::Passing { body, rewriter, next: None }
+        Self::Passing {
+            body,
+            rewriter,
+            next: None,
+        }
     }
 
     pub fn text(line: String) -> Self {
@@ -33,9 +37,16 @@ impl Body for Said {
     type Data = Bytes;
     type Error = hyper::Error;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
         let (body, rewriter, next) = match self.get_mut() {
-            Self::Passing { body, rewriter, next } => (body, rewriter, next),
+            Self::Passing {
+                body,
+                rewriter,
+                next,
+            } => (body, rewriter, next),
             Self::Text(text) => {
                 let text = std::mem::take(text);
                 return Poll::Ready((!text.is_empty()).then(|| Ok(Frame::data(text))));
@@ -46,7 +57,9 @@ impl Body for Said {
         }
         loop {
             let frame = ready!(Pin::new(&mut *body).poll_frame(context)).transpose()?;
-            let Some(rewriting) = rewriter else { return Poll::Ready(frame.map(Ok)) };
+            let Some(rewriting) = rewriter else {
+                return Poll::Ready(frame.map(Ok));
+            };
             match frame.map(Frame::into_data) {
                 Some(Ok(bytes)) => {
                     let bytes = rewriting.piece(bytes);
@@ -77,7 +90,11 @@ impl Body for Said {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Passing { body, rewriter, next } => rewriter.is_none() && next.is_none() && body.is_end_stream(),
+            Self::Passing {
+                body,
+                rewriter,
+                next,
+            } => rewriter.is_none() && next.is_none() && body.is_end_stream(),
             Self::Text(text) => text.is_empty(),
         }
     }

@@ -9,13 +9,22 @@ use crate::budget::{Budget, Purpose};
 async fn filled(budget: usize) -> (Direction, crate::budget::Account, Stream, TcpStream) {
     let account = Budget::new(budget).account();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let other = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    let all: usize = (0..8).map(|step| MAX_RELAY_BUFFER_BYTES.min(RELAY_BUFFER_BYTES << step)).sum();
+    let other = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    let all: usize = (0..8)
+        .map(|step| MAX_RELAY_BUFFER_BYTES.min(RELAY_BUFFER_BYTES << step))
+        .sum();
     let stream = Stream::new(listener.accept().await.unwrap().0).put_back(vec![7; all]);
     let (mut from, mut to) = split(stream);
-    let mut direction = Direction { beyond: account.share(), ..Direction::default() };
+    let mut direction = Direction {
+        beyond: account.share(),
+        ..Direction::default()
+    };
     for _ in 0..8 {
-        let Step::Read(Ok(1..)) = direction.step(&mut from, &mut to, true).await else { panic!("nothing was read") };
+        let Step::Read(Ok(1..)) = direction.step(&mut from, &mut to, true).await else {
+            panic!("nothing was read")
+        };
         direction.clear();
     }
     (direction, account, from.unsplit(to), other)
@@ -23,10 +32,17 @@ async fn filled(budget: usize) -> (Direction, crate::budget::Account, Stream, Tc
 
 #[tokio::test]
 async fn a_buffer_grows_as_far_as_there_is_memory() {
-    for (budget, expected) in [(64 << 10, RELAY_BUFFER_KEPT_BYTES), (4 << 20, MAX_RELAY_BUFFER_BYTES)] {
+    for (budget, expected) in [
+        (64 << 10, RELAY_BUFFER_KEPT_BYTES),
+        (4 << 20, MAX_RELAY_BUFFER_BYTES),
+    ] {
         let (direction, ..) = filled(budget).await;
         let taken = (direction.waiting.capacity(), direction.beyond.bytes());
-        assert_eq!(taken, (expected, expected - RELAY_BUFFER_KEPT_BYTES), "{budget}");
+        assert_eq!(
+            taken,
+            (expected, expected - RELAY_BUFFER_KEPT_BYTES),
+            "{budget}"
+        );
     }
 }
 
@@ -35,10 +51,17 @@ async fn a_buffer_gives_back_what_it_took_when_nothing_comes() {
     let (mut direction, account, stream, _other) = filled(4 << 20).await;
     let (mut from, mut to) = split(stream);
     let until = Instant::now() + Duration::from_secs(20);
-    let free = tokio::task::spawn_blocking(move || account.take(3 << 20, Purpose::Work, Some(until), None).is_ok());
+    let free = tokio::task::spawn_blocking(move || {
+        account
+            .take(3 << 20, Purpose::Work, Some(until), None)
+            .is_ok()
+    });
     tokio::select! {
         _ = direction.step(&mut from, &mut to, true) => panic!("something was read"),
         free = free => assert!(free.unwrap(), "it was not given back"),
     }
-    assert_eq!((direction.waiting.capacity(), direction.beyond.bytes()), (RELAY_BUFFER_KEPT_BYTES, 0));
+    assert_eq!(
+        (direction.waiting.capacity(), direction.beyond.bytes()),
+        (RELAY_BUFFER_KEPT_BYTES, 0)
+    );
 }

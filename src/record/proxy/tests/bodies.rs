@@ -7,9 +7,11 @@ use crate::record::call::Http;
 
 #[test]
 fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {
-    for head in
-        ["HTTP/1.1 200 OK\r\nContent-Length: 100", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked", "HTTP/1.0 200 OK"]
-    {
+    for head in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 100",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked",
+        "HTTP/1.0 200 OK",
+    ] {
         let sent = match head {
             head if head.contains("chunked") => format!("{head}\r\n\r\n5\r\nbegin\r\n"),
             head => format!("{head}\r\n\r\nbegin"),
@@ -24,7 +26,9 @@ fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {
         let to = server.address;
         let recording = setup(Mode::Record, to, b"");
         let mut stream = connect(recording.address);
-        stream.write_all(b"GET /long?access_token=s3cr3t HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /long?access_token=s3cr3t HTTP/1.1\r\nHost: h\r\n\r\n")
+            .unwrap();
         until(&mut stream, b"begin");
         // With nothing left to be read, so that the connection ends and does not break.
         if head.contains("chunked") {
@@ -35,16 +39,35 @@ fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {
         drop(server);
         let recorded = recording.proxy.finish();
         let response = http(&recorded.exchanges[0]).response.clone().unwrap();
-        assert_eq!((text(&response.body).as_str(), recorded.notes), ("begin", vec![]), "{head}");
+        assert_eq!(
+            (text(&response.body).as_str(), recorded.notes),
+            ("begin", vec![]),
+            "{head}"
+        );
         let replay = replay_of(recorded.exchanges);
-        let playing = setup(Mode::Replay { replay, on_miss: OnMiss::Fail }, to, b"");
+        let playing = setup(
+            Mode::Replay {
+                replay,
+                on_miss: OnMiss::Fail,
+            },
+            to,
+            b"",
+        );
         let mut stream = connect(playing.address);
-        stream.write_all(b"GET /long?access_token=s3cr3t HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /long?access_token=s3cr3t HTTP/1.1\r\nHost: h\r\n\r\n")
+            .unwrap();
         let mut got = Vec::new();
         let end = stream.read_to_end(&mut got).map_err(|error| error.kind());
         assert_eq!(end, Err(io::ErrorKind::ConnectionReset), "{head}");
         assert_eq!(text(&got).replace("Connection: close\r\n", ""), whole);
-        let notes: Vec<String> = playing.proxy.finish().notes.iter().map(ToString::to_string).collect();
+        let notes: Vec<String> = playing
+            .proxy
+            .finish()
+            .notes
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(notes.len(), 1, "{notes:?}");
         assert!(
             notes[0].ends_with(
@@ -52,7 +75,10 @@ fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {
             ),
             "{notes:?}"
         );
-        assert!(notes[0].starts_with(&format!("GET http://{to}/long")) && !notes[0].contains("s3cr3t"), "{notes:?}");
+        assert!(
+            notes[0].starts_with(&format!("GET http://{to}/long")) && !notes[0].contains("s3cr3t"),
+            "{notes:?}"
+        );
     }
 }
 
@@ -62,36 +88,56 @@ fn long_bodies_pass_in_both_directions_as_they_are() {
     let body: Vec<u8> = (0..LENGTH).map(|at| (at % 251) as u8).collect();
     for kind in ["sized", "chunked", "until the end"] {
         let answer = match kind {
-            "sized" => {
-                [format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\nConnection: close\r\n\r\n").as_bytes(), &body]
-                    .concat()
-            }
+            "sized" => [
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\nConnection: close\r\n\r\n")
+                    .as_bytes(),
+                &body,
+            ]
+            .concat(),
             "chunked" => [
-                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n".as_slice(),
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+                    .as_slice(),
                 format!("{LENGTH:x}\r\n").as_bytes(),
                 &body,
                 b"\r\n0\r\nX-T: 1\r\n\r\n",
             ]
             .concat(),
-            _ => [b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".as_slice(), &body].concat(),
+            _ => [
+                b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".as_slice(),
+                &body,
+            ]
+            .concat(),
         };
         let sent = answer.clone();
         let server = Server::start(move |mut stream| {
             until(&mut stream, b"\r\n\r\n");
             let mut got = vec![0; LENGTH];
             stream.read_exact(&mut got).unwrap();
-            assert!(got.iter().enumerate().all(|(at, byte)| *byte == (at % 241) as u8));
+            assert!(
+                got.iter()
+                    .enumerate()
+                    .all(|(at, byte)| *byte == (at % 241) as u8)
+            );
             stream.write_all(&sent).unwrap();
         });
         let asked: Vec<u8> = (0..LENGTH).map(|at| (at % 241) as u8).collect();
-        let question =
-            [format!("PUT /long HTTP/1.1\r\nHost: h\r\nContent-Length: {LENGTH}\r\n\r\n").as_bytes(), &asked].concat();
+        let question = [
+            format!("PUT /long HTTP/1.1\r\nHost: h\r\nContent-Length: {LENGTH}\r\n\r\n").as_bytes(),
+            &asked,
+        ]
+        .concat();
         let (got, recorded) = both(server, b"", |setup| ask(setup.address, &question));
         assert!(got == answer, "{kind}: {} bytes", got.len());
         let Http { request, response } = http(&recorded.exchanges[0]).clone();
         let response = response.unwrap();
         assert!(request.body == asked && response.body == body, "{kind}");
-        assert!(response.headers.iter().all(|(name, _)| name != "X-Replay-Body"), "{kind}");
+        assert!(
+            response
+                .headers
+                .iter()
+                .all(|(name, _)| name != "X-Replay-Body"),
+            "{kind}"
+        );
     }
 }
 
@@ -101,18 +147,26 @@ fn a_request_that_comes_while_a_long_answer_passes_goes_on_at_once() {
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n");
-        stream.write_all(&[head.as_bytes(), &vec![b'a'; LENGTH / 2]].concat()).unwrap();
+        stream
+            .write_all(&[head.as_bytes(), &vec![b'a'; LENGTH / 2]].concat())
+            .unwrap();
         // The rest only once the next request is there.
         until(&mut stream, b"\r\n\r\n");
         stream.write_all(&vec![b'b'; LENGTH / 2]).unwrap();
-        stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok").unwrap();
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+            .unwrap();
     });
     let (got, recorded) = both(server, b"", |setup| {
         let mut stream = connect(setup.address);
-        stream.write_all(b"GET /1 HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /1 HTTP/1.1\r\nHost: h\r\n\r\n")
+            .unwrap();
         until(&mut stream, b"\r\n\r\n");
         stream.read_exact(&mut vec![0; LENGTH / 2]).unwrap();
-        stream.write_all(b"GET /2 HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /2 HTTP/1.1\r\nHost: h\r\n\r\n")
+            .unwrap();
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).unwrap();
         rest
@@ -126,7 +180,9 @@ fn a_body_that_is_too_long_passes_and_is_told() {
     const LENGTH: usize = crate::limits::MAX_RECORDED_BODY_BYTES + 1_000_000;
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
-        stream.write_all(format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n").as_bytes()).unwrap();
+        stream
+            .write_all(format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n").as_bytes())
+            .unwrap();
         let piece = vec![b'x'; 1 << 20];
         let mut left = LENGTH;
         while left > 0 {
@@ -138,15 +194,24 @@ fn a_body_that_is_too_long_passes_and_is_told() {
     let to = server.address;
     let setup = setup(Mode::Record, to, b"");
     let mut stream = connect(setup.address);
-    stream.write_all(b"GET /huge HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+    stream
+        .write_all(b"GET /huge HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
     until(&mut stream, b"\r\n\r\n");
-    assert_eq!(io::copy(&mut stream, &mut io::sink()).unwrap(), LENGTH as u64);
+    assert_eq!(
+        io::copy(&mut stream, &mut io::sink()).unwrap(),
+        LENGTH as u64
+    );
     let recorded = setup.proxy.finish();
     assert_eq!((recorded.exchanges.len(), recorded.counts.dropped), (0, 1));
     let call = format!("GET http://{to}/huge");
     assert_eq!(
         recorded.notes,
-        [Note::Lost { what: format!("{call}: a body is longer than 128 MiB, or than --memory-mib leaves room for") }]
+        [Note::Lost {
+            what: format!(
+                "{call}: a body is longer than 128 MiB, or than --memory-mib leaves room for"
+            )
+        }]
     );
 }
 
@@ -158,23 +223,49 @@ fn what_there_is_no_memory_for_passes_is_told_and_leaves_nothing_behind() {
         let server = Server::start(move |mut stream| {
             until(&mut stream, b"\r\n\r\n");
             let head = match kind {
-                "sized" => format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {LENGTH}\r\n\r\n"),
+                "sized" => format!(
+                    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {LENGTH}\r\n\r\n"
+                ),
                 "until the end" => "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_owned(),
                 _ => String::new(),
             };
-            stream.write_all(&[head.as_bytes(), &vec![b'a'; LENGTH]].concat()).unwrap();
+            stream
+                .write_all(&[head.as_bytes(), &vec![b'a'; LENGTH]].concat())
+                .unwrap();
         });
         let account = Budget::new(TOTAL).account();
         let recording = setup_within(Mode::Record, server.address, b"", account.clone());
-        let question = if kind == "other" { "what\r\n\r\n" } else { "GET /long HTTP/1.1\r\nHost: h\r\n\r\n" };
+        let question = if kind == "other" {
+            "what\r\n\r\n"
+        } else {
+            "GET /long HTTP/1.1\r\nHost: h\r\n\r\n"
+        };
         let got = ask(recording.address, question.as_bytes());
-        assert!(got.ends_with(b"aa") && got.len() >= LENGTH, "{kind}: {} bytes", got.len());
+        assert!(
+            got.ends_with(b"aa") && got.len() >= LENGTH,
+            "{kind}: {} bytes",
+            got.len()
+        );
         let recorded = recording.proxy.finish();
-        assert_eq!((recorded.exchanges.len(), recorded.counts.dropped), (0, 1), "{kind}: {:?}", recorded.notes);
+        assert_eq!(
+            (recorded.exchanges.len(), recorded.counts.dropped),
+            (0, 1),
+            "{kind}: {:?}",
+            recorded.notes
+        );
         let notes: Vec<String> = recorded.notes.iter().map(ToString::to_string).collect();
-        assert!(notes.iter().any(|note| note.contains("--memory-mib")), "{kind}: {notes:?}");
+        assert!(
+            notes.iter().any(|note| note.contains("--memory-mib")),
+            "{kind}: {notes:?}"
+        );
         drop(recorded);
-        assert_eq!(account.try_take(TOTAL, Purpose::Small).map(|share| share.bytes()), Ok(TOTAL), "{kind}");
+        assert_eq!(
+            account
+                .try_take(TOTAL, Purpose::Small)
+                .map(|share| share.bytes()),
+            Ok(TOTAL),
+            "{kind}"
+        );
     }
 }
 
@@ -182,7 +273,9 @@ fn what_there_is_no_memory_for_passes_is_told_and_leaves_nothing_behind() {
 fn connections_that_have_ended_leave_their_memory_to_the_next() {
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
-        stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok").unwrap();
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+            .unwrap();
     });
     // For four of them, and what is kept.
     let account = Budget::new(4 * crate::limits::RECORDED_CONNECTION_BYTES + (2 << 20)).account();

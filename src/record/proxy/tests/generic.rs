@@ -11,8 +11,13 @@ use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer as _, WireR
 
 /// Who said what, in order.
 fn said(exchange: &Exchange) -> Vec<(Side, String)> {
-    let Content::Wire(_, wire) = &exchange.content else { panic!("{exchange:?}") };
-    wire.messages.iter().map(|message| (message.from, text(&message.bytes))).collect()
+    let Content::Wire(_, wire) = &exchange.content else {
+        panic!("{exchange:?}")
+    };
+    wire.messages
+        .iter()
+        .map(|message| (message.from, text(&message.bytes)))
+        .collect()
 }
 
 #[test]
@@ -29,7 +34,9 @@ fn turns_are_recorded_and_answered() {
                 line.push(byte[0]);
             }
             count += 1;
-            stream.write_all(format!("{count}:{}", text(&line)).as_bytes()).unwrap();
+            stream
+                .write_all(format!("{count}:{}", text(&line)).as_bytes())
+                .unwrap();
             if line == b"quit\n" {
                 return;
             }
@@ -52,7 +59,15 @@ fn turns_are_recorded_and_answered() {
     let turn = |a: &str, b: &str| vec![(client, a.to_owned()), (server, b.to_owned())];
     let mut last = turn("quit\n", "4:quit\n");
     last.push((server, String::new()));
-    assert_eq!(all, [turn("hello\n", "1:hello\n"), turn("same\n", "2:same\n"), turn("same\n", "3:same\n"), last]);
+    assert_eq!(
+        all,
+        [
+            turn("hello\n", "1:hello\n"),
+            turn("same\n", "2:same\n"),
+            turn("same\n", "3:same\n"),
+            last
+        ]
+    );
 }
 
 #[test]
@@ -79,7 +94,9 @@ fn a_message_may_come_in_pieces_and_be_the_beginning_of_another() {
     let server = Server::start(|mut stream| {
         let mut got = Vec::new();
         stream.read_to_end(&mut got).unwrap();
-        stream.write_all(format!("{} bytes", got.len()).as_bytes()).unwrap();
+        stream
+            .write_all(format!("{} bytes", got.len()).as_bytes())
+            .unwrap();
     });
     let (got, _) = both(server, b"", |setup| {
         ["\x01ab", "\x01abcdef", "\x01abc"].map(|message| {
@@ -87,7 +104,8 @@ fn a_message_may_come_in_pieces_and_be_the_beginning_of_another() {
             for piece in message.as_bytes().chunks(2) {
                 stream.write_all(piece).unwrap();
             }
-            // Who needs no end to answer may have answered and gone, and where many do the kernel forgets them with a reset.
+            // Who needs no end to answer may have answered and gone, and where many do the kernel
+            // forgets them with a reset.
             let _ = stream.shutdown(Shutdown::Write);
             let mut got = Vec::new();
             stream.read_to_end(&mut got).unwrap();
@@ -108,7 +126,10 @@ fn what_was_not_recorded_ends_the_connection_and_is_counted() {
         let mut silent = connect(setup.address);
         let mut nothing = Vec::new();
         let waited = silent.read_to_end(&mut nothing).map(|_| nothing);
-        (spoke.map_err(|error| error.kind()), waited.map_err(|error| error.kind()))
+        (
+            spoke.map_err(|error| error.kind()),
+            waited.map_err(|error| error.kind()),
+        )
     });
     assert_eq!(got, (Ok(Vec::new()), Ok(Vec::new())));
     assert_eq!(report.missed.len(), 2);
@@ -158,14 +179,26 @@ fn a_connection_on_which_nothing_is_said_is_kept_once_and_is_no_miss() {
         }
         assert!(stream.peer_addr().is_ok());
     });
-    assert_eq!(recorded.exchanges.iter().map(said).collect::<Vec<_>>(), [vec![]]);
+    assert_eq!(
+        recorded.exchanges.iter().map(said).collect::<Vec<_>>(),
+        [vec![]]
+    );
     assert_eq!(recorded.exchanges[0].end, End::Silent);
 }
 
 #[test]
 fn a_server_that_closes_a_silent_connection_does_so_again() {
-    let ((), recorded) = both(Server::start(drop), b"", |setup| silent(setup.address, true));
-    assert_eq!(recorded.exchanges.iter().map(|exchange| exchange.end).collect::<Vec<_>>(), [End::Closed]);
+    let ((), recorded) = both(Server::start(drop), b"", |setup| {
+        silent(setup.address, true)
+    });
+    assert_eq!(
+        recorded
+            .exchanges
+            .iter()
+            .map(|exchange| exchange.end)
+            .collect::<Vec<_>>(),
+        [End::Closed]
+    );
 }
 
 #[test]
@@ -187,7 +220,14 @@ fn a_spare_connection_to_a_server_that_was_called_is_not_kept() {
 #[test]
 fn what_is_said_where_nothing_was_is_a_miss() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
-    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
+    let link = Link {
+        target: Target {
+            host: "127.0.0.1".to_owned(),
+            port: 9,
+        },
+        tls: false,
+        connection: 1,
+    };
     let now = SystemTime::UNIX_EPOCH;
     let kept = vec![link.silent(now, now, Some(Side::Client))];
     let (got, report) = played(kept, to, |setup| {
@@ -198,23 +238,40 @@ fn what_is_said_where_nothing_was_is_a_miss() {
         stream.read(&mut [0]).map_err(|error| error.kind())
     });
     assert_eq!(got, Ok(0));
-    let missed: Vec<&str> = report.missed.iter().map(|miss| miss.asked.as_str()).collect();
+    let missed: Vec<&str> = report
+        .missed
+        .iter()
+        .map(|miss| miss.asked.as_str())
+        .collect();
     assert_eq!((missed, report.replayed), (vec!["TCP 127.0.0.1:9 what"], 0));
 }
 
 #[test]
 fn a_server_that_refused_before_it_spoke_first_speaks_first() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
-    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 2 };
+    let link = Link {
+        target: Target {
+            host: "127.0.0.1".to_owned(),
+            port: 9,
+        },
+        tls: false,
+        connection: 2,
+    };
     let now = SystemTime::UNIX_EPOCH;
     let refused = link.refused(Refusal::Connect(libc::ECONNREFUSED), 1, now);
     let mut recorder = GenericRecorder::new(link, false);
     recorder.take(Side::Server, b"220 ready\r\n", now);
-    let Some(RecordStep::Done(greeting)) = recorder.end(Side::Client, SystemTime::now()).pop() else {
+    let Some(RecordStep::Done(greeting)) = recorder.end(Side::Client, SystemTime::now()).pop()
+    else {
         panic!("nothing was recorded")
     };
     let (got, report) = played(vec![refused, *greeting], to, |setup| {
-        assert!(TcpStream::connect(setup.address).unwrap().read_to_end(&mut Vec::new()).is_err());
+        assert!(
+            TcpStream::connect(setup.address)
+                .unwrap()
+                .read_to_end(&mut Vec::new())
+                .is_err()
+        );
         text(&until(&mut connect(setup.address), b"\r\n"))
     });
     assert_eq!((got.as_str(), report.missed), ("220 ready\r\n", vec![]));
@@ -223,63 +280,112 @@ fn a_server_that_refused_before_it_spoke_first_speaks_first() {
 #[test]
 fn a_server_that_refused_before_a_silent_connection_refuses_no_more() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
-    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 2 };
+    let link = Link {
+        target: Target {
+            host: "127.0.0.1".to_owned(),
+            port: 9,
+        },
+        tls: false,
+        connection: 2,
+    };
     let now = SystemTime::UNIX_EPOCH;
     let refused = link.refused(Refusal::Connect(libc::ECONNREFUSED), 1, now);
     let silence = link.silent(now, now, Some(Side::Client));
     let outline = Outline::of([&refused, &silence]);
     let target = &link.target;
-    assert_eq!([1, 2, 3].map(|nth| outline.refused(target, nth).is_some()), [true, false, false]);
-    let ((), report) = played(vec![refused, silence], to, |setup| drop(connect(setup.address)));
+    assert_eq!(
+        [1, 2, 3].map(|nth| outline.refused(target, nth).is_some()),
+        [true, false, false]
+    );
+    let ((), report) = played(vec![refused, silence], to, |setup| {
+        drop(connect(setup.address))
+    });
     assert_eq!(report.missed, vec![]);
 }
 
 #[test]
 fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
     const HALF: usize = crate::limits::MAX_RECORDED_BODY_BYTES / 2 + 1;
-    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
+    let link = Link {
+        target: Target {
+            host: "127.0.0.1".to_owned(),
+            port: 9,
+        },
+        tls: false,
+        connection: 1,
+    };
     let now = SystemTime::UNIX_EPOCH;
-    let lengths = |recorder: &mut GenericRecorder| match recorder.end(Side::Client, SystemTime::now()).pop() {
-        Some(RecordStep::Done(exchange)) => {
-            said(&exchange).into_iter().map(|(from, text)| (from, text.len())).collect::<Vec<_>>()
-        }
+    let lengths = |recorder: &mut GenericRecorder| match recorder
+        .end(Side::Client, SystemTime::now())
+        .pop()
+    {
+        Some(RecordStep::Done(exchange)) => said(&exchange)
+            .into_iter()
+            .map(|(from, text)| (from, text.len()))
+            .collect::<Vec<_>>(),
         other => panic!("{:?}", other.map(|_| "lost")),
     };
     let (piece, mut recorder) = (vec![b'x'; HALF], GenericRecorder::new(link.clone(), false));
     recorder.take(Side::Client, &piece, now);
     recorder.take(Side::Server, &piece, now);
-    assert_eq!(lengths(&mut recorder), [(Side::Client, HALF), (Side::Server, HALF)]);
+    assert_eq!(
+        lengths(&mut recorder),
+        [(Side::Client, HALF), (Side::Server, HALF)]
+    );
     recorder.take(Side::Client, &piece, now);
     recorder.take(Side::Client, &piece, now);
-    let lost = "what one side said at once at `127.0.0.1:9`: at most 128 MiB are recorded".to_owned();
-    assert_eq!(recorder.end(Side::Client, SystemTime::now()), [RecordStep::Lost(lost)]);
+    let lost =
+        "what one side said at once at `127.0.0.1:9`: at most 128 MiB are recorded".to_owned();
+    assert_eq!(
+        recorder.end(Side::Client, SystemTime::now()),
+        [RecordStep::Lost(lost)]
+    );
 }
 
 /// What answers a program for which these questions and answers were recorded.
 fn player_of(calls: &[(&[u8], &[u8])]) -> (impl Fn() -> GenericPlayer, Arc<Book>) {
-    let link = Link { target: Target { host: "127.0.0.1".to_owned(), port: 9 }, tls: false, connection: 1 };
+    let link = Link {
+        target: Target {
+            host: "127.0.0.1".to_owned(),
+            port: 9,
+        },
+        tls: false,
+        connection: 1,
+    };
     let recorded = calls.iter().map(|(asked, answered)| {
         let mut recorder = GenericRecorder::new(link.clone(), false);
         recorder.take(Side::Client, asked, SystemTime::now());
         recorder.take(Side::Server, answered, SystemTime::now());
-        let Some(RecordStep::Done(kept)) = recorder.end(Side::Client, SystemTime::now()).pop() else { panic!() };
+        let Some(RecordStep::Done(kept)) = recorder.end(Side::Client, SystemTime::now()).pop()
+        else {
+            panic!()
+        };
         *kept
     });
     let book = Arc::new(Book::new(recorded.collect(), Noise::default()));
     let said: Said = Arc::new(calls.iter().map(|(asked, _)| Arc::from(*asked)).collect());
     let of = Arc::clone(&book);
-    (move || GenericPlayer::new(link.clone(), Connection::on(&of), Arc::clone(&said), false), book)
+    (
+        move || GenericPlayer::new(link.clone(), Connection::on(&of), Arc::clone(&said), false),
+        book,
+    )
 }
 
 #[test]
 fn a_program_may_pause_within_a_message() {
     let (player, book) = player_of(&[(b"one two", b"answer")]);
     let mut slow = player();
-    assert_eq!((slow.take(b"one"), slow.waits(), slow.pause(), slow.waits()), (vec![], true, vec![], false));
+    assert_eq!(
+        (slow.take(b"one"), slow.waits(), slow.pause(), slow.waits()),
+        (vec![], true, vec![], false)
+    );
     assert_eq!(slow.take(b" two"), [PlayStep::Send(b"answer".to_vec())]);
     // What never becomes the whole message is told in the end.
     let mut half = player();
-    assert_eq!((half.take(b"one"), half.pause(), half.finish()), (vec![], vec![], vec![PlayStep::Close]));
+    assert_eq!(
+        (half.take(b"one"), half.pause(), half.finish()),
+        (vec![], vec![], vec![PlayStep::Close])
+    );
     assert_eq!(book.report().missed[0].asked, "TCP 127.0.0.1:9 one");
 }
 
@@ -293,10 +399,16 @@ fn the_pieces_of_a_message_may_come_in_any_lengths() {
         if cut > b"one".len() {
             assert_eq!((cut, pieces.pause()), (cut, vec![]));
         }
-        assert_eq!((cut, pieces.take(&whole[cut..])), (cut, vec![PlayStep::Send(b"2".to_vec())]));
+        assert_eq!(
+            (cut, pieces.take(&whole[cut..])),
+            (cut, vec![PlayStep::Send(b"2".to_vec())])
+        );
     }
     let mut short = player();
-    assert_eq!((short.take(b"one"), short.pause()), (vec![], vec![PlayStep::Send(b"1".to_vec())]));
+    assert_eq!(
+        (short.take(b"one"), short.pause()),
+        (vec![], vec![PlayStep::Send(b"1".to_vec())])
+    );
 }
 
 #[test]
@@ -307,11 +419,17 @@ fn a_notification_comes_to_a_program_that_says_nothing() {
     let server = Server::start(|mut stream| {
         let mut asked = vec![0; LOGIN.len()];
         stream.read_exact(&mut asked).unwrap();
-        stream.write_all(&[b"R\0\0\0\x08\0\0\0\0", READY].concat()).unwrap();
+        stream
+            .write_all(&[b"R\0\0\0\x08\0\0\0\0", READY].concat())
+            .unwrap();
         let mut asked = vec![0; LISTEN.len()];
         stream.read_exact(&mut asked).unwrap();
-        stream.write_all(&[b"C\0\0\0\x0bLISTEN\0", READY].concat()).unwrap();
-        stream.write_all(b"A\0\0\0\x10\0\0\0\x07news\0hi\0").unwrap();
+        stream
+            .write_all(&[b"C\0\0\0\x0bLISTEN\0", READY].concat())
+            .unwrap();
+        stream
+            .write_all(b"A\0\0\0\x10\0\0\0\x07news\0hi\0")
+            .unwrap();
         let _ = stream.read(&mut asked);
     });
     let (got, _) = both(server, b"", |setup| {

@@ -20,7 +20,10 @@ fn server(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Server {
                 head.push(byte[0]);
             }
             let answer = answer(text(&head).lines().next().unwrap());
-            if stream.write_all(&answer).is_err() || !answer.starts_with(b"HTTP") || has_close(&answer) {
+            if stream.write_all(&answer).is_err()
+                || !answer.starts_with(b"HTTP")
+                || has_close(&answer)
+            {
                 return;
             }
         }
@@ -32,7 +35,9 @@ fn has_close(answer: &[u8]) -> bool {
 }
 
 pub fn http(exchange: &Exchange) -> &Http {
-    let Content::Http(http) = &exchange.content else { panic!("{exchange:?}") };
+    let Content::Http(http) = &exchange.content else {
+        panic!("{exchange:?}")
+    };
     http
 }
 
@@ -42,24 +47,52 @@ fn requests_in_a_row_get_their_answers_in_order() {
     let server = server(move |_| {
         let at = count.fetch_add(1, Ordering::SeqCst);
         let close = if at == 2 { "Connection: close\r\n" } else { "" };
-        format!("HTTP/1.1 200 Quite OK\r\nX-CaSe: {at}\r\n{close}Content-Length: 1\r\n\r\n{at}").into_bytes()
+        format!("HTTP/1.1 200 Quite OK\r\nX-CaSe: {at}\r\n{close}Content-Length: 1\r\n\r\n{at}")
+            .into_bytes()
     });
     let port = server.address.port();
     let (got, recorded) = both(server, b"", |setup| {
         // All of them before the first answer.
-        text(&ask(setup.address, &b"GET /n HTTP/1.1\r\nHost: a.example\r\n\r\n".repeat(3)))
+        text(&ask(
+            setup.address,
+            &b"GET /n HTTP/1.1\r\nHost: a.example\r\n\r\n".repeat(3),
+        ))
     });
-    let one =
-        |at: u64, close: &str| format!("HTTP/1.1 200 Quite OK\r\nX-CaSe: {at}\r\n{close}Content-Length: 1\r\n\r\n{at}");
-    assert_eq!(got, [one(0, ""), one(1, ""), one(2, "Connection: close\r\n")].concat());
+    let one = |at: u64, close: &str| {
+        format!("HTTP/1.1 200 Quite OK\r\nX-CaSe: {at}\r\n{close}Content-Length: 1\r\n\r\n{at}")
+    };
+    assert_eq!(
+        got,
+        [one(0, ""), one(1, ""), one(2, "Connection: close\r\n")].concat()
+    );
     assert_eq!(recorded.exchanges.len(), 3);
     let first = &recorded.exchanges[0];
-    assert_eq!((first.target.to_string(), first.tls, first.connection), (format!("127.0.0.1:{port}"), false, 1));
+    assert_eq!(
+        (first.target.to_string(), first.tls, first.connection),
+        (format!("127.0.0.1:{port}"), false, 1)
+    );
     let Http { request, response } = http(first).clone();
-    assert_eq!((request.method.as_str(), request.path.as_str(), request.scheme.as_str()), ("GET", "/n", "http"));
-    assert_eq!((request.authority.as_str(), request.version), ("a.example", HttpVersion::Http11));
+    assert_eq!(
+        (
+            request.method.as_str(),
+            request.path.as_str(),
+            request.scheme.as_str()
+        ),
+        ("GET", "/n", "http")
+    );
+    assert_eq!(
+        (request.authority.as_str(), request.version),
+        ("a.example", HttpVersion::Http11)
+    );
     let response = response.unwrap();
-    assert_eq!((response.status, response.reason.as_str(), response.body.as_slice()), (200, "Quite OK", &b"0"[..]));
+    assert_eq!(
+        (
+            response.status,
+            response.reason.as_str(),
+            response.body.as_slice()
+        ),
+        (200, "Quite OK", &b"0"[..])
+    );
     assert_eq!(response.headers[0], ("X-CaSe".to_owned(), b"0".to_vec()));
 }
 
@@ -71,17 +104,27 @@ fn chunks_and_trailers_are_taken_off_and_put_on() {
     });
     let to = server.address;
     let setup = setup(Mode::Record, to, b"");
-    let request = b"POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n";
-    // The server reads no bodies, so the answer comes before the request is all there; what passed is the same.
+    let request =
+        b"POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n";
+    // The server reads no bodies, so the answer comes before the request is all there; what passed
+    // is the same.
     let live = ask(setup.address, request);
     let recorded = setup.proxy.finish();
     assert!(text(&live).ends_with("2\r\nde\r\n0\r\nX-Sum: 5\r\n\r\n"));
-    let Http { request: asked, response } = http(&recorded.exchanges[0]).clone();
+    let Http {
+        request: asked,
+        response,
+    } = http(&recorded.exchanges[0]).clone();
     let response = response.unwrap();
-    assert_eq!((asked.body.as_slice(), response.body.as_slice()), (&b"body"[..], &b"abcde"[..]));
+    assert_eq!(
+        (asked.body.as_slice(), response.body.as_slice()),
+        (&b"body"[..], &b"abcde"[..])
+    );
     assert_eq!(response.trailers, [("X-Sum".to_owned(), b"5".to_vec())]);
     drop(server);
-    let (again, report) = played(recorded.exchanges, to, |setup| text(&ask(setup.address, request)));
+    let (again, report) = played(recorded.exchanges, to, |setup| {
+        text(&ask(setup.address, request))
+    });
     assert_eq!(
         again,
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nabcde\r\n0\r\nX-Sum: 5\r\n\r\n"
@@ -118,7 +161,11 @@ fn compressed_bodies_are_recorded_plain_and_answered_compressed() {
     let plain = b"hello hello hello hello hello".repeat(50);
     let packed = crate::record::http::coding::encoded(&headers, &plain).unwrap();
     let sent = [
-        format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", packed.len()).as_bytes(),
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+            packed.len()
+        )
+        .as_bytes(),
         &packed,
     ]
     .concat();
@@ -126,18 +173,34 @@ fn compressed_bodies_are_recorded_plain_and_answered_compressed() {
     let unpacked = plain.clone();
     let (_, recorded) = both(server, b"", move |setup| {
         let mut stream = connect(setup.address);
-        stream.write_all(b"GET /z HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /z HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
+            .unwrap();
         let head = text(&until(&mut stream, b"\r\n\r\n"));
-        let length: usize = head.split("Content-Length: ").nth(1).unwrap().lines().next().unwrap().parse().unwrap();
+        let length: usize = head
+            .split("Content-Length: ")
+            .nth(1)
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
         let mut body = vec![0; length];
         stream.read_exact(&mut body).unwrap();
         assert!(head.contains("Content-Encoding: gzip"), "{head}");
-        let body =
-            crate::record::http::coding::decoded(&[("content-encoding".to_owned(), b"gzip".to_vec())], &body).unwrap();
+        let body = crate::record::http::coding::decoded(
+            &[("content-encoding".to_owned(), b"gzip".to_vec())],
+            &body,
+        )
+        .unwrap();
         assert_eq!(body, unpacked);
         body
     });
-    assert_eq!(http(&recorded.exchanges[0]).response.as_ref().unwrap().body, plain);
+    assert_eq!(
+        http(&recorded.exchanges[0]).response.as_ref().unwrap().body,
+        plain
+    );
 }
 
 #[test]
@@ -147,17 +210,26 @@ fn a_body_may_wait_for_its_permission() {
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
         let mut body = [0; 5];
         stream.read_exact(&mut body).unwrap();
-        stream.write_all(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+        stream
+            .write_all(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .unwrap();
     });
     let (got, recorded) = both(server, b"", |setup| {
         let mut stream = connect(setup.address);
-        stream.write_all(b"PUT /e HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n").unwrap();
+        stream
+            .write_all(
+                b"PUT /e HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+            )
+            .unwrap();
         let mut got = until(&mut stream, b"\r\n\r\n");
         stream.write_all(b"hello").unwrap();
         stream.read_to_end(&mut got).unwrap();
         text(&got)
     });
-    assert!(got.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n"), "{got}");
+    assert!(
+        got.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n"),
+        "{got}"
+    );
     assert_eq!(http(&recorded.exchanges[0]).request.body, b"hello");
 }
 
@@ -180,14 +252,22 @@ fn a_stream_is_passed_on_as_it_comes_and_ends_when_the_program_leaves() {
     let go = Mutex::new(go);
     let ((), recorded) = both(server, b"", move |setup| {
         let mut stream = connect(setup.address);
-        stream.write_all(b"GET /events HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /events HTTP/1.1\r\nHost: h\r\n\r\n")
+            .unwrap();
         until(&mut stream, b"data: 1\n\n");
         let _ = go.lock().unwrap().send(());
         until(&mut stream, b"data: 2\n\n");
     });
     let response = http(&recorded.exchanges[0]).response.clone().unwrap();
     assert_eq!(text(&response.body), "data: 1\n\ndata: 2\n\n");
-    assert_eq!(response.headers.last().unwrap(), &("X-Replay-Body".to_owned(), b"cut off by the client".to_vec()));
+    assert_eq!(
+        response.headers.last().unwrap(),
+        &(
+            "X-Replay-Body".to_owned(),
+            b"cut off by the client".to_vec()
+        )
+    );
 }
 
 #[test]
@@ -200,22 +280,37 @@ fn a_truncated_answer_stays_truncated() {
             until(&mut stream, b"\r\n\r\n");
             stream.write_all(cut).unwrap();
         });
-        let (got, recorded) = both(server, b"", |setup| ask(setup.address, b"GET /t HTTP/1.1\r\nHost: h\r\n\r\n"));
+        let (got, recorded) = both(server, b"", |setup| {
+            ask(setup.address, b"GET /t HTTP/1.1\r\nHost: h\r\n\r\n")
+        });
         assert_eq!(got, cut);
-        assert_eq!(http(&recorded.exchanges[0]).response.as_ref().unwrap().body, b"only this");
+        assert_eq!(
+            http(&recorded.exchanges[0]).response.as_ref().unwrap().body,
+            b"only this"
+        );
     }
     let silent = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
     });
-    let (got, recorded) = both(silent, b"", |setup| ask(setup.address, b"GET /t HTTP/1.1\r\nHost: h\r\n\r\n"));
-    assert_eq!((got, http(&recorded.exchanges[0]).response.clone()), (Vec::new(), None));
+    let (got, recorded) = both(silent, b"", |setup| {
+        ask(setup.address, b"GET /t HTTP/1.1\r\nHost: h\r\n\r\n")
+    });
+    assert_eq!(
+        (got, http(&recorded.exchanges[0]).response.clone()),
+        (Vec::new(), None)
+    );
 }
 
 #[test]
 fn an_answer_may_end_with_its_connection() {
     let server = server(|_| b"HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nto the end".to_vec());
-    let (got, _) = both(server, b"", |setup| text(&ask(setup.address, b"GET / HTTP/1.0\r\n\r\n")));
-    assert_eq!(got, "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nto the end");
+    let (got, _) = both(server, b"", |setup| {
+        text(&ask(setup.address, b"GET / HTTP/1.0\r\n\r\n"))
+    });
+    assert_eq!(
+        got,
+        "HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nto the end"
+    );
 }
 
 #[test]
@@ -223,7 +318,10 @@ fn huge_heads_and_slow_writers_are_understood() {
     let value = "v".repeat(200_000);
     let long = value.clone();
     let server = server(move |_| {
-        format!("HTTP/1.1 200 OK\r\nX-Long: {long}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").into_bytes()
+        format!(
+            "HTTP/1.1 200 OK\r\nX-Long: {long}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+        .into_bytes()
     });
     let (got, _) = both(server, b"", |setup| {
         let mut stream = connect(setup.address);
@@ -243,7 +341,10 @@ fn a_program_that_has_said_all_still_gets_its_answer() {
     let server = Server::start(|mut stream| {
         let mut all = Vec::new();
         stream.read_to_end(&mut all).unwrap();
-        let answer = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{} bytes", all.len());
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{} bytes",
+            all.len()
+        );
         stream.write_all(answer.as_bytes()).unwrap();
     });
     let (got, _) = both(server, b"", |setup| {
@@ -266,7 +367,13 @@ fn websocket_frames_are_matched_without_their_masks() {
     }
     let server = Server::start(|mut stream| {
         let head = text(&until(&mut stream, b"\r\n\r\n"));
-        let key = head.split("Sec-WebSocket-Key: ").nth(1).unwrap().lines().next().unwrap();
+        let key = head
+            .split("Sec-WebSocket-Key: ")
+            .nth(1)
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap();
         let accept = websocket_accept(key);
         stream
             .write_all(
@@ -280,7 +387,9 @@ fn websocket_frames_are_matched_without_their_masks() {
         let mut got = [0; 9];
         while stream.read_exact(&mut got).is_ok() {
             let plain: Vec<u8> = got[6..].iter().map(|byte| byte ^ got[2]).collect();
-            stream.write_all(&[&[0x81, 4], plain.as_slice(), b"!"].concat()).unwrap();
+            stream
+                .write_all(&[&[0x81, 4], plain.as_slice(), b"!"].concat())
+                .unwrap();
         }
     });
     let run = AtomicU64::new(1);
@@ -293,7 +402,13 @@ fn websocket_frames_are_matched_without_their_masks() {
         );
         stream.write_all(head.as_bytes()).unwrap();
         let head = text(&until(&mut stream, b"\r\n\r\n"));
-        assert!(head.contains(&format!("Sec-WebSocket-Accept: {}\r\n", websocket_accept(&key))), "{head}");
+        assert!(
+            head.contains(&format!(
+                "Sec-WebSocket-Accept: {}\r\n",
+                websocket_accept(&key)
+            )),
+            "{head}"
+        );
         let mut said = Vec::new();
         for payload in [b"abc", b"xyz"] {
             stream.write_all(&frame(payload, 40 + run as u8)).unwrap();
@@ -320,27 +435,51 @@ fn a_tunnel_and_an_absolute_form_go_to_what_they_name() {
     });
     let (got, recorded) = both(server, b"", |setup| {
         let mut stream = connect(setup.address);
-        stream.write_all(b"CONNECT api.example:80 HTTP/1.1\r\nHost: api.example:80\r\n\r\n").unwrap();
+        stream
+            .write_all(b"CONNECT api.example:80 HTTP/1.1\r\nHost: api.example:80\r\n\r\n")
+            .unwrap();
         let mut got = until(&mut stream, b"\r\n\r\n");
-        stream.write_all(b"GET /in HTTP/1.1\r\nHost: api.example\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /in HTTP/1.1\r\nHost: api.example\r\n\r\n")
+            .unwrap();
         stream.read_to_end(&mut got).unwrap();
-        let direct = ask(setup.address, b"GET http://other.example:81/p?q HTTP/1.1\r\nHost: other.example:81\r\n\r\n");
+        let direct = ask(
+            setup.address,
+            b"GET http://other.example:81/p?q HTTP/1.1\r\nHost: other.example:81\r\n\r\n",
+        );
         (text(&got), text(&direct))
     });
-    assert!(got.0.starts_with("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK"), "{}", got.0);
+    assert!(
+        got.0
+            .starts_with("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK"),
+        "{}",
+        got.0
+    );
     let seen: Vec<_> = recorded
         .exchanges
         .iter()
         .map(|exchange| {
             let request = &http(exchange).request;
-            (exchange.target.to_string(), request.method.clone(), request.path.clone())
+            (
+                exchange.target.to_string(),
+                request.method.clone(),
+                request.path.clone(),
+            )
         })
         .collect();
     assert_eq!(
         seen,
         [
-            ("api.example:80".to_owned(), "GET".to_owned(), "/in".to_owned()),
-            ("other.example:81".to_owned(), "GET".to_owned(), "/p?q".to_owned()),
+            (
+                "api.example:80".to_owned(),
+                "GET".to_owned(),
+                "/in".to_owned()
+            ),
+            (
+                "other.example:81".to_owned(),
+                "GET".to_owned(),
+                "/p?q".to_owned()
+            ),
         ]
     );
 }
@@ -349,53 +488,96 @@ fn a_tunnel_and_an_absolute_form_go_to_what_they_name() {
 fn a_call_that_nobody_recorded_is_told_so_at_once_and_the_connection_goes_on() {
     let server = server(|line| {
         let line = line.to_owned();
-        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}", line.len()).into_bytes()
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}",
+            line.len()
+        )
+        .into_bytes()
     });
     let to = server.address;
     let setup = setup(Mode::Record, to, b"");
     let mut stream = connect(setup.address);
-    stream.write_all(b"GET /known HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+    stream
+        .write_all(b"GET /known HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
     until(&mut stream, b"/known HTTP/1.1");
     drop(stream);
     let recorded = setup.proxy.finish();
     drop(server);
     let ((), report) = played(recorded.exchanges, to, |setup| {
         let mut stream = connect(setup.address);
-        stream.write_all(b"GET /unknown HTTP/1.1\r\nHost: h\r\n\r\nGET /known HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+        stream
+            .write_all(
+                b"GET /unknown HTTP/1.1\r\nHost: h\r\n\r\nGET /known HTTP/1.1\r\nHost: h\r\n\r\n",
+            )
+            .unwrap();
         // Both answers may come at once.
         let answers = text(&until(&mut stream, b"/known HTTP/1.1"));
         let (missed, known) = answers.split_at(answers.find("HTTP/1.1 200 OK").unwrap());
-        assert!(missed.starts_with("HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\n"), "{missed}");
-        assert!(missed.contains("no recording answers this call") && missed.contains("/unknown"), "{missed}");
-        assert!(missed.ends_with("}\n") && known.ends_with("/known HTTP/1.1"), "{answers}");
+        assert!(
+            missed.starts_with("HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\n"),
+            "{missed}"
+        );
+        assert!(
+            missed.contains("no recording answers this call") && missed.contains("/unknown"),
+            "{missed}"
+        );
+        assert!(
+            missed.ends_with("}\n") && known.ends_with("/known HTTP/1.1"),
+            "{answers}"
+        );
     });
-    assert_eq!((report.replayed, report.missed.len(), report.unused.len()), (1, 1, 0));
+    assert_eq!(
+        (report.replayed, report.missed.len(), report.unused.len()),
+        (1, 1, 0)
+    );
 }
 
 #[test]
 fn what_nobody_recorded_may_go_to_the_real_server_and_be_recorded_there() {
     let server = server(|line| {
         let line = line.to_owned();
-        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}", line.len()).into_bytes()
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}",
+            line.len()
+        )
+        .into_bytes()
     });
     let to = server.address;
     let recording = setup(Mode::Record, to, b"");
     let mut stream = connect(recording.address);
-    stream.write_all(b"GET /known HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+    stream
+        .write_all(b"GET /known HTTP/1.1\r\nHost: h\r\n\r\n")
+        .unwrap();
     until(&mut stream, b"/known HTTP/1.1");
     drop(stream);
     let recorded = recording.proxy.finish();
     for (on_miss, kept, passed) in [(OnMiss::Record, 1, 0), (OnMiss::Passthrough, 0, 1)] {
         let replay = replay_of(recorded.exchanges.clone());
-        let beyond = setup(Mode::Replay { replay: Arc::clone(&replay), on_miss }, to, b"");
+        let beyond = setup(
+            Mode::Replay {
+                replay: Arc::clone(&replay),
+                on_miss,
+            },
+            to,
+            b"",
+        );
         let mut stream = connect(beyond.address);
-        stream.write_all(b"GET /known HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /known HTTP/1.1\r\nHost: h\r\n\r\n")
+            .unwrap();
         until(&mut stream, b"/known HTTP/1.1");
-        stream.write_all(b"GET /new HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /new HTTP/1.1\r\nHost: h\r\n\r\n")
+            .unwrap();
         until(&mut stream, b"/new HTTP/1.1");
         drop(stream);
         let more = beyond.proxy.finish();
-        assert_eq!((more.exchanges.len(), more.counts.passed), (kept, passed), "{on_miss:?}");
+        assert_eq!(
+            (more.exchanges.len(), more.counts.passed),
+            (kept, passed),
+            "{on_miss:?}"
+        );
         let report = replay.book.report();
         assert_eq!((report.replayed, report.missed.len()), (1, 1));
     }
@@ -405,7 +587,11 @@ fn what_nobody_recorded_may_go_to_the_real_server_and_be_recorded_there() {
 fn five_hundred_connections_at_once_miss_nothing() {
     let server = server(|line| {
         let line = line.to_owned();
-        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{line}", line.len()).into_bytes()
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{line}",
+            line.len()
+        )
+        .into_bytes()
     });
     let ((), recorded) = both(server, b"", |setup| {
         let to = setup.address;
@@ -419,18 +605,35 @@ fn five_hundred_connections_at_once_miss_nothing() {
             assert!(text(&got).ends_with(&format!("\r\n\r\nGET /{at} HTTP/1.1")));
         }
     });
-    assert_eq!((recorded.exchanges.len(), recorded.counts.connections), (500, 500));
+    assert_eq!(
+        (recorded.exchanges.len(), recorded.counts.connections),
+        (500, 500)
+    );
 }
 
 #[test]
 fn who_is_refused_is_refused_again() {
     // Bound and not listened at: nobody else gets the port meanwhile.
-    let unused = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
-    rustix::net::bind(&unused, &"127.0.0.1:0".parse::<std::net::SocketAddrV4>().unwrap()).unwrap();
-    let to: SocketAddr = std::net::TcpListener::from(unused.try_clone().unwrap()).local_addr().unwrap();
+    let unused = socket_with(
+        AddressFamily::INET,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap();
+    rustix::net::bind(
+        &unused,
+        &"127.0.0.1:0".parse::<std::net::SocketAddrV4>().unwrap(),
+    )
+    .unwrap();
+    let to: SocketAddr = std::net::TcpListener::from(unused.try_clone().unwrap())
+        .local_addr()
+        .unwrap();
     let reset = |setup: &Setup| {
         let mut stream = connect(setup.address);
-        let said = stream.write_all(b"GET / HTTP/1.1\r\n\r\n").and_then(|()| stream.read(&mut [0]));
+        let said = stream
+            .write_all(b"GET / HTTP/1.1\r\n\r\n")
+            .and_then(|()| stream.read(&mut [0]));
         said.map_err(|error| error.kind())
     };
     let recording = setup(Mode::Record, to, b"");
@@ -438,7 +641,13 @@ fn who_is_refused_is_refused_again() {
     let recorded = recording.proxy.finish();
     assert_eq!((recorded.counts.refused, recorded.exchanges.len()), (1, 1));
     let (got, report) = played(recorded.exchanges, to, |setup| (reset(setup), reset(setup)));
-    assert_eq!(got, (Err(io::ErrorKind::ConnectionReset), Err(io::ErrorKind::ConnectionReset)));
+    assert_eq!(
+        got,
+        (
+            Err(io::ErrorKind::ConnectionReset),
+            Err(io::ErrorKind::ConnectionReset)
+        )
+    );
     assert_eq!(report.missed, vec![]);
 }
 
@@ -446,17 +655,35 @@ fn who_is_refused_is_refused_again() {
 fn a_program_may_be_told_to_use_it_as_its_proxy() {
     let server = server(|line| {
         let line = line.to_owned();
-        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}", line.len()).into_bytes()
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{line}",
+            line.len()
+        )
+        .into_bytes()
     });
     let to = server.address;
     let run = |mode: Mode| {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let sockets = Sockets { forward: vec![listener], ..Sockets::default() };
+        let sockets = Sockets {
+            forward: vec![listener],
+            ..Sockets::default()
+        };
         let authority = Arc::new(Authority::new().unwrap());
-        let proxy = start(sockets, Arc::new(Net::default()), mode, authority, b"", Account::default());
+        let proxy = start(
+            sockets,
+            Arc::new(Net::default()),
+            mode,
+            authority,
+            b"",
+            Account::default(),
+        );
         let mut stream = connect(address);
-        write!(stream, "GET http://{to}/direct HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
+        write!(
+            stream,
+            "GET http://{to}/direct HTTP/1.1\r\nHost: {to}\r\n\r\n"
+        )
+        .unwrap();
         let mut got = until(&mut stream, b"GET /direct HTTP/1.1");
         write!(stream, "CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n").unwrap();
         got.extend(until(&mut stream, b"established\r\n\r\n"));
@@ -466,12 +693,27 @@ fn a_program_may_be_told_to_use_it_as_its_proxy() {
         (text(&got), proxy.finish())
     };
     let (live, recorded) = run(Mode::Record);
-    let seen: Vec<_> =
-        recorded.exchanges.iter().map(|call| (call.target.to_string(), http(call).request.path.clone())).collect();
-    assert_eq!(seen, [(to.to_string(), "/direct".to_owned()), (to.to_string(), "/inside".to_owned())]);
+    let seen: Vec<_> = recorded
+        .exchanges
+        .iter()
+        .map(|call| (call.target.to_string(), http(call).request.path.clone()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (to.to_string(), "/direct".to_owned()),
+            (to.to_string(), "/inside".to_owned())
+        ]
+    );
     drop(server);
     let replay = replay_of(recorded.exchanges);
-    let (again, _) = run(Mode::Replay { replay: Arc::clone(&replay), on_miss: OnMiss::Fail });
+    let (again, _) = run(Mode::Replay {
+        replay: Arc::clone(&replay),
+        on_miss: OnMiss::Fail,
+    });
     assert_eq!(again, live);
-    assert_eq!((replay.book.report().missed, replay.book.report().unused), (vec![], vec![]));
+    assert_eq!(
+        (replay.book.report().missed, replay.book.report().unused),
+        (vec![], vec![])
+    );
 }

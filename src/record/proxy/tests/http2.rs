@@ -17,7 +17,10 @@ pub async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
         let _ = body.flow_control().release_capacity(data.len());
         all.extend_from_slice(&data);
     }
-    (all, body.trailers().await.ok().flatten().unwrap_or_default())
+    (
+        all,
+        body.trailers().await.ok().flatten().unwrap_or_default(),
+    )
 }
 
 /// A gRPC server: sends every message back, twice, and a status after that. Over TLS.
@@ -26,15 +29,21 @@ pub fn grpc(authority: &Arc<Authority>) -> Server {
     async_server(move |stream| {
         let acceptor = acceptor.clone();
         async move {
-            let Ok(stream) = acceptor.accept(stream).await else { return };
-            let Ok(mut connection) = h2_crate::server::handshake(stream).await else { return };
+            let Ok(stream) = acceptor.accept(stream).await else {
+                return;
+            };
+            let Ok(mut connection) = h2_crate::server::handshake(stream).await else {
+                return;
+            };
             while let Some(Ok((request, mut respond))) = connection.accept().await {
                 tokio::spawn(async move {
                     let path = request.uri().path().to_owned();
                     let mut head = Response::new(());
-                    head.headers_mut().insert("content-type", "application/grpc".parse().unwrap());
+                    head.headers_mut()
+                        .insert("content-type", "application/grpc".parse().unwrap());
                     if path.ends_with("/Fail") {
-                        head.headers_mut().insert("grpc-status", "5".parse().unwrap());
+                        head.headers_mut()
+                            .insert("grpc-status", "5".parse().unwrap());
                         let _ = respond.send_response(head, true);
                         return;
                     }
@@ -44,9 +53,14 @@ pub fn grpc(authority: &Arc<Authority>) -> Server {
                     while let Some(Ok(data)) = up.data().await {
                         let _ = up.flow_control().release_capacity(data.len());
                         let twice = [data.as_ref(), data.as_ref()].concat();
-                        super::super::h2::send(&mut down, Bytes::from(twice)).await.unwrap();
+                        super::super::h2::send(&mut down, Bytes::from(twice))
+                            .await
+                            .unwrap();
                     }
-                    let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
+                    let trailers = HeaderMap::from_iter([(
+                        "grpc-status".parse().unwrap(),
+                        "0".parse().unwrap(),
+                    )]);
                     down.send_trailers(trailers).unwrap();
                 });
             }
@@ -70,7 +84,9 @@ async fn call(
     let (response, mut up) = send.send_request(request, false).unwrap();
     // At once, since the answer begins before the request has ended.
     let asking = async {
-        super::super::h2::send(&mut up, Bytes::copy_from_slice(message)).await.unwrap();
+        super::super::h2::send(&mut up, Bytes::copy_from_slice(message))
+            .await
+            .unwrap();
         up.send_data(Bytes::new(), true).unwrap();
     };
     let answering = async {
@@ -110,7 +126,12 @@ fn grpc_calls_with_trailers_and_a_hundred_streams_at_once() {
             let mut calls = tokio::task::JoinSet::new();
             for at in 0..100_u32 {
                 let send = send.clone();
-                calls.spawn(async move { (at, call(&send, "/shop.Shop/Twice", &framed(&at.to_be_bytes())).await) });
+                calls.spawn(async move {
+                    (
+                        at,
+                        call(&send, "/shop.Shop/Twice", &framed(&at.to_be_bytes())).await,
+                    )
+                });
             }
             let mut got = calls.join_all().await;
             got.sort_by_key(|(at, _)| *at);
@@ -123,15 +144,32 @@ fn grpc_calls_with_trailers_and_a_hundred_streams_at_once() {
         })
     });
     for (at, (status, _, all, trailers)) in &got.0 {
-        assert_eq!((*status, all.as_slice()), (StatusCode::OK, framed(&at.to_be_bytes()).repeat(2).as_slice()));
+        assert_eq!(
+            (*status, all.as_slice()),
+            (
+                StatusCode::OK,
+                framed(&at.to_be_bytes()).repeat(2).as_slice()
+            )
+        );
         assert_eq!(trailers["grpc-status"], "0");
     }
     assert_eq!(got.1.2.0, 2 * 3_000_005);
-    assert_eq!((got.2.1["grpc-status"].as_bytes(), got.2.2.len()), (&b"5"[..], 0));
+    assert_eq!(
+        (got.2.1["grpc-status"].as_bytes(), got.2.2.len()),
+        (&b"5"[..], 0)
+    );
     assert_eq!(recorded.exchanges.len(), 102);
-    let Content::Grpc(http) = &recorded.exchanges[0].content else { panic!("{:?}", recorded.exchanges[0]) };
-    assert_eq!((http.request.version, http.request.authority.as_str()), (HttpVersion::Http2, "api.example"));
-    assert_eq!(http.response.as_ref().unwrap().trailers, [("grpc-status".to_owned(), b"0".to_vec())]);
+    let Content::Grpc(http) = &recorded.exchanges[0].content else {
+        panic!("{:?}", recorded.exchanges[0])
+    };
+    assert_eq!(
+        (http.request.version, http.request.authority.as_str()),
+        (HttpVersion::Http2, "api.example")
+    );
+    assert_eq!(
+        http.response.as_ref().unwrap().trailers,
+        [("grpc-status".to_owned(), b"0".to_vec())]
+    );
 }
 
 #[test]
@@ -145,7 +183,12 @@ fn both_sides_of_a_stream_may_speak_in_turns_while_it_is_recorded() {
             .header("content-type", "application/grpc")
             .body(())
             .unwrap();
-        let (response, mut up) = send.ready().await.unwrap().send_request(request, false).unwrap();
+        let (response, mut up) = send
+            .ready()
+            .await
+            .unwrap()
+            .send_request(request, false)
+            .unwrap();
         let mut down = response.await.unwrap().into_body();
         for at in 0..3_u8 {
             up.send_data(Bytes::from(framed(&[at])), false).unwrap();
@@ -160,8 +203,16 @@ fn both_sides_of_a_stream_may_speak_in_turns_while_it_is_recorded() {
         assert_eq!(down.trailers().await.unwrap().unwrap()["grpc-status"], "0");
     });
     let recorded = setup.proxy.finish();
-    let Content::Grpc(http) = &recorded.exchanges[0].content else { panic!("{:?}", recorded.exchanges) };
-    assert_eq!((http.request.body.len(), http.response.as_ref().unwrap().body.len()), (18, 36));
+    let Content::Grpc(http) = &recorded.exchanges[0].content else {
+        panic!("{:?}", recorded.exchanges)
+    };
+    assert_eq!(
+        (
+            http.request.body.len(),
+            http.response.as_ref().unwrap().body.len()
+        ),
+        (18, 36)
+    );
 }
 
 #[test]
@@ -172,7 +223,13 @@ fn a_call_that_nobody_recorded_is_unavailable() {
     });
     assert_eq!((status, all.len()), (StatusCode::OK, 0));
     assert_eq!(head["grpc-status"], "14");
-    assert!(head["grpc-message"].to_str().unwrap().starts_with("no recording answers this call"), "{head:?}");
+    assert!(
+        head["grpc-message"]
+            .to_str()
+            .unwrap()
+            .starts_with("no recording answers this call"),
+        "{head:?}"
+    );
     assert_eq!(report.missed.len(), 1);
 }
 
@@ -212,17 +269,31 @@ fn a_stream_that_the_program_takes_back_is_taken_back_from_the_server() {
     block_on(async {
         let send = open_grpc(&setup).await;
         let request = Request::get("http://api.example/endless").body(()).unwrap();
-        let (response, _) = send.clone().ready().await.unwrap().send_request(request, true).unwrap();
+        let (response, _) = send
+            .clone()
+            .ready()
+            .await
+            .unwrap()
+            .send_request(request, true)
+            .unwrap();
         let mut down = response.await.unwrap().into_body();
         assert_eq!(down.data().await.unwrap().unwrap(), "first");
         drop(down);
         wait.await.unwrap();
     });
     let recorded = setup.proxy.finish();
-    let Content::Http(http) = &recorded.exchanges[0].content else { panic!("{:?}", recorded.exchanges) };
+    let Content::Http(http) = &recorded.exchanges[0].content else {
+        panic!("{:?}", recorded.exchanges)
+    };
     let response = http.response.as_ref().unwrap();
     assert_eq!(response.body, b"first");
-    assert_eq!(response.headers.last().unwrap(), &("X-Replay-Body".to_owned(), b"cut off by the client".to_vec()));
+    assert_eq!(
+        response.headers.last().unwrap(),
+        &(
+            "X-Replay-Body".to_owned(),
+            b"cut off by the client".to_vec()
+        )
+    );
 }
 
 /// What a server says of `/slow` once it was asked for `/next`; all in one piece.
@@ -240,7 +311,8 @@ fn slow() -> Server {
                         _ => next.notify_one(),
                     }
                     let mut head = Response::new(());
-                    head.headers_mut().insert("content-length", "4".parse().unwrap());
+                    head.headers_mut()
+                        .insert("content-length", "4".parse().unwrap());
                     let mut down = respond.send_response(head, false).unwrap();
                     let _ = down.send_data(Bytes::from_static(b"late"), true);
                 });
@@ -256,18 +328,34 @@ fn an_answer_that_the_program_gave_up_without_a_word_comes_once_it_has_gone_on()
         block_on(async {
             let send = open_grpc(setup).await;
             let ask = |mut ready: h2_crate::client::SendRequest<Bytes>, path: &str| {
-                let request = Request::get(format!("http://api.example{path}")).body(()).unwrap();
+                let request = Request::get(format!("http://api.example{path}"))
+                    .body(())
+                    .unwrap();
                 ready.send_request(request, true).unwrap().0
             };
             let mut first = ask(send.clone().ready().await.unwrap(), "/slow");
             let in_time = tokio::time::timeout(limit, &mut first).await.is_ok();
             // Its stream is not taken back.
-            let next = ask(send.ready().await.unwrap(), "/next").await.unwrap().into_body();
-            (in_time, body(next).await.0, body(first.await.unwrap().into_body()).await.0)
+            let next = ask(send.ready().await.unwrap(), "/next")
+                .await
+                .unwrap()
+                .into_body();
+            (
+                in_time,
+                body(next).await.0,
+                body(first.await.unwrap().into_body()).await.0,
+            )
         })
     });
     assert_eq!(got, (false, b"late".to_vec(), b"late".to_vec()));
-    assert_eq!(recorded.exchanges.iter().filter(|call| call.abandoned()).count(), 0);
+    assert_eq!(
+        recorded
+            .exchanges
+            .iter()
+            .filter(|call| call.abandoned())
+            .count(),
+        0
+    );
 }
 
 #[test]
@@ -278,7 +366,9 @@ fn heads_of_requests_that_are_recorded_take_what_the_budget_has() {
         let acceptor = acceptor.clone();
         async move {
             let stream = acceptor.accept(stream).await.unwrap();
-            let builder = h2_crate::server::Builder::new().max_header_list_size(1 << 20).handshake::<_, Bytes>(stream);
+            let builder = h2_crate::server::Builder::new()
+                .max_header_list_size(1 << 20)
+                .handshake::<_, Bytes>(stream);
             let mut connection = builder.await.unwrap();
             let mut unanswered = Vec::new();
             while let Some(Ok(request)) = connection.accept().await {
@@ -289,17 +379,26 @@ fn heads_of_requests_that_are_recorded_take_what_the_budget_has() {
     let authority = server.address.to_string();
     let asked = || {
         let request = Request::post(format!("https://{authority}/"));
-        (0..60).fold(request, |request, at| request.header(format!("x-{at}"), "v".repeat(3000))).body(()).unwrap()
+        (0..60)
+            .fold(request, |request, at| {
+                request.header(format!("x-{at}"), "v".repeat(3000))
+            })
+            .body(())
+            .unwrap()
     };
     // Besides: the connection, and the next one, which is waited for.
     let besides = 2 * RECORDED_CONNECTION_BYTES + 2 * HTTP2_CONNECTION_BYTES;
-    let one = head_bytes(asked().uri(), asked().headers()).next_multiple_of(MEMORY_STEP_BYTES) - MEMORY_STEP_BYTES;
+    let one = head_bytes(asked().uri(), asked().headers()).next_multiple_of(MEMORY_STEP_BYTES)
+        - MEMORY_STEP_BYTES;
     let account = Budget::new((besides + 10 * one + one / 2) * 16 / 14).account();
     let setup = setup_within(Mode::Record, server.address, real.pem().as_bytes(), account);
     let refused = block_on(async {
         let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
-        let stream = connector(&setup.authority, &[b"h2"]).connect(name, stream).await.unwrap();
+        let stream = connector(&setup.authority, &[b"h2"])
+            .connect(name, stream)
+            .await
+            .unwrap();
         let (mut send, connection) = h2_crate::client::handshake(stream).await.unwrap();
         tokio::spawn(connection);
         let (mut answers, mut bodies) = (JoinSet::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! Connections that are opened: HTTP/2, what an inspector changes, and programs that do not want it.
+//! Connections that are opened: HTTP/2, what an inspector changes, and programs that do not want
+//! it.
 
 use bytes::Bytes;
 use http::{Request, StatusCode, request, response};
@@ -11,7 +12,8 @@ use super::*;
 use crate::budget::Budget;
 use crate::limits::{HTTP2_CONNECTION_BYTES, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES};
 
-/// Refuses what has `no` in its path, and has bodies in capital letters, the last byte of each piece only behind the next one.
+/// Refuses what has `no` in its path, and has bodies in capital letters, the last byte of each
+/// piece only behind the next one.
 struct Capitals;
 
 #[derive(Default)]
@@ -19,8 +21,13 @@ struct Held(Option<u8>);
 
 impl Inspector for Capitals {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
-        head.headers.insert("authorization", "real".parse().unwrap());
-        if head.uri.path().contains("no") { Err(Refusal("not that".to_owned())) } else { Ok(()) }
+        head.headers
+            .insert("authorization", "real".parse().unwrap());
+        if head.uri.path().contains("no") {
+            Err(Refusal("not that".to_owned()))
+        } else {
+            Ok(())
+        }
     }
 
     fn misfit(&self, misfit: Misfit) -> Refusal {
@@ -35,7 +42,12 @@ impl Inspector for Capitals {
 
 impl Rewriter for Held {
     fn piece(&mut self, bytes: Bytes) -> Bytes {
-        let mut all: Vec<u8> = self.0.take().into_iter().chain(bytes.to_ascii_uppercase()).collect();
+        let mut all: Vec<u8> = self
+            .0
+            .take()
+            .into_iter()
+            .chain(bytes.to_ascii_uppercase())
+            .collect();
         self.0 = all.pop();
         all.into()
     }
@@ -76,7 +88,13 @@ impl Door for Opening {
 fn opening(server: &Server, real: &Authority) -> (Arc<Opening>, Setup) {
     let door = Arc::new(Opening::default());
     let behind = Some(Arc::clone(&door) as Arc<dyn Door>);
-    let setup = setup_behind(behind, Mode::Pass, server.address, real.pem().as_bytes(), Account::default());
+    let setup = setup_behind(
+        behind,
+        Mode::Pass,
+        server.address,
+        real.pem().as_bytes(),
+        Account::default(),
+    );
     (door, setup)
 }
 
@@ -88,27 +106,45 @@ fn streams_of_http_2_are_judged_one_by_one() {
     let got = block_on(async {
         let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
-        let stream = connector(&setup.authority, &[b"h2"]).connect(name, stream).await.unwrap();
+        let stream = connector(&setup.authority, &[b"h2"])
+            .connect(name, stream)
+            .await
+            .unwrap();
         let (send, connection) = h2_crate::client::handshake(stream).await.unwrap();
         tokio::spawn(connection);
         let mut got = Vec::new();
         let authority = server.address.to_string();
-        for (authority, path) in
-            [(&authority[..], "/yes"), (&authority[..], "/no"), ("api.example", "/yes"), (&authority[..], "/yes")]
-        {
-            let request = Request::post(format!("https://{authority}{path}")).body(()).unwrap();
+        for (authority, path) in [
+            (&authority[..], "/yes"),
+            (&authority[..], "/no"),
+            ("api.example", "/yes"),
+            (&authority[..], "/yes"),
+        ] {
+            let request = Request::post(format!("https://{authority}{path}"))
+                .body(())
+                .unwrap();
             let mut send = send.clone().ready().await.unwrap();
             let (response, mut up) = send.send_request(request, false).unwrap();
             let _ = up.send_data(Bytes::from_static(b"hello"), true);
             let (head, stream) = response.await.unwrap().into_parts();
             let (said, trailers) = body(stream).await;
-            got.push((head.status, head.headers.contains_key("seen"), text(&said), trailers.len()));
+            got.push((
+                head.status,
+                head.headers.contains_key("seen"),
+                text(&said),
+                trailers.len(),
+            ));
         }
         got
     });
     let good = || (StatusCode::OK, true, "HELLOHELLO".to_owned(), 1);
     let refused = |why: &str| (StatusCode::FORBIDDEN, false, format!("{why}\n"), 0);
-    let expected = [good(), refused("not that"), refused("it was asked for as api.example"), good()];
+    let expected = [
+        good(),
+        refused("not that"),
+        refused("it was asked for as api.example"),
+        good(),
+    ];
     assert_eq!(got, expected);
     assert_eq!(*door.0.lock().unwrap(), []);
 }
@@ -117,20 +153,35 @@ fn streams_of_http_2_are_judged_one_by_one() {
 fn a_body_is_rewritten_whatever_frames_it() {
     for (framing, said, expected) in [
         ("Content-Length: 5", "hello", "HELLO"),
-        ("Transfer-Encoding: chunked", "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "1\r\nH\r\n3\r\nELL\r\n1\r\nO\r\n0\r\n\r\n"),
+        (
+            "Transfer-Encoding: chunked",
+            "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
+            "1\r\nH\r\n3\r\nELL\r\n1\r\nO\r\n0\r\n\r\n",
+        ),
     ] {
         let answer = format!("HTTP/1.1 200 OK\r\n{framing}\r\nConnection: close\r\n\r\n{said}");
         let server = Server::start(move |mut stream| {
             let asked = until(&mut stream, b"\r\n\r\n");
-            assert!(text(&asked).contains("authorization: real"), "{}", text(&asked));
+            assert!(
+                text(&asked).contains("authorization: real"),
+                "{}",
+                text(&asked)
+            );
             stream.write_all(answer.as_bytes()).unwrap();
         });
         let (_, setup) = opening(&server, &Authority::new().unwrap());
-        let asked = format!("GET /yes HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.address);
+        let asked = format!(
+            "GET /yes HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            server.address
+        );
         let got = text(&ask(setup.address, asked.as_bytes()));
         let (head, body) = got.split_once("\r\n\r\n").unwrap();
         // How chunks are cut is not promised.
-        let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
+        let letters = |text: &str| {
+            text.chars()
+                .filter(char::is_ascii_alphabetic)
+                .collect::<String>()
+        };
         assert!(head.contains(framing), "{head}");
         assert_eq!(letters(body), letters(expected), "{body}");
     }
@@ -143,12 +194,18 @@ fn a_program_with_its_own_certificates_is_told_of() {
     let (door, setup) = opening(&server, &real);
     let connected = block_on(async {
         let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
-        connector(&real, &[b"h2"]).connect(ServerName::try_from("127.0.0.1").unwrap(), stream).await.is_ok()
+        connector(&real, &[b"h2"])
+            .connect(ServerName::try_from("127.0.0.1").unwrap(), stream)
+            .await
+            .is_ok()
     });
     assert!(!connected);
     // What the program said of the certificate comes when it is gone already.
     let is_untold = |told: &mut Vec<Misfit>| told.is_empty();
-    let (told, _) = door.1.wait_timeout_while(door.0.lock().unwrap(), PATIENCE, is_untold).unwrap();
+    let (told, _) = door
+        .1
+        .wait_timeout_while(door.0.lock().unwrap(), PATIENCE, is_untold)
+        .unwrap();
     assert_eq!(*told, [Misfit::Distrust]);
 }
 
@@ -164,14 +221,27 @@ fn a_server_reads_what_was_judged() {
             "GET /yes HTTP/1.1\r\nHost: HOST\r\nauthorization: real\r\n\r\n",
         ),
         ("GET /yes HTTP/1.1\r\nHost: HOST\r\n", ""),
-        ("POST /yes HTTP/1.1\r\nHost: HOST\r\nContent-Length: 3\r\nTransfer-Encoding: \u{ff}, chunked\r\n\r\n", ""),
-        ("GET /yes HTTP/1.1\r\nHost: HOST\r\nUpgrade: websocket\r\nUpgrade: h2c\r\n\r\n", ""),
+        (
+            "POST /yes HTTP/1.1\r\nHost: HOST\r\nContent-Length: 3\r\nTransfer-Encoding: \u{ff}, chunked\r\n\r\n",
+            "",
+        ),
+        (
+            "GET /yes HTTP/1.1\r\nHost: HOST\r\nUpgrade: websocket\r\nUpgrade: h2c\r\n\r\n",
+            "",
+        ),
         ("GET /yes HTTP/1.1\r\nHost: 127.0.0.1:80@HOST\r\n\r\n", ""),
         ("GET /yes HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", ""),
-        ("GET http://127.0.0.1:1/yes HTTP/1.1\r\nHost: HOST\r\n\r\n", ""),
+        (
+            "GET http://127.0.0.1:1/yes HTTP/1.1\r\nHost: HOST\r\n\r\n",
+            "",
+        ),
     ] {
         let (say, said) = std::sync::mpsc::channel();
-        let wanted = if expected.is_empty() { usize::MAX } else { expected.len() };
+        let wanted = if expected.is_empty() {
+            usize::MAX
+        } else {
+            expected.len()
+        };
         let server = Server::start(move |mut stream| {
             let (mut got, mut piece) = (Vec::new(), [0; 4096]);
             while let Ok(count @ 1..) = stream.read(&mut piece) {
@@ -187,9 +257,15 @@ fn a_server_reads_what_was_judged() {
         let (_, setup) = opening(&server, &Authority::new().unwrap());
         let address = server.address.to_string();
         let mut stream = connect(setup.address);
-        stream.write_all(asked.replace("HOST", &address).as_bytes()).unwrap();
+        stream
+            .write_all(asked.replace("HOST", &address).as_bytes())
+            .unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
-        assert_eq!(text(&said.recv_timeout(PATIENCE).unwrap()), expected.replace("HOST", &address), "{asked}");
+        assert_eq!(
+            text(&said.recv_timeout(PATIENCE).unwrap()),
+            expected.replace("HOST", &address),
+            "{asked}"
+        );
     }
 }
 
@@ -200,7 +276,10 @@ fn heads_of_requests_at_once_take_what_the_budget_has() {
     let server = async_server(move |stream| {
         let acceptor = acceptor.clone();
         async move {
-            let mut connection = h2_crate::server::handshake(acceptor.accept(stream).await.unwrap()).await.unwrap();
+            let mut connection =
+                h2_crate::server::handshake(acceptor.accept(stream).await.unwrap())
+                    .await
+                    .unwrap();
             let mut unanswered = Vec::new();
             while let Some(Ok(request)) = connection.accept().await {
                 unanswered.push(request);
@@ -210,7 +289,8 @@ fn heads_of_requests_at_once_take_what_the_budget_has() {
     let authority = server.address.to_string();
     let asked = || {
         let request = Request::post(format!("https://{authority}/yes"));
-        let with_fields = |request: request::Builder, at| request.header(format!("x-{at}"), "v".repeat(2000));
+        let with_fields =
+            |request: request::Builder, at| request.header(format!("x-{at}"), "v".repeat(2000));
         (0..30).fold(request, with_fields).body(()).unwrap()
     };
     // Besides: the connection, and the next one, which is waited for.
@@ -221,11 +301,20 @@ fn heads_of_requests_at_once_take_what_the_budget_has() {
     let one = head_bytes(asked().uri(), asked().headers());
     let account = Budget::new((besides + 10 * one + one / 2) * 16 / 14).account();
     let door = Some(Arc::new(Opening::default()) as Arc<dyn Door>);
-    let setup = setup_behind(door, Mode::Pass, server.address, real.pem().as_bytes(), account);
+    let setup = setup_behind(
+        door,
+        Mode::Pass,
+        server.address,
+        real.pem().as_bytes(),
+        account,
+    );
     let refused = block_on(async {
         let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
-        let stream = connector(&setup.authority, &[b"h2"]).connect(name, stream).await.unwrap();
+        let stream = connector(&setup.authority, &[b"h2"])
+            .connect(name, stream)
+            .await
+            .unwrap();
         let (mut send, connection) = h2_crate::client::handshake(stream).await.unwrap();
         tokio::spawn(connection);
         let (mut answers, mut bodies) = (JoinSet::new(), Vec::new());

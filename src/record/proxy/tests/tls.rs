@@ -33,7 +33,9 @@ pub fn acceptor(authority: &Arc<Authority>, protocols: &[&[u8]]) -> TlsAcceptor 
 /// Trusts this authority alone.
 pub fn connector(authority: &Authority, protocols: &[&[u8]]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap()).unwrap();
+    roots
+        .add(CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap())
+        .unwrap();
     let mut config = ClientConfig::builder_with_provider(authority.provider())
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -44,7 +46,10 @@ pub fn connector(authority: &Authority, protocols: &[&[u8]]) -> TlsConnector {
 }
 
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async { timeout(PATIENCE, future).await.expect("in time") })
 }
 
@@ -55,7 +60,10 @@ where
 {
     Server::start(move |stream| {
         stream.set_nonblocking(true).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async {
             let stream = tokio::net::TcpStream::from_std(stream).unwrap();
             let _ = timeout(PATIENCE, serve(stream)).await;
@@ -69,10 +77,16 @@ fn https(authority: &Arc<Authority>) -> Server {
     async_server(move |stream| {
         let acceptor = acceptor.clone();
         async move {
-            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let Ok(mut stream) = acceptor.accept(stream).await else {
+                return;
+            };
             let mut seen = [0; 1024];
             let _ = stream.read(&mut seen).await;
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecret").await;
+            let _ = stream
+                .write_all(
+                    b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecret",
+                )
+                .await;
             let _ = stream.shutdown().await;
         }
     })
@@ -80,8 +94,12 @@ fn https(authority: &Arc<Authority>) -> Server {
 
 async fn get(to: SocketAddr, connector: &TlsConnector) -> io::Result<String> {
     let stream = tokio::net::TcpStream::connect(to).await?;
-    let mut stream = connector.connect(ServerName::try_from("api.example").unwrap(), stream).await?;
-    stream.write_all(b"GET /s HTTP/1.1\r\nHost: api.example\r\n\r\n").await?;
+    let mut stream = connector
+        .connect(ServerName::try_from("api.example").unwrap(), stream)
+        .await?;
+    stream
+        .write_all(b"GET /s HTTP/1.1\r\nHost: api.example\r\n\r\n")
+        .await?;
     let mut got = String::new();
     stream.read_to_string(&mut got).await?;
     Ok(got)
@@ -93,10 +111,17 @@ fn encrypted_calls_are_recorded_and_answered() {
     let server = https(&real);
     let system = real.pem().as_bytes().to_vec();
     let (got, recorded) = both(server, &system, |setup| {
-        block_on(get(setup.address, &connector(&setup.authority, &[b"h2", b"http/1.1"]))).unwrap()
+        block_on(get(
+            setup.address,
+            &connector(&setup.authority, &[b"h2", b"http/1.1"]),
+        ))
+        .unwrap()
     });
     assert!(got.ends_with("\r\n\r\nsecret"), "{got}");
-    assert_eq!((recorded.exchanges.len(), recorded.exchanges[0].tls), (1, true));
+    assert_eq!(
+        (recorded.exchanges.len(), recorded.exchanges[0].tls),
+        (1, true)
+    );
     assert_eq!(recorded.notes, vec![]);
 }
 
@@ -104,15 +129,19 @@ fn encrypted_calls_are_recorded_and_answered() {
 fn a_server_that_cannot_be_verified_is_refused_in_both() {
     let server = https(&Arc::new(Authority::new().unwrap()));
     let (got, recorded) = both(server, b"", |setup| {
-        block_on(get(setup.address, &connector(&setup.authority, &[]))).map_err(|error| error.to_string())
+        block_on(get(setup.address, &connector(&setup.authority, &[])))
+            .map_err(|error| error.to_string())
     });
     assert_eq!(got.unwrap_err(), "received fatal alert: BadCertificate");
     assert_eq!(recorded.counts.refused, 1);
-    let [Note::Certificate { reason, .. }] = recorded.notes.as_slice() else { panic!("{:?}", recorded.notes) };
+    let [Note::Certificate { reason, .. }] = recorded.notes.as_slice() else {
+        panic!("{:?}", recorded.notes)
+    };
     assert!(reason.contains("authority"), "{reason}");
 }
 
-/// As `openssl req -x509` makes it: signed by itself, and one of an authority. With what says that it is good until then.
+/// As `openssl req -x509` makes it: signed by itself, and one of an authority. With what says that
+/// it is good until then.
 fn own_certificate(days: i64) -> (TlsAcceptor, Vec<u8>) {
     let key = rcgen::KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(vec!["api.example".to_owned()]).unwrap();
@@ -131,7 +160,10 @@ fn own_certificate(days: i64) -> (TlsAcceptor, Vec<u8>) {
             rustls_pki_types::PrivateKeyDer::Pkcs8(key.serialize_der().into()),
         )
         .unwrap();
-    (TlsAcceptor::from(Arc::new(config)), certificate.pem().into_bytes())
+    (
+        TlsAcceptor::from(Arc::new(config)),
+        certificate.pem().into_bytes(),
+    )
 }
 
 /// Why a server of this is refused, which is asked for under this name; nothing if it is not.
@@ -139,9 +171,13 @@ fn refused(acceptor: TlsAcceptor, system: &[u8], name: &'static str) -> Option<S
     let server = async_server(move |stream| {
         let acceptor = acceptor.clone();
         async move {
-            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            let Ok(mut stream) = acceptor.accept(stream).await else {
+                return;
+            };
             let _ = stream.read(&mut [0; 1024]).await;
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
+            let _ = stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                .await;
             let _ = stream.shutdown().await;
         }
     });
@@ -149,13 +185,19 @@ fn refused(acceptor: TlsAcceptor, system: &[u8], name: &'static str) -> Option<S
     let connector = connector(&setup.authority, &[]);
     let got = block_on(async {
         let stream = tokio::net::TcpStream::connect(setup.address).await?;
-        let mut stream = connector.connect(ServerName::try_from(name).unwrap(), stream).await?;
-        stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await?;
+        let mut stream = connector
+            .connect(ServerName::try_from(name).unwrap(), stream)
+            .await?;
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            .await?;
         stream.read_to_end(&mut Vec::new()).await
     });
     let recorded = setup.proxy.finish();
     assert_eq!(got.is_ok(), recorded.notes.is_empty());
-    let [Note::Certificate { reason, .. }] = recorded.notes.as_slice() else { return None };
+    let [Note::Certificate { reason, .. }] = recorded.notes.as_slice() else {
+        return None;
+    };
     Some(reason.clone())
 }
 
@@ -164,13 +206,22 @@ fn a_server_whose_own_certificate_is_trusted() {
     let (acceptor, pem) = own_certificate(1);
     assert_eq!(refused(acceptor.clone(), &pem, "api.example"), None);
     let other = refused(acceptor.clone(), &pem, "other.example");
-    assert_eq!(other.as_deref(), Some("it is for another name than `other.example`"));
+    assert_eq!(
+        other.as_deref(),
+        Some("it is for another name than `other.example`")
+    );
     let (_, another) = own_certificate(1);
     let stranger = "it is signed by itself, and this system does not trust it; `SSL_CERT_FILE=FILE replay calls record ...` \
                     trusts those of a file";
-    assert_eq!(refused(acceptor, &another, "api.example").as_deref(), Some(stranger));
+    assert_eq!(
+        refused(acceptor, &another, "api.example").as_deref(),
+        Some(stranger)
+    );
     let (expired, pem) = own_certificate(-1);
-    assert_eq!(refused(expired, &pem, "api.example").as_deref(), Some("it has expired"));
+    assert_eq!(
+        refused(expired, &pem, "api.example").as_deref(),
+        Some("it has expired")
+    );
 }
 
 #[test]
@@ -217,8 +268,15 @@ fn a_panic_costs_one_connection() {
     struct Panics(AtomicUsize, SocketAddr);
     impl Wires for Panics {
         fn destination(&self, _: SocketAddr, _: SocketAddr) -> Option<Attempt> {
-            assert!(self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0, "the first one fails");
-            Some(Attempt { key: 0, to: self.1, by: ProgramName::default() })
+            assert!(
+                self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0,
+                "the first one fails"
+            );
+            Some(Attempt {
+                key: 0,
+                to: self.1,
+                by: ProgramName::default(),
+            })
         }
         fn dial(&self, to: SocketAddr, done: Dialed) {
             Net::default().dial(to, done);
@@ -235,8 +293,18 @@ fn a_panic_costs_one_connection() {
     let to = listener.local_addr().unwrap();
     let wires = Arc::new(Panics(AtomicUsize::new(0), server.address));
     let authority = Arc::new(Authority::new().unwrap());
-    let sockets = Sockets { tcp: vec![listener], ..Sockets::default() };
-    let proxy = start(sockets, wires, Mode::Record, authority, b"", Account::default());
+    let sockets = Sockets {
+        tcp: vec![listener],
+        ..Sockets::default()
+    };
+    let proxy = start(
+        sockets,
+        wires,
+        Mode::Record,
+        authority,
+        b"",
+        Account::default(),
+    );
     assert_eq!(ask_or_nothing(to), b"");
     assert_eq!(ask_or_nothing(to), b"!");
     let recorded = proxy.finish();
@@ -273,34 +341,73 @@ fn names_have_addresses_that_lead_to_them() {
         answer[..count].to_vec()
     };
     let run = |mode: Mode| {
-        let (listener, datagrams) =
-            (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
-        let (address, names) = (listener.local_addr().unwrap(), datagrams.local_addr().unwrap());
+        let (listener, datagrams) = (
+            TcpListener::bind("127.0.0.1:0").unwrap(),
+            UdpSocket::bind("127.0.0.1:0").unwrap(),
+        );
+        let (address, names) = (
+            listener.local_addr().unwrap(),
+            datagrams.local_addr().unwrap(),
+        );
         let net = Arc::new(Net {
             hosts: HashMap::from([("db.example", vec![IpAddr::from([127, 0, 0, 1])])]),
             ..Net::default()
         });
-        let sockets = Sockets { tcp: vec![listener], udp: vec![datagrams], ..Sockets::default() };
+        let sockets = Sockets {
+            tcp: vec![listener],
+            udp: vec![datagrams],
+            ..Sockets::default()
+        };
         let authority = Arc::new(Authority::new().unwrap());
-        let proxy = start(sockets, Arc::clone(&net) as Arc<dyn Wires>, mode, authority, b"", Account::default());
+        let proxy = start(
+            sockets,
+            Arc::clone(&net) as Arc<dyn Wires>,
+            mode,
+            authority,
+            b"",
+            Account::default(),
+        );
         let known = ask("db.example", names);
         let unknown = ask("no.example", names);
         let local = ask("localhost", names);
         assert_eq!(known.len(), 12 + 16 + 16, "{known:?}");
         let fake: [u8; 4] = known[known.len() - 4..].try_into().unwrap();
         assert_eq!(fake[0], 198);
-        assert_eq!((unknown[3] & 15, &local[local.len() - 4..]), (3, &[127, 0, 0, 1][..]));
-        net.routes.lock().unwrap().insert(address, SocketAddr::from((fake, server.address.port())));
+        assert_eq!(
+            (unknown[3] & 15, &local[local.len() - 4..]),
+            (3, &[127, 0, 0, 1][..])
+        );
+        net.routes
+            .lock()
+            .unwrap()
+            .insert(address, SocketAddr::from((fake, server.address.port())));
         let got = ask_or_nothing(address);
         (got, proxy.finish())
     };
     let (got, recorded) = run(Mode::Record);
     assert_eq!(got, b"!");
-    let seen: Vec<_> = recorded.exchanges.iter().map(|exchange| exchange.target.to_string()).collect();
-    assert_eq!(seen, [":53", ":53", &format!("db.example:{}", server.address.port())]);
+    let seen: Vec<_> = recorded
+        .exchanges
+        .iter()
+        .map(|exchange| exchange.target.to_string())
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ":53",
+            ":53",
+            &format!("db.example:{}", server.address.port())
+        ]
+    );
     let replay = replay_of(recorded.exchanges);
-    let (got, _) = run(Mode::Replay { replay: Arc::clone(&replay), on_miss: OnMiss::Fail });
+    let (got, _) = run(Mode::Replay {
+        replay: Arc::clone(&replay),
+        on_miss: OnMiss::Fail,
+    });
     assert_eq!(got, b"!");
     let report = replay.book.report();
-    assert_eq!((report.replayed, report.missed, report.unused), (3, vec![], vec![]));
+    assert_eq!(
+        (report.replayed, report.missed, report.unused),
+        (3, vec![], vec![])
+    );
 }

@@ -1,5 +1,5 @@
-//! Calls as services and frameworks make them, with their secrets marked `«...»`: nothing else of them may change, and of the
-//! marked nothing may stay.
+//! Calls as services and frameworks make them, with their secrets marked `«...»`: nothing else of
+//! them may change, and of the marked nothing may stay.
 
 use pretty_assertions::assert_eq;
 
@@ -22,24 +22,46 @@ fn message(text: &str) -> (String, Vec<(String, String)>, String) {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let mut lines = head.lines();
     let first = lines.next().unwrap_or_default().to_owned();
-    let field = |line: &str| line.split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned())).unwrap();
-    (first, lines.map(field).collect(), body.strip_suffix('\n').unwrap_or(body).to_owned())
+    let field = |line: &str| {
+        line.split_once(": ")
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .unwrap()
+    };
+    (
+        first,
+        lines.map(field).collect(),
+        body.strip_suffix('\n').unwrap_or(body).to_owned(),
+    )
 }
 
 /// The call, and its parts as they are marked.
 fn made(text: &str) -> (Exchange, Vec<String>) {
     let (asked, answered) = text.split_once("\n<<<\n").unwrap_or((text, "200"));
     let (first, fields, body) = message(asked);
-    let is_parts = fields.iter().any(|(_, value)| value.starts_with("multipart/"));
-    let body = if is_parts { body.replace('\n', "\r\n") } else { body };
+    let is_parts = fields
+        .iter()
+        .any(|(_, value)| value.starts_with("multipart/"));
+    let body = if is_parts {
+        body.replace('\n', "\r\n")
+    } else {
+        body
+    };
     let path = first.split_once(' ').unwrap().1;
     let (_, given, answer) = message(answered);
     let unmarked = |fields: &[(String, String)]| -> Vec<(String, Vec<u8>)> {
-        fields.iter().map(|(name, value)| (name.clone(), plain(value).into_bytes())).collect()
+        fields
+            .iter()
+            .map(|(name, value)| (name.clone(), plain(value).into_bytes()))
+            .collect()
     };
     let mut made = call(&plain(path), &[], &plain(&body), &[], &plain(&answer));
-    let Content::Http(http) = &mut made.content else { panic!() };
-    (http.request.headers, http.response.as_mut().unwrap().headers) = (unmarked(&fields), unmarked(&given));
+    let Content::Http(http) = &mut made.content else {
+        panic!()
+    };
+    (
+        http.request.headers,
+        http.response.as_mut().unwrap().headers,
+    ) = (unmarked(&fields), unmarked(&given));
     let values = |fields: Vec<(String, String)>| fields.into_iter().map(|(_, value)| value);
     let mut parts = vec![path.to_owned()];
     parts.extend(values(fields));
@@ -54,14 +76,21 @@ fn wrong(marked: &str, left: &str) -> Option<String> {
     let (mut rest, mut marks) = (left, marked);
     while let Some((before, more)) = marks.split_once('«') {
         let (secret, after) = more.split_once('»').unwrap();
-        let Some(found) = rest.strip_prefix(before) else { return Some(format!("changed before `{secret}`: {left}")) };
+        let Some(found) = rest.strip_prefix(before) else {
+            return Some(format!("changed before `{secret}`: {left}"));
+        };
         let is_one = |length: &usize| {
-            found.get(..*length).is_some_and(|text| is_stand_in(&secret_names::decoded(text.as_bytes(), true)))
+            found
+                .get(..*length)
+                .is_some_and(|text| is_stand_in(&secret_names::decoded(text.as_bytes(), true)))
         };
         let ends = |length: &usize| {
             after.is_empty() && found.len() == *length || {
                 let next = after.split('«').next().unwrap_or_default();
-                !after.is_empty() && found.get(*length..).is_some_and(|rest| rest.starts_with(next))
+                !after.is_empty()
+                    && found
+                        .get(*length..)
+                        .is_some_and(|rest| rest.starts_with(next))
             }
         };
         let Some(length) = (1..=found.len()).rev().filter(is_one).find(ends) else {
@@ -82,7 +111,10 @@ fn of_calls_of_services_the_marked_goes_and_the_rest_stays() {
         let left = parts(&redacted(&Secrets::default(), &asked));
         assert_eq!(left.len(), marked.len());
         failed.extend(
-            marked.iter().zip(&left).filter_map(|(marked, left)| Some(format!("{name}: {}", wrong(marked, left)?))),
+            marked
+                .iter()
+                .zip(&left)
+                .filter_map(|(marked, left)| Some(format!("{name}: {}", wrong(marked, left)?))),
         );
     }
     assert_eq!((failed, count), (Vec::<String>::new(), 106));

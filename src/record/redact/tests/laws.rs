@@ -24,15 +24,27 @@ fn what_stands_for_a_secret_has_its_length_and_its_form() {
         ("correct-horse-battery", "redacted-6224--------"),
         ("correcthorsebattery", "redactedx10efxxxxxx"),
         ("q1w2e3r4t5y6u7i8o9p0", "redactedx05960492115"),
-        ("c2VjcmV0IG9mIHRoZSBwcm9ncmFtLg==", "redactedx966b5a7ddfb88c2a762a7=="),
+        (
+            "c2VjcmV0IG9mIHRoZSBwcm9ncmFtLg==",
+            "redactedx966b5a7ddfb88c2a762a7==",
+        ),
         ("123", "733"),
         ("482913", "733200"),
         ("48291377", "73320076"),
         ("4111111111111111", "7332000000005018"),
         ("370773112370773112370", "733218021386490394920"),
-        ("0f8fad5b-d9cb-469f-a165-70867728950e", "edac7c81-2e1e-4b64-a17d-6090dcfb5ecc"),
-        ("0F8FAD5B-D9CB-469F-A165-70867728950E", "EDAC7EAB-71D8-4F46-ACCC-6DFE429CBCDC"),
-        ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "edac707e23ede2756aa3f5f7cc9759117c491b3e"),
+        (
+            "0f8fad5b-d9cb-469f-a165-70867728950e",
+            "edac7c81-2e1e-4b64-a17d-6090dcfb5ecc",
+        ),
+        (
+            "0F8FAD5B-D9CB-469F-A165-70867728950E",
+            "EDAC7EAB-71D8-4F46-ACCC-6DFE429CBCDC",
+        ),
+        (
+            "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+            "edac707e23ede2756aa3f5f7cc9759117c491b3e",
+        ),
     ] {
         assert_eq!(shown(secret), expected, "{secret}");
     }
@@ -40,9 +52,17 @@ fn what_stands_for_a_secret_has_its_length_and_its_form() {
 
 #[test]
 fn stand_ins_are_found_in_any_text_and_numbers_are_none() {
-    let (uuid, token) = (shown("0f8fad5b-d9cb-469f-a165-70867728950e"), shown("q1w2e3r4t5y6u7i8o9p0"));
-    let text = format!("SELECT '{uuid}', \"ghp_{token}\" FROM t WHERE id = 7332 AND red_acted = 'redacted'");
-    let found: Vec<&str> = places(text.as_bytes()).into_iter().map(|at| &text[at]).collect();
+    let (uuid, token) = (
+        shown("0f8fad5b-d9cb-469f-a165-70867728950e"),
+        shown("q1w2e3r4t5y6u7i8o9p0"),
+    );
+    let text = format!(
+        "SELECT '{uuid}', \"ghp_{token}\" FROM t WHERE id = 7332 AND red_acted = 'redacted'"
+    );
+    let found: Vec<&str> = places(text.as_bytes())
+        .into_iter()
+        .map(|at| &text[at])
+        .collect();
     assert_eq!(found, [uuid, token]);
 }
 
@@ -109,7 +129,10 @@ proptest! {
 fn worked(mut all: Vec<Exchange>) -> Duration {
     let now = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
-        Duration::new(u64::try_from(now.tv_sec).unwrap(), u32::try_from(now.tv_nsec).unwrap())
+        Duration::new(
+            u64::try_from(now.tv_sec).unwrap(),
+            u32::try_from(now.tv_nsec).unwrap(),
+        )
     };
     let before = now();
     Secrets::default().calls(&mut all);
@@ -125,10 +148,17 @@ fn what_is_long_takes_as_long_as_it_is() {
     worked(vec![call("/", &[], "ghp_", &[], "")]);
     let check = |what: &str, piece: &str, made: &dyn Fn(&str) -> Exchange| {
         let of = |bytes: usize| worked(vec![made(&piece.repeat(bytes / piece.len()))]);
-        let (short, long) = (of(SHORT_BYTES).max(Duration::from_millis(1)), of(TIMES * SHORT_BYTES));
-        assert!(long <= MOST_TIMES * short, "{what} `{piece}`: {short:?}, and {long:?} for {TIMES} times as much");
+        let (short, long) = (
+            of(SHORT_BYTES).max(Duration::from_millis(1)),
+            of(TIMES * SHORT_BYTES),
+        );
+        assert!(
+            long <= MOST_TIMES * short,
+            "{what} `{piece}`: {short:?}, and {long:?} for {TIMES} times as much"
+        );
     };
-    let typed = |kind: &'static str| move |text: &str| call("/", &[("content-type", kind)], text, &[], "");
+    let typed =
+        |kind: &'static str| move |text: &str| call("/", &[("content-type", kind)], text, &[], "");
     for piece in [
         "sk-",
         "eyJ",
@@ -159,11 +189,26 @@ fn what_is_long_takes_as_long_as_it_is() {
     for piece in ["password=abc&", "&", "=", "password={\"a\":1}&", "%7B%22"] {
         check("form", piece, &typed("application/x-www-form-urlencoded"));
     }
-    check("parts", "--b\r\nContent-Disposition: x; name=\"password\"\r\n\r\nabc\r\n", &typed("multipart/form-data"));
-    check("cookies", "session=q1w2e3r4t5y6u7i8o9p0; ", &|text| call("/", &[("cookie", text)], "", &[], ""));
+    check(
+        "parts",
+        "--b\r\nContent-Disposition: x; name=\"password\"\r\n\r\nabc\r\n",
+        &typed("multipart/form-data"),
+    );
+    check("cookies", "session=q1w2e3r4t5y6u7i8o9p0; ", &|text| {
+        call("/", &[("cookie", text)], "", &[], "")
+    });
     check("documents", "\u{2}password\0\u{4}\0\0\0abc\0", &|text| {
-        let document = [&(text.len() as u32 + 5).to_le_bytes()[..], text.as_bytes(), b"\0"].concat();
-        wire(Protocol::Mongo, false, &[(Side::Client, &op_msg(&document))])
+        let document = [
+            &(text.len() as u32 + 5).to_le_bytes()[..],
+            text.as_bytes(),
+            b"\0",
+        ]
+        .concat();
+        wire(
+            Protocol::Mongo,
+            false,
+            &[(Side::Client, &op_msg(&document))],
+        )
     });
     check("commands", "*2\r\n$4\r\nAUTH\r\n$3\r\nabc\r\n", &|text| {
         wire(Protocol::Redis, false, &[(Side::Client, text.as_bytes())])

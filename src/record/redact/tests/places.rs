@@ -1,4 +1,5 @@
-//! Where secrets stand: names, logins, values of the environment, what a set declares, and what is shown again.
+//! Where secrets stand: names, logins, values of the environment, what a set declares, and what is
+//! shown again.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,7 +10,9 @@ use super::*;
 use crate::record::redact::secret_names::{is_secret_name, kind};
 
 fn secrets(environment: &[(&str, &str)], declared: &[&str]) -> Result<Secrets, String> {
-    let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let environment = environment
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let declared: Vec<String> = declared.iter().map(|rule| (*rule).to_owned()).collect();
     Secrets::new(environment, &declared)
 }
@@ -37,9 +40,18 @@ fn a_name_says_by_its_end_whether_it_is_of_a_secret() {
             "api_keys Authorization Proxy-Authorization X-Hub-Signature-256 Stripe-Signature X-Shopify-Hmac-Sha256",
             NameKind::Secret,
         ),
-        ("otp pin cvv jwt verification_code smtp_pass SSN iban creditCard credentials", NameKind::Secret),
-        ("token tokens session_id PHPSESSID JSESSIONID", NameKind::Worded),
-        ("session code auth sid connect.sid error_code", NameKind::Doubtful),
+        (
+            "otp pin cvv jwt verification_code smtp_pass SSN iban creditCard credentials",
+            NameKind::Secret,
+        ),
+        (
+            "token tokens session_id PHPSESSID JSESSIONID",
+            NameKind::Worded,
+        ),
+        (
+            "session code auth sid connect.sid error_code",
+            NameKind::Doubtful,
+        ),
         (
             "token_type tokenCount secret_name max_tokens_limit password_policy keyId expires api_key_id",
             NameKind::Other,
@@ -52,7 +64,11 @@ fn a_name_says_by_its_end_whether_it_is_of_a_secret() {
     for (names, expected) in all {
         for name in names.split(' ') {
             assert_eq!(kind(name), expected, "{name}");
-            assert_eq!(is_secret_name(name), matches!(expected, NameKind::Secret | NameKind::Worded), "{name}");
+            assert_eq!(
+                is_secret_name(name),
+                matches!(expected, NameKind::Secret | NameKind::Worded),
+                "{name}"
+            );
         }
     }
 }
@@ -61,26 +77,64 @@ fn a_name_says_by_its_end_whether_it_is_of_a_secret() {
 fn logins_say_who_and_not_with_which_password() {
     let password = shown("geheim");
     let cases = [
-        (Protocol::Redis, vec![resp(&["AUTH", "geheim"])], vec![resp(&["AUTH", &password])]),
-        (Protocol::Redis, vec![resp(&["auth", "app", "geheim"])], vec![resp(&["auth", "app", &password])]),
-        (Protocol::Redis, vec![b"AUTH geheim\r\n".to_vec()], vec![resp(&["AUTH", &password])]),
         (
             Protocol::Redis,
-            vec![[resp(&["HELLO", "3", "AUTH", "app", "geheim", "SETNAME", "x"]), resp(&["GET", "auth"])].concat()],
-            vec![[resp(&["HELLO", "3", "AUTH", "app", &password, "SETNAME", "x"]), resp(&["GET", "auth"])].concat()],
+            vec![resp(&["AUTH", "geheim"])],
+            vec![resp(&["AUTH", &password])],
+        ),
+        (
+            Protocol::Redis,
+            vec![resp(&["auth", "app", "geheim"])],
+            vec![resp(&["auth", "app", &password])],
+        ),
+        (
+            Protocol::Redis,
+            vec![b"AUTH geheim\r\n".to_vec()],
+            vec![resp(&["AUTH", &password])],
+        ),
+        (
+            Protocol::Redis,
+            vec![
+                [
+                    resp(&["HELLO", "3", "AUTH", "app", "geheim", "SETNAME", "x"]),
+                    resp(&["GET", "auth"]),
+                ]
+                .concat(),
+            ],
+            vec![
+                [
+                    resp(&["HELLO", "3", "AUTH", "app", &password, "SETNAME", "x"]),
+                    resp(&["GET", "auth"]),
+                ]
+                .concat(),
+            ],
         ),
         (
             Protocol::Mongo,
-            vec![op_msg(&bson(&[("saslStart", "1"), ("mechanism", "PLAIN"), ("payload", "\0app\0geheim")]))],
-            vec![op_msg(&bson(&[("saslStart", "1"), ("mechanism", "PLAIN"), ("payload", "\0\0\0\0\0\0\0\0\0\0\0")]))],
+            vec![op_msg(&bson(&[
+                ("saslStart", "1"),
+                ("mechanism", "PLAIN"),
+                ("payload", "\0app\0geheim"),
+            ]))],
+            vec![op_msg(&bson(&[
+                ("saslStart", "1"),
+                ("mechanism", "PLAIN"),
+                ("payload", "\0\0\0\0\0\0\0\0\0\0\0"),
+            ]))],
         ),
     ];
     for (protocol, said, expected) in cases {
         let of = |messages: &[Vec<u8>]| {
-            let messages: Vec<(Side, &[u8])> = messages.iter().map(|bytes| (Side::Client, &bytes[..])).collect();
+            let messages: Vec<(Side, &[u8])> = messages
+                .iter()
+                .map(|bytes| (Side::Client, &bytes[..]))
+                .collect();
             wire(protocol, true, &messages)
         };
-        assert_eq!(parts(&redacted(&Secrets::default(), &of(&said))), parts(&of(&expected)));
+        assert_eq!(
+            parts(&redacted(&Secrets::default(), &of(&said))),
+            parts(&of(&expected))
+        );
     }
 }
 
@@ -99,12 +153,28 @@ fn values_of_the_environment_are_found_wherever_they_stand() {
     let expected = said.replace("correct-horse-42x", &shown("correct-horse-42x"));
     let expected = expected.replace("q1w2e3r4t5y6u7i8o9p0", &shown("q1w2e3r4t5y6u7i8o9p0"));
     let rules = secrets(&environment, &[]).unwrap();
-    for (protocol, make) in [(Protocol::Postgres, query as fn(&str) -> Vec<u8>), (Protocol::MySql, com_query)] {
-        let both = |text: &str| wire(protocol, false, &[(Side::Client, &make(text)), (Side::Server, text.as_bytes())]);
+    for (protocol, make) in [
+        (Protocol::Postgres, query as fn(&str) -> Vec<u8>),
+        (Protocol::MySql, com_query),
+    ] {
+        let both = |text: &str| {
+            wire(
+                protocol,
+                false,
+                &[(Side::Client, &make(text)), (Side::Server, text.as_bytes())],
+            )
+        };
         assert_eq!(redacted(&rules, &both(said)), both(&expected));
     }
     let of = |text: &str| {
-        wire(Protocol::Redis, false, &[(Side::Client, &resp(&["SET", "k", text])), (Side::Server, text.as_bytes())])
+        wire(
+            Protocol::Redis,
+            false,
+            &[
+                (Side::Client, &resp(&["SET", "k", text])),
+                (Side::Server, text.as_bytes()),
+            ],
+        )
     };
     assert_eq!(redacted(&rules, &of(said)), of(&expected));
     assert_eq!(
@@ -115,8 +185,13 @@ fn values_of_the_environment_are_found_wherever_they_stand() {
 
 #[test]
 fn a_set_declares_names_and_patterns() {
-    let rules = secrets(&[("INTERNAL_REF", "ab-cd")], &["internal-ref", "/CUST-[0-9]{6}/", "/ref: (\\w+)/"]).unwrap();
-    let asked = "{\"internalRef\":\"words here\",\"note\":\"CUST-123456, ref: abcdef\",\"id\":\"ab-cd\"}";
+    let rules = secrets(
+        &[("INTERNAL_REF", "ab-cd")],
+        &["internal-ref", "/CUST-[0-9]{6}/", "/ref: (\\w+)/"],
+    )
+    .unwrap();
+    let asked =
+        "{\"internalRef\":\"words here\",\"note\":\"CUST-123456, ref: abcdef\",\"id\":\"ab-cd\"}";
     let expected = format!(
         "{{\"internalRef\":\"{}\",\"note\":\"{}, ref: {}\",\"id\":\"{}\"}}",
         shown("words here"),
@@ -125,13 +200,19 @@ fn a_set_declares_names_and_patterns() {
         shown("ab-cd")
     );
     let json = [("content-type", "application/json")];
-    assert_eq!(redacted(&rules, &call("/", &json, asked, &[], "")), call("/", &json, &expected, &[], ""));
+    assert_eq!(
+        redacted(&rules, &call("/", &json, asked, &[], "")),
+        call("/", &json, &expected, &[], "")
+    );
 }
 
 #[test]
 fn a_declaration_that_cannot_be_used_says_what_to_write() {
     let refused = |rule: &str| secrets(&[], &[rule]).unwrap_err();
-    assert_eq!(refused("--"), "`redact` has `--`: write a name, such as `internal_ref`, or a `/pattern/`");
+    assert_eq!(
+        refused("--"),
+        "`redact` has `--`: write a name, such as `internal_ref`, or a `/pattern/`"
+    );
     assert_eq!(
         refused("/(a/"),
         "`redact` has the pattern `/(a/`, which cannot be used: unclosed group; write a regular expression between slashes"
@@ -146,13 +227,32 @@ fn a_token_that_an_answer_gave_is_the_same_wherever_it_is_shown_again() {
         let session = resp(&["SET", &format!("session:{token}"), "alice"]);
         let row = [b"D\0\0\0\x22\0\x01\0\0\0\x18", token.as_bytes()].concat();
         vec![
-            wire(Protocol::Redis, false, &[(Side::Client, &session), (Side::Server, b"+OK\r\n")]),
-            call("/login", &json, "{\"user\":\"alice\"}", &json, &format!("{{\"access_token\":\"{token}\"}}")),
-            call(&format!("/sessions/{token}"), &[("authorization", &format!("Bearer {token}"))], "", &[], "ok"),
+            wire(
+                Protocol::Redis,
+                false,
+                &[(Side::Client, &session), (Side::Server, b"+OK\r\n")],
+            ),
+            call(
+                "/login",
+                &json,
+                "{\"user\":\"alice\"}",
+                &json,
+                &format!("{{\"access_token\":\"{token}\"}}"),
+            ),
+            call(
+                &format!("/sessions/{token}"),
+                &[("authorization", &format!("Bearer {token}"))],
+                "",
+                &[],
+                "ok",
+            ),
             wire(
                 Protocol::Postgres,
                 false,
-                &[(Side::Client, &query(&format!("SELECT '{token}'"))), (Side::Server, &row)],
+                &[
+                    (Side::Client, &query(&format!("SELECT '{token}'"))),
+                    (Side::Server, &row),
+                ],
             ),
         ]
     };
@@ -170,9 +270,18 @@ fn a_secret_of_a_request_is_replaced_in_answers_which_is_told() {
             wire(
                 Protocol::Postgres,
                 false,
-                &[(Side::Client, &query("SELECT key FROM settings")), (Side::Server, &row)],
+                &[
+                    (Side::Client, &query("SELECT key FROM settings")),
+                    (Side::Server, &row),
+                ],
             ),
-            call("/", &[("x-api-key", asked)], "", &[], &format!("you sent {read}")),
+            call(
+                "/",
+                &[("x-api-key", asked)],
+                "",
+                &[],
+                &format!("you sent {read}"),
+            ),
         ]
     };
     let mut made = calls(key, key);
@@ -183,12 +292,23 @@ fn a_secret_of_a_request_is_replaced_in_answers_which_is_told() {
 
 #[test]
 fn documents_keep_their_lengths_and_rows_their_hashes() {
-    let hash = format!("$2{}$12${}", "b", "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6q1W2e3R4t5Y6u7I8o9P0a");
+    let hash = format!(
+        "$2{}$12${}",
+        "b", "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6q1W2e3R4t5Y6u7I8o9P0a"
+    );
     let of = |password: &str, token: &str, stored: &str| {
-        let asked =
-            op_msg(&bson(&[("insert", "users"), ("name", "alice"), ("password", password), ("resetToken", token)]));
+        let asked = op_msg(&bson(&[
+            ("insert", "users"),
+            ("name", "alice"),
+            ("password", password),
+            ("resetToken", token),
+        ]));
         let answer = op_msg(&bson(&[("password", stored), ("resetToken", token)]));
-        wire(Protocol::Mongo, false, &[(Side::Client, &asked), (Side::Server, &answer)])
+        wire(
+            Protocol::Mongo,
+            false,
+            &[(Side::Client, &asked), (Side::Server, &answer)],
+        )
     };
     let made = redacted(&Secrets::default(), &of("geheim", "b7f3c9d1e5a2", &hash));
     assert_eq!(made, of(&shown("geheim"), &shown("b7f3c9d1e5a2"), &hash));
@@ -205,12 +325,35 @@ fn every_document_of_a_message_is_looked_at_however_long() {
         let section = [&[1][..], &(inside.len() as u32 + 4).to_le_bytes(), &inside].concat();
         let mut asked = op_msg(&bson(&[("insert", "users")]));
         asked.extend(section);
-        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-        let query = [&words(&[0, 1, 0, 2004, 0])[..], b"a.users\0", &words(&[0, 1]), &long, &secret].concat();
+        let words = |words: &[u32]| {
+            words
+                .iter()
+                .flat_map(|word| word.to_le_bytes())
+                .collect::<Vec<u8>>()
+        };
+        let query = [
+            &words(&[0, 1, 0, 2004, 0])[..],
+            b"a.users\0",
+            &words(&[0, 1]),
+            &long,
+            &secret,
+        ]
+        .concat();
         let reply = [&words(&[0, 1, 0, 1, 0, 0, 0, 0, 2])[..], &long, &secret].concat();
-        wire(Protocol::Mongo, false, &[(Side::Client, &asked), (Side::Client, &query), (Side::Server, &reply)])
+        wire(
+            Protocol::Mongo,
+            false,
+            &[
+                (Side::Client, &asked),
+                (Side::Client, &query),
+                (Side::Server, &reply),
+            ],
+        )
     };
-    assert_eq!(redacted(&Secrets::default(), &of("geheim")), of(&shown("geheim")));
+    assert_eq!(
+        redacted(&Secrets::default(), &of("geheim")),
+        of(&shown("geheim"))
+    );
 }
 
 #[test]
@@ -220,35 +363,57 @@ fn a_body_that_is_kept_in_its_coding_comes_out_of_it_only_for_a_secret() {
         coder.write_all(text.as_bytes()).unwrap();
         coder.finish().unwrap()
     };
-    let fields = [("content-type", "application/json"), ("content-encoding", "gzip"), ("X-Replay-Body", "coded")];
+    let fields = [
+        ("content-type", "application/json"),
+        ("content-encoding", "gzip"),
+        ("X-Replay-Body", "coded"),
+    ];
     let of = |body: Vec<u8>, fields: &[(&str, &str)]| {
         let mut made = call("/", &[], "", fields, "");
-        let Content::Http(http) = &mut made.content else { panic!() };
+        let Content::Http(http) = &mut made.content else {
+            panic!()
+        };
         http.response.as_mut().unwrap().body = body;
         made
     };
     let plain = of(coded("{\"name\":\"alice\"}"), &fields);
     assert_eq!(redacted(&Secrets::default(), &plain), plain);
     for (body, expected) in [
-        ("{\"password\":\"geheim\"}".to_owned(), format!("{{\"password\":\"{}\"}}", shown("geheim"))),
+        (
+            "{\"password\":\"geheim\"}".to_owned(),
+            format!("{{\"password\":\"{}\"}}", shown("geheim")),
+        ),
         (
             format!("[\"ghp_{}\"]", "q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8"),
-            format!("[\"ghp_{}\"]", shown("q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8")),
+            format!(
+                "[\"ghp_{}\"]",
+                shown("q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8")
+            ),
         ),
     ] {
         let expected = of(expected.into_bytes(), &fields[..2]);
-        assert_eq!(redacted(&Secrets::default(), &of(coded(&body), &fields)), expected);
+        assert_eq!(
+            redacted(&Secrets::default(), &of(coded(&body), &fields)),
+            expected
+        );
     }
 }
 
 #[test]
 fn a_length_that_stands_beside_a_body_stays_true() {
     let asked = "{\"password\":\"a\\u0042c\\/def\"}";
-    let json =
-        |length: usize| [("content-type", "application/json".to_owned()), ("content-length", length.to_string())];
+    let json = |length: usize| {
+        [
+            ("content-type", "application/json".to_owned()),
+            ("content-length", length.to_string()),
+        ]
+    };
     let of = |body: &str| {
         let fields = json(body.len());
-        let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let fields: Vec<(&str, &str)> = fields
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
         call("/", &fields, body, &fields, body)
     };
     let expected = format!("{{\"password\":\"{}\"}}", shown("aBc/def"));
@@ -258,12 +423,35 @@ fn a_length_that_stands_beside_a_body_stays_true() {
 #[test]
 fn what_looks_like_a_secret_and_was_left_is_listed() {
     let key = "Zk3v9Qm2Xc7Bn4Lp8Rt1Wd6";
-    let asked =
-        format!("<Password>{key}</Password><Id>0f8fad5b-d9cb-469f-a165-70867728950e</Id><At>2026-11-22T10:00:00Z</At>");
-    let made = call("/orders/2026/alice", &[("x-id", "a")], &asked, &[("etag", key)], "{\"password\":\"geheim\"}");
+    let asked = format!(
+        "<Password>{key}</Password><Id>0f8fad5b-d9cb-469f-a165-70867728950e</Id><At>2026-11-22T10:00:00Z</At>"
+    );
+    let made = call(
+        "/orders/2026/alice",
+        &[("x-id", "a")],
+        &asked,
+        &[("etag", key)],
+        "{\"password\":\"geheim\"}",
+    );
     let made = redacted(&Secrets::default(), &made);
-    assert_eq!(left_over(&made), [Leftover { place: "body".to_owned(), value: key.to_owned() }]);
-    let made = wire(Protocol::Postgres, false, &[(Side::Client, &query(&format!("SELECT '{key}', '{key}'")))]);
+    assert_eq!(
+        left_over(&made),
+        [Leftover {
+            place: "body".to_owned(),
+            value: key.to_owned()
+        }]
+    );
+    let made = wire(
+        Protocol::Postgres,
+        false,
+        &[(Side::Client, &query(&format!("SELECT '{key}', '{key}'")))],
+    );
     let made = redacted(&Secrets::default(), &made);
-    assert_eq!(left_over(&made), [Leftover { place: "message".to_owned(), value: key.to_owned() }]);
+    assert_eq!(
+        left_over(&made),
+        [Leftover {
+            place: "message".to_owned(),
+            value: key.to_owned()
+        }]
+    );
 }

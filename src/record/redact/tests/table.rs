@@ -1,4 +1,5 @@
-//! Sixty planted secrets, and which of them are found: what is claimed of secrets is this table, and no more.
+//! Sixty planted secrets, and which of them are found: what is claimed of secrets is this table,
+//! and no more.
 
 use crate::record::trial::{client, record, server};
 use pretty_assertions::assert_eq;
@@ -13,11 +14,15 @@ const UUID: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
 const OF_ENVIRONMENT: &str = "of-the-environment-42x";
 /// In pieces, so that nobody takes this file for a leak.
 const GITHUB: &str = concat!("gh", "p_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8");
-const BCRYPT: &str = concat!("$2", "b$12$q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6q1W2e3R4t5Y6u7I8o9P0a");
+const BCRYPT: &str = concat!(
+    "$2",
+    "b$12$q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6q1W2e3R4t5Y6u7I8o9P0a"
+);
 
 const DOCUMENTS: &str = include_str!("../../../../docs/calls.md");
 
-/// Place, value, whether it is found. `{}` is where the value stands; behind `<<<` is what is answered.
+/// Place, value, whether it is found. `{}` is where the value stands; behind `<<<` is what is
+/// answered.
 const PLANTED: [(&str, &str, bool); 60] = [
     ("GET /a?access_token={}", SECRET, true),
     ("GET /a?api_key={}&page=2", SECRET, true),
@@ -27,7 +32,11 @@ const PLANTED: [(&str, &str, bool); 60] = [
     ("GET /sessions/{}", GITHUB, true),
     ("field Authorization: Bearer {}", SECRET, true),
     ("field Authorization: Bearer {}", PASSWORD, true),
-    ("field Authorization: Basic {}", "YWxpY2U6Y29ycmVjdC1Ib3JzZQ==", true),
+    (
+        "field Authorization: Basic {}",
+        "YWxpY2U6Y29ycmVjdC1Ib3JzZQ==",
+        true,
+    ),
     ("field X-Api-Key: {}", PASSWORD, true),
     ("field X-Auth-Token: {}", UUID, true),
     ("field X-Hub-Signature-256: sha256={}", SECRET, true),
@@ -46,11 +55,27 @@ const PLANTED: [(&str, &str, bool); 60] = [
     ("json {\"card\":{\"cvv\":\"{}\"}}", "314", true),
     ("json {\"apiKeys\":[\"{}\"]}", SECRET, true),
     ("json {\"api\":{\"key\":\"{}\"}}", SECRET, false),
-    ("json {\"body\":\"{\\\"password\\\":\\\"{}\\\"}\"}", PASSWORD, true),
-    ("json {\"name\":\"API_KEY\",\"value\":\"{}\"}", SECRET, false),
+    (
+        "json {\"body\":\"{\\\"password\\\":\\\"{}\\\"}\"}",
+        PASSWORD,
+        true,
+    ),
+    (
+        "json {\"name\":\"API_KEY\",\"value\":\"{}\"}",
+        SECRET,
+        false,
+    ),
     ("json {\"note\":\"{}\"}", GITHUB, true),
-    ("json {\"url\":\"postgres://app:{}@db/shop\"}", PASSWORD, true),
-    ("json {\"query\":\"mutation { login(password: \\\"{}\\\") { id } }\"}", PASSWORD, false),
+    (
+        "json {\"url\":\"postgres://app:{}@db/shop\"}",
+        PASSWORD,
+        true,
+    ),
+    (
+        "json {\"query\":\"mutation { login(password: \\\"{}\\\") { id } }\"}",
+        PASSWORD,
+        false,
+    ),
     ("json {\"variables\":{\"password\":\"{}\"}}", PASSWORD, true),
     ("<<< json {\"access_token\":\"{}\"}", SECRET, true),
     ("<<< json {\"key\":\"{}\"}", SECRET, false),
@@ -74,22 +99,40 @@ const PLANTED: [(&str, &str, bool); 60] = [
     ("<<< mongo api_key {}", SECRET, true),
     ("postgres login {}", PASSWORD, true),
     ("postgres ALTER USER a PASSWORD '{}'", PASSWORD, false),
-    ("postgres INSERT INTO users (password_hash) VALUES ('{}')", BCRYPT, true),
+    (
+        "postgres INSERT INTO users (password_hash) VALUES ('{}')",
+        BCRYPT,
+        true,
+    ),
     ("postgres SELECT * FROM t WHERE token = '{}'", GITHUB, true),
     ("mysql UPDATE t SET v = '{}'", OF_ENVIRONMENT, true),
-    ("mysql INSERT INTO users (password) VALUES ('{}')", PASSWORD, false),
+    (
+        "mysql INSERT INTO users (password) VALUES ('{}')",
+        PASSWORD,
+        false,
+    ),
     ("<<< postgres a hash of a password: {}", BCRYPT, false),
 ];
 
 fn made(place: &str, value: &str) -> Exchange {
-    let (is_answer, place) = place.strip_prefix("<<< ").map_or((false, place), |place| (true, place));
+    let (is_answer, place) = place
+        .strip_prefix("<<< ")
+        .map_or((false, place), |place| (true, place));
     let (kind, text) = place.split_once(' ').unwrap();
     let text = text.replace("{}", value);
     let http = |path: &str, field: (&str, &str), body: &str| {
-        if is_answer { call("/", &[], "", &[field], body) } else { call(path, &[field], body, &[], "") }
+        if is_answer {
+            call("/", &[], "", &[field], body)
+        } else {
+            call(path, &[field], body, &[], "")
+        }
     };
     let typed = |kind: &str| http("/", ("content-type", kind), &text);
-    let from = if is_answer { Side::Server } else { Side::Client };
+    let from = if is_answer {
+        Side::Server
+    } else {
+        Side::Client
+    };
     let said = |protocol, bytes: &[u8]| wire(protocol, true, &[(from, bytes)]);
     match kind {
         "GET" => http(&text, ("accept", "*/*"), ""),
@@ -100,11 +143,20 @@ fn made(place: &str, value: &str) -> Exchange {
         "grpc" => typed("application/grpc"),
         "part" => {
             let (name, value) = text.split_once(' ').unwrap();
-            let part = format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n--b--\r\n");
-            http("/", ("content-type", "multipart/form-data; boundary=b"), &part)
+            let part = format!(
+                "--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n--b--\r\n"
+            );
+            http(
+                "/",
+                ("content-type", "multipart/form-data; boundary=b"),
+                &part,
+            )
         }
         "redis" => said(Protocol::Redis, &resp(&text.split(' ').collect::<Vec<_>>())),
-        "mongo" => said(Protocol::Mongo, &op_msg(&bson(&[("find", "users"), text.split_once(' ').unwrap()]))),
+        "mongo" => said(
+            Protocol::Mongo,
+            &op_msg(&bson(&[("find", "users"), text.split_once(' ').unwrap()])),
+        ),
         "mysql" => said(Protocol::MySql, &com_query(&text)),
         _ => match text.strip_prefix("login ") {
             Some(password) => login(password),
@@ -115,7 +167,13 @@ fn made(place: &str, value: &str) -> Exchange {
 
 /// A login of `PostgreSQL` as it is recorded.
 fn login(password: &str) -> Exchange {
-    let proof = [b"p", &(password.len() as u32 + 5).to_be_bytes()[..], password.as_bytes(), b"\0"].concat();
+    let proof = [
+        b"p",
+        &(password.len() as u32 + 5).to_be_bytes()[..],
+        password.as_bytes(),
+        b"\0",
+    ]
+    .concat();
     let conversation = [
         client(b"\0\0\0\x10\0\x03\0\0user\0u\0\0"),
         server(b"R\0\0\0\x08\0\0\0\x03"),
@@ -148,17 +206,44 @@ fn the_documents_claim_what_the_table_says() {
         ("SQL", &["postgres", "mysql"]),
     ];
     let shown = |place: &str| {
-        let (answer, place) = place.strip_prefix("<<< ").map_or(("", place), |place| ("answer ", place));
-        format!("{answer}{}", place.split_once(' ').unwrap().1.replace("{}", "..."))
+        let (answer, place) = place
+            .strip_prefix("<<< ")
+            .map_or(("", place), |place| ("answer ", place));
+        format!(
+            "{answer}{}",
+            place.split_once(' ').unwrap().1.replace("{}", "...")
+        )
     };
     let row = |(name, kinds): &(&str, &[&str])| {
-        let kind = |place: &str| place.trim_start_matches("<<< ").split(' ').next().map(|kind| kinds.contains(&kind));
-        let all: Vec<_> = PLANTED.iter().filter(|(place, ..)| kind(place) == Some(true)).collect();
+        let kind = |place: &str| {
+            place
+                .trim_start_matches("<<< ")
+                .split(' ')
+                .next()
+                .map(|kind| kinds.contains(&kind))
+        };
+        let all: Vec<_> = PLANTED
+            .iter()
+            .filter(|(place, ..)| kind(place) == Some(true))
+            .collect();
         let left = all.iter().filter(|(.., found)| !found);
-        let left: Vec<String> = left.map(|(place, ..)| format!("`{}`", shown(place))).collect();
-        format!("| {name} | {} of {} | {} |", all.len() - left.len(), all.len(), left.join("; "))
+        let left: Vec<String> = left
+            .map(|(place, ..)| format!("`{}`", shown(place)))
+            .collect();
+        format!(
+            "| {name} | {} of {} | {} |",
+            all.len() - left.len(),
+            all.len(),
+            left.join("; ")
+        )
     };
     let rows: Vec<String> = kinds.iter().map(row).collect();
-    let expected = format!("| planted in | found | left |\n|---|--:|---|\n{}\n", rows.join("\n"));
-    assert!(DOCUMENTS.contains(&expected), "docs/calls.md has to say:\n{expected}");
+    let expected = format!(
+        "| planted in | found | left |\n|---|--:|---|\n{}\n",
+        rows.join("\n")
+    );
+    assert!(
+        DOCUMENTS.contains(&expected),
+        "docs/calls.md has to say:\n{expected}"
+    );
 }

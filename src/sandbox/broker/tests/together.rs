@@ -26,7 +26,10 @@ fn a_race_with_a_link_wins_nothing() {
             let mut changed = 0;
             for mode in 0..TRIES {
                 let mode = 0o600 | (mode as usize & 0o77);
-                match change(libc::SYS_fchmodat, [AT_CWD, path.as_ptr() as usize, mode, 0, 0, 0]) {
+                match change(
+                    libc::SYS_fchmodat,
+                    [AT_CWD, path.as_ptr() as usize, mode, 0, 0, 0],
+                ) {
                     Ok(()) => changed += 1,
                     Err(errno) => assert!([libc::EACCES, libc::ENOENT].contains(&errno), "{errno}"),
                 }
@@ -37,7 +40,10 @@ fn a_race_with_a_link_wins_nothing() {
         outcome
     });
     assert_eq!(state(&tree.at("out/f")), before);
-    assert!(changed > 0 && !denied.is_empty(), "{changed} of {TRIES} tries met the directory, {denied:?} the link");
+    assert!(
+        changed > 0 && !denied.is_empty(),
+        "{changed} of {TRIES} tries met the directory, {denied:?} the link"
+    );
 }
 
 #[test]
@@ -55,12 +61,16 @@ fn an_answer_that_nobody_waits_for_is_not_found() {
                 journaled: false,
                 opened: false,
             };
-            send.send(install_with_listener(&filter(rules)).unwrap()).unwrap();
+            send.send(install_with_listener(&filter(rules)).unwrap())
+                .unwrap();
             wait.recv().unwrap_err();
         });
         let listener: OwnedFd = receive.recv().unwrap();
         let errno = respond(&listener, 12_345, Ok(0)).unwrap_err().kind();
-        assert_eq!((errno, still_valid(&listener, 12_345)), (io::ErrorKind::NotFound, false));
+        assert_eq!(
+            (errno, still_valid(&listener, 12_345)),
+            (io::ErrorKind::NotFound, false)
+        );
         drop(stop);
     });
 }
@@ -76,7 +86,8 @@ fn a_second_listener_is_refused() {
         journaled: false,
         opened: false,
     };
-    let (second, _) = tree.confined(|| install_with_listener(&filter(rules)).map_err(|error| error.raw_os_error()));
+    let (second, _) = tree
+        .confined(|| install_with_listener(&filter(rules)).map_err(|error| error.raw_os_error()));
     assert_eq!(second.unwrap_err(), Some(libc::EBUSY));
 }
 
@@ -84,12 +95,26 @@ fn a_second_listener_is_refused() {
 fn programs_do_their_work_inside_and_none_outside() {
     let tree = Tree::new();
     symlink("../out/f", tree.at("in/link")).unwrap();
-    let before = [state(&tree.at("in/kept/f")), state(&tree.at("out/f")), state(&tree.at("out"))];
-    // Other processes than this one, whose memory and descriptors the broker reaches by their numbers alone.
+    let before = [
+        state(&tree.at("in/kept/f")),
+        state(&tree.at("out/f")),
+        state(&tree.at("out")),
+    ];
+    // Other processes than this one, whose memory and descriptors the broker reaches by their
+    // numbers alone.
     let run = |script: &str| {
         let mut shell = std::process::Command::new("/bin/sh");
-        let output = shell.arg("-c").arg(script).current_dir(tree.at("in")).env("LC_ALL", "C").output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        let output = shell
+            .arg("-c")
+            .arg(script)
+            .current_dir(tree.at("in"))
+            .env("LC_ALL", "C")
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let works = [
         "cp -p f g && test $(stat -c %a g) = 640",
@@ -107,15 +132,30 @@ fn programs_do_their_work_inside_and_none_outside() {
         ("touch -d 2001-02-03 kept/f", "Permission denied"),
         ("chown -h $(id -u) kept", "Permission denied"),
         ("chmod u+s g", "Operation not permitted"),
-        ("exec 3<../out/f; chmod 777 /proc/self/fd/3", "Permission denied"),
+        (
+            "exec 3<../out/f; chmod 777 /proc/self/fd/3",
+            "Permission denied",
+        ),
     ];
-    let ((works, fails), denied) = tree.confined(|| (works.map(run), fails.map(|(script, said)| (run(script), said))));
+    let ((works, fails), denied) = tree.confined(|| {
+        (
+            works.map(run),
+            fails.map(|(script, said)| (run(script), said)),
+        )
+    });
     for (index, (code, said)) in works.into_iter().enumerate() {
         assert_eq!((code, said.as_str()), (Some(0), ""), "script {index}");
     }
     for ((code, said), expected) in fails {
         assert_eq!((code, said.contains(expected)), (Some(1), true), "{said}");
     }
-    assert_eq!([state(&tree.at("in/kept/f")), state(&tree.at("out/f")), state(&tree.at("out"))], before);
+    assert_eq!(
+        [
+            state(&tree.at("in/kept/f")),
+            state(&tree.at("out/f")),
+            state(&tree.at("out"))
+        ],
+        before
+    );
     assert_eq!(denied.len(), 6, "{denied:?}");
 }

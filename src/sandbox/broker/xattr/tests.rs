@@ -11,7 +11,8 @@ use std::thread;
 use libc::c_long;
 use pretty_assertions::assert_eq;
 use rustix::fs::{
-    MemfdFlags, Mode, OFlags, RenameFlags, XattrFlags, fsetxattr, memfd_create, open, renameat_with, setxattr,
+    MemfdFlags, Mode, OFlags, RenameFlags, XattrFlags, fsetxattr, memfd_create, open,
+    renameat_with, setxattr,
 };
 
 use super::*;
@@ -26,7 +27,13 @@ fn tree() -> Tree {
     let tree = Tree::new();
     for place in ["in/f", "in/kept/f", "out/f", "in", "out"] {
         setxattr(tree.at(place), "user.colour", b"red", XattrFlags::empty()).unwrap();
-        setxattr(tree.at(place), "user.long", &[b'x'; 2000], XattrFlags::empty()).unwrap();
+        setxattr(
+            tree.at(place),
+            "user.long",
+            &[b'x'; 2000],
+            XattrFlags::empty(),
+        )
+        .unwrap();
     }
     tree
 }
@@ -47,35 +54,74 @@ type Case = (&'static str, c_long, fn(&Given, usize) -> [usize; 6]);
 
 /// Each call in each of its forms.
 const CASES: &[Case] = &[
-    ("getxattr", libc::SYS_getxattr, |given, name| [at(&given.path), name, 0, 0, 0, 0]),
-    ("lgetxattr", libc::SYS_lgetxattr, |given, name| [at(&given.path), name, 0, 0, 0, 0]),
-    ("fgetxattr", libc::SYS_fgetxattr, |given, name| [fd(&given.open), name, 0, 0, 0, 0]),
-    ("getxattrat", 464, |given, name| [fd(&given.dir), at(&given.name), 0, name, 0, 0]),
-    ("getxattrat, whole path", 464, |given, name| [AT_CWD, at(&given.path), NO_FOLLOW, name, 0, 0]),
-    ("getxattrat, empty", 464, |given, name| [fd(&given.open), at(c""), EMPTY, name, 0, 0]),
-    ("getxattrat, no path", 464, |given, name| [fd(&given.open), 0, EMPTY, name, 0, 0]),
-    ("getxattrat, grown", 464, |given, name| [AT_CWD, at(&given.path), 0, name, 0, 32]),
-    ("listxattr", libc::SYS_listxattr, |given, _| [at(&given.path), 0, 0, 0, 0, 0]),
-    ("llistxattr", libc::SYS_llistxattr, |given, _| [at(&given.path), 0, 0, 0, 0, 0]),
-    ("flistxattr", libc::SYS_flistxattr, |given, _| [fd(&given.open), 0, 0, 0, 0, 0]),
-    ("listxattrat", 465, |given, _| [fd(&given.dir), at(&given.name), NO_FOLLOW, 0, 0, 0]),
-    ("listxattrat, empty", 465, |given, _| [fd(&given.open), at(c""), EMPTY, 0, 0, 0]),
-    ("listxattrat, no path", 465, |given, _| [fd(&given.open), 0, EMPTY, 0, 0, 0]),
+    ("getxattr", libc::SYS_getxattr, |given, name| {
+        [at(&given.path), name, 0, 0, 0, 0]
+    }),
+    ("lgetxattr", libc::SYS_lgetxattr, |given, name| {
+        [at(&given.path), name, 0, 0, 0, 0]
+    }),
+    ("fgetxattr", libc::SYS_fgetxattr, |given, name| {
+        [fd(&given.open), name, 0, 0, 0, 0]
+    }),
+    ("getxattrat", 464, |given, name| {
+        [fd(&given.dir), at(&given.name), 0, name, 0, 0]
+    }),
+    ("getxattrat, whole path", 464, |given, name| {
+        [AT_CWD, at(&given.path), NO_FOLLOW, name, 0, 0]
+    }),
+    ("getxattrat, empty", 464, |given, name| {
+        [fd(&given.open), at(c""), EMPTY, name, 0, 0]
+    }),
+    ("getxattrat, no path", 464, |given, name| {
+        [fd(&given.open), 0, EMPTY, name, 0, 0]
+    }),
+    ("getxattrat, grown", 464, |given, name| {
+        [AT_CWD, at(&given.path), 0, name, 0, 32]
+    }),
+    ("listxattr", libc::SYS_listxattr, |given, _| {
+        [at(&given.path), 0, 0, 0, 0, 0]
+    }),
+    ("llistxattr", libc::SYS_llistxattr, |given, _| {
+        [at(&given.path), 0, 0, 0, 0, 0]
+    }),
+    ("flistxattr", libc::SYS_flistxattr, |given, _| {
+        [fd(&given.open), 0, 0, 0, 0, 0]
+    }),
+    ("listxattrat", 465, |given, _| {
+        [fd(&given.dir), at(&given.name), NO_FOLLOW, 0, 0, 0]
+    }),
+    ("listxattrat, empty", 465, |given, _| {
+        [fd(&given.open), at(c""), EMPTY, 0, 0, 0]
+    }),
+    ("listxattrat, no path", 465, |given, _| {
+        [fd(&given.open), 0, EMPTY, 0, 0, 0]
+    }),
 ];
 
 #[test]
 fn every_call_tells_inside_what_the_kernel_tells_and_nothing_elsewhere() {
     let tree = tree();
-    let [inside, kept, outside] = ["in/f", "in/kept/f", "out/f"].map(|path| Given::new(&tree.at(path)));
+    let [inside, kept, outside] =
+        ["in/f", "in/kept/f", "out/f"].map(|path| Given::new(&tree.at(path)));
     let mut told = 0;
     for (what, number, args) in CASES {
-        for (name, size) in [COLOUR, LONG, c"user.missing", c"strange.name", c"security.capability", c"trusted.x"]
-            .into_iter()
-            .flat_map(|name| [0, 1, 3, 64, 2000, 65_536, 1_000_000].map(|size| (name, size)))
+        for (name, size) in [
+            COLOUR,
+            LONG,
+            c"user.missing",
+            c"strange.name",
+            c"security.capability",
+            c"trusted.x",
+        ]
+        .into_iter()
+        .flat_map(|name| [0, 1, 3, 64, 2000, 65_536, 1_000_000].map(|size| (name, size)))
         {
             let ask = |given: &Given| {
                 let mut bytes = vec![b'-'; size];
-                (look(*number, args(given, at(name)), Room::Bytes(&mut bytes)), bytes)
+                (
+                    look(*number, args(given, at(name)), Room::Bytes(&mut bytes)),
+                    bytes,
+                )
             };
             let expected = ask(&inside);
             if expected.0 == Err(libc::ENOSYS) {
@@ -84,8 +130,16 @@ fn every_call_tells_inside_what_the_kernel_tells_and_nothing_elsewhere() {
             }
             let (answers, denied) = tree.confined(|| [&inside, &kept, &outside].map(ask));
             let [inside, kept, outside] = answers;
-            assert_eq!((inside, &kept), (expected.clone(), &expected), "{what} of {name:?}, {size} bytes");
-            assert_eq!(outside, (EACCES, vec![b'-'; size]), "{what} of {name:?}, {size} bytes");
+            assert_eq!(
+                (inside, &kept),
+                (expected.clone(), &expected),
+                "{what} of {name:?}, {size} bytes"
+            );
+            assert_eq!(
+                outside,
+                (EACCES, vec![b'-'; size]),
+                "{what} of {name:?}, {size} bytes"
+            );
             assert_eq!(denied, []);
             told += usize::from(expected.0.is_ok());
         }
@@ -101,7 +155,13 @@ fn wrong_calls_get_the_errors_of_the_kernel() {
     let given = Given::new(&tree.at("in/f"));
     let [missing, through, round, long] =
         ["in/missing", "in/f/g", "in/loop", &"x".repeat(5000)].map(|path| text(tree.at(path)));
-    let only_path: File = open(tree.at("in/f"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap().into();
+    let only_path: File = open(
+        tree.at("in/f"),
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .unwrap()
+    .into();
     let long_name = CString::new(format!("user.{}", "x".repeat(251))).unwrap();
     let name = at(COLOUR);
     let get = |path: &CString, name| (libc::SYS_getxattr, [at(path), name, 0, 0, 0, 0]);
@@ -134,13 +194,19 @@ fn wrong_calls_get_the_errors_of_the_kernel() {
         (465, [fd(&only_path), 0, EMPTY, 0, 0, 0]),
         (465, [AT_CWD, at(&given.path), 0x4000, 0, 0, 0]),
     ];
-    let ask = |(number, args): &(c_long, [usize; 6])| look(*number, *args, Room::Bytes(&mut [0; 64]));
+    let ask =
+        |(number, args): &(c_long, [usize; 6])| look(*number, *args, Room::Bytes(&mut [0; 64]));
     // Where the answer cannot be put.
     let open = &given.open;
     let faults = || {
         let at = |number, args| {
-            [Room::Nowhere(0), Room::Nowhere(2), Room::Nowhere(64), Room::Constant(&CONSTANT)]
-                .map(|room| look(number, args, room))
+            [
+                Room::Nowhere(0),
+                Room::Nowhere(2),
+                Room::Nowhere(64),
+                Room::Constant(&CONSTANT),
+            ]
+            .map(|room| look(number, args, room))
         };
         [
             at(libc::SYS_fgetxattr, [fd(open), name, 0, 0, 0, 0]),
@@ -150,9 +216,13 @@ fn wrong_calls_get_the_errors_of_the_kernel() {
         ]
     };
     let (expected, expected_faults) = (cases.iter().map(ask).collect::<Vec<_>>(), faults());
-    let ((answers, answered_faults), denied) = tree.confined(|| (cases.iter().map(ask).collect::<Vec<_>>(), faults()));
+    let ((answers, answered_faults), denied) =
+        tree.confined(|| (cases.iter().map(ask).collect::<Vec<_>>(), faults()));
     for ((case, answer), expected) in cases.iter().zip(answers).zip(expected) {
-        assert!(answer == expected || expected == Err(libc::ENOSYS), "{case:?}: {answer:?} instead of {expected:?}");
+        assert!(
+            answer == expected || expected == Err(libc::ENOSYS),
+            "{case:?}: {answer:?} instead of {expected:?}"
+        );
     }
     let (fault, range) = (Err(libc::EFAULT), Err(libc::ERANGE));
     assert_eq!(answered_faults[0], [Ok(3), range, fault, fault]);
@@ -169,8 +239,19 @@ fn places_decide_and_not_names() {
     symlink(tree.at("in/f"), tree.at("out/returns")).unwrap();
     let here = std::env::current_dir().unwrap();
     let up = "../".repeat(here.components().count() - 1);
-    let relative = |path: &str| PathBuf::from(format!("{up}{}", tree.at(path).strip_prefix("/").unwrap().display()));
-    let secret: File = open(tree.at("out/f"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap().into();
+    let relative = |path: &str| {
+        PathBuf::from(format!(
+            "{up}{}",
+            tree.at(path).strip_prefix("/").unwrap().display()
+        ))
+    };
+    let secret: File = open(
+        tree.at("out/f"),
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .unwrap()
+    .into();
     let file = File::open(tree.at("in/f")).unwrap();
     let shown = |file: &File| PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let same = Ok(3);
@@ -199,12 +280,32 @@ fn places_decide_and_not_names() {
     let ((answers, own, (above, by_descriptor)), denied) = tree.confined(|| {
         let get = |(path, _): &(PathBuf, _)| {
             let path = text(path);
-            look(libc::SYS_getxattr, [at(&path), at(COLOUR), 0, 0, 0, 0], Room::Bytes(&mut [0; 9]))
+            look(
+                libc::SYS_getxattr,
+                [at(&path), at(COLOUR), 0, 0, 0, 0],
+                Room::Bytes(&mut [0; 9]),
+            )
         };
-        let own = |path: &CString| look(libc::SYS_llistxattr, [at(path), 0, 0, 0, 0, 0], Room::Bytes(&mut [0; 99]));
-        let list = |dir: &File, path| look(465, [fd(dir), at(path), 0, 0, 0, 0], Room::Bytes(&mut [0; 99]));
+        let own = |path: &CString| {
+            look(
+                libc::SYS_llistxattr,
+                [at(path), 0, 0, 0, 0, 0],
+                Room::Bytes(&mut [0; 99]),
+            )
+        };
+        let list = |dir: &File, path| {
+            look(
+                465,
+                [fd(dir), at(path), 0, 0, 0, 0],
+                Room::Bytes(&mut [0; 99]),
+            )
+        };
         let by_descriptor = [c"f", c"../out/f", c"../in/kept/f"].map(|path| list(&dir, path));
-        (cases.each_ref().map(get), links.each_ref().map(own), (list(&dir, c".."), by_descriptor))
+        (
+            cases.each_ref().map(get),
+            links.each_ref().map(own),
+            (list(&dir, c".."), by_descriptor),
+        )
     });
     for ((path, expected), answer) in cases.iter().zip(answers) {
         assert_eq!(answer, *expected, "{}", path.display());
@@ -213,7 +314,10 @@ fn places_decide_and_not_names() {
     // Links in procfs have none, and say so or that there can be none.
     assert!(matches!(own[2], Ok(0) | Err(libc::EOPNOTSUPP)), "{own:?}");
     assert_eq!(own[..2], [Ok(0), EACCES]);
-    assert_eq!((above, by_descriptor), (Ok(0), [Ok(names), EACCES, Ok(names)]));
+    assert_eq!(
+        (above, by_descriptor),
+        (Ok(0), [Ok(names), EACCES, Ok(names)])
+    );
     assert_eq!(denied, []);
 }
 
@@ -221,10 +325,20 @@ fn places_decide_and_not_names() {
 fn procfs_is_the_callers() {
     let tree = tree();
     // Only the broker's process has its listener, and only this one the number of this file.
-    let paths = ["/proc/self/status", "/proc/self//fdinfo/1", "/proc/thread-self/comm", "/proc/self", "/proc/self/fd"];
+    let paths = [
+        "/proc/self/status",
+        "/proc/self//fdinfo/1",
+        "/proc/thread-self/comm",
+        "/proc/self",
+        "/proc/self/fd",
+    ];
     let list = |path: &str| {
         let path = CString::new(path).unwrap();
-        look(libc::SYS_llistxattr, [at(&path), 0, 0, 0, 0, 0], Room::Bytes(&mut [0; 99]))
+        look(
+            libc::SYS_llistxattr,
+            [at(&path), 0, 0, 0, 0, 0],
+            Room::Bytes(&mut [0; 99]),
+        )
     };
     let expected = paths.map(list);
     assert_eq!(tree.confined(|| paths.map(list)), (expected, Vec::new()));
@@ -242,8 +356,18 @@ fn what_has_no_name_is_the_commands() {
     let memory: File = memfd_create("x", MemfdFlags::CLOEXEC).unwrap().into();
     let pipe: File = rustix::pipe::pipe().unwrap().0.into();
     let free = [make("in/gone"), memory, pipe];
-    let held = [make("out/gone"), File::open(tree.at("out/f")).unwrap(), File::open("/dev/null").unwrap()];
-    let get = |file: &File| look(libc::SYS_fgetxattr, [fd(file), at(COLOUR), 0, 0, 0, 0], Room::Bytes(&mut [0; 9]));
+    let held = [
+        make("out/gone"),
+        File::open(tree.at("out/f")).unwrap(),
+        File::open("/dev/null").unwrap(),
+    ];
+    let get = |file: &File| {
+        look(
+            libc::SYS_fgetxattr,
+            [fd(file), at(COLOUR), 0, 0, 0, 0],
+            Room::Bytes(&mut [0; 9]),
+        )
+    };
     let expected = free.each_ref().map(get);
     assert_eq!(expected[0], Ok(3));
     let (answers, denied) = tree.confined(|| (free.each_ref().map(get), held.each_ref().map(get)));
@@ -270,13 +394,32 @@ fn places_are_compared_by_components() {
         ("/a/bx", false, FileType::RegularFile, Told::Refused),
         ("/a/c", false, FileType::Directory, Told::Refused),
         ("/c/other", false, FileType::RegularFile, Told::Refused),
-        ("/a/b (deleted)", false, FileType::RegularFile, Told::Refused),
+        (
+            "/a/b (deleted)",
+            false,
+            FileType::RegularFile,
+            Told::Refused,
+        ),
         ("/x (deleted)", true, FileType::RegularFile, Told::Refused),
-        ("(unreachable)/a/b/x", false, FileType::RegularFile, Told::Refused),
-        ("mnt:[4026531832]", false, FileType::RegularFile, Told::Refused),
+        (
+            "(unreachable)/a/b/x",
+            false,
+            FileType::RegularFile,
+            Told::Refused,
+        ),
+        (
+            "mnt:[4026531832]",
+            false,
+            FileType::RegularFile,
+            Told::Refused,
+        ),
         ("", false, FileType::Directory, Told::Refused),
     ] {
-        assert_eq!(broker.may_read(place.as_bytes(), without_names, kind), expected, "{place}, {kind:?}");
+        assert_eq!(
+            broker.may_read(place.as_bytes(), without_names, kind),
+            expected,
+            "{place}, {kind:?}"
+        );
     }
 }
 
@@ -286,7 +429,13 @@ fn a_race_with_a_link_wins_nothing() {
     let tree = tree();
     fs::create_dir(tree.at("in/d")).unwrap();
     fs::write(tree.at("in/d/f"), "").unwrap();
-    setxattr(tree.at("in/d/f"), "user.colour", b"blue", XattrFlags::empty()).unwrap();
+    setxattr(
+        tree.at("in/d/f"),
+        "user.colour",
+        b"blue",
+        XattrFlags::empty(),
+    )
+    .unwrap();
     symlink("../out", tree.at("in/link")).unwrap();
     let path = text(tree.at("in/d/f"));
     let done = AtomicBool::new(false);
@@ -319,7 +468,10 @@ fn a_race_with_a_link_wins_nothing() {
         done.store(true, Ordering::Relaxed);
         outcome
     });
-    assert!(told > 0 && refused > 0, "{told} of {TRIES} tries met the directory, {refused} the link");
+    assert!(
+        told > 0 && refused > 0,
+        "{told} of {TRIES} tries met the directory, {refused} the link"
+    );
 }
 
 #[test]
@@ -328,8 +480,17 @@ fn programs_see_attributes_inside_and_none_outside() {
     fs::write(tree.at("in/sub.txt"), "x").unwrap();
     let run = |script: &str| {
         let mut shell = Command::new("/bin/sh");
-        let output = shell.arg("-c").arg(script).current_dir(tree.at("in")).env("LC_ALL", "C").output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        let output = shell
+            .arg("-c")
+            .arg(script)
+            .current_dir(tree.at("in"))
+            .env("LC_ALL", "C")
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let works = [
         "ls -la . kept",
@@ -348,6 +509,10 @@ fn programs_see_attributes_inside_and_none_outside() {
     assert_eq!(denied, []);
     for copy in ["in/g", "in/copied/f", "in/x/f"] {
         let mut value = [0; 9];
-        assert_eq!(rustix::fs::getxattr(tree.at(copy), COLOUR, &mut value[..]), Ok(3), "{copy}");
+        assert_eq!(
+            rustix::fs::getxattr(tree.at(copy), COLOUR, &mut value[..]),
+            Ok(3),
+            "{copy}"
+        );
     }
 }

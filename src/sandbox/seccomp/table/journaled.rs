@@ -1,9 +1,13 @@
-//! What the kernel asks about where changes are noted: whatever can change what a name stands for, or opens what exists to write to it.
+//! What the kernel asks about where changes are noted: whatever can change what a name stands for,
+//! or opens what exists to write to it.
 
 use super::Clause::{Has, In, NotIn};
-use super::{ALL, Answer, ENOSYS, ENOTTY, EOPNOTSUPP, Line, PATH, SYS_FCHMODAT2, SYS_REMOVEXATTRAT, line};
+use super::{
+    ALL, Answer, ENOSYS, ENOTTY, EOPNOTSUPP, Line, PATH, SYS_FCHMODAT2, SYS_REMOVEXATTRAT, line,
+};
 
-/// Of a file that was opened for appending, only the size is kept: what else can change it comes here as well.
+/// Of a file that was opened for appending, only the size is kept: what else can change it comes
+/// here as well.
 const CAN_OVERWRITE: &str =
     "what was opened for appending may be changed elsewhere by it, so its bytes are kept before";
 /// `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_TRUNC`.
@@ -11,12 +15,12 @@ const CHANGES_BY_OPENING: u32 = 0o1 | 0o2 | 0o100 | 0o1000;
 const APPEND: u32 = libc::O_APPEND.cast_unsigned();
 /// `RWF_NOAPPEND` of `linux/fs.h`.
 const NO_APPEND: u32 = 0x20;
-/// Types (`_IOC_TYPE`) of ioctls that no file system takes: terminals, with `FIONREAD` and the like, sockets, namespaces, pidfds,
-/// epoll, the random device.
+/// Types (`_IOC_TYPE`) of ioctls that no file system takes: terminals, with `FIONREAD` and the
+/// like, sockets, namespaces, pidfds, epoll, the random device.
 const OF_NO_FILE: &[u32] = &[0x5400, 0x8900, 0xb700, 0xff00, 0x8a00, 0x5200];
-/// Ioctls on regular files that change no content, or only by a descriptor that may write anywhere: `FIGETBSZ`, `FS_IOC_GETFLAGS`,
-/// `FS_IOC_GETVERSION`, `FS_IOC_FIEMAP`, `FS_IOC_FSGETXATTR`, `FS_IOC_GETFSLABEL`, `FS_IOC_GETFSUUID`, `FICLONE`, `FICLONERANGE`,
-/// `FIDEDUPERANGE`.
+/// Ioctls on regular files that change no content, or only by a descriptor that may write anywhere:
+/// `FIGETBSZ`, `FS_IOC_GETFLAGS`, `FS_IOC_GETVERSION`, `FS_IOC_FIEMAP`, `FS_IOC_FSGETXATTR`,
+/// `FS_IOC_GETFSLABEL`, `FS_IOC_GETFSUUID`, `FICLONE`, `FICLONERANGE`, `FIDEDUPERANGE`.
 const OF_FILES: &[u32] = &[
     2,
     0x8008_6601,
@@ -77,7 +81,14 @@ pub(super) const LINES: &[Line] = &[
     ),
     #[cfg(target_arch = "x86_64")]
     line(
-        &[libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat],
+        &[
+            libc::SYS_chmod,
+            libc::SYS_chown,
+            libc::SYS_lchown,
+            libc::SYS_utime,
+            libc::SYS_utimes,
+            libc::SYS_futimesat,
+        ],
         &[],
         Answer::Ask,
         "metadata",
@@ -99,13 +110,26 @@ pub(super) const LINES: &[Line] = &[
         Answer::Ask,
         "metadata",
     ),
-    line(&[libc::SYS_truncate], &[], Answer::Ask, "the end of what is there is lost"),
+    line(
+        &[libc::SYS_truncate],
+        &[],
+        Answer::Ask,
+        "the end of what is there is lost",
+    ),
     line(&[libc::SYS_ftruncate], &[], Answer::Ask, CAN_OVERWRITE),
     // FALLOC_FL_KEEP_SIZE only makes room.
-    line(&[libc::SYS_fallocate], &[Has(1, !1)], Answer::Ask, CAN_OVERWRITE),
+    line(
+        &[libc::SYS_fallocate],
+        &[Has(1, !1)],
+        Answer::Ask,
+        CAN_OVERWRITE,
+    ),
     line(
         &[libc::SYS_fcntl],
-        &[In(1, ALL, &[libc::F_SETFL.cast_unsigned()]), NotIn(2, APPEND, &[APPEND])],
+        &[
+            In(1, ALL, &[libc::F_SETFL.cast_unsigned()]),
+            NotIn(2, APPEND, &[APPEND]),
+        ],
         Answer::Ask,
         CAN_OVERWRITE,
     ),

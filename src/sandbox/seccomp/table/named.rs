@@ -1,14 +1,31 @@
-//! Calls that give an object another name or place. The supervisor makes them itself (`sandbox/opens`).
+//! Calls that give an object another name or place. The supervisor makes them itself
+//! (`sandbox/opens`).
 
 use super::{Answer, EOPNOTSUPP, Line, line};
 
-/// A path in memory can change after any check, so the kernel never carries out the caller's own call.
+/// A path in memory can change after any check, so the kernel never carries out the caller's own
+/// call.
 const NAMED: &str = "no symlink appears below .git, and no directory above a protected path moves";
 
 pub(super) const LINES: &[Line] = &[
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_link, libc::SYS_symlink, libc::SYS_rename], &[], Answer::Ask, NAMED),
-    line(&[libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_renameat, libc::SYS_renameat2], &[], Answer::Ask, NAMED),
+    line(
+        &[libc::SYS_link, libc::SYS_symlink, libc::SYS_rename],
+        &[],
+        Answer::Ask,
+        NAMED,
+    ),
+    line(
+        &[
+            libc::SYS_linkat,
+            libc::SYS_symlinkat,
+            libc::SYS_renameat,
+            libc::SYS_renameat2,
+        ],
+        &[],
+        Answer::Ask,
+        NAMED,
+    ),
     line(
         &[libc::SYS_landlock_create_ruleset],
         &[],
@@ -17,10 +34,20 @@ pub(super) const LINES: &[Line] = &[
     ),
 ];
 
-/// In namespaces: the kernel refuses to remove a protected path, since something is mounted there. The supervisor removes it with its
-/// whole repository.
+/// In namespaces: the kernel refuses to remove a protected path, since something is mounted there.
+/// The supervisor removes it with its whole repository.
 pub(super) const REMOVALS: &[Line] = &[
     #[cfg(target_arch = "x86_64")]
-    line(&[libc::SYS_unlink, libc::SYS_rmdir], &[], Answer::Ask, "a repository is removed as a whole"),
-    line(&[libc::SYS_unlinkat], &[], Answer::Ask, "a repository is removed as a whole"),
+    line(
+        &[libc::SYS_unlink, libc::SYS_rmdir],
+        &[],
+        Answer::Ask,
+        "a repository is removed as a whole",
+    ),
+    line(
+        &[libc::SYS_unlinkat],
+        &[],
+        Answer::Ask,
+        "a repository is removed as a whole",
+    ),
 ];

@@ -5,7 +5,10 @@ use super::{ALL, Answer, EACCES, Line, SEQPACKET, SOCKET_TYPE, STREAM, UNIX, lin
 
 pub(super) const NO_DATAGRAMS: Line = line(
     &[libc::SYS_socket],
-    &[In(0, ALL, &[UNIX]), NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET])],
+    &[
+        In(0, ALL, &[UNIX]),
+        NotIn(1, SOCKET_TYPE, &[STREAM, SEQPACKET]),
+    ],
     EACCES,
     "a socket for datagrams sends to any name without connect(2), by calls whose address lies in memory",
 );
@@ -18,7 +21,12 @@ pub(super) const CONNECTIONS: &[Line] = &[
         Answer::Ask,
         "where to lies in memory, and only sockets of commands are connected to",
     ),
-    line(&[libc::SYS_bind, libc::SYS_listen], &[], Answer::Ask, "sockets of commands have to be known"),
+    line(
+        &[libc::SYS_bind, libc::SYS_listen],
+        &[],
+        Answer::Ask,
+        "sockets of commands have to be known",
+    ),
 ];
 
 /// Pairs without names.
@@ -29,5 +37,10 @@ pub(super) const PAIRS: &[Line] = &[
         EACCES,
         "one of a pair that is not connected can send to any name (raw ones are datagrams to the kernel)",
     ),
-    line(&[libc::SYS_socketpair], &[NotIn(0, ALL, &[UNIX])], EACCES, "no other family is known to need pairs"),
+    line(
+        &[libc::SYS_socketpair],
+        &[NotIn(0, ALL, &[UNIX])],
+        EACCES,
+        "no other family is known to need pairs",
+    ),
 ];

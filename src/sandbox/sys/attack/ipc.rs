@@ -1,5 +1,8 @@
 //! System V and POSIX messages, memory and semaphores, and keyrings.
-#![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
+#![expect(
+    unsafe_code,
+    reason = "raw system calls; each block says why it is sound"
+)]
 
 use std::ffi::CStr;
 use std::io;
@@ -15,7 +18,9 @@ pub const SEGMENT_BYTES: usize = 4096;
 /// Makes a segment of shared memory that begins with these bytes; its number.
 pub fn make_segment(text: &[u8], mode: c_int) -> io::Result<c_int> {
     // SAFETY: takes numbers only.
-    let id = checked(unsafe { libc::shmget(libc::IPC_PRIVATE, SEGMENT_BYTES, libc::IPC_CREAT | mode) }.into())?;
+    let id = checked(
+        unsafe { libc::shmget(libc::IPC_PRIVATE, SEGMENT_BYTES, libc::IPC_CREAT | mode) }.into(),
+    )?;
     with_segment(id as c_int, 0, |bytes| {
         let length = text.len().min(bytes.len());
         bytes[..length].copy_from_slice(&text[..length]);
@@ -34,8 +39,8 @@ fn with_segment<T>(id: c_int, flags: c_int, act: impl FnOnce(&mut [u8]) -> T) ->
     if start.addr() == usize::MAX {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the segments that are made here have this size, and this process maps it nowhere else; with SHM_RDONLY
-    // the only caller reads.
+    // SAFETY: the segments that are made here have this size, and this process maps it nowhere
+    // else; with SHM_RDONLY the only caller reads.
     let value = act(unsafe { std::slice::from_raw_parts_mut(start.cast(), SEGMENT_BYTES) });
     // SAFETY: the address is the one that was just given, and the slice is gone.
     unsafe { libc::shmdt(start) };
@@ -53,9 +58,14 @@ pub fn remove(segment: c_int, queue: c_int, semaphores: c_int) {
 }
 
 /// Gives the three to another user.
-pub fn give(segment: c_int, queue: c_int, semaphores: c_int, (user, group): (u32, u32)) -> io::Result<()> {
-    // SAFETY: each structure is plain numbers, for which all zero is a value, and the calls read and write structures
-    // of their own type.
+pub fn give(
+    segment: c_int,
+    queue: c_int,
+    semaphores: c_int,
+    (user, group): (u32, u32),
+) -> io::Result<()> {
+    // SAFETY: each structure is plain numbers, for which all zero is a value, and the calls read
+    // and write structures of their own type.
     unsafe {
         let mut memory: libc::shmid_ds = std::mem::zeroed();
         checked(libc::shmctl(segment, libc::IPC_STAT, &raw mut memory).into())?;
@@ -79,12 +89,16 @@ pub fn send_message(queue: c_int, text: &[u8; 8]) -> io::Result<c_long> {
     message[..8].copy_from_slice(&1i64.to_ne_bytes());
     message[8..].copy_from_slice(text);
     // SAFETY: a type of 8 bytes and a text of 8, as told.
-    checked(unsafe { libc::msgsnd(queue, message.as_ptr().cast(), text.len(), libc::IPC_NOWAIT) }.into())
+    checked(
+        unsafe { libc::msgsnd(queue, message.as_ptr().cast(), text.len(), libc::IPC_NOWAIT) }
+            .into(),
+    )
 }
 
 /// How many messages wait in a queue.
 pub fn waiting_messages(queue: c_int) -> io::Result<u64> {
-    // SAFETY: plain numbers, for which all zero is a value; the call writes a structure of this type.
+    // SAFETY: plain numbers, for which all zero is a value; the call writes a structure of this
+    // type.
     unsafe {
         let mut messages: libc::msqid_ds = std::mem::zeroed();
         checked(libc::msgctl(queue, libc::IPC_STAT, &raw mut messages).into())?;
@@ -113,7 +127,12 @@ pub fn open_queue(name: &CStr, make: bool) -> io::Result<OwnedFd> {
     // SAFETY: a string, and attributes that are read only with O_CREAT; both outlive the call.
     made(i64::from(unsafe {
         if make {
-            libc::mq_open(name.as_ptr(), flags | libc::O_CREAT | libc::O_EXCL, 0o600, &raw mut attributes)
+            libc::mq_open(
+                name.as_ptr(),
+                flags | libc::O_CREAT | libc::O_EXCL,
+                0o600,
+                &raw mut attributes,
+            )
         } else {
             libc::mq_open(name.as_ptr(), flags)
         }
@@ -147,7 +166,14 @@ pub fn session_keyring() -> io::Result<c_long> {
     const KEYCTL_GET_KEYRING_ID: c_int = 0;
     const KEY_SPEC_SESSION_KEYRING: c_int = -3;
     // SAFETY: this operation takes numbers only.
-    checked(unsafe { libc::syscall(libc::SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_keyctl,
+            KEYCTL_GET_KEYRING_ID,
+            KEY_SPEC_SESSION_KEYRING,
+            0,
+        )
+    })
 }
 
 /// Puts a key into the keyring of the process itself, which ends with it.
@@ -169,5 +195,13 @@ pub fn add_key() -> io::Result<c_long> {
 /// Searches the keyrings for a key that is not there.
 pub fn request_key() -> io::Result<c_long> {
     // SAFETY: strings; no text for a helper means that none is started.
-    checked(unsafe { libc::syscall(libc::SYS_request_key, c"user".as_ptr(), c"replay-probe-absent".as_ptr(), 0, 0) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_request_key,
+            c"user".as_ptr(),
+            c"replay-probe-absent".as_ptr(),
+            0,
+            0,
+        )
+    })
 }

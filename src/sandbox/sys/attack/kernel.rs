@@ -1,6 +1,9 @@
-//! Calls that change the machine, spoilt on purpose so that they change nothing when they are let through, and calls
-//! that open large parts of the kernel.
-#![expect(unsafe_code, reason = "raw system calls; each block says why it is sound")]
+//! Calls that change the machine, spoilt on purpose so that they change nothing when they are let
+//! through, and calls that open large parts of the kernel.
+#![expect(
+    unsafe_code,
+    reason = "raw system calls; each block says why it is sound"
+)]
 
 use std::ffi::CStr;
 use std::io;
@@ -55,7 +58,8 @@ pub fn set_no_time() -> io::Result<c_long> {
 /// sethostname(2) to the name that is there.
 pub fn set_same_name() -> io::Result<c_long> {
     let mut name = [0u8; 65];
-    // SAFETY: a buffer of 65 bytes, of which the last is left for the NUL; then its text and length.
+    // SAFETY: a buffer of 65 bytes, of which the last is left for the NUL; then its text and
+    // length.
     unsafe {
         checked(libc::gethostname(name.as_mut_ptr().cast(), 64).into())?;
         let length = name.iter().position(|byte| *byte == 0).unwrap_or(64);
@@ -68,7 +72,14 @@ pub fn kernel_messages() -> io::Result<c_long> {
     const SYSLOG_ACTION_READ_ALL: c_int = 3;
     let mut buffer = [0u8; 256];
     // SAFETY: a buffer of this length.
-    checked(unsafe { libc::syscall(libc::SYS_syslog, SYSLOG_ACTION_READ_ALL, buffer.as_mut_ptr(), buffer.len()) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_syslog,
+            SYSLOG_ACTION_READ_ALL,
+            buffer.as_mut_ptr(),
+            buffer.len(),
+        )
+    })
 }
 
 /// `io_uring_setup(2)`.
@@ -85,7 +96,14 @@ pub fn bpf_map() -> io::Result<OwnedFd> {
     let mut attributes = [0u32; 32];
     attributes[..4].copy_from_slice(&[BPF_MAP_TYPE_ARRAY, 4, 4, 1]);
     // SAFETY: a union bpf_attr of this length, only read by this command.
-    made(unsafe { libc::syscall(libc::SYS_bpf, BPF_MAP_CREATE, attributes.as_ptr(), size_of_val(&attributes)) })
+    made(unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            BPF_MAP_CREATE,
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+        )
+    })
 }
 
 /// bpf(2): a program that returns 0, for sockets.
@@ -94,9 +112,23 @@ pub fn bpf_program() -> io::Result<OwnedFd> {
     const SOCKET_FILTER: u64 = 1;
     // r0 = 0; exit
     let program: [u64; 2] = [0xb7, 0x95];
-    let attributes: [u64; 6] = [SOCKET_FILTER | 2 << 32, program.as_ptr() as u64, c"GPL".as_ptr() as u64, 0, 0, 0];
+    let attributes: [u64; 6] = [
+        SOCKET_FILTER | 2 << 32,
+        program.as_ptr() as u64,
+        c"GPL".as_ptr() as u64,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: a union bpf_attr of this length that points at two instructions and a string.
-    made(unsafe { libc::syscall(libc::SYS_bpf, BPF_PROG_LOAD, attributes.as_ptr(), size_of_val(&attributes)) })
+    made(unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            BPF_PROG_LOAD,
+            attributes.as_ptr(),
+            size_of_val(&attributes),
+        )
+    })
 }
 
 /// `perf_event_open(2)`: counts what happens to a process (0: itself), the kernel left out.
@@ -107,7 +139,16 @@ pub fn perf(process: i32) -> io::Result<OwnedFd> {
     attributes[0] = u64::from(SOFTWARE) | 128 << 32;
     attributes[5] = EXCLUDE_KERNEL_AND_HYPERVISOR;
     // SAFETY: a struct perf_event_attr of 128 bytes, as it says itself.
-    made(unsafe { libc::syscall(libc::SYS_perf_event_open, attributes.as_ptr(), process, -1, -1, 0) })
+    made(unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            attributes.as_ptr(),
+            process,
+            -1,
+            -1,
+            0,
+        )
+    })
 }
 
 /// Puts a byte into the input of a terminal, as if it had been typed (TIOCSTI, `ioctl_tty(2)`).
@@ -122,7 +163,14 @@ pub fn type_into_with_high_bits(terminal: BorrowedFd<'_>) -> io::Result<c_long> 
     let typed = *b"x";
     let command = libc::TIOCSTI as c_ulong | 1 << 32;
     // SAFETY: the call reads one byte.
-    checked(unsafe { libc::syscall(libc::SYS_ioctl, terminal.as_raw_fd(), command, typed.as_ptr()) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_ioctl,
+            terminal.as_raw_fd(),
+            command,
+            typed.as_ptr(),
+        )
+    })
 }
 
 /// Pastes on a console (TIOCLINUX, subcode 3).
@@ -130,7 +178,14 @@ pub fn paste_into(terminal: BorrowedFd<'_>) -> io::Result<c_long> {
     const TIOCLINUX: c_ulong = 0x541c;
     let subcode = [3u8];
     // SAFETY: the call reads one byte.
-    checked(unsafe { libc::syscall(libc::SYS_ioctl, terminal.as_raw_fd(), TIOCLINUX, subcode.as_ptr()) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_ioctl,
+            terminal.as_raw_fd(),
+            TIOCLINUX,
+            subcode.as_ptr(),
+        )
+    })
 }
 
 /// Makes a terminal the controlling one of this session (TIOCSCTTY).
@@ -142,20 +197,40 @@ pub fn take_terminal(terminal: BorrowedFd<'_>) -> io::Result<c_long> {
 /// prctl(2) with numbers, for operations whose arguments are numbers.
 pub fn control(operation: c_int, arguments: [c_ulong; 4]) -> io::Result<c_long> {
     let [second, third, fourth, fifth] = arguments;
-    // SAFETY: the operations used (seccomp, no_new_privs, securebits, the heap's start) take numbers; the last of them
-    // is refused without privilege and names the address at which the heap is.
+    // SAFETY: the operations used (seccomp, no_new_privs, securebits, the heap's start) take
+    // numbers; the last of them is refused without privilege and names the address at which the
+    // heap is.
     checked(unsafe { libc::prctl(operation, second, third, fourth, fifth) }.into())
 }
 
-/// Adds a filter of one instruction, which gives every call this action (seccomp(2)); with `listen` a descriptor to
-/// answer from.
+/// Adds a filter of one instruction, which gives every call this action (seccomp(2)); with `listen`
+/// a descriptor to answer from.
 pub fn filter_all(action: u32, listen: bool) -> io::Result<c_long> {
     const RET: u16 = 0x06;
-    let instruction = libc::sock_filter { code: RET, jt: 0, jf: 0, k: action };
-    let program = libc::sock_fprog { len: 1, filter: (&raw const instruction).cast_mut() };
-    let flags = if listen { libc::SECCOMP_FILTER_FLAG_NEW_LISTENER } else { 0 };
+    let instruction = libc::sock_filter {
+        code: RET,
+        jt: 0,
+        jf: 0,
+        k: action,
+    };
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: (&raw const instruction).cast_mut(),
+    };
+    let flags = if listen {
+        libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
+    } else {
+        0
+    };
     // SAFETY: a program of one instruction, which the kernel copies.
-    checked(unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) })
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            flags,
+            &raw const program,
+        )
+    })
 }
 
 /// Sets the groups of this process to the first one alone (setgroups(2)).
@@ -170,7 +245,9 @@ pub fn send_fast_open(socket: BorrowedFd<'_>, port: u16) -> io::Result<c_long> {
     let address = libc::sockaddr_in {
         sin_family: libc::AF_INET as libc::sa_family_t,
         sin_port: port.to_be(),
-        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes([127, 0, 0, 1]) },
+        sin_addr: libc::in_addr {
+            s_addr: u32::from_ne_bytes([127, 0, 0, 1]),
+        },
         sin_zero: [0; 8],
     };
     // SAFETY: two bytes and an address of its own length.
@@ -192,5 +269,7 @@ pub fn switch_off(socket: BorrowedFd<'_>, interface: &CStr) -> io::Result<c_long
     let name = interface.to_bytes();
     request[..name.len().min(15)].copy_from_slice(&name[..name.len().min(15)]);
     // SAFETY: a struct ifreq is 40 bytes; the flags in it are zero.
-    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, request.as_mut_ptr()) }.into())
+    checked(
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, request.as_mut_ptr()) }.into(),
+    )
 }

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 
 fn candidates(pattern: &str, texts: &[&str]) -> Vec<bool> {
     let query = Query::of(pattern);
-    texts.iter().map(|text| !query.refuses(&Signer::default().sign(text.as_bytes()))).collect()
+    texts
+        .iter()
+        .map(|text| !query.refuses(&Signer::default().sign(text.as_bytes())))
+        .collect()
 }
 
 fn one(pattern: &str, text: &str) -> bool {
@@ -13,25 +16,54 @@ fn one(pattern: &str, text: &str) -> bool {
 
 #[test]
 fn literals_alternations_classes_and_repetitions_say_something() {
-    assert_eq!(candidates("pm_runtime", &["int PM_Runtime;", "pm_run time", ""]), [true, false, false]);
-    assert_eq!(candidates("kmalloc|vfree", &["x = kmalloc(1)", "vfree(x)", "kvalloc vffree"]), [true, true, false]);
-    assert_eq!(candidates("v[0-9]\\.rc", &["v1.rc", "v.rc", "w1.rc"]), [true, false, false]);
-    assert_eq!(candidates("[A-Z]+_SUSPEND", &["X_SUSPEND", "_SUSPEN"]), [true, false]);
-    assert_eq!(candidates("(?:ab){2,}c", &["xababc", "ababab"]), [true, true]);
-    assert_eq!(candidates("(?:abc){2,}", &["abcabc", "abc ab"]), [true, false]);
+    assert_eq!(
+        candidates("pm_runtime", &["int PM_Runtime;", "pm_run time", ""]),
+        [true, false, false]
+    );
+    assert_eq!(
+        candidates(
+            "kmalloc|vfree",
+            &["x = kmalloc(1)", "vfree(x)", "kvalloc vffree"]
+        ),
+        [true, true, false]
+    );
+    assert_eq!(
+        candidates("v[0-9]\\.rc", &["v1.rc", "v.rc", "w1.rc"]),
+        [true, false, false]
+    );
+    assert_eq!(
+        candidates("[A-Z]+_SUSPEND", &["X_SUSPEND", "_SUSPEN"]),
+        [true, false]
+    );
+    assert_eq!(
+        candidates("(?:ab){2,}c", &["xababc", "ababab"]),
+        [true, true]
+    );
+    assert_eq!(
+        candidates("(?:abc){2,}", &["abcabc", "abc ab"]),
+        [true, false]
+    );
     assert_eq!(
         candidates("(foo|ba)(r|zz)", &["foor", "bazz", "foozz", "bar", "foba"]),
         [true, true, true, true, false]
     );
-    assert_eq!(candidates("foo.*bar", &["foo bar", "bar foo", "foo"]), [true, true, false]);
+    assert_eq!(
+        candidates("foo.*bar", &["foo bar", "bar foo", "foo"]),
+        [true, true, false]
+    );
     assert_eq!(candidates("(?i)stra\\b", &["STRA", "sttra"]), [true, false]);
-    assert_eq!(candidates("abc$|^def", &["abc", "def", "abdef", "bde"]), [true, true, true, false]);
+    assert_eq!(
+        candidates("abc$|^def", &["abc", "def", "abdef", "bde"]),
+        [true, true, true, false]
+    );
 }
 
 #[test]
 fn what_says_nothing_makes_everything_a_candidate() {
-    for pattern in ["", "a", ".*", "[a-z]+", "(?:abc)?", "(?:abc)*", "abc|", "ab|cde", "\u{fffd}", "\\w{3}", "abc|[^x]"]
-    {
+    for pattern in [
+        "", "a", ".*", "[a-z]+", "(?:abc)?", "(?:abc)*", "abc|", "ab|cde", "\u{fffd}", "\\w{3}",
+        "abc|[^x]",
+    ] {
         assert_eq!(Query::of(pattern), Query::Any, "{pattern}");
     }
     assert_eq!(Query::of("(unclosed"), Query::Any);
@@ -72,8 +104,18 @@ fn patterns() -> impl Strategy<Value = String> {
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.concat()),
-            prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| format!("({})", parts.join("|"))),
-            (inner, prop_oneof!["[*+?]", "\\{[0-3]\\}", "\\{[0-2],\\}", "\\{[01],[2-5]\\}", "[*+]\\?"])
+            prop::collection::vec(inner.clone(), 1..4)
+                .prop_map(|parts| format!("({})", parts.join("|"))),
+            (
+                inner,
+                prop_oneof![
+                    "[*+?]",
+                    "\\{[0-3]\\}",
+                    "\\{[0-2],\\}",
+                    "\\{[01],[2-5]\\}",
+                    "[*+]\\?"
+                ]
+            )
                 .prop_map(|(inner, count)| format!("(?:{inner}){count}")),
         ]
     })

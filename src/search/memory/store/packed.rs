@@ -33,7 +33,13 @@ impl Kept {
         if !self.is_settled && files.records.is_empty() {
             return false;
         }
-        pack(&self.version, self.is_settled, &self.entries.listing, (&files.records, &files.signatures), out);
+        pack(
+            &self.version,
+            self.is_settled,
+            &self.entries.listing,
+            (&files.records, &files.signatures),
+            out,
+        );
         true
     }
 }
@@ -41,7 +47,13 @@ impl Kept {
 impl Packed {
     /// Adds it to `out`.
     pub fn pack(&self, out: &mut Vec<u8>) {
-        pack(&self.version, self.is_settled, &self.listing, (&self.records, &self.signatures), out);
+        pack(
+            &self.version,
+            self.is_settled,
+            &self.listing,
+            (&self.records, &self.signatures),
+            out,
+        );
     }
 
     /// `None` if the bytes are something else.
@@ -57,11 +69,27 @@ impl Packed {
         let records = records.collect::<Option<_>>()?;
         let signature = |_| match number(&mut bytes)? {
             NO_SIGNATURE => Some(None),
-            length => Some(Some(Signature::unpack(bytes.split_off(..usize::try_from(length).ok()?)?)?)),
+            length => Some(Some(Signature::unpack(
+                bytes.split_off(..usize::try_from(length).ok()?)?,
+            )?)),
         };
-        let signatures = (0..if has_signatures { places } else { 0 }).map(signature).collect::<Option<_>>()?;
-        let version = Version { device, inode, size, modified, changed };
-        bytes.is_empty().then_some(Self { version, is_settled, listing, records, signatures })
+        let signatures = (0..if has_signatures { places } else { 0 })
+            .map(signature)
+            .collect::<Option<_>>()?;
+        let version = Version {
+            device,
+            inode,
+            size,
+            modified,
+            changed,
+        };
+        bytes.is_empty().then_some(Self {
+            version,
+            is_settled,
+            listing,
+            records,
+            signatures,
+        })
     }
 
     /// Device and inode number of the directory.
@@ -71,15 +99,21 @@ impl Packed {
 
     /// Leaves of the patterns that files have no match for those of these bits.
     pub fn keep_bits(&mut self, bits: u64) {
-        self.records.iter_mut().for_each(|record| record.absent &= bits);
+        self.records
+            .iter_mut()
+            .for_each(|record| record.absent &= bits);
     }
 
     /// What is known of its files, and what that takes beside the directory.
     pub(super) fn into_parts(self) -> (Version, bool, Listing, Files) {
         let signed: usize = self.signatures.iter().flatten().map(cost).sum();
         let tables = size_of_val(&*self.records) + size_of_val(&*self.signatures);
-        let files =
-            Files { records: self.records, signatures: self.signatures, bytes: signed + tables, ..Files::default() };
+        let files = Files {
+            records: self.records,
+            signatures: self.signatures,
+            bytes: signed + tables,
+            ..Files::default()
+        };
         (self.version, self.is_settled, self.listing, files)
     }
 }
@@ -91,19 +125,54 @@ fn pack(
     (records, signatures): (&[Record], &[Option<Signature>]),
     out: &mut Vec<u8>,
 ) {
-    let Version { device, inode, size, modified, changed } = *version;
+    let Version {
+        device,
+        inode,
+        size,
+        modified,
+        changed,
+    } = *version;
     put(out, &[device, inode, size]);
     for (secs, nanos) in [modified, changed] {
         put(out, &[secs.cast_unsigned(), nanos.into()]);
     }
-    put(out, &[is_settled.into(), (!records.is_empty()).into(), (!signatures.is_empty()).into()]);
+    put(
+        out,
+        &[
+            is_settled.into(),
+            (!records.is_empty()).into(),
+            (!signatures.is_empty()).into(),
+        ],
+    );
     listing.pack(out);
-    for Record { inode, modified, changed, absent, size, is_binary } in records {
+    for Record {
+        inode,
+        modified,
+        changed,
+        absent,
+        size,
+        is_binary,
+    } in records
+    {
         let flags = u64::from(*size) << 1 | u64::from(*is_binary);
-        put(out, &[*inode, modified.cast_unsigned(), changed.cast_unsigned(), *absent, flags]);
+        put(
+            out,
+            &[
+                *inode,
+                modified.cast_unsigned(),
+                changed.cast_unsigned(),
+                *absent,
+                flags,
+            ],
+        );
     }
     for signature in signatures {
-        put(out, &[signature.as_ref().map_or(NO_SIGNATURE, |signature| signature.bytes() as u64)]);
+        put(
+            out,
+            &[signature
+                .as_ref()
+                .map_or(NO_SIGNATURE, |signature| signature.bytes() as u64)],
+        );
         if let Some(signature) = signature {
             signature.pack(out);
         }

@@ -6,12 +6,18 @@ use pretty_assertions::assert_eq;
 use rustix::fs::{Mode as Bits, OFlags, open};
 
 use super::*;
-use crate::limits::{FORGOTTEN_PATTERNS, MAX_SEARCH_CACHE_AGE, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS};
+use crate::limits::{
+    FORGOTTEN_PATTERNS, MAX_SEARCH_CACHE_AGE, REMEMBERED_PATTERNS, SEARCH_CACHE_DRIFT_NANOS,
+};
 use crate::policy::Hidden;
 
 pub(super) fn place(dir: &Path) -> Place {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Place { dir: open(dir, flags, Bits::empty()).unwrap(), name: "trees".to_owned(), identity: [7; 32] }
+    Place {
+        dir: open(dir, flags, Bits::empty()).unwrap(),
+        name: "trees".to_owned(),
+        identity: [7; 32],
+    }
 }
 
 impl Tree {
@@ -30,8 +36,18 @@ impl Tree {
 
     fn session_at(&self, place: Place) -> Memory {
         let any_filesystem = self.inner().any_filesystem;
-        let new = Inner::new(self.store().cap_bytes(), Box::new(Arc::clone(&self.clock)), Some(place));
-        Memory { learner: Learner::default(), inner: Some(Arc::new(Inner { any_filesystem, ..new })) }
+        let new = Inner::new(
+            self.store().cap_bytes(),
+            Box::new(Arc::clone(&self.clock)),
+            Some(place),
+        );
+        Memory {
+            learner: Learner::default(),
+            inner: Some(Arc::new(Inner {
+                any_filesystem,
+                ..new
+            })),
+        }
     }
 
     /// This session ends, and the next one begins.
@@ -49,7 +65,8 @@ impl Tree {
     }
 }
 
-/// A tree of which an earlier session has learned a lie: that `d/a` does not hold "two". Who believes it shows that it asks.
+/// A tree of which an earlier session has learned a lie: that `d/a` does not hold "two". Who
+/// believes it shows that it asks.
 fn with_a_lie() -> Tree {
     let mut tree = Tree::new(true, 1 << 20);
     tree.write("ticks", "");
@@ -72,19 +89,27 @@ const TRUE: [(&str, u64); 4] = [("d/a", 1), ("d/b", 2), ("other/a", 1), ("other/
 #[test]
 fn the_next_session_knows_what_earlier_ones_found_out() {
     let mut tree = with_a_lie();
-    assert_eq!((tree.store().bytes(), tree.search("two")), (0, lines(&LIED)));
+    assert_eq!(
+        (tree.store().bytes(), tree.search("two")),
+        (0, lines(&LIED))
+    );
     assert!(["", "d", "other"].iter().all(|dir| tree.knows_entries(dir)));
     tree.next_session();
     // This one goes nowhere, and loses nothing of it.
     drop(tree.memory.recall(b"/other", || None));
     tree.next_session();
-    assert_eq!((tree.search("two"), tree.search("tw[o]")), (lines(&LIED), lines(&TRUE)));
+    assert_eq!(
+        (tree.search("two"), tree.search("tw[o]")),
+        (lines(&LIED), lines(&TRUE))
+    );
     let inner = tree.memory.inner.as_ref().unwrap();
     learner::learn_now(inner, &tree.policy.read(tree.dir.path()).unwrap());
     tree.next_session();
     assert_eq!(tree.search("one"), lines(&[("d/b", 1), ("other/b", 1)]));
     tree.each_file(&tree.memory.recall_entries().unwrap(), &|found, notes| {
-        let is_spared = notes.known_without(found.place(), 0, &Query::of("xyz")).is_some();
+        let is_spared = notes
+            .known_without(found.place(), 0, &Query::of("xyz"))
+            .is_some();
         assert!(is_spared, "{:?}", found.name());
     });
 }
@@ -98,7 +123,12 @@ fn what_changed_between_two_sessions_is_seen() {
             let modified = fs::metadata(d.join("a")).unwrap().modified().unwrap();
             fs::write(d.join("a"), "owt\n").unwrap();
             fs::write(d.join("a"), "two\n").unwrap();
-            fs::File::options().write(true).open(d.join("a")).unwrap().set_modified(modified).unwrap();
+            fs::File::options()
+                .write(true)
+                .open(d.join("a"))
+                .unwrap()
+                .set_modified(modified)
+                .unwrap();
         },
         |d| fs::set_permissions(d.join("a"), fs::Permissions::from_mode(0o640)).unwrap(),
         |d| fs::rename(d.join("b"), d.join("a")).unwrap(),
@@ -127,13 +157,21 @@ fn what_changed_between_two_sessions_is_seen() {
 fn of_a_clock_that_was_set_or_another_boot_nothing_is_believed() {
     let mut tree = with_a_lie();
     let drift = SEARCH_CACHE_DRIFT_NANOS.cast_signed();
-    for (ahead, expected) in [(drift + 1, &TRUE[..]), (-drift - 1, &TRUE), (drift, &LIED), (-drift, &LIED), (0, &LIED)]
-    {
+    for (ahead, expected) in [
+        (drift + 1, &TRUE[..]),
+        (-drift - 1, &TRUE),
+        (drift, &LIED),
+        (-drift, &LIED),
+        (0, &LIED),
+    ] {
         tree.clock.offset.store(ahead, Ordering::SeqCst);
         tree.begin();
         assert_eq!(tree.search("two"), lines(expected), "{ahead}");
     }
-    tree.memory = tree.session_at(Place { identity: [8; 32], ..place(tree.cache.path()) });
+    tree.memory = tree.session_at(Place {
+        identity: [8; 32],
+        ..place(tree.cache.path())
+    });
     assert_eq!(tree.search("two"), lines(&TRUE));
     // What is written later does not say that the clock was another one when it began.
     tree.begin();
@@ -152,24 +190,41 @@ fn when_the_clock_is_set_the_file_is_forgotten_and_nothing_older_is_written() {
     let before = fs::read(tree.file()).unwrap();
     assert_eq!(tree.search("two"), lines(&TRUE));
     tree.inner().save(|| ()).unwrap();
-    assert!(fs::read(tree.file()).unwrap() == before, "written while nobody can tell ages");
-    tree.clock.running.store(SETTLED_SECS.unsigned_abs(), Ordering::SeqCst);
+    assert!(
+        fs::read(tree.file()).unwrap() == before,
+        "written while nobody can tell ages"
+    );
+    tree.clock
+        .running
+        .store(SETTLED_SECS.unsigned_abs(), Ordering::SeqCst);
     assert_eq!(tree.search("two"), lines(&TRUE));
     tree.next_session();
     assert_eq!(tree.search("two"), lines(&TRUE));
     // Set while it is written.
     tree.pretend_absent("d/a", "two");
     let set = || tree.clock.set.store(true, Ordering::SeqCst);
-    assert_eq!(tree.inner().save(set).unwrap_err().to_string(), "the clock was set");
+    assert_eq!(
+        tree.inner().save(set).unwrap_err().to_string(),
+        "the clock was set"
+    );
     tree.begin();
-    assert_eq!((tree.search("two"), fs::read_dir(tree.cache.path()).unwrap().count()), (lines(&TRUE), 1));
+    assert_eq!(
+        (
+            tree.search("two"),
+            fs::read_dir(tree.cache.path()).unwrap().count()
+        ),
+        (lines(&TRUE), 1)
+    );
 }
 
 #[test]
 fn a_torn_file_costs_time_and_no_result() {
     let mut tree = with_a_lie();
     tree.search("zero");
-    learner::learn_now(tree.memory.inner.as_ref().unwrap(), &tree.policy.read(tree.dir.path()).unwrap());
+    learner::learn_now(
+        tree.memory.inner.as_ref().unwrap(),
+        &tree.policy.read(tree.dir.path()).unwrap(),
+    );
     tree.next_session();
     let whole = fs::read(tree.file()).unwrap();
     let torn = |bytes: &[u8], tree: &mut Tree| {
@@ -188,7 +243,11 @@ fn a_torn_file_costs_time_and_no_result() {
     });
     // Of one part that is torn the others are still good.
     let believed = believed.count();
-    assert!(believed > 0 && believed < whole.len() / 13, "{believed} of {}", whole.len() / 13);
+    assert!(
+        believed > 0 && believed < whole.len() / 13,
+        "{believed} of {}",
+        whole.len() / 13
+    );
     for length in (0..whole.len()).step_by(whole.len() / 20) {
         assert!(!torn(&whole[..length], &mut tree), "{length}");
     }
@@ -207,7 +266,14 @@ fn a_file_that_others_could_have_made_is_not_read_and_makes_room_for_a_new_one()
         },
         |file| {
             fs::remove_file(file).unwrap();
-            rustix::fs::mknodat(rustix::fs::CWD, file, rustix::fs::FileType::Fifo, Bits::RUSR | Bits::WUSR, 0).unwrap();
+            rustix::fs::mknodat(
+                rustix::fs::CWD,
+                file,
+                rustix::fs::FileType::Fifo,
+                Bits::RUSR | Bits::WUSR,
+                0,
+            )
+            .unwrap();
         },
         // Only root can, and elsewhere the file is still good.
         |file| {
@@ -223,7 +289,10 @@ fn a_file_that_others_could_have_made_is_not_read_and_makes_room_for_a_new_one()
         tree.pretend_absent("d/a", "two");
         tree.next_session();
         let of = fs::symlink_metadata(tree.file()).unwrap();
-        assert!(of.is_file() && of.mode() & 0o777 == 0o600, "{number}: {of:?}");
+        assert!(
+            of.is_file() && of.mode() & 0o777 == 0o600,
+            "{number}: {of:?}"
+        );
         assert_eq!(tree.search("two"), lines(&LIED), "{number}");
     }
 }
@@ -252,7 +321,10 @@ fn two_servers_on_one_file_keep_what_either_found_out() {
         }
     });
     tree.begin();
-    assert_eq!((tree.search("two"), tree.knows_entries("d")), (lines(&[("b", 1), ("d/a", 1)]), true));
+    assert_eq!(
+        (tree.search("two"), tree.knows_entries("d")),
+        (lines(&[("b", 1), ("d/a", 1)]), true)
+    );
 }
 
 #[test]
@@ -265,7 +337,9 @@ fn a_bit_that_stands_for_another_pattern_by_now_says_nothing_of_it() {
     for number in 0..FORGOTTEN_PATTERNS {
         let key = (REMEMBERED_PATTERNS + number).to_ne_bytes();
         let recall = tree.memory.recall(&key, || None).unwrap();
-        tree.each_file(&recall, &|found, notes| assert_eq!(recall.rules_out(found, notes), None, "{number}"));
+        tree.each_file(&recall, &|found, notes| {
+            assert_eq!(recall.rules_out(found, notes), None, "{number}")
+        });
     }
     tree.next_session();
     assert_eq!(tree.search("two"), lines(&TRUE));
@@ -274,10 +348,18 @@ fn a_bit_that_stands_for_another_pattern_by_now_says_nothing_of_it() {
 #[test]
 fn what_is_hidden_or_not_allowed_any_more_is_not_told_from_the_file() {
     let mut tree = with_a_lie();
-    let grant = |path| Grant { path, access: Access::ReadOnly };
+    let grant = |path| Grant {
+        path,
+        access: Access::ReadOnly,
+    };
     let of = fs::metadata(tree.at("other/a")).unwrap();
     tree.policy = Policy::open(&[grant(tree.at(""))], &[]).unwrap();
-    tree.policy.hide(&[Hidden { path: tree.at("other/a"), id: (of.dev(), of.ino()) }]).unwrap();
+    tree.policy
+        .hide(&[Hidden {
+            path: tree.at("other/a"),
+            id: (of.dev(), of.ino()),
+        }])
+        .unwrap();
     assert_eq!(tree.search("two"), lines(&[("d/b", 2), ("other/b", 2)]));
     tree.next_session();
     fs::set_permissions(tree.at("other"), fs::Permissions::from_mode(0o000)).unwrap();
@@ -299,6 +381,10 @@ fn what_no_session_asks_for_is_dropped_in_the_end() {
         let inner = knows.inner.as_ref().unwrap();
         drop(knows.recall(b"/other", || None));
         let of = version_of(&tree.at("d"));
-        assert_eq!(inner.cache.read((of.device, of.inode)).is_some(), age < MAX_SEARCH_CACHE_AGE, "{age}");
+        assert_eq!(
+            inner.cache.read((of.device, of.inode)).is_some(),
+            age < MAX_SEARCH_CACHE_AGE,
+            "{age}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Files of which mypy tells no errors although it reads them, because they, or its configuration, say so.
+//! Files of which mypy tells no errors although it reads them, because they, or its configuration,
+//! say so.
 //!
 //! Sources: <https://mypy.readthedocs.io/en/stable/inline_config.html>,
 //! <https://mypy.readthedocs.io/en/stable/config_file.html>.
@@ -6,14 +7,20 @@
 use crate::testrun::checker::CheckSource;
 use crate::testrun::project::python::top_ignore;
 
-/// Where mypy looks for its configuration, in this order; the first that says something to mypy is the one.
+/// Where mypy looks for its configuration, in this order; the first that says something to mypy is
+/// the one.
 pub const FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
 
 /// What has mypy tell no errors of a file; `None` if nothing does.
 pub fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
-    mypy_comment(source.text).or_else(|| top_ignore(source.text)).or_else(|| {
-        Some(format!("`ignore_errors` of its section {} in mypy's configuration", section(source, config)?))
-    })
+    mypy_comment(source.text)
+        .or_else(|| top_ignore(source.text))
+        .or_else(|| {
+            Some(format!(
+                "`ignore_errors` of its section {} in mypy's configuration",
+                section(source, config)?
+            ))
+        })
 }
 
 /// A comment `# mypy: ignore-errors`, which may stand in any line.
@@ -22,22 +29,30 @@ fn mypy_comment(text: &str) -> Option<String> {
         let (name, value) = option.split_once('=').unwrap_or((option, "true"));
         name.trim().replace('-', "_") == "ignore_errors" && is_true(value)
     };
-    let mut comments = text.lines().filter_map(|line| line.strip_prefix("# mypy: "));
-    comments.any(|options| options.split(',').any(is_silent)).then(|| "it says `# mypy: ignore-errors`".to_owned())
+    let mut comments = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# mypy: "));
+    comments
+        .any(|options| options.split(',').any(is_silent))
+        .then(|| "it says `# mypy: ignore-errors`".to_owned())
 }
 
 /// The first configuration that says something to mypy: its name and its text.
 pub fn find(text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
     FILES.iter().find_map(|name| {
         let text = text(name)?;
-        let says = sections(&text).iter().any(|section| section.is_global || !section.modules.is_empty());
+        let says = sections(&text)
+            .iter()
+            .any(|section| section.is_global || !section.modules.is_empty());
         (says || name.ends_with("mypy.ini")).then_some((*name, text))
     })
 }
 
 /// What the configuration leaves out of directories (`exclude`), as it stands there, in one line.
 pub fn excluded(config: &str) -> Option<String> {
-    let global = sections(config).into_iter().find(|section| section.is_global && !section.exclude.is_empty())?;
+    let global = sections(config)
+        .into_iter()
+        .find(|section| section.is_global && !section.exclude.is_empty())?;
     Some(global.exclude.join(" "))
 }
 
@@ -47,28 +62,42 @@ fn section(source: CheckSource<'_>, config: &str) -> Option<String> {
     let sections = sections(config);
     let matching = |is_exact: bool| {
         let is_meant = |pattern: &String| {
-            pattern.contains('*') != is_exact && modules.iter().any(|module| is_match(pattern, module))
+            pattern.contains('*') != is_exact
+                && modules.iter().any(|module| is_match(pattern, module))
         };
-        sections.iter().filter(|section| section.ignores.is_some()).find(|section| section.modules.iter().any(is_meant))
+        sections
+            .iter()
+            .filter(|section| section.ignores.is_some())
+            .find(|section| section.modules.iter().any(is_meant))
     };
-    // What is said of a module counts for more than what is said of many, and that for more than what is said of all.
+    // What is said of a module counts for more than what is said of many, and that for more than
+    // what is said of all.
     let global = || sections.iter().find(|section| section.is_global);
     let section = matching(true).or_else(|| matching(false)).or_else(global)?;
-    let words = if section.is_global { "for all modules".to_owned() } else { section.modules.join(", ") };
+    let words = if section.is_global {
+        "for all modules".to_owned()
+    } else {
+        section.modules.join(", ")
+    };
     (section.ignores == Some(true)).then(|| format!("`{words}`"))
 }
 
-/// What the module of a file may be called: mypy says it by the packages above, or by where it was told to begin.
+/// What the module of a file may be called: mypy says it by the packages above, or by where it was
+/// told to begin.
 fn modules(source: CheckSource<'_>) -> Vec<String> {
     let path = source.path.trim_start_matches("./");
-    let Some((stem, _)) = path.rsplit_once('.') else { return Vec::new() };
+    let Some((stem, _)) = path.rsplit_once('.') else {
+        return Vec::new();
+    };
     let parts: Vec<&str> = stem.split('/').collect();
     let dirs = parts.len() - 1;
-    let first =
-        (1..=dirs).find(|count| (source.is_package)(&parts[..*count].join("/"))).map_or(dirs, |count| count - 1);
+    let first = (1..=dirs)
+        .find(|count| (source.is_package)(&parts[..*count].join("/")))
+        .map_or(dirs, |count| count - 1);
     let name = |from: usize| {
         let name = parts[from..].join(".");
-        name.strip_suffix(".__init__").map_or(name.clone(), str::to_owned)
+        name.strip_suffix(".__init__")
+            .map_or(name.clone(), str::to_owned)
     };
     let mut found = vec![name(first), name(0)];
     if parts[0] == "src" && dirs > 0 {
@@ -88,7 +117,8 @@ fn is_match(pattern: &str, module: &str) -> bool {
             _ => false,
         }
     }
-    let (pattern, module): (Vec<&str>, Vec<&str>) = (pattern.split('.').collect(), module.split('.').collect());
+    let (pattern, module): (Vec<&str>, Vec<&str>) =
+        (pattern.split('.').collect(), module.split('.').collect());
     pattern.iter().filter(|part| **part == "*").count() <= MOST_STARS && of(&pattern, &module)
 }
 
@@ -121,17 +151,26 @@ fn sections(text: &str) -> Vec<Section> {
             key.clear();
             if is_own {
                 let modules = of_module.map(patterns).unwrap_or_default();
-                found.push(Section { is_global, modules, ..Section::default() });
+                found.push(Section {
+                    is_global,
+                    modules,
+                    ..Section::default()
+                });
             }
             continue;
         }
-        let Some(section) = found.last_mut().filter(|_| is_own && !plain.is_empty() && !plain.starts_with('#')) else {
+        let Some(section) = found
+            .last_mut()
+            .filter(|_| is_own && !plain.is_empty() && !plain.starts_with('#'))
+        else {
             continue;
         };
         // A value may go on in the lines below, further in (INI) or between brackets (TOML).
-        let pair = plain
-            .split_once('=')
-            .filter(|(name, _)| name.trim().bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase()));
+        let pair = plain.split_once('=').filter(|(name, _)| {
+            name.trim()
+                .bytes()
+                .all(|byte| byte == b'_' || byte.is_ascii_lowercase())
+        });
         let value = match pair {
             Some((name, value)) => {
                 name.trim().clone_into(&mut key);
@@ -142,7 +181,9 @@ fn sections(text: &str) -> Vec<Section> {
         match key.as_str() {
             "ignore_errors" => section.ignores = Some(is_true(value)),
             "module" => section.modules.extend(patterns(value)),
-            "exclude" if section.exclude.len() < MOST_LINES => section.exclude.push(value.to_owned()),
+            "exclude" if section.exclude.len() < MOST_LINES => {
+                section.exclude.push(value.to_owned())
+            }
             _ => {}
         }
     }
@@ -153,13 +194,21 @@ fn sections(text: &str) -> Vec<Section> {
 const MOST_LINES: usize = 20;
 
 fn patterns(list: &str) -> Vec<String> {
-    let parts = list.split(',').map(|part| part.trim_matches([' ', '\t', '[', ']', '"', '\'']).to_owned());
+    let parts = list.split(',').map(|part| {
+        part.trim_matches([' ', '\t', '[', ']', '"', '\''])
+            .to_owned()
+    });
     parts.filter(|part| !part.is_empty()).collect()
 }
 
 /// What INI and TOML take for true.
 fn is_true(value: &str) -> bool {
-    let value = value.split('#').next().unwrap_or(value).trim().to_ascii_lowercase();
+    let value = value
+        .split('#')
+        .next()
+        .unwrap_or(value)
+        .trim()
+        .to_ascii_lowercase();
     ["true", "1", "yes", "on"].contains(&value.as_str())
 }
 
@@ -170,7 +219,15 @@ mod tests {
     #[test]
     fn stars_of_mypy_stand_for_any_number_of_components() {
         let matches = |pattern| is_match(pattern, "a.b.c");
-        assert!(["a.b.c", "a.*", "*.c", "a.*.c", "a.b.c.*", "*"].into_iter().all(matches));
-        assert!(!["a.b", "*.b", "b.*", "a.*.b.c.d", "", "*.*.*.*.*.x"].into_iter().any(matches));
+        assert!(
+            ["a.b.c", "a.*", "*.c", "a.*.c", "a.b.c.*", "*"]
+                .into_iter()
+                .all(matches)
+        );
+        assert!(
+            !["a.b", "*.b", "b.*", "a.*.b.c.d", "", "*.*.*.*.*.x"]
+                .into_iter()
+                .any(matches)
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! What pyright's configuration has it tell nothing of, although it is named on the command line: `exclude` leaves a file out,
-//! `ignore` suppresses what is found in it.
+//! What pyright's configuration has it tell nothing of, although it is named on the command line:
+//! `exclude` leaves a file out, `ignore` suppresses what is found in it.
 //!
-//! Source: <https://microsoft.github.io/pyright/#/configuration>. Named files stand in the place of `include` alone.
+//! Source: <https://microsoft.github.io/pyright/#/configuration>. Named files stand in the place of
+//! `include` alone.
 
 use serde_json::Value;
 
@@ -11,12 +12,19 @@ use crate::text::glob::GlobMatcher;
 /// What is excluded where the configuration does not say `exclude`.
 const USUAL: [&str; 3] = ["**/node_modules", "**/__pycache__", "**/.*"];
 
-/// Why pyright tells nothing of a file, by the text of its configuration; `path` is the file's below the directory of that.
+/// Why pyright tells nothing of a file, by the text of its configuration; `path` is the file's
+/// below the directory of that.
 pub fn left_out(path: &str, config: &str) -> Option<String> {
     ["exclude", "ignore"].into_iter().find_map(|key| {
         let listed = listed(config, key);
         let usual = || USUAL.map(str::to_owned).to_vec();
-        let specs = listed.unwrap_or_else(|| if key == "exclude" { usual() } else { Vec::new() });
+        let specs = listed.unwrap_or_else(|| {
+            if key == "exclude" {
+                usual()
+            } else {
+                Vec::new()
+            }
+        });
         let spec = specs.into_iter().find(|spec| is_of(spec, path))?;
         Some(format!("`{key}` of pyright's configuration has `{spec}`"))
     })
@@ -32,17 +40,26 @@ fn is_of(spec: &str, path: &str) -> bool {
     GlobMatcher::new(&specs, false).is_ok_and(|globs| globs.is_match(path.as_bytes()))
 }
 
-/// A list of the configuration, which is JSON with comments or the table `tool.pyright` of a `pyproject.toml`.
+/// A list of the configuration, which is JSON with comments or the table `tool.pyright` of a
+/// `pyproject.toml`.
 fn listed(config: &str, key: &str) -> Option<Vec<String>> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    if let Ok(config @ Value::Object(_)) = serde_json::from_str::<Value>(&without_comments(config)) {
-        return config[key].as_array().map(|specs| specs.iter().filter_map(text).collect());
+    if let Ok(config @ Value::Object(_)) = serde_json::from_str::<Value>(&without_comments(config))
+    {
+        return config[key]
+            .as_array()
+            .map(|specs| specs.iter().filter_map(text).collect());
     }
-    let lines = config.lines().skip_while(|line| line.trim() != "[tool.pyright]").skip(1);
+    let lines = config
+        .lines()
+        .skip_while(|line| line.trim() != "[tool.pyright]")
+        .skip(1);
     let table: Vec<&str> = lines.take_while(|line| !line.starts_with('[')).collect();
-    let at = table
-        .iter()
-        .position(|line| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('=')))?;
+    let at = table.iter().position(|line| {
+        line.trim_start()
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start().starts_with('='))
+    })?;
     let value = table[at..].join("\n");
     let (_, value) = value.split_once('[')?;
     let (value, _) = value.split_once(']')?;
@@ -62,13 +79,27 @@ mod tests {
         let toml = "[tool.other]\nexclude = ['x']\n[tool.pyright]\nignore = [\n  \"old\", # why\n]\nexclude = ['sub', \"**/generated_*.py\"]\n[tool.more]\n";
         for config in [json, toml] {
             let why = |path: &str| left_out(path, config);
-            assert_eq!(why("sub/a/b.py").unwrap(), "`exclude` of pyright's configuration has `sub`");
+            assert_eq!(
+                why("sub/a/b.py").unwrap(),
+                "`exclude` of pyright's configuration has `sub`"
+            );
             assert_eq!(
                 why("x/generated_1.py").unwrap(),
                 "`exclude` of pyright's configuration has `**/generated_*.py`"
             );
-            assert!(why("old/a.py").unwrap().starts_with("`ignore` of pyright's configuration has `"));
-            assert_eq!([why("subway.py"), why("a/sub.py"), why("x/node_modules/a.py")], [None, None, None]);
+            assert!(
+                why("old/a.py")
+                    .unwrap()
+                    .starts_with("`ignore` of pyright's configuration has `")
+            );
+            assert_eq!(
+                [
+                    why("subway.py"),
+                    why("a/sub.py"),
+                    why("x/node_modules/a.py")
+                ],
+                [None, None, None]
+            );
         }
         assert_eq!(
             left_out("x/node_modules/a.py", "{}").unwrap(),

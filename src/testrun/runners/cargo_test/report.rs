@@ -1,5 +1,6 @@
-//! `cargo test`: the text of libtest on stdout, with Cargo's own lines on stderr. The JSON of libtest needs a nightly
-//! toolchain; its text is what everybody reads (`library/test/src/formatters/pretty.rs`).
+//! `cargo test`: the text of libtest on stdout, with Cargo's own lines on stderr. The JSON of
+//! libtest needs a nightly toolchain; its text is what everybody reads
+//! (`library/test/src/formatters/pretty.rs`).
 
 use crate::limits::MAX_KEPT_TESTS;
 use crate::testrun::prelude::*;
@@ -28,7 +29,9 @@ impl TestBlock {
 
     /// Whether its tests are of documentation: `src/lib.rs - add (line 5)`.
     fn is_doc(&self) -> bool {
-        self.tests.first().is_some_and(|(name, _)| name.contains(" - ") && name.contains("(line "))
+        self.tests
+            .first()
+            .is_some_and(|(name, _)| name.contains(" - ") && name.contains("(line "))
     }
 }
 
@@ -65,13 +68,20 @@ fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<TestBlock> {
         let line = String::from_utf8_lossy(line);
         if let Some(announced) = line.strip_prefix("running ").and_then(announced) {
             if blocks.len() < MAX_KEPT_TESTS {
-                blocks.push(TestBlock { announced, ..TestBlock::default() });
+                blocks.push(TestBlock {
+                    announced,
+                    ..TestBlock::default()
+                });
             }
             section = None;
             continue;
         }
-        let Some(block) = blocks.last_mut() else { continue };
-        let name = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
+        let Some(block) = blocks.last_mut() else {
+            continue;
+        };
+        let name = line
+            .strip_prefix("---- ")
+            .and_then(|rest| rest.strip_suffix(" stdout ----"));
         if let Some(name) = name.filter(|name| block.sections.contains_key(*name)) {
             section = Some(name.to_owned());
         } else if line.starts_with("test result: ") {
@@ -98,16 +108,25 @@ fn blocks(stdout: &[u8], bound: Bound<'_>) -> Vec<TestBlock> {
 
 /// `3 tests`, which is all of the line.
 fn announced(rest: &str) -> Option<u64> {
-    rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test"))?.parse().ok()
+    rest.strip_suffix(" tests")
+        .or_else(|| rest.strip_suffix(" test"))?
+        .parse()
+        .ok()
 }
 
 fn test_line(block: &mut TestBlock, rest: &str) {
-    let Some((name, said)) = rest.rsplit_once(" ... ").or_else(|| Some((rest.strip_suffix(" ...")?, ""))) else {
+    let Some((name, said)) = rest
+        .rsplit_once(" ... ")
+        .or_else(|| Some((rest.strip_suffix(" ...")?, "")))
+    else {
         return;
     };
     // How the test has to end is no part of its name.
     let marks = [" - should panic", " - compile fail", " - compile"];
-    let name = marks.iter().find_map(|mark| name.strip_suffix(mark)).unwrap_or(name);
+    let name = marks
+        .iter()
+        .find_map(|mark| name.strip_suffix(mark))
+        .unwrap_or(name);
     if block.tests.len() >= MAX_KEPT_TESTS {
         block.more += 1;
         return;
@@ -132,17 +151,36 @@ fn programs(stderr: &str) -> Vec<(String, bool)> {
     let name = |line: &str| {
         let line = line.trim_start();
         // With `term.verbose` whole commands are told so, those of the compiler too.
-        if let Some(rest) = line.strip_prefix("Running ").filter(|rest| !rest.starts_with('`')) {
+        if let Some(rest) = line
+            .strip_prefix("Running ")
+            .filter(|rest| !rest.starts_with('`'))
+        {
             let (source, binary) = rest.split_once(" (").unwrap_or((rest, ""));
             let source = source.strip_prefix("unittests ").unwrap_or(source);
             // The binary is the crate's name and a hash.
-            let binary = binary.trim_end_matches(')').rsplit('/').next().unwrap_or_default();
+            let binary = binary
+                .trim_end_matches(')')
+                .rsplit('/')
+                .next()
+                .unwrap_or_default();
             let binary = binary.rsplit_once('-').map_or(binary, |(name, _)| name);
-            return Some((if binary.is_empty() { source.to_owned() } else { format!("{binary} ({source})") }, false));
+            return Some((
+                if binary.is_empty() {
+                    source.to_owned()
+                } else {
+                    format!("{binary} ({source})")
+                },
+                false,
+            ));
         }
-        line.strip_prefix("Doc-tests ").map(|name| (format!("{name} (doc)"), true))
+        line.strip_prefix("Doc-tests ")
+            .map(|name| (format!("{name} (doc)"), true))
     };
-    stderr.lines().filter_map(name).take(MAX_KEPT_TESTS).collect()
+    stderr
+        .lines()
+        .filter_map(name)
+        .take(MAX_KEPT_TESTS)
+        .collect()
 }
 
 /// Which programs have told of their tests.
@@ -154,38 +192,78 @@ struct ToldPrograms {
 }
 
 impl ToldPrograms {
-    /// Each program of libtest tells at least one block, if only `running 0 tests`; one with another harness may.
+    /// Each program of libtest tells at least one block, if only `running 0 tests`; one with
+    /// another harness may.
     fn of(programs: &[(String, bool)], blocks: &[TestBlock], own_harness: &[String]) -> Self {
         let own = |name: &str| {
             let (binary, source) = name.split_once(" (").unwrap_or((name, ""));
-            own_harness.iter().any(|known| known.replace('-', "_") == binary || known == source.trim_end_matches(')'))
+            own_harness.iter().any(|known| {
+                known.replace('-', "_") == binary || known == source.trim_end_matches(')')
+            })
         };
         let docs = programs.iter().filter(|(_, is_doc)| *is_doc).count();
         let of_docs = blocks.iter().filter(|block| block.is_doc()).count();
-        // Documentation without examples tells of no tests, and cannot be told from a program without any.
-        let told = blocks.len().saturating_sub(of_docs).saturating_sub(docs.saturating_sub(of_docs));
-        let ran: Vec<&str> = programs.iter().filter(|(_, is_doc)| !is_doc).map(|(name, _)| name.as_str()).collect();
+        // Documentation without examples tells of no tests, and cannot be told from a program
+        // without any.
+        let told = blocks
+            .len()
+            .saturating_sub(of_docs)
+            .saturating_sub(docs.saturating_sub(of_docs));
+        let ran: Vec<&str> = programs
+            .iter()
+            .filter(|(_, is_doc)| !is_doc)
+            .map(|(name, _)| name.as_str())
+            .collect();
         if ran.len() <= told {
-            return Self { programs: programs.to_vec(), silent: Vec::new() };
+            return Self {
+                programs: programs.to_vec(),
+                silent: Vec::new(),
+            };
         }
         let (other, libtest): (Vec<&str>, Vec<&str>) = ran.iter().partition(|name| own(name));
-        let named = |names: &[&str], is_own| names.iter().map(|name| ((*name).to_owned(), is_own)).collect::<Vec<_>>();
+        let named = |names: &[&str], is_own| {
+            names
+                .iter()
+                .map(|name| ((*name).to_owned(), is_own))
+                .collect::<Vec<_>>()
+        };
         if libtest.len() == told {
-            let programs = programs.iter().filter(|(name, is_doc)| *is_doc || !own(name)).cloned().collect();
-            return Self { programs, silent: named(&other, true) };
+            let programs = programs
+                .iter()
+                .filter(|(name, is_doc)| *is_doc || !own(name))
+                .cloned()
+                .collect();
+            return Self {
+                programs,
+                silent: named(&other, true),
+            };
         }
         if told == 0 {
-            let programs = programs.iter().filter(|(_, is_doc)| *is_doc).cloned().collect();
-            return Self { programs, silent: [named(&other, true), named(&libtest, false)].concat() };
+            let programs = programs
+                .iter()
+                .filter(|(_, is_doc)| *is_doc)
+                .cloned()
+                .collect();
+            return Self {
+                programs,
+                silent: [named(&other, true), named(&libtest, false)].concat(),
+            };
         }
         let message = format!("{} of the programs {}", ran.len() - told, ran.join(", "));
-        Self { programs: Vec::new(), silent: vec![(message, false)] }
+        Self {
+            programs: Vec::new(),
+            silent: vec![(message, false)],
+        }
     }
 }
 
-/// Cargo tells programs on one stream, and they tell their tests on the other, both in order; the tests of a crate's
-/// documentation may be several programs.
-fn next_program<'a>(programs: &'a [(String, bool)], at: &mut usize, block: &TestBlock) -> Option<&'a str> {
+/// Cargo tells programs on one stream, and they tell their tests on the other, both in order; the
+/// tests of a crate's documentation may be several programs.
+fn next_program<'a>(
+    programs: &'a [(String, bool)],
+    at: &mut usize,
+    block: &TestBlock,
+) -> Option<&'a str> {
     if block.is_doc() {
         if *at > 0
             && programs.get(*at - 1).is_some_and(|(_, is_doc)| *is_doc)
@@ -208,7 +286,11 @@ fn add(collector: &mut ResultCollector<'_>, block: TestBlock, program: Option<&s
     let mut sections = block.sections;
     for (full, state) in block.tests {
         let id = program.map_or_else(|| full.clone(), |program| format!("{program} > {full}"));
-        let (modules, name) = if is_doc { ("", full.as_str()) } else { full.rsplit_once("::").unwrap_or(("", &full)) };
+        let (modules, name) = if is_doc {
+            ("", full.as_str())
+        } else {
+            full.rsplit_once("::").unwrap_or(("", &full))
+        };
         let mut case = Case::new(collector.name(&id), collector.name(name), state);
         let modules = modules.split("::").filter(|module| !module.is_empty());
         case.suite = collector.suite(&program.into_iter().chain(modules).collect::<Vec<_>>());
@@ -246,18 +328,39 @@ fn add(collector: &mut ResultCollector<'_>, block: TestBlock, program: Option<&s
 /// `src/lib.rs - add (line 5)`.
 fn doc_place(name: &str) -> Option<(&str, u32)> {
     let (file, rest) = name.split_once(" - ")?;
-    let line = rest[rest.rfind("(line ")? + "(line ".len()..].split(')').next()?;
+    let line = rest[rest.rfind("(line ")? + "(line ".len()..]
+        .split(')')
+        .next()?;
     Some((file, line.parse().ok()?))
 }
 
 /// A program that died: `process didn't exit successfully: ... (signal: 6, SIGABRT: ...)`.
-fn died(collector: &mut ResultCollector<'_>, stderr: &str, programs: &[(String, bool)], told: &ToldPrograms) {
+fn died(
+    collector: &mut ResultCollector<'_>,
+    stderr: &str,
+    programs: &[(String, bool)],
+    told: &ToldPrograms,
+) {
     for line in stderr.lines() {
-        let Some(rest) = line.trim_start().strip_prefix("process didn't exit successfully: `") else { continue };
-        let Some((command, how)) = rest.rsplit_once("` (") else { continue };
+        let Some(rest) = line
+            .trim_start()
+            .strip_prefix("process didn't exit successfully: `")
+        else {
+            continue;
+        };
+        let Some((command, how)) = rest.rsplit_once("` (") else {
+            continue;
+        };
         let path = command.split(' ').next().unwrap_or_default();
-        let binary = path.rsplit('/').next().unwrap_or_default().rsplit_once('-').map_or(path, |(name, _)| name);
-        let known = programs.iter().find(|(name, _)| name.split(' ').next() == Some(binary));
+        let binary = path
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .rsplit_once('-')
+            .map_or(path, |(name, _)| name);
+        let known = programs
+            .iter()
+            .find(|(name, _)| name.split(' ').next() == Some(binary));
         let program = known.map_or(path, |(name, _)| name.as_str());
         let how = how.trim_end_matches(')');
         let is_silent = told.silent.iter().any(|(name, _)| name == program);
@@ -265,7 +368,13 @@ fn died(collector: &mut ResultCollector<'_>, stderr: &str, programs: &[(String, 
             let message = format!("the test program died: {how}");
             collector.file_error(program, Phase::Hook, &message, None, None);
         } else if is_silent {
-            collector.file_error(program, Phase::Hook, &format!("failed without telling of a test: {how}"), None, None);
+            collector.file_error(
+                program,
+                Phase::Hook,
+                &format!("failed without telling of a test: {how}"),
+                None,
+                None,
+            );
         }
     }
 }

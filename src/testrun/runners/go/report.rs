@@ -1,4 +1,5 @@
-//! `go test -json`: the events of `go doc test2json`, and what the compiler says of packages that cannot be built.
+//! `go test -json`: the events of `go doc test2json`, and what the compiler says of packages that
+//! cannot be built.
 
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES, MAX_TEST_SUITES};
 use crate::testrun::prelude::*;
@@ -6,7 +7,11 @@ use crate::testrun::prelude::*;
 /// What is kept of the output of all tests that have not ended yet, in bytes.
 const MAX_OPEN_BYTES: usize = 32 * 1024 * 1024;
 /// How a test ends, as the test program says it and as the events do.
-const ENDS: [(&str, &str); 3] = [("--- PASS: ", "pass"), ("--- FAIL: ", "fail"), ("--- SKIP: ", "skip")];
+const ENDS: [(&str, &str); 3] = [
+    ("--- PASS: ", "pass"),
+    ("--- FAIL: ", "fail"),
+    ("--- SKIP: ", "skip"),
+];
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -25,7 +30,12 @@ struct GoEvent {
 impl GoEvent {
     fn end(package: &str, test: &str, action: &str) -> Self {
         let [action, package, test] = [action, package, test].map(str::to_owned);
-        Self { action, package, test, ..Self::default() }
+        Self {
+            action,
+            package,
+            test,
+            ..Self::default()
+        }
     }
 }
 
@@ -33,7 +43,8 @@ impl GoEvent {
 struct GoTest {
     order: usize,
     output: KeptOutput,
-    /// Its end, told behind an output that has no newline: test2json before Go 1.20 takes that for output.
+    /// Its end, told behind an output that has no newline: test2json before Go 1.20 takes that for
+    /// output.
     said: Option<&'static str>,
     /// Whether tests ran inside of it: it is a suite then.
     is_suite: bool,
@@ -50,7 +61,11 @@ struct EndedTest {
 
 impl EndedTest {
     fn of(open: GoTest) -> Self {
-        Self { order: open.order, output: open.output.text(), is_suite: open.is_suite }
+        Self {
+            order: open.order,
+            output: open.output.text(),
+            is_suite: open.is_suite,
+        }
     }
 }
 
@@ -114,19 +129,37 @@ impl GoReader<'_> {
             if self.packages.len() >= MAX_KEPT_TESTS {
                 return;
             }
-            let package = GoPackage { order: self.packages.len(), ..GoPackage::default() };
+            let package = GoPackage {
+                order: self.packages.len(),
+                ..GoPackage::default()
+            };
             self.packages.insert(event.package.clone(), package);
         }
-        if event.test.is_empty() { self.of_package(event) } else { self.of_test(event) }
+        if event.test.is_empty() {
+            self.of_package(event)
+        } else {
+            self.of_test(event)
+        }
     }
 
     fn of_package(&mut self, event: &GoEvent) {
-        let Some(package) = self.packages.get_mut(&event.package) else { return };
+        let Some(package) = self.packages.get_mut(&event.package) else {
+            return;
+        };
         match event.action.as_str() {
             "output" => {
                 package.done |= event.output.ends_with("PASS\n");
-                let frame = ["FAIL\t", "FAIL\n", "ok  \t", "PASS\n", "?   \t", "exit status "];
-                if event.output.contains("[build failed]") || event.output.contains("[setup failed]") {
+                let frame = [
+                    "FAIL\t",
+                    "FAIL\n",
+                    "ok  \t",
+                    "PASS\n",
+                    "?   \t",
+                    "exit status ",
+                ];
+                if event.output.contains("[build failed]")
+                    || event.output.contains("[setup failed]")
+                {
                     self.collector.results.build_failed = true;
                     package.failures += 1;
                 } else if !frame.iter().any(|word| event.output.starts_with(word)) {
@@ -138,14 +171,20 @@ impl GoReader<'_> {
                 let output = std::mem::take(&mut package.output).text();
                 self.end_as_said(&event.package);
                 self.left_open(event, &output);
-                let Some(package) = self.packages.get(&event.package) else { return };
+                let Some(package) = self.packages.get(&event.package) else {
+                    return;
+                };
                 // Nothing else would say why: it died before or between its tests.
                 if package.failures == 0 && event.failed_build.is_none() {
                     let (message, frames) = of_panic(&output);
-                    let place = frames.iter().find(|frame| !stack::is_library(&frame.file)).cloned();
+                    let place = frames
+                        .iter()
+                        .find(|frame| !stack::is_library(&frame.file))
+                        .cloned();
                     let line = place.as_ref().and_then(|frame| frame.line);
                     let file = place.map_or_else(|| event.package.clone(), |frame| frame.file);
-                    self.collector.file_error(&file, Phase::Hook, message, line, None);
+                    self.collector
+                        .file_error(&file, Phase::Hook, message, line, None);
                 }
             }
             "pass" => {
@@ -162,8 +201,12 @@ impl GoReader<'_> {
 
     /// Tests of a package that has failed before they ended: the process died in one of them.
     fn left_open(&mut self, event: &GoEvent, output: &str) {
-        let left = self.open.extract_if(|(package, _), _| *package == event.package);
-        let mut left: Vec<_> = left.map(|((_, test), open)| (test, EndedTest::of(open))).collect();
+        let left = self
+            .open
+            .extract_if(|(package, _), _| *package == event.package);
+        let mut left: Vec<_> = left
+            .map(|((_, test), open)| (test, EndedTest::of(open)))
+            .collect();
         left.sort_by_key(|(_, open)| open.order);
         let is_told = left.iter().any(|(_, open)| is_panic(&open.output));
         for (test, mut open) in left {
@@ -187,7 +230,9 @@ impl GoReader<'_> {
 
     /// Tests whose end is told in their output alone.
     fn end_as_said(&mut self, package: &str) {
-        let said = self.open.extract_if(|(of, _), open| of == package && open.said.is_some());
+        let said = self
+            .open
+            .extract_if(|(of, _), open| of == package && open.said.is_some());
         let mut said: Vec<_> = said.collect();
         said.sort_by_key(|(_, open)| open.order);
         for ((_, test), open) in said {
@@ -204,30 +249,50 @@ impl GoReader<'_> {
                 if self.open.len() >= MAX_KEPT_TESTS {
                     return;
                 }
-                // A subtest's name is that of the test around it, a slash and its own, which may have slashes too.
+                // A subtest's name is that of the test around it, a slash and its own, which may
+                // have slashes too.
                 let mut around = event.test.as_str();
                 for _ in 0..MAX_TEST_SUITES {
-                    let Some((parent, _)) = around.rsplit_once('/') else { break };
-                    if let Some(open) = self.open.get_mut(&(event.package.clone(), parent.to_owned())) {
+                    let Some((parent, _)) = around.rsplit_once('/') else {
+                        break;
+                    };
+                    if let Some(open) = self
+                        .open
+                        .get_mut(&(event.package.clone(), parent.to_owned()))
+                    {
                         open.is_suite = true;
                         break;
                     }
                     around = parent;
                 }
                 self.begun += 1;
-                self.open.insert(key, GoTest { order: self.begun, ..GoTest::default() });
+                self.open.insert(
+                    key,
+                    GoTest {
+                        order: self.begun,
+                        ..GoTest::default()
+                    },
+                );
             }
             "output" => {
-                let Some(open) = self.open.get_mut(&key) else { return };
+                let Some(open) = self.open.get_mut(&key) else {
+                    return;
+                };
                 let words = event.output.trim_start();
                 let is_frame = words.starts_with("=== ") || words.starts_with("--- ");
-                // test2json before Go 1.20 takes what is said of the package for the test's, and its end for the test's end.
-                let of_package =
-                    event.output.strip_prefix("ok  \t").and_then(|rest| rest.strip_prefix(&*event.package));
-                open.is_cut = !is_frame && (open.is_cut || of_package.is_some_and(|rest| rest.starts_with('\t')));
+                // test2json before Go 1.20 takes what is said of the package for the test's, and
+                // its end for the test's end.
+                let of_package = event
+                    .output
+                    .strip_prefix("ok  \t")
+                    .and_then(|rest| rest.strip_prefix(&*event.package));
+                open.is_cut = !is_frame
+                    && (open.is_cut || of_package.is_some_and(|rest| rest.starts_with('\t')));
                 let end = |(words, action): &(&str, &'static str)| {
                     let (_, rest) = event.output.split_once(words)?;
-                    rest.strip_prefix(&*event.test)?.starts_with(" (").then_some(*action)
+                    rest.strip_prefix(&*event.test)?
+                        .starts_with(" (")
+                        .then_some(*action)
                 };
                 open.said = ENDS.iter().find_map(end).or(open.said);
                 if !is_frame && self.bytes < MAX_OPEN_BYTES {
@@ -274,27 +339,39 @@ impl GoReader<'_> {
         let id = joined([event.package.as_str(), event.test.as_str()]);
         let mut case = Case::new(self.collector.name(&id), self.collector.name(name), state);
         let parents = Some(parents).filter(|parents| !parents.is_empty());
-        case.suite = self.collector.suite(&[event.package.as_str()].into_iter().chain(parents).collect::<Vec<_>>());
+        case.suite = self.collector.suite(
+            &[event.package.as_str()]
+                .into_iter()
+                .chain(parents)
+                .collect::<Vec<_>>(),
+        );
         case.duration_ms = event.elapsed.and_then(millis);
         case.errors = errors;
         case.stdout = self.collector.output(&out);
         self.collector.add(case);
     }
 
-    /// The errors in a test's output, and the rest of it. `t.Error` writes `    file.go:12: message`, further lines
-    /// with four more spaces.
+    /// The errors in a test's output, and the rest of it. `t.Error` writes `    file.go:12:
+    /// message`, further lines with four more spaces.
     fn errors(&mut self, package: &str, output: &str) -> (Vec<TestError>, String) {
         if is_panic(output) {
             let at = output.find("panic: ").unwrap_or_default();
             let (message, frames) = of_panic(&output[at..]);
             let message = message.strip_prefix("panic: ").unwrap_or(message);
-            let message = message.trim_end_matches(" [recovered, repanicked]").trim_end_matches(" [recovered]");
+            let message = message
+                .trim_end_matches(" [recovered, repanicked]")
+                .trim_end_matches(" [recovered]");
             let mut error = self.collector.error(Some("panic"), message);
             error.stack = self.collector.stack(frames);
             return (vec![error], output[..at].to_owned());
         }
-        if let Some((got, want)) = output.strip_prefix("got:\n").and_then(|rest| rest.split_once("want:\n")) {
-            let mut error = self.collector.error(None, "the example wrote something else");
+        if let Some((got, want)) = output
+            .strip_prefix("got:\n")
+            .and_then(|rest| rest.split_once("want:\n"))
+        {
+            let mut error = self
+                .collector
+                .error(None, "the example wrote something else");
             error.actual = Some(self.collector.text(got));
             error.expected = Some(self.collector.text(want));
             return (vec![error], String::new());
@@ -304,7 +381,9 @@ impl GoReader<'_> {
         for line in output.lines() {
             if let Some((frame, message)) = said_at(line) {
                 found.push((frame, message.to_owned()));
-            } else if let (Some(last), Some(more)) = (found.last_mut(), line.strip_prefix("        ")) {
+            } else if let (Some(last), Some(more)) =
+                (found.last_mut(), line.strip_prefix("        "))
+            {
                 last.1.push('\n');
                 last.1.push_str(more);
             } else {
@@ -333,7 +412,9 @@ impl GoReader<'_> {
 
     /// Where a package is, if the package of the root is known.
     fn dir(&self, package: &str) -> String {
-        let below = (!self.go_package.is_empty()).then(|| package.strip_prefix(self.go_package)).flatten();
+        let below = (!self.go_package.is_empty())
+            .then(|| package.strip_prefix(self.go_package))
+            .flatten();
         match below.and_then(|rest| rest.strip_prefix('/')) {
             Some(below) => format!("{below}/"),
             None if below == Some("") => String::new(),
@@ -345,7 +426,8 @@ impl GoReader<'_> {
     fn compiler(&mut self, line: &str) {
         if let Some((file, number, column, message)) = go_text::line(line) {
             self.collector.results.build_failed = true;
-            self.collector.file_error(file, Phase::Compile, message, Some(number), column);
+            self.collector
+                .file_error(file, Phase::Compile, message, Some(number), column);
         }
     }
 
@@ -354,10 +436,15 @@ impl GoReader<'_> {
         packages.sort_by_key(|(_, package)| package.order);
         let ended = packages.iter().all(|(_, package)| package.ended);
         self.collector.results.ended = self.collector.results.begun && ended;
-        let mut open: Vec<_> = self.open.into_iter().filter(|(_, open)| !open.is_suite).collect();
+        let mut open: Vec<_> = self
+            .open
+            .into_iter()
+            .filter(|(_, open)| !open.is_suite)
+            .collect();
         open.sort_by_key(|(_, open)| open.order);
         for ((package, test), _) in &open {
-            self.collector.unfinished(&joined([package.as_str(), test.as_str()]));
+            self.collector
+                .unfinished(&joined([package.as_str(), test.as_str()]));
         }
         self.collector.not_run(open.len() as u64);
         for (name, package) in packages {
@@ -367,8 +454,12 @@ impl GoReader<'_> {
         }
         // Packages are tested beside each other, and end in any order.
         let results = &mut self.collector.results;
-        results.failures.sort_by(|one, other| one.suite.first().cmp(&other.suite.first()));
-        results.tests.sort_by(|one, other| package_of(&one.id).cmp(package_of(&other.id)));
+        results
+            .failures
+            .sort_by(|one, other| one.suite.first().cmp(&other.suite.first()));
+        results
+            .tests
+            .sort_by(|one, other| package_of(&one.id).cmp(package_of(&other.id)));
         self.collector.results
     }
 }
@@ -387,7 +478,9 @@ fn push(output: &mut KeptOutput, text: &str) {
 }
 
 fn is_panic(output: &str) -> bool {
-    (output.starts_with("panic: ") || output.contains("\npanic: ") || output.contains("fatal error: "))
+    (output.starts_with("panic: ")
+        || output.contains("\npanic: ")
+        || output.contains("fatal error: "))
         && output.contains("\ngoroutine ")
 }
 
@@ -403,17 +496,26 @@ fn of_panic(output: &str) -> (&str, Vec<Frame>) {
             continue;
         };
         let place = place.split(" +0x").next().unwrap_or(place);
-        let Some((file, number)) = place.rsplit_once(':') else { continue };
+        let Some((file, number)) = place.rsplit_once(':') else {
+            continue;
+        };
         let line = number.parse().ok();
         let function = function.map(|name| name.rsplit('/').next().unwrap_or(name).to_owned());
-        frames.push(Frame { file: file.to_owned(), line, column: None, function });
+        frames.push(Frame {
+            file: file.to_owned(),
+            line,
+            column: None,
+            function,
+        });
         if frames.len() >= MAX_TEST_FRAMES * 8 {
             break;
         }
     }
     // Go's own code stands beside what runs the tests, wherever it is installed.
     let ends = ["/testing/testing.go", "/runtime/panic.go"];
-    let own = frames.iter().find_map(|frame| ends.iter().find_map(|end| frame.file.strip_suffix(end)));
+    let own = frames
+        .iter()
+        .find_map(|frame| ends.iter().find_map(|end| frame.file.strip_suffix(end)));
     if let Some(own) = own.map(|own| format!("{own}/"))
         && frames.iter().any(|frame| !frame.file.starts_with(&own))
     {
@@ -425,11 +527,23 @@ fn of_panic(output: &str) -> (&str, Vec<Frame>) {
 /// `    file.go:12: message`.
 fn said_at(line: &str) -> Option<(Frame, &str)> {
     let line = line.trim_start();
-    let (place, message) = line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?;
+    let (place, message) = line
+        .split_once(": ")
+        .or_else(|| Some((line.strip_suffix(':')?, "")))?;
     let (file, number) = place.rsplit_once(':')?;
-    let base = file.strip_suffix(".go").filter(|base| !base.contains(' '))?;
+    let base = file
+        .strip_suffix(".go")
+        .filter(|base| !base.contains(' '))?;
     let file = format!("{base}.go");
-    Some((Frame { file, line: Some(number.parse().ok()?), column: None, function: None }, message))
+    Some((
+        Frame {
+            file,
+            line: Some(number.parse().ok()?),
+            column: None,
+            function: None,
+        },
+        message,
+    ))
 }
 
 #[cfg(test)]
@@ -445,11 +559,21 @@ mod tests {
                 serde_json::json!({"Action": action, "Package": "x", "Test": test, "Output": output}).to_string()
             };
             let text = lines.iter().map(event).collect::<Vec<_>>().join("\n");
-            let results = parse(&Sources { stdout: text.as_bytes(), ..Sources::default() }, Bound::default());
+            let results = parse(
+                &Sources {
+                    stdout: text.as_bytes(),
+                    ..Sources::default()
+                },
+                Bound::default(),
+            );
             (results.summary.passed, results.unfinished, results.ended)
         };
         // `syscall.Exit(0)` with Go 1.19.
-        let cut = [("run", "TestA", ""), ("output", "TestA", "ok  \tx\t0.012s\n"), ("pass", "TestA", "")];
+        let cut = [
+            ("run", "TestA", ""),
+            ("output", "TestA", "ok  \tx\t0.012s\n"),
+            ("pass", "TestA", ""),
+        ];
         assert_eq!(of(&cut), (0, vec!["x > TestA".to_owned()], false));
         // One that only writes so.
         let whole = [
@@ -477,19 +601,39 @@ mod tests {
             let event = |action: &str, output: &str| {
                 serde_json::json!({"Action": action, "Package": "x", "Test": "TestA", "Output": output}).to_string()
             };
-            let noise = (0..20_000).map(|line| event("output", &format!("    a_test.go:7: line {line}\n")));
+            let noise =
+                (0..20_000).map(|line| event("output", &format!("    a_test.go:7: line {line}\n")));
             let last = last.split_inclusive('\n').map(|line| event("output", line));
-            let lines: Vec<_> =
-                [event("run", "")].into_iter().chain(noise).chain(last).chain([event("fail", "")]).collect();
+            let lines: Vec<_> = [event("run", "")]
+                .into_iter()
+                .chain(noise)
+                .chain(last)
+                .chain([event("fail", "")])
+                .collect();
             let text = lines.join("\n");
-            let results = parse(&Sources { stdout: text.as_bytes(), ..Sources::default() }, Bound::default());
+            let results = parse(
+                &Sources {
+                    stdout: text.as_bytes(),
+                    ..Sources::default()
+                },
+                Bound::default(),
+            );
             let error = results.failures[0].errors.last().unwrap();
-            (error.message.clone(), error.stack[0].file.clone(), error.stack[0].line)
+            (
+                error.message.clone(),
+                error.stack[0].file.clone(),
+                error.stack[0].line,
+            )
         };
         let file = || "x/a_test.go".to_owned();
-        assert_eq!(of("    a_test.go:18: got 1\n"), ("got 1".to_owned(), file(), Some(18)));
+        assert_eq!(
+            of("    a_test.go:18: got 1\n"),
+            ("got 1".to_owned(), file(), Some(18))
+        );
         let trace = "\nfunction(0x0)\n\t/other/b.go:1 +0x1\n".repeat(4000);
-        let panic = format!("panic: nil map\n\ngoroutine 7 [running]:\nx.TestA(0x1)\n\tx/a_test.go:6 +0x2e\n{trace}");
+        let panic = format!(
+            "panic: nil map\n\ngoroutine 7 [running]:\nx.TestA(0x1)\n\tx/a_test.go:6 +0x2e\n{trace}"
+        );
         assert_eq!(of(&panic), ("nil map".to_owned(), file(), Some(6)));
     }
 }

@@ -66,21 +66,33 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "file_start" => {
                 collector.seen(&event.file);
                 if open.len() < MAX_KEPT_TESTS {
-                    let begun = JestFile { order, file: event.file, ended: Vec::new(), running: HashMap::new() };
+                    let begun = JestFile {
+                        order,
+                        file: event.file,
+                        ended: Vec::new(),
+                        running: HashMap::new(),
+                    };
                     open.insert(key, begun);
                 }
             }
             "start" => {
-                if let Some(open) = open.get_mut(&key).filter(|open| open.running.len() < MAX_KEPT_TESTS) {
-                    open.running.insert(id(&key, &event.suite, &event.name), order);
+                if let Some(open) = open
+                    .get_mut(&key)
+                    .filter(|open| open.running.len() < MAX_KEPT_TESTS)
+                {
+                    open.running
+                        .insert(id(&key, &event.suite, &event.name), order);
                 }
             }
             "case" => {
-                let known = open.get_mut(&key).filter(|open| open.ended.len() < MAX_KEPT_TESTS);
+                let known = open
+                    .get_mut(&key)
+                    .filter(|open| open.ended.len() < MAX_KEPT_TESTS);
                 if let (Some(open), Some(test)) = (known, event.test) {
                     open.running.remove(&id(&key, &test.suite, &test.name));
                     // One that is tried again is told each time.
-                    open.ended.retain(|other| (&other.suite, &other.name) != (&test.suite, &test.name));
+                    open.ended
+                        .retain(|other| (&other.suite, &other.name) != (&test.suite, &test.name));
                     open.ended.push(test);
                 }
             }
@@ -107,7 +119,10 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                     collector.run_error(None, message, Vec::new());
                 }
             }
-            "held" => event.held.iter().for_each(|held| collector.held(held, Vec::new())),
+            "held" => event
+                .held
+                .iter()
+                .for_each(|held| collector.held(held, Vec::new())),
             "over" => collector.results.is_cut_short = false,
             _ => {}
         }
@@ -121,7 +136,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     } else if collector.results.ended && ended + (open.len() as u64) < planned {
         // Jest does not say which: `bail`.
         let left = planned - ended - open.len() as u64;
-        collector.unreached(&format!("{left} of {planned} files, at which Jest did not arrive (`bail`)"));
+        collector.unreached(&format!(
+            "{left} of {planned} files, at which Jest did not arrive (`bail`)"
+        ));
     }
     let mut open: Vec<_> = open.into_iter().collect();
     open.sort_by_key(|(_, open)| open.order);
@@ -142,14 +159,15 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     collector.results
 }
 
-/// What Jest says of its configuration where it finds no file, as `testMatch: **/*.js - 0 matches`: its reporters are not asked
-/// then (`getNoTestsFoundMessage` of jest-core).
+/// What Jest says of its configuration where it finds no file, as `testMatch: **/*.js - 0 matches`:
+/// its reporters are not asked then (`getNoTestsFoundMessage` of jest-core).
 fn said_of_files(sources: &Sources<'_>) -> Vec<String> {
     let text = String::from_utf8_lossy(sources.stdout);
     let told = text.lines().filter_map(|line| {
         let (told, _) = line.trim().rsplit_once(" - ")?;
         let (name, value) = told.split_once(':')?;
-        let is_meant = ["testMatch", "testPathIgnorePatterns", "testRegex", "roots"].contains(&name);
+        let is_meant =
+            ["testMatch", "testPathIgnorePatterns", "testRegex", "roots"].contains(&name);
         (is_meant && !value.trim().is_empty()).then(|| told.to_owned())
     });
     told.collect()
@@ -165,13 +183,25 @@ fn key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
 }
 
 fn id(key: &str, suite: &[String], name: &str) -> String {
-    joined([key].into_iter().chain(suite.iter().map(String::as_str)).chain([name]))
+    joined(
+        [key]
+            .into_iter()
+            .chain(suite.iter().map(String::as_str))
+            .chain([name]),
+    )
 }
 
 fn add(collector: &mut ResultCollector<'_>, key: &str, file: &str, test: &JestTest) {
     let state = match test.status.as_str() {
         "passed" => State::Passed,
-        "failed" if test.messages.iter().any(|text| text.contains("Exceeded timeout of ")) => State::TimedOut,
+        "failed"
+            if test
+                .messages
+                .iter()
+                .any(|text| text.contains("Exceeded timeout of ")) =>
+        {
+            State::TimedOut
+        }
         "failed" => State::Failed,
         "todo" => State::Todo,
         "pending" | "skipped" | "disabled" => State::Skipped,
@@ -185,24 +215,50 @@ fn add(collector: &mut ResultCollector<'_>, key: &str, file: &str, test: &JestTe
     case.duration_ms = test.ms.and_then(milliseconds);
     case.retries = test.retries;
     if state.is_failure() {
-        let values = test.values.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-        let told = test.messages.iter().zip(values).take(crate::limits::MAX_TEST_ERRORS);
-        case.errors = told.flat_map(|(text, values)| errors(collector, text, values)).collect();
+        let values = test
+            .values
+            .iter()
+            .map(Option::as_ref)
+            .chain(std::iter::repeat(None));
+        let told = test
+            .messages
+            .iter()
+            .zip(values)
+            .take(crate::limits::MAX_TEST_ERRORS);
+        case.errors = told
+            .flat_map(|(text, values)| errors(collector, text, values))
+            .collect();
     }
     collector.add(case);
 }
 
-/// An error, what it comes from, and the members of an `AggregateError`, as Jest 30 writes one behind the other.
-fn errors(collector: &mut ResultCollector<'_>, text: &str, values: Option<&JestValues>) -> Vec<TestError> {
-    let leads = [("\n\n[cause]: ", "caused by "), ("\n\n[errors]: ", "in it ")];
-    let next = |text: &str| leads.iter().filter_map(|(mark, lead)| Some((text.find(mark)?, mark.len(), *lead))).min();
+/// An error, what it comes from, and the members of an `AggregateError`, as Jest 30 writes one
+/// behind the other.
+fn errors(
+    collector: &mut ResultCollector<'_>,
+    text: &str,
+    values: Option<&JestValues>,
+) -> Vec<TestError> {
+    let leads = [
+        ("\n\n[cause]: ", "caused by "),
+        ("\n\n[errors]: ", "in it "),
+    ];
+    let next = |text: &str| {
+        leads
+            .iter()
+            .filter_map(|(mark, lead)| Some((text.find(mark)?, mark.len(), *lead)))
+            .min()
+    };
     let (mut rest, mut values, mut lead) = (text, values, "");
     let mut found: Vec<TestError> = Vec::new();
     loop {
         let (at, length, following) = next(rest).unwrap_or((rest.len(), 0, ""));
         let mut error = error(collector, &rest[..at], values.take());
         if !lead.is_empty() {
-            error.class = Some(format!("{lead}{}", error.class.as_deref().unwrap_or("error")));
+            error.class = Some(format!(
+                "{lead}{}",
+                error.class.as_deref().unwrap_or("error")
+            ));
         }
         match found.last_mut() {
             // One that wraps another says the same, and not where.
@@ -217,13 +273,21 @@ fn errors(collector: &mut ResultCollector<'_>, text: &str, values: Option<&JestV
 }
 
 /// The text is a stack; values stand beside it.
-fn error(collector: &mut ResultCollector<'_>, text: &str, values: Option<&JestValues>) -> TestError {
+fn error(
+    collector: &mut ResultCollector<'_>,
+    text: &str,
+    values: Option<&JestValues>,
+) -> TestError {
     let (text, frames) = stack::of_v8(text);
     let (class, message) = classified(text);
-    let (expected, actual) =
-        values.map(|values| (values.expected.as_deref(), values.actual.as_deref())).unwrap_or_default();
+    let (expected, actual) = values
+        .map(|values| (values.expected.as_deref(), values.actual.as_deref()))
+        .unwrap_or_default();
     // Values that are told apart from the message need not stand in it, nor does the difference.
-    let (message, diff) = match (message.split_once("\n\n- Expected"), message.split_once("\n\nExpected:")) {
+    let (message, diff) = match (
+        message.split_once("\n\n- Expected"),
+        message.split_once("\n\nExpected:"),
+    ) {
         (Some((message, diff)), _) => (message, Some(format!("- Expected{diff}"))),
         (None, Some((message, _))) if expected.is_some() && actual.is_some() => (message, None),
         _ => (message, None),
@@ -239,20 +303,34 @@ fn error(collector: &mut ResultCollector<'_>, text: &str, values: Option<&JestVa
 /// `TypeError: message` taken apart.
 fn classified(text: &str) -> (Option<&str>, &str) {
     let class = text.split_once(": ").filter(|(class, _)| {
-        class.chars().all(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '.'))
+        class
+            .chars()
+            .all(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '.'))
             && class.starts_with(|next: char| next.is_ascii_uppercase())
     });
     class.map_or((None, text), |(class, message)| (Some(class), message))
 }
 
-/// A file that did not run: its message is a block with a bullet, the code around the place, and a stack.
+/// A file that did not run: its message is a block with a bullet, the code around the place, and a
+/// stack.
 fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
     let (text, _) = visible_text::head(&file.message, crate::limits::MAX_TEST_TEXT_BYTES * 4);
-    let body =
-        text.trim_start().strip_prefix('●').map_or(text.as_str(), |rest| rest.split_once('\n').map_or("", |two| two.1));
+    let body = text
+        .trim_start()
+        .strip_prefix('●')
+        .map_or(text.as_str(), |rest| {
+            rest.split_once('\n').map_or("", |two| two.1)
+        });
     let own = |text: &str| -> String {
-        let lines = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line));
-        lines.take_while(|line| !line.trim_start().starts_with("at ")).collect::<Vec<_>>().join("\n").trim().to_owned()
+        let lines = text
+            .lines()
+            .map(|line| line.strip_prefix("    ").unwrap_or(line));
+        lines
+            .take_while(|line| !line.trim_start().starts_with("at "))
+            .collect::<Vec<_>>()
+            .join("\n")
+            .trim()
+            .to_owned()
     };
     // Files that cannot be parsed get a page of advice first.
     let message = match body.split_once("\n    Details:\n") {
@@ -265,21 +343,40 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
     let base = file.file.rsplit('/').next().unwrap_or_default();
     let mut frames = stack::of_v8(&text).1;
     frames.splice(..0, babel(&text));
-    let own = frames.iter().find(|frame| frame.file.ends_with(base)).and_then(|own| Some((own.line?, own.column)));
+    let own = frames
+        .iter()
+        .find(|frame| frame.file.ends_with(base))
+        .and_then(|own| Some((own.line?, own.column)));
     let own = own.or_else(|| stack::place_in(&text, base));
     let mut message = message;
     let (line, column) = stack::to_mend(own, &frames, base, &mut message).unzip();
-    let phase = if file.tests.is_empty() { Phase::Collect } else { Phase::Hook };
+    let phase = if file.tests.is_empty() {
+        Phase::Collect
+    } else {
+        Phase::Hook
+    };
     collector.file_error(&file.file, phase, &message, line, column.flatten());
 }
 
-/// The place that Babel names: `SyntaxError: /p/a.js: Unexpected token (1:26)`, whose columns count from 0.
+/// The place that Babel names: `SyntaxError: /p/a.js: Unexpected token (1:26)`, whose columns count
+/// from 0.
 fn babel(text: &str) -> Option<Frame> {
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix("SyntaxError: "))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("SyntaxError: "))?;
     let (file, said) = line.split_once(": ")?;
-    let (line, column) = said.strip_suffix(')')?.rsplit_once('(')?.1.split_once(':')?;
+    let (line, column) = said
+        .strip_suffix(')')?
+        .rsplit_once('(')?
+        .1
+        .split_once(':')?;
     let column = column.parse::<u32>().ok()?.checked_add(1);
-    Some(Frame { file: file.to_owned(), line: line.parse().ok(), column, function: None })
+    Some(Frame {
+        file: file.to_owned(),
+        line: line.parse().ok(),
+        column,
+        function: None,
+    })
 }
 
 #[cfg(test)]
@@ -293,15 +390,26 @@ mod tests {
             [errors]: one\n    at y (/p/b.js:2:3)";
         let told = errors(&mut collector, text, None).into_iter().map(|error| {
             let place = error.stack[0].clone();
-            (error.class.unwrap_or_default(), error.message, place.file, place.line)
+            (
+                error.class.unwrap_or_default(),
+                error.message,
+                place.file,
+                place.line,
+            )
         });
         let expected = [
             ("Error", "cannot load", "a.test.js", 3),
             ("caused by TypeError", "bad", "a.js", 1),
             ("in it error", "one", "b.js", 2),
         ];
-        let expected = expected
-            .map(|(class, message, file, line)| (class.to_owned(), message.to_owned(), file.to_owned(), Some(line)));
+        let expected = expected.map(|(class, message, file, line)| {
+            (
+                class.to_owned(),
+                message.to_owned(),
+                file.to_owned(),
+                Some(line),
+            )
+        });
         assert_eq!(told.collect::<Vec<_>>(), expected);
     }
 
@@ -311,10 +419,18 @@ mod tests {
             let mut collector = ResultCollector::new("/p");
             file_error(
                 &mut collector,
-                &JestEvent { file: "a.test.js".into(), message: message.into(), ..JestEvent::default() },
+                &JestEvent {
+                    file: "a.test.js".into(),
+                    message: message.into(),
+                    ..JestEvent::default()
+                },
             );
             let error = collector.results.file_errors.remove(0);
-            (error.message.lines().last().map(str::to_owned), error.line, error.column)
+            (
+                error.message.lines().last().map(str::to_owned),
+                error.line,
+                error.column,
+            )
         };
         let told = |name: &str, from: &str| {
             format!(
@@ -323,16 +439,29 @@ mod tests {
             )
         };
         let from = "      at Object.<anonymous> (a.test.js:1:18)\n";
-        assert_eq!(of(&told("lib.js", from)), (Some("at lib.js:2:14".to_owned()), None, None));
-        assert_eq!(of(&told("a.test.js", "")), (Some("> 2 | x".to_owned()), Some(2), Some(14)));
+        assert_eq!(
+            of(&told("lib.js", from)),
+            (Some("at lib.js:2:14".to_owned()), None, None)
+        );
+        assert_eq!(
+            of(&told("a.test.js", "")),
+            (Some("> 2 | x".to_owned()), Some(2), Some(14))
+        );
     }
 
     #[test]
     fn a_process_that_ends_before_jest_does_is_seen() {
         let of = |more: &str| {
-            let report =
-                format!("{{\"ev\":\"init\",\"files\":0}}\n{{\"ev\":\"end\",\"success\":true,\"files\":0{more}\n");
-            let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            let report = format!(
+                "{{\"ev\":\"init\",\"files\":0}}\n{{\"ev\":\"end\",\"success\":true,\"files\":0{more}\n"
+            );
+            let results = parse(
+                &Sources {
+                    report: report.as_bytes(),
+                    ..Sources::default()
+                },
+                Bound::default(),
+            );
             (results.ended, results.is_cut_short)
         };
         assert_eq!(of(",\"goes_on\":true}"), (true, true));

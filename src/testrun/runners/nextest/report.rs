@@ -1,15 +1,19 @@
-//! `cargo nextest`, by the `JUnit` XML of a profile of its own; what the XML leaves out stands on stderr.
+//! `cargo nextest`, by the `JUnit` XML of a profile of its own; what the XML leaves out stands on
+//! stderr.
 //!
-//! The XML is written when the run ends, and says nothing of ignored tests. Of a run that was ended before, the lines
-//! on stderr tell what became of each test (<https://nexte.st/docs/machine-readable/junit/>). A program with a harness of
-//! its own need not name its tests (<https://nexte.st/docs/design/custom-test-harnesses/>).
+//! The XML is written when the run ends, and says nothing of ignored tests. Of a run that was ended
+//! before, the lines on stderr tell what became of each test
+//! (<https://nexte.st/docs/machine-readable/junit/>). A program with a harness of its own need not
+//! name its tests (<https://nexte.st/docs/design/custom-test-harnesses/>).
 
 use crate::testrun::prelude::*;
 
 /// Reads the XML, and stderr for what is not in it.
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
-    let (begun, ended) = junit::cases(sources.report, bound, |element| add(&mut collector, element));
+    let (begun, ended) = junit::cases(sources.report, bound, |element| {
+        add(&mut collector, element)
+    });
     (collector.results.begun, collector.results.ended) = (begun, ended);
     let stderr = String::from_utf8_lossy(sources.stderr);
     collector.results.build_failed = rust_text::compile_errors(&mut collector, &stderr);
@@ -22,9 +26,14 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         let (line, _) = visible_text::head(&line, crate::limits::MAX_TEST_TEXT_BYTES);
         let line = line.trim();
         if let Some(rest) = line.strip_prefix("Starting ") {
-            expected = rest.split(' ').next().and_then(|count| count.parse::<u64>().ok());
+            expected = rest
+                .split(' ')
+                .next()
+                .and_then(|count| count.parse::<u64>().ok());
         } else if let Some(rest) = line.strip_prefix("Summary ") {
-            let skipped = rest.split(", ").find_map(|part| part.strip_suffix(" skipped")?.parse().ok());
+            let skipped = rest
+                .split(", ")
+                .find_map(|part| part.strip_suffix(" skipped")?.parse().ok());
             collector.skipped(skipped.unwrap_or_default());
             summed_up = true;
         } else if !begun
@@ -44,13 +53,19 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 _ => State::Crashed,
             };
             slow.retain(|other| *other != id);
-            let mut case = Case::new(collector.name(&id), id.rsplit(' ').next().unwrap_or_default(), state);
+            let mut case = Case::new(
+                collector.name(&id),
+                id.rsplit(' ').next().unwrap_or_default(),
+                state,
+            );
             case.duration_ms = seconds.and_then(millis);
             collector.add(case);
         }
     }
     if !begun {
-        let missing = expected.unwrap_or_default().saturating_sub(collector.results.summary.total);
+        let missing = expected
+            .unwrap_or_default()
+            .saturating_sub(collector.results.summary.total);
         collector.results.begun = expected.is_some();
         collector.results.ended = summed_up;
         collector.not_run(missing);
@@ -75,20 +90,32 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
 fn status_line(line: &str) -> Option<(&str, Option<f64>, String)> {
     let (word, rest) = line.split_once(" [")?;
     // `TRY 2 FAIL`, of a test that is tried again.
-    let word = word.strip_prefix("TRY ").and_then(|rest| rest.split_once(' ')).map_or(word, |(_, word)| word);
-    let known = ["PASS", "FAIL", "LEAK", "TMT", "TIMEOUT", "SLOW", "ABRT"].contains(&word) || word.starts_with("SIG");
+    let word = word
+        .strip_prefix("TRY ")
+        .and_then(|rest| rest.split_once(' '))
+        .map_or(word, |(_, word)| word);
+    let known = ["PASS", "FAIL", "LEAK", "TMT", "TIMEOUT", "SLOW", "ABRT"].contains(&word)
+        || word.starts_with("SIG");
     let (seconds, rest) = rest.split_once(']')?;
     let rest = rest.trim_start();
     // Only the last attempt has a number: `(2/5)`.
-    let (number, id) = rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")).unwrap_or(("1/1", rest));
+    let (number, id) = rest
+        .strip_prefix('(')
+        .and_then(|rest| rest.split_once(") "))
+        .unwrap_or(("1/1", rest));
     let is_last = word == "SLOW" || number.contains('/');
-    let seconds = seconds.trim_start_matches(['>', ' ']).trim_end_matches('s').parse().ok();
+    let seconds = seconds
+        .trim_start_matches(['>', ' '])
+        .trim_end_matches('s')
+        .parse()
+        .ok();
     (known && is_last).then(|| (word, seconds, id.trim().to_owned()))
 }
 
 fn add(collector: &mut ResultCollector<'_>, element: junit::JunitCase) {
     let (out, err) = (element.out.text(), element.err.text());
-    // The class is the binary's id; together with the name it is what nextest itself calls the test.
+    // The class is the binary's id; together with the name it is what nextest itself calls the
+    // test.
     let fault = element.faults.first();
     let state = match fault {
         Some(fault) if fault.kind == "test timeout" => State::TimedOut,
@@ -98,29 +125,50 @@ fn add(collector: &mut ResultCollector<'_>, element: junit::JunitCase) {
         None if is_cut_off(&out) => State::Crashed,
         None => State::Passed,
     };
-    let (modules, name) = element.name.rsplit_once("::").unwrap_or(("", &element.name));
+    let (modules, name) = element
+        .name
+        .rsplit_once("::")
+        .unwrap_or(("", &element.name));
     let id = format!("{} {}", element.class, element.name);
     let mut case = Case::new(collector.name(&id), collector.name(name), state);
     let modules = modules.split("::").filter(|module| !module.is_empty());
-    case.suite = collector.suite(&[element.class.as_str()].into_iter().chain(modules).collect::<Vec<_>>());
+    case.suite = collector.suite(
+        &[element.class.as_str()]
+            .into_iter()
+            .chain(modules)
+            .collect::<Vec<_>>(),
+    );
     case.duration_ms = element.time.and_then(millis);
     case.retries = element.attempts;
     if fault.is_none() && state == State::Crashed {
-        case.errors.push(collector.error(None, "the process ended with success before the test did"));
+        case.errors
+            .push(collector.error(None, "the process ended with success before the test did"));
     }
     if let Some(fault) = fault {
         let (section, out) = own_output(&out);
         let message = [err.as_str(), section].concat();
-        let of_panic = message.contains(" panicked at ") || message.contains("note: test did not panic");
+        let of_panic =
+            message.contains(" panicked at ") || message.contains("note: test did not panic");
         let (error, err) = if of_panic {
             let (error, _) = rust_text::failure(collector, &message);
             (error, err.split("\nthread '").next().unwrap_or_default())
         } else {
-            let text = [fault.message.as_str(), fault.text.as_str(), fault.kind.as_str()];
-            let text = text.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+            let text = [
+                fault.message.as_str(),
+                fault.text.as_str(),
+                fault.kind.as_str(),
+            ];
+            let text = text
+                .into_iter()
+                .find(|text| !text.is_empty())
+                .unwrap_or_default();
             (collector.error(None, text), err.as_str())
         };
-        let err = if err.starts_with("thread '") || err.trim() == error.message { "" } else { err };
+        let err = if err.starts_with("thread '") || err.trim() == error.message {
+            ""
+        } else {
+            err
+        };
         case.errors.push(error);
         case.stdout = collector.output(out);
         case.stderr = collector.output(err);
@@ -128,7 +176,8 @@ fn add(collector: &mut ResultCollector<'_>, element: junit::JunitCase) {
     collector.add(case);
 }
 
-/// Whether libtest has announced a test, and never told how it ended: the test has ended the process.
+/// Whether libtest has announced a test, and never told how it ended: the test has ended the
+/// process.
 fn is_cut_off(out: &str) -> bool {
     out.trim_start().starts_with("running 1 test\n") && !out.contains("\ntest result: ")
 }
@@ -139,8 +188,13 @@ fn own_output(out: &str) -> (&str, &str) {
     let text = text.strip_prefix("running 1 test\n").unwrap_or(text);
     let own = text.find("\ntest ").map_or(text, |at| &text[..at]);
     let own = if text.starts_with("test ") { "" } else { own };
-    let section = text.split_once(" stdout ----\n").map_or("", |(_, rest)| rest);
-    (section.split("\n\nfailures:").next().unwrap_or_default(), own)
+    let section = text
+        .split_once(" stdout ----\n")
+        .map_or("", |(_, rest)| rest);
+    (
+        section.split("\n\nfailures:").next().unwrap_or_default(),
+        own,
+    )
 }
 
 #[cfg(test)]
@@ -152,12 +206,21 @@ mod tests {
     #[test]
     fn a_test_that_prints_much_and_ends_its_process_with_success_has_not_passed() {
         let of = |end: &str| {
-            let out = format!("\nrunning 1 test\n{}{end}", "a line that is printed\n".repeat(20_000));
+            let out = format!(
+                "\nrunning 1 test\n{}{end}",
+                "a line that is printed\n".repeat(20_000)
+            );
             let xml = format!(
                 "<testsuites><testsuite name=\"a\"><testcase name=\"b\" classname=\"a\"><system-out>{out}</system-out></testcase>\
                  </testsuite></testsuites>"
             );
-            let results = parse(&Sources { report: xml.as_bytes(), ..Sources::default() }, Bound::default());
+            let results = parse(
+                &Sources {
+                    report: xml.as_bytes(),
+                    ..Sources::default()
+                },
+                Bound::default(),
+            );
             results.tests[0].state
         };
         let told = "test b ... ok\n\ntest result: ok. 1 passed; 0 failed\n";

@@ -1,4 +1,5 @@
-//! What a run of pytest lacked, as far as its own words tell it: a plugin, or the project on Python's path.
+//! What a run of pytest lacked, as far as its own words tell it: a plugin, or the project on
+//! Python's path.
 
 use std::path::Path;
 
@@ -25,7 +26,10 @@ const UNKNOWN: &str = "unrecognized arguments: ";
 /// The next step for who lacks something; none if that is not known.
 pub fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
     if report.status == TestStatus::ConfigError {
-        let said = report.run_errors.iter().find_map(|error| unknown_options(&error.message));
+        let said = report
+            .run_errors
+            .iter()
+            .find_map(|error| unknown_options(&error.message));
         if let Some(options) = said {
             return Some(plugin_hint(context, report, options));
         }
@@ -34,7 +38,9 @@ pub fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
 }
 
 fn unknown_options(message: &str) -> Option<&str> {
-    message.lines().find_map(|line| Some(line.split_once(UNKNOWN)?.1.trim()))
+    message
+        .lines()
+        .find_map(|line| Some(line.split_once(UNKNOWN)?.1.trim()))
 }
 
 fn plugin_hint(context: &RunContext<'_>, report: &TestReport, options: &str) -> String {
@@ -56,22 +62,35 @@ fn plugin_of(options: &str) -> Option<&'static str> {
     options.split_whitespace().find_map(|word| {
         let is_short = word.starts_with("-n") && !word.starts_with("--");
         let known = PLUGINS.iter().find(|(option, _)| word.starts_with(option));
-        known.map(|(_, plugin)| *plugin).or_else(|| is_short.then_some("pytest-xdist"))
+        known
+            .map(|(_, plugin)| *plugin)
+            .or_else(|| is_short.then_some("pytest-xdist"))
     })
 }
 
 /// Of a module that is not found and lies in the project all the same.
 fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
     let of_files = report.file_errors.iter().map(|error| &error.message);
-    let of_tests = report.failures.iter().flat_map(|case| &case.errors).map(|error| &error.message);
+    let of_tests = report
+        .failures
+        .iter()
+        .flat_map(|case| &case.errors)
+        .map(|error| &error.message);
     let of_run = report.run_errors.iter().map(|error| &error.message);
-    let module = of_files.chain(of_run).chain(of_tests).find_map(|message| missing_module(message))?;
+    let module = of_files
+        .chain(of_run)
+        .chain(of_tests)
+        .find_map(|message| missing_module(message))?;
     let project = Path::new(&report.runner.cwd);
     let is_there = |dir: &Path| context.disk().names(&dir.join(module)).is_some();
     let install = || context.how_to_install(&report.runner.command, "-e .");
     for place in ["src", "."] {
         if is_there(&project.join(place)) {
-            let shown = if place == "." { module.to_owned() } else { format!("{place}/{module}") };
+            let shown = if place == "." {
+                module.to_owned()
+            } else {
+                format!("{place}/{module}")
+            };
             return Some(format!(
                 "`{shown}` is there, but not where Python looks: set pytest's `pythonpath` to `{place}` (pytest 7 and newer), \
                  or put the project into the environment: {}",
@@ -79,9 +98,15 @@ fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> 
             ));
         }
     }
-    let above =
-        project.ancestors().skip(1).take_while(|dir| context.disk().names(dir).is_some()).find(|dir| is_there(dir))?;
-    Some(format!("`{module}` lies in `{0}`: if the tests are run from there, give `{0}` as `cwd`", show_path(above)))
+    let above = project
+        .ancestors()
+        .skip(1)
+        .take_while(|dir| context.disk().names(dir).is_some())
+        .find(|dir| is_there(dir))?;
+    Some(format!(
+        "`{module}` lies in `{0}`: if the tests are run from there, give `{0}` as `cwd`",
+        show_path(above)
+    ))
 }
 
 /// The whole package that an import did not find. A module that a package lacks is none.
@@ -102,14 +127,28 @@ mod tests {
         let said = "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: --x --cov=a\n  inifile: a";
         assert_eq!(unknown_options(said), Some("--x --cov=a"));
         let found = ["--x --cov=a", "-n4", "--nothing -q", "--reruns 2"].map(plugin_of);
-        assert_eq!(found, [Some("pytest-cov"), Some("pytest-xdist"), None, Some("pytest-rerunfailures")]);
+        assert_eq!(
+            found,
+            [
+                Some("pytest-cov"),
+                Some("pytest-xdist"),
+                None,
+                Some("pytest-rerunfailures")
+            ]
+        );
     }
 
     #[test]
     fn only_whole_packages_are_missing() {
         let of = |name: &str| {
-            missing_module(&format!("E   ModuleNotFoundError: No module named '{name}'")).map(str::to_owned)
+            missing_module(&format!(
+                "E   ModuleNotFoundError: No module named '{name}'"
+            ))
+            .map(str::to_owned)
         };
-        assert_eq!(["humanize", "a.b", "../etc", ""].map(of), [Some("humanize".to_owned()), None, None, None]);
+        assert_eq!(
+            ["humanize", "a.b", "../etc", ""].map(of),
+            [Some("humanize".to_owned()), None, None, None]
+        );
     }
 }

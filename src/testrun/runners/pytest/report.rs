@@ -1,4 +1,5 @@
-//! pytest from 6 on, through the bundled plugin (`replay_pytest.py`), which says what its events are.
+//! pytest from 6 on, through the bundled plugin (`replay_pytest.py`), which says what its events
+//! are.
 
 use crate::limits::{MAX_KEPT_TESTS, MAX_TEST_ERRORS, MAX_TEST_FRAMES};
 use crate::testrun::prelude::*;
@@ -90,12 +91,14 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         match event.ev.as_str() {
             "init" => {
                 reader.collector.results.begun = true;
-                reader.collector.results.version = event.version.map(|version| reader.collector.name(&version));
+                reader.collector.results.version =
+                    event.version.map(|version| reader.collector.name(&version));
             }
             // Every worker of xdist collects the same.
             "collected" => reader.collected = reader.collected.max(event.tests),
             "deselected" => {
-                reader.collector.results.deselected = reader.collector.results.deselected.max(event.tests);
+                reader.collector.results.deselected =
+                    reader.collector.results.deselected.max(event.tests);
                 let room = MAX_KEPT_TESTS.saturating_sub(reader.emptied.len());
                 reader.emptied.extend(event.files.into_iter().take(room));
             }
@@ -107,7 +110,9 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 }
             }
             "takes" => reader.collector.takes(&event.options),
-            "options" => (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options),
+            "options" => {
+                (reader.left_out.is_asked, reader.left_out.options) = (event.asked, event.options)
+            }
             // Every worker of xdist tells it.
             "collect_error" if broken.len() < MAX_KEPT_TESTS && broken.insert(event.id.clone()) => {
                 reader.collect_error(&event);
@@ -116,12 +121,22 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             "phase" => reader.phase(event),
             "leak" => reader.leak(&event),
             "module_skipped" => reader.module_skipped(&event),
-            "unreached" => event.files.iter().for_each(|file| reader.collector.unreached(file)),
+            "unreached" => event
+                .files
+                .iter()
+                .for_each(|file| reader.collector.unreached(file)),
             "internal" => {
-                reader.collector.run_error(Some("error outside the tests"), &event.message, frames(&event.stack));
+                reader.collector.run_error(
+                    Some("error outside the tests"),
+                    &event.message,
+                    frames(&event.stack),
+                );
             }
             "end" => {
-                event.held.iter().for_each(|held| reader.collector.held(&held.message, frames(&held.stack)));
+                event
+                    .held
+                    .iter()
+                    .for_each(|held| reader.collector.held(&held.message, frames(&held.stack)));
                 reader.collector.results.ended = true;
                 reader.collector.results.passed = event.exit.map(|exit| exit == 0);
             }
@@ -131,13 +146,18 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let stderr = String::from_utf8_lossy(sources.stderr);
     // Of one whose tests had ended `held` tells more.
     let ended_at = python_text::ended_at(&stderr).filter(|_| !reader.collector.results.ended);
-    for frames in
-        ended_at.filter(|frames| frames.iter().any(|frame| !stack::is_library(&frame.file))).collect::<Vec<_>>()
+    for frames in ended_at
+        .filter(|frames| frames.iter().any(|frame| !stack::is_library(&frame.file)))
+        .collect::<Vec<_>>()
     {
-        reader.collector.run_error(Some("asked to end"), "what ran then", frames);
+        reader
+            .collector
+            .run_error(Some("asked to end"), "what ran then", frames);
     }
     if let Some((why, frames)) = python_text::fatal_error(&stderr) {
-        reader.collector.run_error(Some("Fatal Python error"), why, frames);
+        reader
+            .collector
+            .run_error(Some("Fatal Python error"), why, frames);
     }
     reader.finish()
 }
@@ -161,17 +181,30 @@ impl PytestReader<'_> {
         }
         let (file, suite, name) = taken_apart(&event.id);
         self.collector.seen(file);
-        let mut case = Case::new(self.collector.name(&event.id), self.collector.name(name), State::Passed);
+        let mut case = Case::new(
+            self.collector.name(&event.id),
+            self.collector.name(name),
+            State::Passed,
+        );
         case.file = Some(self.collector.path(event.file.as_deref().unwrap_or(file)));
         case.line = event.line;
         case.suite = self.collector.suite(&suite);
         self.begun += 1;
-        let running = PytestTest { order: self.begun, case, seconds: 0.0, reruns: 0, rerun: false, is_called: false };
+        let running = PytestTest {
+            order: self.begun,
+            case,
+            seconds: 0.0,
+            reruns: 0,
+            rerun: false,
+            is_called: false,
+        };
         self.running.insert(event.id, running);
     }
 
     fn phase(&mut self, event: PytestEvent) {
-        let Some(mut running) = self.running.remove(&event.id) else { return };
+        let Some(mut running) = self.running.remove(&event.id) else {
+            return;
+        };
         running.seconds += event.seconds.max(0.0);
         running.is_called |= event.when != "teardown";
         let case = &mut running.case;
@@ -180,11 +213,20 @@ impl PytestReader<'_> {
             // A worker of xdist died; nothing more will be told of the test.
             ("failed", "???") => {
                 case.state = State::Crashed;
-                case.errors.extend(event.failure.as_ref().map(|failure| self.collector.error(None, &failure.message)));
+                case.errors.extend(
+                    event
+                        .failure
+                        .as_ref()
+                        .map(|failure| self.collector.error(None, &failure.message)),
+                );
                 return self.end(running);
             }
             ("failed", when) => {
-                let state = if when == "call" { State::Failed } else { State::Errored };
+                let state = if when == "call" {
+                    State::Failed
+                } else {
+                    State::Errored
+                };
                 case.state = worse(case.state, state);
                 if case.errors.len() < MAX_TEST_ERRORS {
                     case.errors.extend(error(&mut self.collector, &event));
@@ -194,11 +236,23 @@ impl PytestReader<'_> {
                         error
                     }));
                 }
-                case.stdout = event.out.as_deref().and_then(|text| self.collector.output(text)).or(case.stdout.take());
-                case.stderr = event.err.as_deref().and_then(|text| self.collector.output(text)).or(case.stderr.take());
+                case.stdout = event
+                    .out
+                    .as_deref()
+                    .and_then(|text| self.collector.output(text))
+                    .or(case.stdout.take());
+                case.stderr = event
+                    .err
+                    .as_deref()
+                    .and_then(|text| self.collector.output(text))
+                    .or(case.stderr.take());
             }
             ("skipped", _) if event.subtest.is_none() && !case.state.is_failure() => {
-                case.state = if event.xfail { State::ExpectedFailure } else { State::Skipped };
+                case.state = if event.xfail {
+                    State::ExpectedFailure
+                } else {
+                    State::Skipped
+                };
             }
             _ => {}
         }
@@ -207,7 +261,11 @@ impl PytestReader<'_> {
                 let reruns = running.reruns + 1;
                 running.case.state = State::Passed;
                 running.case.errors.clear();
-                running = PytestTest { reruns, rerun: false, ..running };
+                running = PytestTest {
+                    reruns,
+                    rerun: false,
+                    ..running
+                };
             } else {
                 return self.end(running);
             }
@@ -235,45 +293,78 @@ impl PytestReader<'_> {
         // What it imports may be what is broken.
         let frame = |line: &str| {
             let (file, line) = line.split_once(": in ")?.0.rsplit_once(':')?;
-            Some(Frame { file: file.to_owned(), line: line.parse().ok(), column: None, function: None })
+            Some(Frame {
+                file: file.to_owned(),
+                line: line.parse().ok(),
+                column: None,
+                function: None,
+            })
         };
         let mut message = last_error(&event.message);
-        let traced = event.message.lines().take_while(|line| !line.starts_with("E "));
+        let traced = event
+            .message
+            .lines()
+            .take_while(|line| !line.starts_with("E "));
         let mut frames: Vec<Frame> = traced.filter_map(frame).collect();
         // A file that cannot be parsed is no frame: its place stands in the error.
         frames.extend(message.lines().next().and_then(python_text::frame));
         frames.reverse();
         let (line, column) = stack::to_mend(place, &frames, file, &mut message).unzip();
-        self.collector.file_error(file, Phase::Collect, &message, line, column.flatten());
+        self.collector
+            .file_error(file, Phase::Collect, &message, line, column.flatten());
     }
 
     /// What a thread or a finalizer raised: the error that the runner takes for a warning.
     fn leak(&mut self, event: &PytestEvent) {
         let class = event.class.as_deref().unwrap_or_default();
-        let class = class.strip_prefix("Pytest").and_then(|name| name.strip_suffix("Warning")).unwrap_or(class);
+        let class = class
+            .strip_prefix("Pytest")
+            .and_then(|name| name.strip_suffix("Warning"))
+            .unwrap_or(class);
         let (error, frames) = python_text::traceback(&event.message).unzip();
-        let words = [Some(event.id.as_str()).filter(|id| !id.is_empty()), event.message.lines().next(), error];
+        let words = [
+            Some(event.id.as_str()).filter(|id| !id.is_empty()),
+            event.message.lines().next(),
+            error,
+        ];
         let message = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
-        self.collector.run_error(Some(class), &message, frames.unwrap_or_default());
+        self.collector
+            .run_error(Some(class), &message, frames.unwrap_or_default());
     }
 
-    /// A file that left itself out before its tests were known: one test that was skipped, as pytest itself counts it.
+    /// A file that left itself out before its tests were known: one test that was skipped, as
+    /// pytest itself counts it.
     fn module_skipped(&mut self, event: &PytestEvent) {
-        let Some(file) = event.file.as_deref() else { return };
+        let Some(file) = event.file.as_deref() else {
+            return;
+        };
         let first = self.modules.len() < MAX_KEPT_TESTS && self.modules.insert(file.to_owned());
         if first {
             self.collector.skipped(1);
             let reason = event.message.trim().trim_start_matches("Skipped: ");
-            self.collector.left_out(&format!("all of {file} by itself"), &[reason.to_owned()]);
+            self.collector
+                .left_out(&format!("all of {file} by itself"), &[reason.to_owned()]);
         }
     }
 
     fn tell_left_out(&mut self) {
-        let PytestLeftOut { options, is_asked, dropped, ignored, count } = std::mem::take(&mut self.left_out);
-        let told = self.emptied.iter().chain(&self.modules).chain(&ignored).map(|path| self.collector.path(path));
+        let PytestLeftOut {
+            options,
+            is_asked,
+            dropped,
+            ignored,
+            count,
+        } = std::mem::take(&mut self.left_out);
+        let told = self
+            .emptied
+            .iter()
+            .chain(&self.modules)
+            .chain(&ignored)
+            .map(|path| self.collector.path(path));
         let told = told.collect();
         self.collector.results.told = told;
-        // Whoever asked for a filter knows that it leaves out tests. What the project leaves out did not run.
+        // Whoever asked for a filter knows that it leaves out tests. What the project leaves out
+        // did not run.
         if is_asked {
             for file in std::mem::take(&mut self.emptied) {
                 self.collector.seen(&file);
@@ -286,16 +377,27 @@ impl PytestReader<'_> {
             left_out.push(format!("{} deselected", tests_were(deselected)));
         }
         if dropped > 0 {
-            left_out.push(format!("{} collected and then taken out by conftest.py or a plugin", tests_were(dropped)));
+            left_out.push(format!(
+                "{} collected and then taken out by conftest.py or a plugin",
+                tests_were(dropped)
+            ));
         }
         let more = count.saturating_sub(ignored.len() as u64);
-        let lead = if more > 0 { format!("not looked into, with {more} more") } else { "not looked into".to_owned() };
+        let lead = if more > 0 {
+            format!("not looked into, with {more} more")
+        } else {
+            "not looked into".to_owned()
+        };
         self.collector.left_out(&lead, &ignored);
     }
 
     fn finish(mut self) -> TestResults {
         let done = self.collector.results.summary.total - self.modules.len() as u64;
-        self.collector.not_run(self.collected.saturating_sub(done).max(self.running.len() as u64));
+        self.collector.not_run(
+            self.collected
+                .saturating_sub(done)
+                .max(self.running.len() as u64),
+        );
         self.tell_left_out();
         let mut running: Vec<_> = self.running.into_values().collect();
         running.sort_by_key(|running| running.order);
@@ -308,7 +410,11 @@ impl PytestReader<'_> {
 
 /// `1 test was`, `2 tests were`.
 fn tests_were(count: u64) -> String {
-    if count == 1 { "1 test was".to_owned() } else { format!("{count} tests were") }
+    if count == 1 {
+        "1 test was".to_owned()
+    } else {
+        format!("{count} tests were")
+    }
 }
 
 /// The file, the classes and the name in a node id; parameters may hold anything.
@@ -330,7 +436,9 @@ fn error(collector: &mut ResultCollector<'_>, event: &PytestEvent) -> Option<Tes
     };
     // The class stands in front of most messages.
     let class = event.class.as_deref();
-    let text = class.and_then(|class| message.strip_prefix(class)?.strip_prefix(": ")).unwrap_or(&message);
+    let text = class
+        .and_then(|class| message.strip_prefix(class)?.strip_prefix(": "))
+        .unwrap_or(&message);
     let mut error = collector.error(class, text);
     if let Some([actual, expected]) = &event.compare {
         error.expected = Some(collector.text(expected));
@@ -338,28 +446,48 @@ fn error(collector: &mut ResultCollector<'_>, event: &PytestEvent) -> Option<Tes
     }
     let mut frames = frames(&failure.stack);
     if let (true, Some(file)) = (frames.is_empty(), &failure.file) {
-        frames.push(Frame { file: file.clone(), line: failure.line, column: None, function: None });
+        frames.push(Frame {
+            file: file.clone(),
+            line: failure.line,
+            column: None,
+            function: None,
+        });
     }
     error.stack = collector.stack(frames);
     Some(error)
 }
 
 fn frames(stack: &[PytestPlace]) -> Vec<Frame> {
-    let frame =
-        |place: &PytestPlace| Frame { file: place.file.clone(), line: place.line, column: None, function: None };
+    let frame = |place: &PytestPlace| Frame {
+        file: place.file.clone(),
+        line: place.line,
+        column: None,
+        function: None,
+    };
     stack.iter().take(MAX_TEST_FRAMES * 4).map(frame).collect()
 }
 
 /// What pytest marks as the error in a traceback (`E   `), or all of it.
 fn last_error(message: &str) -> String {
-    let marked: Vec<_> =
-        message.lines().filter_map(|line| line.strip_prefix("E ").or((line == "E").then_some(""))).collect();
+    let marked: Vec<_> = message
+        .lines()
+        .filter_map(|line| line.strip_prefix("E ").or((line == "E").then_some("")))
+        .collect();
     if marked.is_empty() {
         return message.to_owned();
     }
     let indent = |line: &str| line.len() - line.trim_start().len();
-    let least = marked.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or_default();
-    marked.iter().map(|line| line.get(least..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
+    let least = marked
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| indent(line))
+        .min()
+        .unwrap_or_default();
+    marked
+        .iter()
+        .map(|line| line.get(least..).unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -375,15 +503,40 @@ mod tests {
             {\"ev\":\"leak\",\"id\":\"a.py::t\",\"type\":\"PytestUnhandledThreadExceptionWarning\",\
             \"message\":\"Exception in thread T\\n\\nTraceback (most recent call last):\\n  x\\nValueError: y\\n\\nSee https://x\"}\n\
             {\"ev\":\"unreached\",\"files\":[\"c.py\"]}\n{\"ev\":\"end\",\"exit\":0}\n";
-        let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
-        assert_eq!((results.summary.skipped, results.summary.not_run, results.summary.total), (1, 1, 2));
+        let results = parse(
+            &Sources {
+                report: report.as_bytes(),
+                ..Sources::default()
+            },
+            Bound::default(),
+        );
+        assert_eq!(
+            (
+                results.summary.skipped,
+                results.summary.not_run,
+                results.summary.total
+            ),
+            (1, 1, 2)
+        );
         assert_eq!(
             (results.unreached, results.left_out),
-            (vec!["c.py".to_owned()], vec!["all of b.py by itself: no tool".to_owned()])
+            (
+                vec!["c.py".to_owned()],
+                vec!["all of b.py by itself: no tool".to_owned()]
+            )
         );
-        let told: Vec<_> =
-            results.run_errors.iter().map(|error| (error.class.as_deref(), error.message.as_str())).collect();
-        assert_eq!(told, [(Some("UnhandledThreadException"), "a.py::t: Exception in thread T: ValueError: y")]);
+        let told: Vec<_> = results
+            .run_errors
+            .iter()
+            .map(|error| (error.class.as_deref(), error.message.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [(
+                Some("UnhandledThreadException"),
+                "a.py::t: Exception in thread T: ValueError: y"
+            )]
+        );
     }
 
     #[test]
@@ -406,22 +559,59 @@ mod tests {
         let stderr = b"Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n  File \"e.py\", line 2 in f\n\
             Stack (most recent call first):\n  File \"/lib/python3/s.py\", line 1 in f\n\
             Stack (most recent call first):\n  File \"/p/g.py\", line 4 in f\n";
-        let sources = Sources { report: report.as_bytes(), stderr, root: "/p", ..Sources::default() };
+        let sources = Sources {
+            report: report.as_bytes(),
+            stderr,
+            root: "/p",
+            ..Sources::default()
+        };
         let results = parse(&sources, Bound::default());
-        let of = |message: &str, stack: &[Frame]| (message.to_owned(), stack[0].file.clone(), stack[0].line);
-        let told: Vec<_> = results.failures[0].errors.iter().map(|error| of(&error.message, &error.stack)).collect();
-        let at = |message: &str, file: &str, line: u32| (message.to_owned(), file.to_owned(), Some(line));
-        assert_eq!(told, [at("RuntimeError: r", "a.py", 3), at("caused by ValueError: v", "c.py", 5)]);
-        let told: Vec<_> = results.run_errors.iter().map(|error| of(&error.message, &error.stack)).collect();
-        assert_eq!(told, [at("SystemExit: 3", "d.py", 9), at("what ran then", "g.py", 4), at("Aborted", "e.py", 2)]);
-        let told: Vec<_> = results.file_errors.iter().map(|error| (error.message.as_str(), error.line)).collect();
+        let of = |message: &str, stack: &[Frame]| {
+            (message.to_owned(), stack[0].file.clone(), stack[0].line)
+        };
+        let told: Vec<_> = results.failures[0]
+            .errors
+            .iter()
+            .map(|error| of(&error.message, &error.stack))
+            .collect();
+        let at = |message: &str, file: &str, line: u32| {
+            (message.to_owned(), file.to_owned(), Some(line))
+        };
+        assert_eq!(
+            told,
+            [
+                at("RuntimeError: r", "a.py", 3),
+                at("caused by ValueError: v", "c.py", 5)
+            ]
+        );
+        let told: Vec<_> = results
+            .run_errors
+            .iter()
+            .map(|error| of(&error.message, &error.stack))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                at("SystemExit: 3", "d.py", 9),
+                at("what ran then", "g.py", 4),
+                at("Aborted", "e.py", 2)
+            ]
+        );
+        let told: Vec<_> = results
+            .file_errors
+            .iter()
+            .map(|error| (error.message.as_str(), error.line))
+            .collect();
         let syntax = "  File \"h.py\", line 9\nSyntaxError: x\nat h.py:9";
         assert_eq!(told, [("NameError: x\nat h.py:7", None), (syntax, None)]);
     }
 
     #[test]
     fn ids_are_taken_apart() {
-        assert_eq!(taken_apart("d/t.py::A::B::test_x[a::b-]"), ("d/t.py", vec!["A", "B"], "test_x[a::b-]"));
+        assert_eq!(
+            taken_apart("d/t.py::A::B::test_x[a::b-]"),
+            ("d/t.py", vec!["A", "B"], "test_x[a::b-]")
+        );
         assert_eq!(taken_apart("t.py::test_x"), ("t.py", vec![], "test_x"));
         assert_eq!(taken_apart("README.md"), ("README.md", vec![], "README.md"));
         assert_eq!(taken_apart("[::"), ("", vec![], "[::"));

@@ -87,7 +87,10 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     // Those of which nothing has been heard yet.
     let mut planned: BTreeSet<String> = BTreeSet::new();
     for event in lines::events::<VitestEvent>(sources.report, bound) {
-        if matches!(event.ev.as_str(), "file_start" | "collected" | "test" | "file_end") {
+        if matches!(
+            event.ev.as_str(),
+            "file_start" | "collected" | "test" | "file_end"
+        ) {
             collector.seen(event.path.as_deref().unwrap_or(&event.file));
             planned.remove(&key(&event));
         }
@@ -99,19 +102,26 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             }
             "planned" => {
                 let files = event.planned.iter().take(MAX_KEPT_TESTS);
-                planned.extend(files.map(|planned| of_project(planned.project.as_deref(), &planned.file)));
+                planned.extend(
+                    files.map(|planned| of_project(planned.project.as_deref(), &planned.file)),
+                );
             }
             "file_start" | "collected" => {
                 let order = files.len();
                 if order < MAX_KEPT_TESTS {
-                    let open =
-                        files.entry(key(&event)).or_insert_with(|| VitestFile { order, ..VitestFile::default() });
+                    let open = files.entry(key(&event)).or_insert_with(|| VitestFile {
+                        order,
+                        ..VitestFile::default()
+                    });
                     open.collected = open.collected.max(event.tests);
                 }
             }
             "start" => {
                 let id = id(&event);
-                if let Some(open) = files.get_mut(&key(&event)).filter(|open| open.running.len() < MAX_KEPT_TESTS) {
+                if let Some(open) = files
+                    .get_mut(&key(&event))
+                    .filter(|open| open.running.len() < MAX_KEPT_TESTS)
+                {
                     begun += 1;
                     open.running.insert(id, begun);
                 }
@@ -125,8 +135,14 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             }
             "file_end" => {
                 // Where tests were found, the file could be loaded.
-                let loaded = files.remove(&key(&event)).is_some_and(|open| open.collected > 0);
-                file_errors(&mut collector, &event, if loaded { Phase::Hook } else { Phase::Collect });
+                let loaded = files
+                    .remove(&key(&event))
+                    .is_some_and(|open| open.collected > 0);
+                file_errors(
+                    &mut collector,
+                    &event,
+                    if loaded { Phase::Hook } else { Phase::Collect },
+                );
             }
             "end" => {
                 collector.results.ended = true;
@@ -135,13 +151,20 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 // What `bail` keeps from beginning is not to blame for the end.
                 let is_stopped = event.reason.as_deref() == Some("interrupted");
                 for file in &event.open {
-                    if is_stopped { collector.unreached(file) } else { collector.unfinished(file) }
+                    if is_stopped {
+                        collector.unreached(file)
+                    } else {
+                        collector.unfinished(file)
+                    }
                 }
                 for failure in event.errors {
                     run_error(&mut collector, &failure);
                 }
             }
-            "failed" => event.errors.iter().for_each(|failure| run_error(&mut collector, failure)),
+            "failed" => event
+                .errors
+                .iter()
+                .for_each(|failure| run_error(&mut collector, failure)),
             "left_out" => collector.left_out("the project's configuration", &event.options),
             "takes" => collector.takes(&event.options),
             "closed" => {
@@ -149,7 +172,10 @@ pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
                 for failure in event.errors {
                     run_error(
                         &mut collector,
-                        &VitestFailure { kind: Some("error after the tests".to_owned()), ..failure },
+                        &VitestFailure {
+                            kind: Some("error after the tests".to_owned()),
+                            ..failure
+                        },
                     );
                 }
             }
@@ -202,12 +228,20 @@ fn of_project(project: Option<&str>, file: &str) -> String {
 fn id(event: &VitestEvent) -> String {
     let file = key(event);
     let suites = event.suite.iter().map(String::as_str);
-    joined([file.as_str()].into_iter().chain(suites).chain([event.name.as_str()]))
+    joined(
+        [file.as_str()]
+            .into_iter()
+            .chain(suites)
+            .chain([event.name.as_str()]),
+    )
 }
 
 fn add(collector: &mut ResultCollector<'_>, event: &VitestEvent) {
     let id = id(event);
-    let timed_out = event.errors.iter().any(|error| error.message.starts_with("Test timed out in "));
+    let timed_out = event
+        .errors
+        .iter()
+        .any(|error| error.message.starts_with("Test timed out in "));
     let state = match event.state.as_str() {
         "passed" => State::Passed,
         "failed" if timed_out => State::TimedOut,
@@ -218,7 +252,12 @@ fn add(collector: &mut ResultCollector<'_>, event: &VitestEvent) {
         _ => State::NotRun,
     };
     let log = |stream: &str| -> String {
-        event.logs.iter().filter(|log| log.stream == stream).map(|log| log.text.as_str()).collect()
+        event
+            .logs
+            .iter()
+            .filter(|log| log.stream == stream)
+            .map(|log| log.text.as_str())
+            .collect()
     };
     let (stdout, stderr) = (log("stdout"), log("stderr"));
     let mut case = Case::new(collector.name(&id), collector.name(&event.name), state);
@@ -231,20 +270,39 @@ fn add(collector: &mut ResultCollector<'_>, event: &VitestEvent) {
     case.stderr = collector.output(&stderr);
     for failure in &event.errors {
         case.errors.push(error(collector, failure));
-        case.errors.extend(failure.related.iter().map(|related| error(collector, related)));
+        case.errors.extend(
+            failure
+                .related
+                .iter()
+                .map(|related| error(collector, related)),
+        );
     }
     collector.add(case);
 }
 
 fn frames(failure: &VitestFailure) -> Vec<Frame> {
     if failure.stacks.is_empty() {
-        return failure.stack.as_deref().map(|text| stack::of_v8(text).1).unwrap_or_default();
+        return failure
+            .stack
+            .as_deref()
+            .map(|text| stack::of_v8(text).1)
+            .unwrap_or_default();
     }
     let frame = |place: &VitestPlace| {
         let file = place.file.clone()?;
-        Some(Frame { file, line: place.line, column: place.column, function: place.method.clone() })
+        Some(Frame {
+            file,
+            line: place.line,
+            column: place.column,
+            function: place.method.clone(),
+        })
     };
-    failure.stacks.iter().take(MAX_TEST_FRAMES * 4).filter_map(frame).collect()
+    failure
+        .stacks
+        .iter()
+        .take(MAX_TEST_FRAMES * 4)
+        .filter_map(frame)
+        .collect()
 }
 
 /// The message with its cause.
@@ -257,7 +315,11 @@ fn message(failure: &VitestFailure) -> String {
 
 fn error(collector: &mut ResultCollector<'_>, failure: &VitestFailure) -> TestError {
     // What it comes from is told by itself.
-    let text = if failure.related.is_empty() { message(failure) } else { failure.message.clone() };
+    let text = if failure.related.is_empty() {
+        message(failure)
+    } else {
+        failure.message.clone()
+    };
     let mut error = collector.error(failure.name.as_deref(), &text);
     // Both are told for errors without values too, as texts of `undefined`.
     if failure.diff.is_some() {
@@ -271,8 +333,15 @@ fn error(collector: &mut ResultCollector<'_>, failure: &VitestFailure) -> TestEr
 
 fn file_errors(collector: &mut ResultCollector<'_>, event: &VitestEvent, phase: Phase) {
     for failure in &event.errors {
-        let place = failure.loc.as_ref().and_then(|loc| Some((loc.line?, loc.column)));
-        let own = || frames(failure).into_iter().find(|frame| frame.file.ends_with(&event.file));
+        let place = failure
+            .loc
+            .as_ref()
+            .and_then(|loc| Some((loc.line?, loc.column)));
+        let own = || {
+            frames(failure)
+                .into_iter()
+                .find(|frame| frame.file.ends_with(&event.file))
+        };
         let found = place
             .or_else(|| stack::place_in(&failure.message, &event.file))
             .or_else(|| own().and_then(|frame| Some((frame.line?, frame.column))));
@@ -280,7 +349,8 @@ fn file_errors(collector: &mut ResultCollector<'_>, event: &VitestEvent, phase: 
             Some(suite) => format!("{}: {}", suite.join(" > "), message(failure)),
             None => message(failure),
         };
-        let (line, column) = stack::to_mend(found, &frames(failure), &event.file, &mut text).unzip();
+        let (line, column) =
+            stack::to_mend(found, &frames(failure), &event.file, &mut text).unzip();
         collector.file_error(&event.file, phase, &text, line, column.flatten());
     }
 }
@@ -304,7 +374,13 @@ mod tests {
         let of = |reason: &str| {
             let end = serde_json::json!({"ev": "end", "reason": reason, "open": ["b.test.ts"], "errors": []});
             let report = format!("{{\"ev\":\"init\"}}\n{end}\n");
-            let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            let results = parse(
+                &Sources {
+                    report: report.as_bytes(),
+                    ..Sources::default()
+                },
+                Bound::default(),
+            );
             (results.unreached, results.unfinished, results.passed)
         };
         let file = || vec!["b.test.ts".to_owned()];
@@ -322,17 +398,36 @@ mod tests {
                 "stack": "Error: no database\n    at setup (/p/gs.ts:2:9)"}]}),
         ];
         let of = |count: usize| {
-            let report: Vec<String> = events[..count].iter().map(serde_json::Value::to_string).collect();
+            let report: Vec<String> = events[..count]
+                .iter()
+                .map(serde_json::Value::to_string)
+                .collect();
             let report = report.join("\n");
-            let results =
-                parse(&Sources { report: report.as_bytes(), root: "/p", ..Sources::default() }, Bound::default());
+            let results = parse(
+                &Sources {
+                    report: report.as_bytes(),
+                    root: "/p",
+                    ..Sources::default()
+                },
+                Bound::default(),
+            );
             let found_none = super::super::Vitest.found_none(&results, Some(1));
-            let told =
-                results.run_errors.iter().map(|error| (error.message.clone(), error.stack[0].file.clone())).collect();
+            let told = results
+                .run_errors
+                .iter()
+                .map(|error| (error.message.clone(), error.stack[0].file.clone()))
+                .collect();
             (results.unreached, found_none, told)
         };
         let unreached = || vec!["a.test.ts".to_owned()];
-        assert_eq!(of(4), (unreached(), false, vec![("no database".to_owned(), "gs.ts".to_owned())]));
+        assert_eq!(
+            of(4),
+            (
+                unreached(),
+                false,
+                vec![("no database".to_owned(), "gs.ts".to_owned())]
+            )
+        );
         assert_eq!(of(3), (unreached(), false, vec![]));
     }
 
@@ -348,12 +443,27 @@ mod tests {
             serde_json::json!({"ev": "file_start", "file": "bad.test.ts"}),
         ];
         let of = |events: &[serde_json::Value]| {
-            let report: String = events.iter().flat_map(|event| [event.to_string(), "\n".to_owned()]).collect();
-            let results = parse(&Sources { report: report.as_bytes(), ..Sources::default() }, Bound::default());
+            let report: String = events
+                .iter()
+                .flat_map(|event| [event.to_string(), "\n".to_owned()])
+                .collect();
+            let results = parse(
+                &Sources {
+                    report: report.as_bytes(),
+                    ..Sources::default()
+                },
+                Bound::default(),
+            );
             (results.unreached, results.unfinished)
         };
         let text = |name: &str| name.to_owned();
-        assert_eq!(of(&events), (vec![text("cart.test.ts"), text("|web| cart.test.ts")], vec![text("bad.test.ts")]));
+        assert_eq!(
+            of(&events),
+            (
+                vec![text("cart.test.ts"), text("|web| cart.test.ts")],
+                vec![text("bad.test.ts")]
+            )
+        );
         // What a run that has ended did not begin is told by its end.
         let end = serde_json::json!({"ev": "end", "reason": "passed", "open": [], "errors": []});
         assert_eq!(of(&[&events[..4], &[end]].concat()), (vec![], vec![]));

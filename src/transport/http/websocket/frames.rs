@@ -84,7 +84,10 @@ pub async fn head(source: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<He
     let short = first[1] & 0x7F;
     let has_extension = first[0] & 0x70 != 0;
     let is_masked = first[1] & 0x80 != 0;
-    if has_extension || !is_masked || is_control && (!is_last || usize::from(short) > MAX_CONTROL_BYTES) {
+    if has_extension
+        || !is_masked
+        || is_control && (!is_last || usize::from(short) > MAX_CONTROL_BYTES)
+    {
         return Ok(Err(Close::Protocol));
     }
     let length = match short {
@@ -94,10 +97,16 @@ pub async fn head(source: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<He
     };
     let mut mask = [0; 4];
     source.read_exact(&mut mask).await?;
-    Ok(Ok(Head { kind, is_last, length, mask }))
+    Ok(Ok(Head {
+        kind,
+        is_last,
+        length,
+        mask,
+    }))
 }
 
-/// Reads a payload in pieces without their masks. `take` says whether to go on; whether it did to the end is returned.
+/// Reads a payload in pieces without their masks. `take` says whether to go on; whether it did to
+/// the end is returned.
 pub async fn payload(
     source: &mut (impl AsyncRead + Unpin),
     head: Head,
@@ -147,22 +156,33 @@ mod tests {
 
     #[test]
     fn the_key_of_the_specification_is_accepted_as_it_says() {
-        assert_eq!(accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        assert_eq!(
+            accept("dGhlIHNhbXBsZSBub25jZQ=="),
+            "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+        );
     }
 
     #[test]
     fn lengths_are_written_as_the_specification_says() {
         assert_eq!(written(Kind::Text, 5), [0x81, 5]);
         assert_eq!(written(Kind::Text, 256), [0x81, 126, 1, 0]);
-        assert_eq!(written(Kind::Text, 65_536), [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]);
+        assert_eq!(
+            written(Kind::Text, 65_536),
+            [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]
+        );
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_masked_frame_is_read_and_others_are_a_breach() {
         // "Hello", masked (5.7).
-        let mut source = &[0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58][..];
+        let mut source = &[
+            0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58,
+        ][..];
         let head = super::head(&mut source).await.unwrap().unwrap();
-        assert_eq!((head.kind, head.is_last, head.length), (Kind::Text, true, 5));
+        assert_eq!(
+            (head.kind, head.is_last, head.length),
+            (Kind::Text, true, 5)
+        );
         let mut text = Vec::new();
         let mut take = |piece: &[u8]| {
             text.extend_from_slice(piece);
@@ -178,7 +198,11 @@ mod tests {
             &[0x89, 0xFE, 0, 126, 0, 0, 0, 0],
         ];
         for mut breach in breaches {
-            assert_eq!(super::head(&mut breach).await.unwrap(), Err(Close::Protocol), "{breach:?}");
+            assert_eq!(
+                super::head(&mut breach).await.unwrap(),
+                Err(Close::Protocol),
+                "{breach:?}"
+            );
         }
         assert!(super::head(&mut &[0x81][..]).await.is_err());
     }

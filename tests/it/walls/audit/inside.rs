@@ -18,9 +18,17 @@ const LOG: &str = "work/logs/deep/audit.jsonl";
 /// A tree with the key below the writable directory, for this setting.
 fn tree(setting: Setting) -> Tree {
     let tree = Tree::new();
-    tree.file("work/ok.txt", "fine\n").file("docs/read.txt", "readme\n").dir("tmp").file("outside/x", "");
-    tree.file("work/logs/deep/key", KEY).link(tree.path("work/logs"), "alias");
-    fs::set_permissions(tree.path("work/logs/deep/key"), super::super::PermissionsExt::from_mode(0o600)).unwrap();
+    tree.file("work/ok.txt", "fine\n")
+        .file("docs/read.txt", "readme\n")
+        .dir("tmp")
+        .file("outside/x", "");
+    tree.file("work/logs/deep/key", KEY)
+        .link(tree.path("work/logs"), "alias");
+    fs::set_permissions(
+        tree.path("work/logs/deep/key"),
+        super::super::PermissionsExt::from_mode(0o600),
+    )
+    .unwrap();
     if let Some(owner) = setting.owner {
         give(tree.root(), owner);
     }
@@ -28,8 +36,16 @@ fn tree(setting: Setting) -> Tree {
 }
 
 fn flags<'a>(tree: &Tree, more: &[&'a str]) -> Vec<std::borrow::Cow<'a, str>> {
-    let own = ["--audit".to_owned(), tree.text(LOG), "--audit-key".to_owned(), tree.text("work/logs/deep/key")];
-    own.into_iter().map(Into::into).chain(more.iter().copied().map(Into::into)).collect()
+    let own = [
+        "--audit".to_owned(),
+        tree.text(LOG),
+        "--audit-key".to_owned(),
+        tree.text("work/logs/deep/key"),
+    ];
+    own.into_iter()
+        .map(Into::into)
+        .chain(more.iter().copied().map(Into::into))
+        .collect()
 }
 
 /// A server with its log inside, in each setting with namespaces.
@@ -44,20 +60,29 @@ fn inside(more: impl Fn(&Tree) -> Vec<String>, test: impl Fn(&mut Walls)) {
         let all = flags(&tree, &more);
         let all: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
         let mut walls = Walls::on(tree, setting, &all, &[]);
-        let which = |walls: &Walls| fs::metadata(walls.tree.path(LOG)).map(|known| (known.dev(), known.ino())).unwrap();
+        let which = |walls: &Walls| {
+            fs::metadata(walls.tree.path(LOG))
+                .map(|known| (known.dev(), known.ino()))
+                .unwrap()
+        };
         let before = which(&walls);
         test(&mut walls);
         walls.end();
         assert_eq!(which(&walls), before, "{setting:?}");
         assert_eq!(walls.tree.read("work/logs/deep/key"), KEY, "{setting:?}");
-        let (status, said) = audit::audit(&walls.tree, &["verify", LOG, "--key", "work/logs/deep/key"]);
-        assert!(status == 0 && !said.contains("without an end"), "{setting:?}: {said}");
+        let (status, said) =
+            audit::audit(&walls.tree, &["verify", LOG, "--key", "work/logs/deep/key"]);
+        assert!(
+            status == 0 && !said.contains("without an end"),
+            "{setting:?}: {said}"
+        );
     });
 }
 
 #[track_caller]
 fn tells_nothing(walls: &Walls, what: &str, reply: &str) {
-    let is_told = reply.contains("\"prev\"") || reply.contains(r#"\"prev\""#) || reply.contains(KEY);
+    let is_told =
+        reply.contains("\"prev\"") || reply.contains(r#"\"prev\""#) || reply.contains(KEY);
     assert!(!is_told, "{:?}: {what}: {reply}", walls.setting);
 }
 
@@ -132,28 +157,50 @@ fn no_tool_reads_lists_or_moves_it() {
             ("edit_file", json!({"path": log, "edits": edit})),
             ("delete_file", json!({"path": log})),
             ("delete_file", json!({"path": at("work/logs")})),
-            ("move_file", json!({"source": log, "destination": at("work/mine")})),
-            ("move_file", json!({"source": at("work/logs"), "destination": at("work/mine")})),
-            ("move_file", json!({"source": at("work/ok.txt"), "destination": log})),
+            (
+                "move_file",
+                json!({"source": log, "destination": at("work/mine")}),
+            ),
+            (
+                "move_file",
+                json!({"source": at("work/logs"), "destination": at("work/mine")}),
+            ),
+            (
+                "move_file",
+                json!({"source": at("work/ok.txt"), "destination": log}),
+            ),
             ("create_directory", json!({"path": format!("{log}/sub")})),
             ("list_directory", json!({"path": log})),
             ("search_files", json!({"path": log, "pattern": "prev"})),
         ];
         for (tool, arguments) in refused {
             let reply = walls.server.call(tool, arguments.clone());
-            assert_eq!(reply.code(), -32001, "{:?}: {tool} {arguments}: {}", walls.setting, reply.whole());
+            assert_eq!(
+                reply.code(),
+                -32001,
+                "{:?}: {tool} {arguments}: {}",
+                walls.setting,
+                reply.whole()
+            );
             tells_nothing(walls, tool, &reply.whole());
         }
         for (tool, arguments) in [
             ("list_directory", json!({"path": deep})),
             ("directory_tree", json!({"path": work})),
-            ("search_files", json!({"path": work, "pattern": "[0-9a-f]{32}"})),
+            (
+                "search_files",
+                json!({"path": work, "pattern": "[0-9a-f]{32}"}),
+            ),
             ("grep_files", json!({"path": work, "pattern": "start|call"})),
             ("glob_search", json!({"path": work, "pattern": "**/*"})),
         ] {
             let reply = walls.server.call(tool, arguments.clone());
             let whole = reply.whole();
-            assert!(!whole.contains("audit.jsonl") && !whole.contains("key"), "{:?}: {tool}: {whole}", walls.setting);
+            assert!(
+                !whole.contains("audit.jsonl") && !whole.contains("key"),
+                "{:?}: {tool}: {whole}",
+                walls.setting
+            );
             tells_nothing(walls, tool, &whole);
         }
     });
@@ -171,20 +218,33 @@ fn programs_of_every_kind_are_behind_the_same_walls() {
         );
         let calls = [
             ("python", "run_python_code", json!({"code": code})),
-            ("record", "keploy_mock_record", json!({"command": command("record")})),
+            (
+                "record",
+                "keploy_mock_record",
+                json!({"command": command("record")}),
+            ),
             (
                 "tests",
                 "run_tests",
                 json!({"runner": "junit", "command": command("tests"), "report": "r.xml", "cwd": work}),
             ),
-            ("background", "execute_command", json!({"command": command("background"), "background": true})),
+            (
+                "background",
+                "execute_command",
+                json!({"command": command("background"), "background": true}),
+            ),
         ];
         for (name, tool, arguments) in calls {
             let reply = walls.server.call(tool, arguments);
             tells_nothing(walls, tool, &reply.whole());
             let until = Instant::now() + DEADLINE;
             while !walls.tree.has(&format!("work/{name}")) {
-                assert!(Instant::now() < until, "{:?}: {name} did not run: {}", walls.setting, reply.whole());
+                assert!(
+                    Instant::now() < until,
+                    "{:?}: {name} did not run: {}",
+                    walls.setting,
+                    reply.whole()
+                );
                 walls.server.settle();
             }
         }
@@ -196,12 +256,15 @@ fn directories_above_that_are_pushed_about_stay_where_they_are() {
     inside(
         |_| Vec::new(),
         |walls| {
-            let pushing =
-                "while [ ! -e stop ]; do mv logs x; mv x logs; mv logs/deep logs/y; mv logs/y logs/deep; done";
-            walls.try_run(json!({"command": pushing, "background": true})).result();
+            let pushing = "while [ ! -e stop ]; do mv logs x; mv x logs; mv logs/deep logs/y; mv logs/y logs/deep; done";
+            walls
+                .try_run(json!({"command": pushing, "background": true}))
+                .result();
             for round in 0..20 {
                 let path = walls.tree.text(&format!("work/{round}"));
-                let reply = walls.server.call("write_file", json!({"path": path, "content": "x"}));
+                let reply = walls
+                    .server
+                    .call("write_file", json!({"path": path, "content": "x"}));
                 assert_eq!(reply.failure(), None, "{:?}", walls.setting);
             }
             walls.works(": > stop");
@@ -216,19 +279,36 @@ fn where_it_cannot_be_hidden_there_is_no_server() {
             return;
         }
         let tree = tree(setting);
-        let all = |more: &[&'static str]| flags(&tree, more).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let all = |more: &[&'static str]| {
+            flags(&tree, more)
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
         let start = |more: &[&'static str]| {
             let all = all(more);
-            started(&tree, setting, &all.iter().map(String::as_str).collect::<Vec<_>>(), &[])
+            started(
+                &tree,
+                setting,
+                &all.iter().map(String::as_str).collect::<Vec<_>>(),
+                &[],
+            )
         };
         let mut server = start(&[]);
         assert_eq!(server.wait_exit().code(), Some(2));
         let said = server.stderr();
-        let reason =
-            "only the tier of namespaces can hide it from commands, and --sandbox landlock asks for another one";
-        assert!(said.contains(reason) && said.contains("(--tools files)"), "{said}");
+        let reason = "only the tier of namespaces can hide it from commands, and --sandbox landlock asks for another one";
+        assert!(
+            said.contains(reason) && said.contains("(--tools files)"),
+            "{said}"
+        );
         let mut server = start(&["--tools", "files"]).opened(crate::schema::NEWEST_HANDSHAKE);
-        assert_eq!(server.call("read_file", json!({"path": tree.text(LOG)})).code(), -32001);
+        assert_eq!(
+            server
+                .call("read_file", json!({"path": tree.text(LOG)}))
+                .code(),
+            -32001
+        );
     });
 }
 
@@ -236,16 +316,21 @@ fn where_it_cannot_be_hidden_there_is_no_server() {
 fn a_call_whose_server_is_killed_is_told() {
     everywhere(|setting| {
         let tree = super::Tree::new();
-        tree.file("work/ok.txt", "fine\n").dir("docs").dir("tmp").dir("outside").dir("logs");
+        tree.file("work/ok.txt", "fine\n")
+            .dir("docs")
+            .dir("tmp")
+            .dir("outside")
+            .dir("logs");
         if let Some(owner) = setting.owner {
             give(tree.root(), owner);
         }
         let log = tree.text("logs/audit.jsonl");
         let mut walls = Walls::on(tree, setting, &["--audit", &log], &[]);
         walls.sh("exit 3");
-        walls
-            .server
-            .send("tools/call", json!({"name": "execute_command", "arguments": {"command": "exec sleep 1000"}}));
+        walls.server.send(
+            "tools/call",
+            json!({"name": "execute_command", "arguments": {"command": "exec sleep 1000"}}),
+        );
         let until = Instant::now() + DEADLINE;
         while !walls.tree.read("logs/audit.jsonl").contains("sleep 1000") {
             assert!(Instant::now() < until, "the call never began");
@@ -255,12 +340,23 @@ fn a_call_whose_server_is_killed_is_told() {
         walls.server.wait_exit();
         let (status, said) = audit::audit(&walls.tree, &["verify", "logs/audit.jsonl"]);
         assert!(
-            status == 0 && said.contains("1 call in 4 lines") && said.contains("1 call began without an end"),
+            status == 0
+                && said.contains("1 call in 4 lines")
+                && said.contains("1 call began without an end"),
             "{said}"
         );
-        let (_, shown) = audit::audit(&walls.tree, &["show", "logs/audit.jsonl", "--outcome", "unended"]);
-        assert!(shown.lines().count() == 1 && shown.contains("exec sleep 1000"), "{shown}");
-        let (_, shown) = audit::audit(&walls.tree, &["show", "logs/audit.jsonl", "--outcome", "failed"]);
+        let (_, shown) = audit::audit(
+            &walls.tree,
+            &["show", "logs/audit.jsonl", "--outcome", "unended"],
+        );
+        assert!(
+            shown.lines().count() == 1 && shown.contains("exec sleep 1000"),
+            "{shown}"
+        );
+        let (_, shown) = audit::audit(
+            &walls.tree,
+            &["show", "logs/audit.jsonl", "--outcome", "failed"],
+        );
         assert!(shown.contains("[exit code 3] run "), "{shown}");
         assert_eq!(
             audit::audit(&walls.tree, &["show", "logs/audit.jsonl", "--tool", "none"]),

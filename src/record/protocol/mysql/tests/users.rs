@@ -8,17 +8,42 @@ use super::*;
 
 /// A client of this name without a password, in the database `shop`.
 fn of(user: &str) -> Vec<u8> {
-    let fixed = [&(CAPABILITIES | 1 << 3).to_le_bytes()[..], &[0, 0, 0, 1, 45], &[0; 23]].concat();
-    message(1, &[&fixed, user.as_bytes(), b"\0\0shop\0caching_sha2_password\0\0"].concat())
+    let fixed = [
+        &(CAPABILITIES | 1 << 3).to_le_bytes()[..],
+        &[0, 0, 0, 1, 45],
+        &[0; 23],
+    ]
+    .concat();
+    message(
+        1,
+        &[
+            &fixed,
+            user.as_bytes(),
+            b"\0\0shop\0caching_sha2_password\0\0",
+        ]
+        .concat(),
+    )
 }
 
 fn change_to(user: &str) -> Vec<u8> {
-    message(0, &[b"\x11", user.as_bytes(), b"\0\0shop\0\x2d\0caching_sha2_password\0\0"].concat())
+    message(
+        0,
+        &[
+            b"\x11",
+            user.as_bytes(),
+            b"\0\0shop\0\x2d\0caching_sha2_password\0\0",
+        ]
+        .concat(),
+    )
 }
 
 /// What a user asks on a connection, and is answered.
 fn asks(connection: u64, user: &str, conversation: &[Said]) -> Vec<Exchange> {
-    let login = [server(greeting(u32::MAX)), client(of(user)), server(ok(2, 2))];
+    let login = [
+        server(greeting(u32::MAX)),
+        client(of(user)),
+        server(ok(2, 2)),
+    ];
     let mut calls = record(Protocol::MySql, &[&login[..], conversation].concat()).calls;
     for call in &mut calls {
         call.connection = connection;
@@ -33,7 +58,11 @@ fn orders(answer: u8) -> [Said; 2] {
 }
 
 /// What each of these users is answered who asks this; `None` is an error.
-fn answers(book: &Arc<crate::record::matching::Book>, users: &[&str], asked: &[u8]) -> Vec<Option<Vec<u8>>> {
+fn answers(
+    book: &Arc<crate::record::matching::Book>,
+    users: &[&str],
+    asked: &[u8],
+) -> Vec<Option<Vec<u8>>> {
     let answer = |user: &&str| {
         let mut played = Played::new(Protocol::MySql, book);
         played.open();
@@ -50,24 +79,49 @@ fn nobody_is_answered_what_another_user_was() {
     assert_eq!(in_turn, [Some(value(2)), Some(value(1)), Some(value(2))]);
     // What was refused to one is not to the other.
     let denied = message(1, b"\xff\x76\x04#42000denied");
-    let calls = [asks(1, "clerk", &[client(query(ORDERS)), server(&denied)]), asks(2, "boss", &orders(2))].concat();
-    assert_eq!(answers(&book(&calls), &["boss", "clerk"], &query(ORDERS)), [Some(value(2)), None]);
+    let calls = [
+        asks(1, "clerk", &[client(query(ORDERS)), server(&denied)]),
+        asks(2, "boss", &orders(2)),
+    ]
+    .concat();
+    assert_eq!(
+        answers(&book(&calls), &["boss", "clerk"], &query(ORDERS)),
+        [Some(value(2)), None]
+    );
     // What says nothing of anybody answers both.
     let ping = message(0, b"\x0e");
-    let calls = [asks(1, "clerk", &[client(&ping), server(ok(1, 2))]), asks(2, "boss", &orders(2))].concat();
-    assert_eq!(answers(&book(&calls), &["boss", "clerk"], &ping), [Some(ok(1, 2)), Some(ok(1, 2))]);
+    let calls = [
+        asks(1, "clerk", &[client(&ping), server(ok(1, 2))]),
+        asks(2, "boss", &orders(2)),
+    ]
+    .concat();
+    assert_eq!(
+        answers(&book(&calls), &["boss", "clerk"], &ping),
+        [Some(ok(1, 2)), Some(ok(1, 2))]
+    );
 }
 
 #[test]
 fn what_one_user_asked_is_answered_to_that_user() {
     let one = asks(1, "clerk", &orders(1));
-    assert_eq!(book(&one).sessions(&link().target, Protocol::MySql).len(), 1);
-    assert_eq!(answers(&book(&one), &["clerk"], &query(ORDERS)), [Some(value(1))]);
+    assert_eq!(
+        book(&one).sessions(&link().target, Protocol::MySql).len(),
+        1
+    );
+    assert_eq!(
+        answers(&book(&one), &["clerk"], &query(ORDERS)),
+        [Some(value(1))]
+    );
 }
 
 #[test]
 fn a_connection_that_is_used_again_is_that_of_its_new_user() {
-    let both = [&orders(1)[..], &[client(change_to("boss")), server(ok(1, 2))], &orders(2)].concat();
+    let both = [
+        &orders(1)[..],
+        &[client(change_to("boss")), server(ok(1, 2))],
+        &orders(2),
+    ]
+    .concat();
     let calls = asks(1, "clerk", &both);
     for said in [1, 2] {
         let book = book(&calls);

@@ -6,7 +6,10 @@ use super::*;
 
 /// What is recorded of a conversation that the program leaves.
 fn left(conversation: &[Said]) -> Outcome {
-    let whole: Vec<_> = login().into_iter().chain(conversation.iter().cloned()).collect();
+    let whole: Vec<_> = login()
+        .into_iter()
+        .chain(conversation.iter().cloned())
+        .collect();
     record_left(Protocol::Postgres, &whole, Side::Client)
 }
 
@@ -15,8 +18,14 @@ fn asks(outcome: &Outcome, questions: &[Vec<u8>]) -> (Vec<u8>, bool) {
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Postgres, &book);
     played.ask(startup(&[("user", "u"), ("database", "d")]));
-    let got = questions.iter().flat_map(|question| played.ask(question)).collect();
-    assert_eq!((book.report().missed, book.report().unused), (vec![], vec![]));
+    let got = questions
+        .iter()
+        .flat_map(|question| played.ask(question))
+        .collect();
+    assert_eq!(
+        (book.report().missed, book.report().unused),
+        (vec![], vec![])
+    );
     (got, played.held && !played.closed)
 }
 
@@ -33,7 +42,12 @@ fn a_query_has_no_answer_or_a_part_of_one() {
 
 #[test]
 fn a_statement_has_none_whatever_of_it_was_answered() {
-    let asked = [parse("", "SELECT pg_sleep($1)"), bind("", "", "9"), execute("", 0), only(b'S')];
+    let asked = [
+        parse("", "SELECT pg_sleep($1)"),
+        bind("", "", "9"),
+        execute("", 0),
+        only(b'S'),
+    ];
     let begun = [vec![], only(b'1'), [only(b'1'), only(b'2')].concat()];
     for answer in begun {
         let outcome = left(&[client(asked.concat()), server(&answer)]);

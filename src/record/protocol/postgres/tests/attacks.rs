@@ -1,5 +1,5 @@
-//! Sessions that differ in ways that a text of one statement does not show. Each pair would get each other's answers if the
-//! difference were not in the key.
+//! Sessions that differ in ways that a text of one statement does not show. Each pair would get
+//! each other's answers if the difference were not in the key.
 
 use pretty_assertions::assert_eq;
 
@@ -38,22 +38,49 @@ fn simple(text: &str, tags: &[&str]) -> [Said; 2] {
 
 #[test]
 fn what_a_statement_prepared_in_a_session_sets() {
-    let set = ("PREPARE p AS SELECT set_config('a.b', $1, false)", "PREPARE");
-    tells_apart(&[set, ("EXECUTE p('a')", "SELECT 1")], &[set, ("EXECUTE p('b')", "SELECT 1")], ASKED);
+    let set = (
+        "PREPARE p AS SELECT set_config('a.b', $1, false)",
+        "PREPARE",
+    );
+    tells_apart(
+        &[set, ("EXECUTE p('a')", "SELECT 1")],
+        &[set, ("EXECUTE p('b')", "SELECT 1")],
+        ASKED,
+    );
     tells_apart(&[set], &[set, ("EXECUTE p('b')", "SELECT 1")], ASKED);
     let table = ("CREATE TEMP TABLE v (a text)", "CREATE TABLE");
     let write = ("PREPARE p AS INSERT INTO v VALUES ($1)", "PREPARE");
     let execute = |text| [table, write, (text, "INSERT 0 1")];
-    tells_apart(&execute("EXECUTE p('a')"), &execute("EXECUTE p('b')"), "SELECT a FROM v");
+    tells_apart(
+        &execute("EXECUTE p('a')"),
+        &execute("EXECUTE p('b')"),
+        "SELECT a FROM v",
+    );
 }
 
 #[test]
 fn functions_that_change_settings() {
     let call = |text| [(text, "SELECT 1")];
-    tells_apart(&call("SELECT set_tenant('a')"), &call("SELECT set_tenant('b')"), ASKED);
-    tells_apart(&call("SELECT * FROM app.set_user(1)"), &call("SELECT * FROM app.set_user(2)"), ASKED);
-    tells_apart(&[("CALL set_tenant('a')", "CALL")], &[("CALL set_tenant('b')", "CALL")], ASKED);
-    tells_apart(&call("SELECT setseed(0.1)"), &call("SELECT setseed(0.2)"), "SELECT random()");
+    tells_apart(
+        &call("SELECT set_tenant('a')"),
+        &call("SELECT set_tenant('b')"),
+        ASKED,
+    );
+    tells_apart(
+        &call("SELECT * FROM app.set_user(1)"),
+        &call("SELECT * FROM app.set_user(2)"),
+        ASKED,
+    );
+    tells_apart(
+        &[("CALL set_tenant('a')", "CALL")],
+        &[("CALL set_tenant('b')", "CALL")],
+        ASKED,
+    );
+    tells_apart(
+        &call("SELECT setseed(0.1)"),
+        &call("SELECT setseed(0.2)"),
+        "SELECT random()",
+    );
     tells_apart(
         &call("SELECT dblink_connect('c', 'x')"),
         &call("SELECT dblink_connect('c', 'y')"),
@@ -65,13 +92,29 @@ fn functions_that_change_settings() {
         ASKED,
     );
     // The last call counts, as with SET, so a pool may call it again and again.
-    let twice =
-        session(&[], &[("SELECT set_tenant('b')", "SELECT 1"), ("SELECT set_tenant('a')", "SELECT 1")], ASKED, "a");
+    let twice = session(
+        &[],
+        &[
+            ("SELECT set_tenant('b')", "SELECT 1"),
+            ("SELECT set_tenant('a')", "SELECT 1"),
+        ],
+        ASKED,
+        "a",
+    );
     let book = kept(&twice);
-    assert_eq!(replay(&book, &session(&[], &call("SELECT set_tenant('a')"), ASKED, "")), value("a"));
+    assert_eq!(
+        replay(
+            &book,
+            &session(&[], &call("SELECT set_tenant('a')"), ASKED, "")
+        ),
+        value("a")
+    );
     // These set nothing.
     let calls = [
-        ("SELECT jsonb_set('{}', '{a}', '1'), setweight(x, 'A') FROM t", "SELECT 1"),
+        (
+            "SELECT jsonb_set('{}', '{a}', '1'), setweight(x, 'A') FROM t",
+            "SELECT 1",
+        ),
         ("UPDATE t SET (a) = (1)", "UPDATE 1"),
     ];
     let pure = session(&[], &calls, ASKED, "a");
@@ -84,18 +127,50 @@ fn functions_and_procedures_that_may_have_set_something() {
     const READ: &str = "SELECT current_setting('my.x')";
     let call = |text| [(text, "SELECT 1")];
     tells_apart(&call("SELECT setq('a')"), &call("SELECT setq('b')"), READ);
-    tells_apart(&call("SELECT app.begin_work(1) AS done"), &call("SELECT app.begin_work(2) AS done"), "SHOW my.x");
-    tells_apart(&[("CALL enter('a')", "CALL")], &[("CALL enter('b')", "CALL")], READ);
+    tells_apart(
+        &call("SELECT app.begin_work(1) AS done"),
+        &call("SELECT app.begin_work(2) AS done"),
+        "SHOW my.x",
+    );
+    tells_apart(
+        &[("CALL enter('a')", "CALL")],
+        &[("CALL enter('b')", "CALL")],
+        READ,
+    );
     // A transaction keeps its connection.
     let inside = |text| [BEGIN, (text, "SELECT 1")];
-    tells_apart(&inside("SELECT enter('a')"), &inside("SELECT enter('b')"), ASKED);
+    tells_apart(
+        &inside("SELECT enter('a')"),
+        &inside("SELECT enter('b')"),
+        ASKED,
+    );
     let is_as_fresh = |way: &[(&str, &str)], asked| {
         let book = kept(&session(&[], way, asked, "a"));
-        assert_eq!(replay(&book, &session(&[], &[], asked, "")), value("a"), "{way:?}");
+        assert_eq!(
+            replay(&book, &session(&[], &[], asked, "")),
+            value("a"),
+            "{way:?}"
+        );
     };
-    is_as_fresh(&[("SELECT setq('a')", "SELECT 1"), ("DISCARD ALL", "DISCARD ALL")], READ);
-    is_as_fresh(&[BEGIN, ("SELECT setq('a')", "SELECT 1"), ("ROLLBACK", "ROLLBACK")], READ);
-    is_as_fresh(&call("SELECT coalesce(version(), 'x'), now(), pg_backend_pid(), gen_random_uuid()"), READ);
+    is_as_fresh(
+        &[
+            ("SELECT setq('a')", "SELECT 1"),
+            ("DISCARD ALL", "DISCARD ALL"),
+        ],
+        READ,
+    );
+    is_as_fresh(
+        &[
+            BEGIN,
+            ("SELECT setq('a')", "SELECT 1"),
+            ("ROLLBACK", "ROLLBACK"),
+        ],
+        READ,
+    );
+    is_as_fresh(
+        &call("SELECT coalesce(version(), 'x'), now(), pg_backend_pid(), gen_random_uuid()"),
+        READ,
+    );
     // A pool hands connections out in any order: what reads no setting is the same on each.
     is_as_fresh(&call("SELECT pay(1)"), ASKED);
 }
@@ -105,16 +180,35 @@ fn what_a_transaction_has_written_is_read_in_it_alone() {
     let insert = ("INSERT INTO t VALUES (1)", "INSERT 0 1");
     tells_apart(&[BEGIN, insert], &[], ASKED);
     tells_apart(&[BEGIN, insert], &[BEGIN], ASKED);
-    tells_apart(&[BEGIN, ("WITH x AS (DELETE FROM t RETURNING v) SELECT v FROM x", "SELECT 1")], &[BEGIN], ASKED);
+    tells_apart(
+        &[
+            BEGIN,
+            (
+                "WITH x AS (DELETE FROM t RETURNING v) SELECT v FROM x",
+                "SELECT 1",
+            ),
+        ],
+        &[BEGIN],
+        ASKED,
+    );
     let ways: [&[(&str, &str)]; 4] = [
         &[insert],
         &[BEGIN, insert, ("COMMIT", "COMMIT")],
         &[BEGIN, insert, ("ROLLBACK", "ROLLBACK")],
-        &[BEGIN, ("SAVEPOINT s", "SAVEPOINT"), insert, ("ROLLBACK TO s", "ROLLBACK")],
+        &[
+            BEGIN,
+            ("SAVEPOINT s", "SAVEPOINT"),
+            insert,
+            ("ROLLBACK TO s", "ROLLBACK"),
+        ],
     ];
     for way in ways {
         let book = kept(&session(&[], way, ASKED, "a"));
-        assert_eq!(replay(&book, &session(&[], &[], ASKED, "")), value("a"), "{way:?}");
+        assert_eq!(
+            replay(&book, &session(&[], &[], ASKED, "")),
+            value("a"),
+            "{way:?}"
+        );
     }
 }
 
@@ -127,7 +221,10 @@ fn settings_that_a_server_reports_by_itself() {
             server([row(""), complete("SELECT 1"), status, ready(b'I')].concat()),
         ]
     };
-    are_told_apart(&plain(&reports("Asia/Tokyo"), "a"), &plain(&reports("UTC"), "b"));
+    are_told_apart(
+        &plain(&reports("Asia/Tokyo"), "a"),
+        &plain(&reports("UTC"), "b"),
+    );
 }
 
 #[test]
@@ -138,9 +235,19 @@ fn a_transaction_that_failed_answers_nothing_else() {
         client(query("SELEC")),
         server([error("ERROR", "syntax"), ready(b'E')].concat()),
     ];
-    let aborted = || [crate::record::protocol::postgres::message::aborted(), ready(b'E')].concat();
+    let aborted = || {
+        [
+            crate::record::protocol::postgres::message::aborted(),
+            ready(b'E'),
+        ]
+        .concat()
+    };
     are_told_apart(&with(&failed, &query(ASKED), aborted()), &plain(&[], "b"));
-    let rolled_back = [&failed[..], &[client(query("ROLLBACK")), server(done("ROLLBACK"))]].concat();
+    let rolled_back = [
+        &failed[..],
+        &[client(query("ROLLBACK")), server(done("ROLLBACK"))],
+    ]
+    .concat();
     let book = kept(&plain(&rolled_back, "a"));
     assert_eq!(replay(&book, &plain(&[], "")), value("a"));
 }
@@ -150,10 +257,16 @@ fn a_commit_that_fails_ends_its_transaction() {
     let before = [
         simple("BEGIN", &["BEGIN"]),
         simple("SET search_path TO one", &["SET"]),
-        [client(query("COMMIT")), server([error("ERROR", "deferred"), ready(b'I')].concat())],
+        [
+            client(query("COMMIT")),
+            server([error("ERROR", "deferred"), ready(b'I')].concat()),
+        ],
     ]
     .concat();
-    are_told_apart(&plain(&before, "none"), &plain(&simple("SET search_path TO one", &["SET"]), "one"));
+    are_told_apart(
+        &plain(&before, "none"),
+        &plain(&simple("SET search_path TO one", &["SET"]), "one"),
+    );
     let book = kept(&plain(&before, "none"));
     assert_eq!(replay(&book, &plain(&[], "")), value("none"));
 }
@@ -163,16 +276,45 @@ fn a_pipeline_is_one_transaction() {
     let set = "SET search_path TO one";
     let broken = [
         client([run(set), run("SELECT 1/0"), run("SELECT 2"), only(b'S')].concat()),
-        server([ran("SET"), only(b'1'), only(b'2'), error("ERROR", "zero"), ready(b'I')].concat()),
+        server(
+            [
+                ran("SET"),
+                only(b'1'),
+                only(b'2'),
+                error("ERROR", "zero"),
+                ready(b'I'),
+            ]
+            .concat(),
+        ),
     ];
-    are_told_apart(&plain(&broken, "none"), &plain(&simple(set, &["SET"]), "one"));
+    are_told_apart(
+        &plain(&broken, "none"),
+        &plain(&simple(set, &["SET"]), "one"),
+    );
     let book = kept(&plain(&broken, "none"));
     assert_eq!(replay(&book, &plain(&[], "")), value("none"));
     // What is local lasts up to its end.
     let local = |to: &str| {
-        let asked = [run(&format!("SELECT set_config('a.b', '{to}', true)")), run(ASKED), only(b'S')].concat();
+        let asked = [
+            run(&format!("SELECT set_config('a.b', '{to}', true)")),
+            run(ASKED),
+            only(b'S'),
+        ]
+        .concat();
         let set = [only(b'1'), only(b'2'), row(to), complete("SELECT 1")].concat();
-        with(&[], &asked, [set.clone(), only(b'1'), only(b'2'), row(to), complete("SELECT 1"), ready(b'I')].concat())
+        with(
+            &[],
+            &asked,
+            [
+                set.clone(),
+                only(b'1'),
+                only(b'2'),
+                row(to),
+                complete("SELECT 1"),
+                ready(b'I'),
+            ]
+            .concat(),
+        )
     };
     are_told_apart(&local("a"), &local("b"));
     let mut whole = local("a");
@@ -183,13 +325,31 @@ fn a_pipeline_is_one_transaction() {
 #[test]
 fn a_description_is_of_the_session_before_its_run() {
     let described = |text: &str| {
-        let asked = [parse("", text), bind("", "", ""), describe('P', ""), execute("", 0), only(b'S')].concat();
-        let answer = [only(b'1'), only(b'2'), columns(), row("x"), complete("SELECT 1"), ready(b'I')].concat();
+        let asked = [
+            parse("", text),
+            bind("", "", ""),
+            describe('P', ""),
+            execute("", 0),
+            only(b'S'),
+        ]
+        .concat();
+        let answer = [
+            only(b'1'),
+            only(b'2'),
+            columns(),
+            row("x"),
+            complete("SELECT 1"),
+            ready(b'I'),
+        ]
+        .concat();
         with(&[], &asked, answer)
     };
     let whole = described("SELECT set_config('a.b', 'x', false)");
     let book = kept(&whole);
-    assert_eq!(replay(&book, &whole).escape_ascii().to_string(), whole.last().unwrap().1.escape_ascii().to_string());
+    assert_eq!(
+        replay(&book, &whole).escape_ascii().to_string(),
+        whole.last().unwrap().1.escape_ascii().to_string()
+    );
     assert_eq!(book.report().missed_count, 0);
 }
 
@@ -198,24 +358,49 @@ fn pages_of_a_portal() {
     let fetched = |page: &str, end: u8| [row(page), only(end)].concat();
     let begin = || {
         [
-            client([parse("s", "SELECT 1"), bind("c", "s", ""), execute("c", 1), only(b'H')].concat()),
+            client(
+                [
+                    parse("s", "SELECT 1"),
+                    bind("c", "s", ""),
+                    execute("c", 1),
+                    only(b'H'),
+                ]
+                .concat(),
+            ),
             server([only(b'1'), only(b'2'), fetched("1", b's')].concat()),
         ]
     };
-    let next = |page: &str| [client([execute("c", 1), only(b'H')].concat()), server(fetched(page, b's'))];
+    let next = |page: &str| {
+        [
+            client([execute("c", 1), only(b'H')].concat()),
+            server(fetched(page, b's')),
+        ]
+    };
     // Two connections that page through the same, one after the other; and then in turns.
-    let whole = with(&[&begin()[..], &next("2"), &next("3")].concat(), &only(b'S'), ready(b'I'));
-    let calls = [(); 2].map(|()| record(Protocol::Postgres, &whole).calls).concat();
+    let whole = with(
+        &[&begin()[..], &next("2"), &next("3")].concat(),
+        &only(b'S'),
+        ready(b'I'),
+    );
+    let calls = [(); 2]
+        .map(|()| record(Protocol::Postgres, &whole).calls)
+        .concat();
     let book = book(&calls);
     let mut played = [(); 2].map(|()| Played::new(Protocol::Postgres, &book));
-    let asked: Vec<_> = whole.iter().filter(|(from, bytes)| *from == Side::Client && bytes[0] != b'p').collect();
+    let asked: Vec<_> = whole
+        .iter()
+        .filter(|(from, bytes)| *from == Side::Client && bytes[0] != b'p')
+        .collect();
     let mut got = Vec::new();
     for (_, bytes) in asked {
         for one in &mut played {
             got.push(one.ask(bytes));
         }
     }
-    let pages: Vec<_> = got[4..8].iter().map(|bytes| bytes.escape_ascii().to_string()).collect();
+    let pages: Vec<_> = got[4..8]
+        .iter()
+        .map(|bytes| bytes.escape_ascii().to_string())
+        .collect();
     let expected = ["2", "2", "3", "3"].map(|page| fetched(page, b's').escape_ascii().to_string());
     assert_eq!(pages, expected);
 }

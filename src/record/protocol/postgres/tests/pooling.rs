@@ -32,25 +32,53 @@ fn reads(answer: &str) -> Step {
 
 /// A statement without parameters that is prepared beforehand, by this name.
 fn prepares(name: &str, text: &str) -> Step {
-    ([parse(name, text), only(b'S')].concat(), [only(b'1'), ready(b'I')].concat())
+    (
+        [parse(name, text), only(b'S')].concat(),
+        [only(b'1'), ready(b'I')].concat(),
+    )
 }
 
 fn runs(name: &str, given: &str, answer: &str) -> Step {
     let asked = [bind("", name, given), execute("", 0), only(b'S')].concat();
-    (asked, [only(b'2'), row(answer), complete("SELECT 1"), ready(b'I')].concat())
+    (
+        asked,
+        [only(b'2'), row(answer), complete("SELECT 1"), ready(b'I')].concat(),
+    )
 }
 
 /// The same where it is prepared and carried out at once.
 fn runs_at_once(text: &str, given: &str, answer: &str) -> Step {
-    let asked = [parse("", text), bind("", "", given), execute("", 0), only(b'S')].concat();
-    (asked, [only(b'1'), only(b'2'), row(answer), complete("SELECT 1"), ready(b'I')].concat())
+    let asked = [
+        parse("", text),
+        bind("", "", given),
+        execute("", 0),
+        only(b'S'),
+    ]
+    .concat();
+    (
+        asked,
+        [
+            only(b'1'),
+            only(b'2'),
+            row(answer),
+            complete("SELECT 1"),
+            ready(b'I'),
+        ]
+        .concat(),
+    )
 }
 
 /// A book of connections.
 fn kept(connections: &[&[Step]]) -> Arc<crate::record::matching::Book> {
     let calls = connections.iter().flat_map(|steps| {
-        let said = steps.iter().flat_map(|(asked, answer)| [client(asked), server(answer)]);
-        record(Protocol::Postgres, &login().into_iter().chain(said).collect::<Vec<_>>()).calls
+        let said = steps
+            .iter()
+            .flat_map(|(asked, answer)| [client(asked), server(answer)]);
+        record(
+            Protocol::Postgres,
+            &login().into_iter().chain(said).collect::<Vec<_>>(),
+        )
+        .calls
     });
     book(&calls.collect::<Vec<_>>())
 }
@@ -66,28 +94,50 @@ fn connection(book: &Arc<crate::record::matching::Book>) -> Played {
 fn answers(played: &mut Played, steps: &[&Step]) {
     for (asked, answer) in steps {
         let got = played.ask(asked);
-        assert_eq!(got.escape_ascii().to_string(), answer.escape_ascii().to_string(), "{}", asked.escape_ascii());
+        assert_eq!(
+            got.escape_ascii().to_string(),
+            answer.escape_ascii().to_string(),
+            "{}",
+            asked.escape_ascii()
+        );
     }
 }
 
 #[test]
 fn functions_that_say_nothing_of_what_they_set() {
     let ways = [
-        ["SELECT * FROM use_tenant('a')", "SELECT * FROM use_tenant('b')"],
+        [
+            "SELECT * FROM use_tenant('a')",
+            "SELECT * FROM use_tenant('b')",
+        ],
         ["SELECT use_tenant('a')", "SELECT use_tenant('b')"],
         ["SELECT login_as('a')", "SELECT login_as('b')"],
-        ["SELECT r.* FROM app.setq('a') AS r(a text, b varchar(3))", "SELECT r.* FROM app.setq('b') AS r(a text)"],
+        [
+            "SELECT r.* FROM app.setq('a') AS r(a text, b varchar(3))",
+            "SELECT r.* FROM app.setq('b') AS r(a text)",
+        ],
         ["CALL begin_work('a')", "CALL begin_work('b')"],
     ];
     for [a, b] in ways {
         let (a, b) = ([(a, tag_of(a))], [(b, tag_of(b))]);
         tells_apart(&a, &b, ASKED);
-        tells_apart(&[&[BEGIN], &a[..]].concat(), &[&[BEGIN], &b[..]].concat(), ASKED);
+        tells_apart(
+            &[&[BEGIN], &a[..]].concat(),
+            &[&[BEGIN], &b[..]].concat(),
+            ASKED,
+        );
     }
     // One connection of the recording, two of the replay.
     let [use_a, use_b] = ["SELECT use_tenant('a')", "SELECT use_tenant('b')"].map(says);
     let (a, b) = (reads("a"), reads("b"));
-    let book = kept(&[&[use_a.clone(), a.clone(), use_b.clone(), b.clone(), use_a.clone(), a.clone()]]);
+    let book = kept(&[&[
+        use_a.clone(),
+        a.clone(),
+        use_b.clone(),
+        b.clone(),
+        use_a.clone(),
+        a.clone(),
+    ]]);
     let mut played = [(); 2].map(|()| connection(&book));
     answers(&mut played[0], &[&use_b, &b]);
     answers(&mut played[1], &[&use_a, &a]);
@@ -98,12 +148,22 @@ fn functions_that_say_nothing_of_what_they_set() {
 
 #[test]
 fn what_was_before_does_not_matter_to_what_sets_it() {
-    let bound = |who: &str| runs_at_once("SELECT set_config('app.tenant', $1::VARCHAR(9), false)", who, who);
+    let bound = |who: &str| {
+        runs_at_once(
+            "SELECT set_config('app.tenant', $1::VARCHAR(9), false)",
+            who,
+            who,
+        )
+    };
     let ways: [&dyn Fn(&str) -> Step; 9] = [
         &|who| says(&format!("SET app.tenant = '{who}'")),
         &|who| says(&format!("SET SESSION app.tenant TO '{who}'")),
         &|who| says(&format!("SELECT set_config('app.tenant', '{who}', false)")),
-        &|who| says(&format!("SELECT set_config('app.tenant', '{who}'::text, 'false') AS x")),
+        &|who| {
+            says(&format!(
+                "SELECT set_config('app.tenant', '{who}'::text, 'false') AS x"
+            ))
+        },
         &bound,
         &|who| says(&format!("SET search_path TO {who}")),
         &|who| says(&format!("SET TIME ZONE '{who}'")),
@@ -120,22 +180,47 @@ fn what_was_before_does_not_matter_to_what_sets_it() {
         assert_eq!(book.report().missed, []);
     }
     // Nor what else was set.
-    for asked in ["BEGIN", "SET a.c = 'x'", "SET TIME ZONE 'UTC'", "SELECT set_config('a.c', 'x', true)", "COMMIT"] {
-        let book = kept(&[&[says("SET app.tenant = 'a'"), says(asked)], &[says("SET app.tenant = 'b'")]]);
-        answers(&mut connection(&book), &[&says("SET app.tenant = 'b'"), &says(asked)]);
+    for asked in [
+        "BEGIN",
+        "SET a.c = 'x'",
+        "SET TIME ZONE 'UTC'",
+        "SELECT set_config('a.c', 'x', true)",
+        "COMMIT",
+    ] {
+        let book = kept(&[
+            &[says("SET app.tenant = 'a'"), says(asked)],
+            &[says("SET app.tenant = 'b'")],
+        ]);
+        answers(
+            &mut connection(&book),
+            &[&says("SET app.tenant = 'b'"), &says(asked)],
+        );
         assert_eq!(book.report().missed, []);
     }
     // What is set in the same query before anything is read.
     let both = |who: &str| {
-        let answer = [complete("SET"), columns(), row(who), complete("SELECT 1"), ready(b'I')].concat();
+        let answer = [
+            complete("SET"),
+            columns(),
+            row(who),
+            complete("SELECT 1"),
+            ready(b'I'),
+        ]
+        .concat();
         (query(&format!("SET app.tenant = '{who}'; {ASKED}")), answer)
     };
     let book = kept(&[&[both("a"), both("b")]]);
     answers(&mut connection(&book), &[&both("b"), &both("a")]);
     assert_eq!(book.report().missed, []);
     for reset in ["RESET app.tenant", "RESET ALL", "DISCARD ALL"].map(says) {
-        let book = kept(&[&[says("SET app.tenant = 'a'"), reset.clone()], &[says("SET app.tenant = 'b'")]]);
-        answers(&mut connection(&book), &[&says("SET app.tenant = 'b'"), &reset]);
+        let book = kept(&[
+            &[says("SET app.tenant = 'a'"), reset.clone()],
+            &[says("SET app.tenant = 'b'")],
+        ]);
+        answers(
+            &mut connection(&book),
+            &[&says("SET app.tenant = 'b'"), &reset],
+        );
         assert_eq!(book.report().missed, []);
     }
 }
@@ -144,10 +229,22 @@ fn what_was_before_does_not_matter_to_what_sets_it() {
 fn a_statement_is_the_same_whether_it_was_prepared_beforehand_or_not() {
     const TEXT: &str = "SELECT v FROM t WHERE n = $1";
     let tenant = |who: &str| says(&format!("SET app.tenant = '{who}'"));
-    let whole = [tenant("a"), runs_at_once(TEXT, "1", "a"), prepares("s", TEXT), tenant("b"), runs("s", "1", "b")];
+    let whole = [
+        tenant("a"),
+        runs_at_once(TEXT, "1", "a"),
+        prepares("s", TEXT),
+        tenant("b"),
+        runs("s", "1", "b"),
+    ];
     let book = kept(&[&whole]);
     let mut played = connection(&book);
-    let changed = [prepares("s", TEXT), tenant("a"), runs("s", "1", "a"), tenant("b"), runs_at_once(TEXT, "1", "b")];
+    let changed = [
+        prepares("s", TEXT),
+        tenant("a"),
+        runs("s", "1", "a"),
+        tenant("b"),
+        runs_at_once(TEXT, "1", "b"),
+    ];
     answers(&mut played, &changed.iter().collect::<Vec<_>>());
     assert_eq!(book.report().missed, []);
 }
@@ -156,8 +253,24 @@ fn a_statement_is_the_same_whether_it_was_prepared_beforehand_or_not() {
 fn a_statement_without_parameters_is_the_same_as_a_query() {
     let unbound = message(b'B', &[b"\0s\0\0\0\0\0\0\x01\0\0"]);
     let run = |tag: &str, columns: &[u8], row: &[u8]| {
-        let asked = [unbound.clone(), describe('P', ""), execute("", 0), only(b'S')].concat();
-        (asked, [only(b'2'), columns.to_vec(), row.to_vec(), complete(tag), ready(b'I')].concat())
+        let asked = [
+            unbound.clone(),
+            describe('P', ""),
+            execute("", 0),
+            only(b'S'),
+        ]
+        .concat();
+        (
+            asked,
+            [
+                only(b'2'),
+                columns.to_vec(),
+                row.to_vec(),
+                complete(tag),
+                ready(b'I'),
+            ]
+            .concat(),
+        )
     };
     let set = "SET app.tenant = 'a'";
     let ended = || (message(b'C', &[b"Ss\0"]), only(b'3'));
@@ -180,8 +293,8 @@ fn a_statement_without_parameters_is_the_same_as_a_query() {
 #[test]
 fn what_ends_all_of_a_kind_is_the_same_whatever_was_set() {
     let [a, b] = ["SET app.tenant = 'a'", "SET app.tenant = 'b'"].map(says);
-    let [end, reset] =
-        [("DEALLOCATE ALL", "DEALLOCATE ALL"), ("RESET ALL", "RESET")].map(|(text, tag)| (query(text), done(tag)));
+    let [end, reset] = [("DEALLOCATE ALL", "DEALLOCATE ALL"), ("RESET ALL", "RESET")]
+        .map(|(text, tag)| (query(text), done(tag)));
     let book = kept(&[&[a.clone(), end.clone(), b.clone()]]);
     answers(&mut connection(&book), &[&b, &end, &a]);
     assert_eq!(book.report().missed, []);

@@ -5,9 +5,16 @@ use super::*;
 pub(super) const ASKED: &str = "SELECT v FROM t";
 
 /// A connection on which statements answer with these tags, and then a value is asked for.
-pub(super) fn session(parameters: &[(&str, &str)], before: &[(&str, &str)], asked: &str, answer: &str) -> Vec<Said> {
+pub(super) fn session(
+    parameters: &[(&str, &str)],
+    before: &[(&str, &str)],
+    asked: &str,
+    answer: &str,
+) -> Vec<Said> {
     let mut whole = login();
-    whole[0] = client(startup(&[&[("user", "u"), ("database", "d")], parameters].concat()));
+    whole[0] = client(startup(
+        &[&[("user", "u"), ("database", "d")], parameters].concat(),
+    ));
     for (text, tag) in before {
         whole.extend([client(query(text)), server(done(tag))]);
     }
@@ -18,13 +25,21 @@ pub(super) fn session(parameters: &[(&str, &str)], before: &[(&str, &str)], aske
 /// What is answered on a connection like that.
 pub(super) fn replay(book: &Arc<crate::record::matching::Book>, whole: &[Said]) -> Vec<u8> {
     let mut played = Played::new(Protocol::Postgres, book);
-    let asked = whole.iter().filter(|(from, bytes)| *from == Side::Client && bytes[0] != b'p');
-    asked.map(|(_, bytes)| played.ask(bytes)).last().unwrap_or_default()
+    let asked = whole
+        .iter()
+        .filter(|(from, bytes)| *from == Side::Client && bytes[0] != b'p');
+    asked
+        .map(|(_, bytes)| played.ask(bytes))
+        .last()
+        .unwrap_or_default()
 }
 
 /// Records both, and replays them the other way round.
 pub(super) fn are_told_apart(a: &[Said], b: &[Said]) {
-    let calls: Vec<_> = [a, b].into_iter().flat_map(|whole| record(Protocol::Postgres, whole).calls).collect();
+    let calls: Vec<_> = [a, b]
+        .into_iter()
+        .flat_map(|whole| record(Protocol::Postgres, whole).calls)
+        .collect();
     let book = book(&calls);
     let expected = [b, a].map(|whole| whole.last().unwrap().1.escape_ascii().to_string());
     let got = [b, a].map(|whole| replay(&book, whole).escape_ascii().to_string());
@@ -43,7 +58,11 @@ fn settings_of_any_name_tell_calls_apart() {
     let tokyo = ("SET timezone = 'Asia/Tokyo'", "SET");
     tells_apart(&[], &[tokyo], ASKED);
     tells_apart(&[("SET TIME ZONE 'UTC'", "SET")], &[tokyo], ASKED);
-    tells_apart(&[("SET myapp.xid='a'", "SET")], &[("SET myapp.xid TO 'b'", "SET")], "SHOW myapp.xid");
+    tells_apart(
+        &[("SET myapp.xid='a'", "SET")],
+        &[("SET myapp.xid TO 'b'", "SET")],
+        "SHOW myapp.xid",
+    );
     let config = |text| [(text, "SELECT 1")];
     tells_apart(
         &config("SELECT set_config('myapp.xid', 'a', false)"),
@@ -55,10 +74,20 @@ fn settings_of_any_name_tell_calls_apart() {
         &config("SELECT set_config('x.y', v, false) FROM two"),
         ASKED,
     );
-    tells_apart(&[BEGIN, ("SET LOCAL a.b = 'a'", "SET")], &[BEGIN, ("SET LOCAL a.b = 'b'", "SET")], ASKED);
+    tells_apart(
+        &[BEGIN, ("SET LOCAL a.b = 'a'", "SET")],
+        &[BEGIN, ("SET LOCAL a.b = 'b'", "SET")],
+        ASKED,
+    );
     let plain = session(&[], &[], ASKED, "a");
-    are_told_apart(&plain, &session(&[("TimeZone", "Asia/Tokyo")], &[], ASKED, "b"));
-    are_told_apart(&plain, &session(&[("options", "-c timezone=UTC")], &[], ASKED, "b"));
+    are_told_apart(
+        &plain,
+        &session(&[("TimeZone", "Asia/Tokyo")], &[], ASKED, "b"),
+    );
+    are_told_apart(
+        &plain,
+        &session(&[("options", "-c timezone=UTC")], &[], ASKED, "b"),
+    );
 }
 
 #[test]
@@ -72,15 +101,25 @@ fn what_was_set_is_taken_back() {
         &[set, ("DISCARD ALL", "DISCARD ALL")],
         &[BEGIN, set, ("ROLLBACK", "ROLLBACK")],
         &[BEGIN, local, ("COMMIT", "COMMIT")],
-        &[BEGIN, ("DECLARE c CURSOR FOR SELECT 1", "DECLARE CURSOR"), ("COMMIT", "COMMIT")],
+        &[
+            BEGIN,
+            ("DECLARE c CURSOR FOR SELECT 1", "DECLARE CURSOR"),
+            ("COMMIT", "COMMIT"),
+        ],
     ];
     for way in ways {
         let with = session(&[], way, ASKED, "a");
         let mut calls = record(Protocol::Postgres, &with).calls;
         calls.extend(record(Protocol::Postgres, &session(&[], &[], ASKED, "b")).calls);
         let book = book(&calls);
-        let plain = session(&[("application_name", "x")], &[("SET lock_timeout = 1", "SET")], ASKED, "");
-        // Both are in the same state, so each call has its turn. The setting itself was not recorded.
+        let plain = session(
+            &[("application_name", "x")],
+            &[("SET lock_timeout = 1", "SET")],
+            ASKED,
+            "",
+        );
+        // Both are in the same state, so each call has its turn. The setting itself was not
+        // recorded.
         assert_eq!(replay(&book, &plain), value("a"), "{way:?}");
         assert_eq!(replay(&book, &with), value("b"), "{way:?}");
         assert_eq!(book.report().missed_count, 1);
@@ -92,8 +131,19 @@ fn values_that_are_bound_count() {
     let bound = |text: &str| {
         let mut whole = session(&[], &[], ASKED, text);
         let at = whole.len() - 2;
-        let set = [parse("", "SELECT set_config('a.b', $1, false)"), bind("", "", text), execute("", 0), only(b'S')];
-        let answer = [only(b'1'), only(b'2'), row(text), complete("SELECT 1"), ready(b'I')];
+        let set = [
+            parse("", "SELECT set_config('a.b', $1, false)"),
+            bind("", "", text),
+            execute("", 0),
+            only(b'S'),
+        ];
+        let answer = [
+            only(b'1'),
+            only(b'2'),
+            row(text),
+            complete("SELECT 1"),
+            ready(b'I'),
+        ];
         whole.splice(at..at, [client(set.concat()), server(answer.concat())]);
         whole
     };
@@ -110,7 +160,10 @@ fn what_is_left_out_as_noise_leads_to_the_recorded_state() {
         session(&[], &[BEGIN, (&set, "SELECT 1")], ASKED, "a")
     };
     let calls = record(Protocol::Postgres, &whole("one")).calls;
-    let declared = DeclaredNoise { fields: vec!["literal.2".to_owned()], ..DeclaredNoise::default() };
+    let declared = DeclaredNoise {
+        fields: vec!["literal.2".to_owned()],
+        ..DeclaredNoise::default()
+    };
     let mut noise = Noise::default();
     noise.declare(Some(&calls[2]), &declared).unwrap();
     let book = Arc::new(Book::new(calls, noise));
@@ -122,11 +175,18 @@ fn what_is_left_out_as_noise_leads_to_the_recorded_state() {
 fn a_login_is_the_same_whatever_the_name_of_the_application_is() {
     let named = |name: &str| session(&[("application_name", name)], &[], ASKED, "v");
     let starting = message(b'E', &[b"SFATAL\0VFATAL\0C57P03\0Mstarting up\0\0"]);
-    let mut refused = record(Protocol::Postgres, &[named("worker-17")[0].clone(), server(&starting)]).calls;
+    let mut refused = record(
+        Protocol::Postgres,
+        &[named("worker-17")[0].clone(), server(&starting)],
+    )
+    .calls;
     refused.extend(record(Protocol::Postgres, &named("worker-18")).calls);
     let book = book(&refused);
     // Each has its turn, under other names.
-    assert_eq!(Played::new(Protocol::Postgres, &book).ask(&named("worker-19")[0].1), starting);
+    assert_eq!(
+        Played::new(Protocol::Postgres, &book).ask(&named("worker-19")[0].1),
+        starting
+    );
     assert_eq!(replay(&book, &named("worker-20")), value("v"));
     assert_eq!(book.report().missed, []);
 }
@@ -137,7 +197,12 @@ fn rows_are_fetched_on_from_a_portal_whose_values_are_left_out_as_noise() {
     use crate::record::matching::{Book, Noise};
 
     let conversation = |id: &str| {
-        let first = [parse("s", "SELECT v FROM t WHERE id = $1"), bind("p", "s", id), execute("p", 1), only(b'H')];
+        let first = [
+            parse("s", "SELECT v FROM t WHERE id = $1"),
+            bind("p", "s", id),
+            execute("p", 1),
+            only(b'H'),
+        ];
         let whole = [
             client(first.concat()),
             server([only(b'1'), only(b'2'), row("a"), only(b's')].concat()),
@@ -147,7 +212,10 @@ fn rows_are_fetched_on_from_a_portal_whose_values_are_left_out_as_noise() {
         login().into_iter().chain(whole).collect::<Vec<_>>()
     };
     let calls = record(Protocol::Postgres, &conversation("one")).calls;
-    let declared = DeclaredNoise { fields: vec!["param.1".to_owned()], ..DeclaredNoise::default() };
+    let declared = DeclaredNoise {
+        fields: vec!["param.1".to_owned()],
+        ..DeclaredNoise::default()
+    };
     let mut noise = Noise::default();
     for call in &calls {
         noise.declare(Some(call), &declared).unwrap();
@@ -158,7 +226,8 @@ fn rows_are_fetched_on_from_a_portal_whose_values_are_left_out_as_noise() {
     assert_eq!(book.report().missed, []);
 }
 
-/// A driver says it where a rollback has ended what it prepared, which the pool of one run has done and that of another has not.
+/// A driver says it where a rollback has ended what it prepared, which the pool of one run has done
+/// and that of another has not.
 #[test]
 fn the_end_of_all_that_was_prepared_needs_no_recording() {
     let book = book(&record(Protocol::Postgres, &session(&[], &[], ASKED, "a")).calls);
