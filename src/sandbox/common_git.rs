@@ -57,10 +57,16 @@ pub fn make_logs(common: &OwnedFd) {
     let _ = mkdirat(common, "logs", Mode::from_raw_mode(0o777));
 }
 
-/// A directory of [`SHARED`]; a link is none.
-pub fn shared(common: &OwnedFd, name: &str) -> Option<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(common, name, flags, Mode::empty()).ok()
+/// Opens a directory of [`SHARED`]; `None` if there is none. A link is none.
+pub fn shared(common: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
+    match mount::find(
+        common,
+        OsStr::new(name),
+        OFlags::DIRECTORY | OFlags::NOFOLLOW,
+    ) {
+        Err(Errno::NOTDIR | Errno::LOOP) => Ok(None),
+        found => found,
+    }
 }
 
 /// Makes read-only what git does not write there, in the mount namespace of this process, but for
@@ -99,7 +105,7 @@ pub fn hold(common: &Path, places: &[&Path]) -> Result<(), Fault> {
         }
     }
     for (above, name) in OF_MAIN {
-        if let Some(above) = shared(&dir, above) {
+        if let Some(above) = shared(&dir, above).step_with(fault)? {
             mount::make_read_only(&above, OsStr::new(name))?;
         }
     }

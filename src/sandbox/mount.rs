@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, fstat, fstatvfs, mkdirat, open, openat,
-    openat2, statat, statx,
+    Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, accessat, fstat, fstatvfs,
+    mkdirat, open, openat, openat2, statat, statx,
 };
 use rustix::io::Errno;
 use rustix::mount::{
@@ -99,13 +99,38 @@ pub(super) fn mount_of(fd: &OwnedFd) -> rustix::io::Result<u64> {
     Ok(statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 
+/// Opens a name in a directory. Returns `None` if nothing has it, or if this user can neither look
+/// nor give itself the right to.
+pub(super) fn find(dir: &OwnedFd, name: &OsStr, how: OFlags) -> Result<Option<OwnedFd>, Errno> {
+    match openat(
+        dir,
+        name,
+        OFlags::PATH | OFlags::CLOEXEC | how,
+        Mode::empty(),
+    ) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT | Errno::NAMETOOLONG) => Ok(None),
+        Err(Errno::ACCESS) if !may_change(dir) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Returns true if a command can change the directory, or can give itself the right to.
+pub(super) fn may_change(dir: &OwnedFd) -> bool {
+    let is_own = fstat(dir).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
+    is_own || accessat(dir, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
+}
+
 /// Makes what has this name in `dir`, if anything, read-only in this mount namespace; a link
 /// itself, not what it leads to.
 pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
     let fault = || format!("make `{}` read-only", name.display());
-    Unattached::of(dir, name)
-        .and_then(|found| found.map_or(Ok(()), Unattached::attach))
-        .step_with(fault)
+    match find(dir, name, OFlags::NOFOLLOW).step_with(fault)? {
+        Some(there) => Unattached::of(there)
+            .and_then(Unattached::attach)
+            .step_with(fault),
+        None => Ok(()),
+    }
 }
 
 /// What will be read-only as soon as it is mounted over itself.
@@ -118,21 +143,12 @@ pub struct Unattached {
 }
 
 impl Unattached {
-    /// What has this name in `dir`, if anything.
-    pub fn of(dir: &OwnedFd, name: &OsStr) -> io::Result<Option<Self>> {
-        match openat(
-            dir,
-            name,
-            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-            Mode::empty(),
-        ) {
-            Ok(there) => Ok(Some(Self {
-                copy: copy(&there)?,
-                there,
-            })),
-            Err(Errno::MFILE) => Err(Errno::MFILE.into()),
-            Err(_) => Ok(None),
-        }
+    /// Clones the mount of an open file or directory.
+    pub fn of(there: OwnedFd) -> io::Result<Self> {
+        Ok(Self {
+            copy: copy(&there)?,
+            there,
+        })
     }
 
     pub fn attach(self) -> io::Result<()> {

@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{CString, OsStr, OsString};
+use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -20,14 +21,14 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{
-    Access, AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, accessat, fstat, open, openat,
-    openat2, readlinkat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2, readlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
 
 use super::denied::Denied;
 use super::fault::{Fault, Step};
-use super::mount::Unattached;
+use super::mount::{Unattached, find, may_change};
 use super::raw_string::RawString;
 use crate::aside::{has_only_samples, set_aside};
 use crate::limits::{
@@ -97,12 +98,14 @@ impl Guarded {
                 last = Some((above, dir?));
             }
             if let Some(((_, Some(dir)), name)) = last.as_ref().zip(guarded.path().file_name()) {
-                let found = Unattached::of(dir, name).or_else(|error| {
+                let copy = || -> io::Result<Option<Unattached>> {
+                    let there = find(dir, name, OFlags::NOFOLLOW)?;
+                    there.map(Unattached::of).transpose()
+                };
+                let found = copy().or_else(|_| {
                     // So many descriptors cannot be had at once.
                     attach(&mut copies)?;
-                    Unattached::of(dir, name).step_with(|| {
-                        format!("make `{}` read-only: {error}", guarded.path.display())
-                    })
+                    copy().step_with(|| format!("make `{}` read-only", guarded.path.display()))
                 });
                 copies.extend(found?);
             }
@@ -122,16 +125,8 @@ struct Held {
 impl Held {
     /// `None` if there is nothing.
     fn find(dir: &OwnedFd, name: &OsStr) -> Result<Option<Self>, Errno> {
-        let fd = match openat(
-            dir,
-            name,
-            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-            Mode::empty(),
-        ) {
-            Ok(fd) => fd,
-            Err(Errno::NOENT | Errno::NAMETOOLONG) => return Ok(None),
-            Err(Errno::ACCESS) if !may_change(dir) => return Ok(None),
-            Err(errno) => return Err(errno),
+        let Some(fd) = find(dir, name, OFlags::NOFOLLOW)? else {
+            return Ok(None);
         };
         let stat = fstat(&fd)?;
         Ok(Some(Self {
@@ -628,30 +623,22 @@ fn watch(events: &OwnedFd, dir: &OwnedFd) -> Result<Option<i32>, Fault> {
     }
 }
 
-/// Whether a command could change what is in the directory, if need be by giving itself the right
-/// to.
-fn may_change(dir: &OwnedFd) -> bool {
-    let is_own = fstat(dir).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
-    is_own || accessat(dir, ".", Access::WRITE_OK, AtFlags::empty()).is_ok()
-}
-
-/// Opens the directory of a path; `None` if there is no such directory, or if this user cannot
+/// Opens the directory of a path; `None` if there is no such directory, or if this user can never
 /// enter it. A link on the way has a place of its own ([`Watcher::places`]).
 fn descend(guarded: &Guarded) -> Result<Option<OwnedFd>, Errno> {
     let above = guarded
         .path()
         .parent()
         .and_then(|parent| parent.strip_prefix(guarded.root()).ok());
-    let mut dir = open(guarded.root(), DIRECTORY, Mode::empty());
+    let mut dir = open(guarded.root(), DIRECTORY, Mode::empty())?;
     for part in above.unwrap_or(Path::new("")) {
-        dir = dir.and_then(|dir| openat(&dir, part, DIRECTORY, Mode::empty()));
-    }
-    match dir {
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::ACCESS) => {
-            Ok(None)
+        match find(&dir, part, OFlags::DIRECTORY) {
+            Ok(Some(found)) => dir = found,
+            Ok(None) | Err(Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+            Err(errno) => return Err(errno),
         }
-        dir => dir.map(Some),
     }
+    Ok(Some(dir))
 }
 
 #[cfg(test)]
@@ -679,5 +666,18 @@ mod tests {
             .map(|guarded| guarded.path().to_owned())
             .collect();
         assert_eq!(places, paths);
+    }
+
+    #[test]
+    fn failed_lookup_is_no_missing_path() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "").unwrap();
+        let open = |path: &Path| open(path, OFlags::PATH, Mode::empty()).unwrap();
+        let found = |path: &Path| find(&open(path), OsStr::new("name"), OFlags::NOFOLLOW);
+        assert!(matches!(found(dir.path()), Ok(None)));
+        assert!(matches!(
+            found(&dir.path().join("file")),
+            Err(Errno::NOTDIR)
+        ));
     }
 }

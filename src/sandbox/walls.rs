@@ -77,10 +77,11 @@ impl Walls {
             }
             let common = mount::open_path(root.place.path.as_path())?;
             common_git::make_logs(&common);
-            let shared = common_git::SHARED
-                .iter()
-                .filter_map(|name| common_git::shared(&common, name));
-            rules.extend(shared.map(|shared| (shared, Right::Write)));
+            for name in common_git::SHARED {
+                let shared = common_git::shared(&common, name)
+                    .step_with(|| format!("open `{name}` of a git repository"))?;
+                rules.extend(shared.map(|shared| (shared, Right::Write)));
+            }
             rules.push((common, Right::WriteFiles));
         }
         let scopes = abi >= Some(SCOPES_ABI);
