@@ -18,8 +18,8 @@ use crate::cancel::CancelToken;
 use rustix::process::{Resource, getrlimit};
 
 use crate::limits::{
-    CONNECTION_FILES_SHARE, MEMORY_LOOK_MS, MEMORY_STEP_BYTES, MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES,
-    UNTOLD_MEMORY_BYTES,
+    CONNECTION_FILES_SHARE, DEFAULT_MEMORY_BYTES, MEMORY_LOOK_MS, MEMORY_STEP_BYTES,
+    MEMORY_WAIT_MS, SMALL_MESSAGE_BYTES,
 };
 
 /// What bytes are held for: each may use a part of the budget, in sixteenths.
@@ -140,7 +140,7 @@ impl Drop for Holder {
 impl Default for Account {
     /// Of a budget of its own.
     fn default() -> Self {
-        Budget::new(UNTOLD_MEMORY_BYTES).account()
+        Budget::new(DEFAULT_MEMORY_BYTES).account()
     }
 }
 

@@ -125,7 +125,9 @@ pub mod server {
 }
 
 pub mod sinks {
-    pub use crate::sinks::{Compared, Content, HOOK, SINKS, Sink, differences, hooks_path, named};
+    pub use crate::autorun::{
+        Compared, Content, HOOK, SINKS, Sink, differences, hooks_path, named,
+    };
 }
 
 pub mod testrun {

@@ -50,7 +50,7 @@ pub const MIN_MEMORY_MIB: u64 = 16;
 pub const SEARCH_MEMORY_SHARE: u64 = 4;
 /// What the calls of a server may hold whose operator says nothing about memory, such as a mock, in
 /// bytes.
-pub const UNTOLD_MEMORY_BYTES: usize = 512 * 1024 * 1024;
+pub const DEFAULT_MEMORY_BYTES: usize = 512 * 1024 * 1024;
 /// Blocks of memory from this size on go back to the system when they are freed, in bytes.
 pub const HEAP_BLOCK_BYTES: i32 = 256 * 1024;
 /// Heaps that smaller blocks lie in.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exec::PROXY_PORT;
-use crate::gate::JAVA_OPTIONS;
+use crate::network::proxy::JAVA_OPTIONS;
 
 /// How far a command is held to its recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]

@@ -14,9 +14,9 @@ use crate::exec::{
     Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, Slots,
     Stage, title,
 };
-use crate::gate::{Gate, JAVA_OPTIONS, Out, RuledDoor, Trust, TrustPlace, Ways};
+use crate::http_client::Verifier;
 use crate::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
-use crate::outbound::Verifier;
+use crate::network::proxy::{Gate, JAVA_OPTIONS, Out, RuledDoor, Trust, TrustPlace, Ways};
 use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
 use crate::record::redact::Secrets;

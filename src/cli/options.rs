@@ -19,9 +19,9 @@ use super::ranges::{
     PROCESSES, REPLY_TOKENS, SEARCH_MEMORY_MIB, TIMEOUT_SECS,
 };
 use super::{CredentialArgs, Isolation, PythonArgs, UndoArgs};
-use crate::egress::SETS;
-use crate::gate::Learned;
 use crate::limits;
+use crate::network::proxy::Learned;
+use crate::network::rules::SETS;
 
 /// Flags that every mode understands.
 #[derive(Clone, Debug, Parser)]

@@ -10,8 +10,8 @@ use super::process::print;
 use super::report;
 use crate::cli::HealthArgs;
 use crate::config;
+use crate::http_client::{HttpTarget, Question, ask};
 use crate::limits::MAX_KEPT_NAME_BYTES;
-use crate::outbound::{HttpTarget, Question, ask};
 use crate::text::escape::show;
 
 /// Prints `ok`, or says why not; then the exit status is 1, because 2 means nothing to a

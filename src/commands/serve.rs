@@ -17,9 +17,9 @@ use crate::policy::Root;
 use crate::sandbox::{Tier, give_back_memory};
 use crate::server::{Ledger, Observer, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
+use crate::tenants;
 use crate::text::count::counted;
 use crate::transport::{Door, End, Writer};
-use crate::web;
 
 /// Serves until the client goes, or a signal comes.
 pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
@@ -160,7 +160,7 @@ fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let tracer = tracer(cli)?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
     let mut config = hiding(config, log.as_deref());
-    let servers = web::prepare(cli, &mut config, log.as_ref(), tracer.clone())?;
+    let servers = tenants::prepare(cli, &mut config, log.as_ref(), tracer.clone())?;
     if let Some(log) = &log {
         log.start(&audit::Started {
             serves: servers.address()?,

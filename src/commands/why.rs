@@ -19,14 +19,16 @@ use serde::Serialize;
 
 use super::process::{catch_signals, print, quoted, status};
 use super::sandbox::{launcher, output, request};
+use crate::autorun::{Compared, named};
 use crate::cli::{Access, Options, Sandbox, WhyArgs};
 use crate::compose::alone;
 use crate::config::Config;
-use crate::egress::{Destination, Host, RequestLine, Transport, Verdict, canonical, danger};
 use crate::exec::place_of;
+use crate::network::rules::{
+    Destination, Host, RequestLine, Transport, Verdict, canonical, danger,
+};
 use crate::policy::{Cause, Policy, PolicyError, Quoted};
 use crate::sandbox::{Network, Tier};
-use crate::sinks::{Compared, named};
 use crate::tools::Services;
 
 /// What is said of one question.

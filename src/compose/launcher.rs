@@ -15,14 +15,14 @@ use crate::calls::{Loaded, load};
 use crate::cancel::CancelToken;
 use crate::cli::Sandbox;
 use crate::config::{CacheConfig, Config, configure_git};
-use crate::egress::WARNING;
 use crate::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
-use crate::gate::{
-    GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
-};
 use crate::hide::Hide;
 use crate::journal::Journal;
 use crate::limits;
+use crate::network::proxy::{
+    GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
+};
+use crate::network::rules::WARNING;
 use crate::policy::{Hidden, LinkedRepository, Policy, Root};
 use crate::sandbox::explain::{gaps, refusal};
 use crate::sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};

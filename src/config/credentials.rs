@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::cli::DeclaredCredential;
-use crate::egress::{Credential, Credentials, MAX_SECRET_BYTES, Place, Rules, Secret};
+use crate::network::rules::{Credential, Credentials, MAX_SECRET_BYTES, Place, Rules, Secret};
 use crate::secrets::{identity, reading};
 
 /// User that git says it is where the operator names none: GitHub and others take any.

@@ -37,8 +37,8 @@ use crate::cli::{
     CallsAction, Errors, Isolation, LogLevel, NetworkArg, OnMissArg, Options, ToolsetArg,
 };
 use crate::fs::Durability;
-use crate::gate::Learned;
 use crate::limits;
+use crate::network::proxy::Learned;
 use crate::policy::{Access, Grant, Hidden, Restrictions};
 use crate::server::ErrorStyle;
 use crate::tools::{TOOLS, Toolset};

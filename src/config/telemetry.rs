@@ -18,8 +18,8 @@ use anyhow::{Context as _, Result, bail};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::cli::TelemetryArgs;
+use crate::http_client::{HttpTarget, Trust};
 use crate::limits::EXPORT_TIMEOUT_MS;
-use crate::outbound::{HttpTarget, Trust};
 use crate::telemetry::{Sampler, Settings};
 use crate::text::reasons::reasons;
 

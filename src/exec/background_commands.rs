@@ -8,11 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::background::{Background, Listener, Shared, State, lock};
-use super::course::Course;
+use super::drain::Pump;
 use super::job::Countdown;
 use super::poll::Bell;
-use super::pump::Pump;
 use super::ring::{OutputFiles, Ring};
+use super::running_command::Course;
 use super::start::begin;
 use super::streams::Streams;
 use super::{Command, ExecError, Launcher};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::kept::Kept;
+use super::output::Kept;
 use super::ring::{OutputFiles, Ring};
 use crate::limits::MAX_OUTPUT_END_BYTES;
 use crate::text::fold::fold;

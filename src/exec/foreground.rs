@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use super::capture::Capture;
-use super::course::Course;
 use super::gatekeeper::Guarded;
 use super::interception::{Interception, Listening, in_memory};
 use super::job::Countdown;
 use super::poll::received;
+use super::running_command::Course;
 use super::slots::Slot;
 use super::streams::{Streams, output_pipe};
 use super::{

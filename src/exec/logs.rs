@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Captured;
-use super::kept::Kept;
+use super::output::Kept;
 use crate::limits::{MAX_LOG_BYTES, MAX_LOGS, MAX_LOGS_BYTES};
 
 /// What the URIs of logs begin with.

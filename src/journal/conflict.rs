@@ -6,7 +6,7 @@ use super::bytes::Bytes;
 use super::entry::{Entry, Name, Place};
 use super::object::{Id, Stat};
 use super::same::{Same, Selected};
-use super::survey::Survey;
+use super::scan::Survey;
 use super::units::{Obstacles, Places, Units};
 
 const NOT_KEPT: &str = "it was not kept: it was too large, could not be read, found no room, or went where nothing is noted";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-use super::outside::{Outside, list};
+use super::autorun_change::{Outside, list};
 use crate::budget::Exhausted;
 use crate::limits::JOURNAL_DEPTH;
 

@@ -20,8 +20,10 @@
 //! Versions are told apart by ctime, which nobody can set. Two changes within one tick of the
 //! filesystem's clock are told apart only where the kernel stamps them apart (Linux 6.13).
 
-mod apart;
 mod appended;
+mod autorun;
+mod autorun_change;
+mod autorun_report;
 mod bounds;
 mod bytes;
 mod call;
@@ -33,18 +35,16 @@ mod listing;
 mod log;
 mod memory;
 mod object;
-mod outside;
 mod ownership;
-mod passes;
 mod reading;
 mod recorder;
 mod recovery;
+mod restore;
+mod restore_across_mounts;
 mod root;
 mod same;
-mod settled;
-mod sinks;
+mod scan;
 mod store;
-mod survey;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -52,6 +52,8 @@ mod unit_kind;
 mod units;
 mod versions;
 
+pub use autorun_change::Outside;
+pub use autorun_report::Settled;
 pub use bounds::Bounds;
 pub use bytes::Bytes;
 pub use call::{ByCommands, Changes, Ended, Journal};
@@ -60,10 +62,8 @@ pub use entry::{Change, Entry, Place};
 pub use error::JournalError;
 pub use keeping::{SKIPPED, Skips, WhenFull};
 pub use object::{Id, Stat, stat};
-pub use outside::Outside;
 pub use recorder::{At, Recorder, Writing};
 pub use root::Root;
-pub use settled::Settled;
 pub use store::{Changer, ConfiguredHooks, Misplaced, STORES, Store};
 pub use undo::{Options, Outcome};
 pub use versions::{Version, Versions};

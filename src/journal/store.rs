@@ -34,11 +34,11 @@ use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
 use super::root::Root;
 use super::same::Same;
-use super::survey::{Look, Survey};
+use super::scan::{Look, Survey};
+use crate::autorun::Sink;
 use crate::budget::Account;
 use crate::limits::JOURNAL_DEPTH;
 use crate::removal;
-use crate::sinks::Sink;
 
 /// Of a number in `lock`, where the last that was given stands, then the last that is gone.
 pub(super) const NUMBER_DIGITS: usize = 20;

@@ -15,10 +15,10 @@ use super::keeping::Keeping;
 use super::log::{Event, Kind};
 use super::memory::Memory;
 use super::object::{self, Id, Stat};
-use super::passes::Undo;
+use super::restore::Undo;
 use super::same::{Same, Selected};
+use super::scan::{Look, Survey};
 use super::store::Store;
-use super::survey::{Look, Survey};
 use super::units::{Custody, Places, Search, Units};
 use crate::limits::JOURNAL_DEPTH;
 

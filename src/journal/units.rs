@@ -18,7 +18,7 @@ use super::error::{JournalError, UNWANTED};
 use super::object::{self, Id, Stat, open_dir};
 use super::root::Root;
 use super::same::{Same, Selected};
-use super::survey::Survey;
+use super::scan::Survey;
 use super::unit_kind::{SQLITE_LOGS, UnitKind, noted_names, sqlite_base};
 use crate::limits::JOURNAL_DEPTH;
 

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::asks::Asks;
+use super::client_requests::Asks;
 use super::sync::lock;
 use crate::cancel::CancelToken;
 use crate::protocol::Response;

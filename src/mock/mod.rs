@@ -6,11 +6,12 @@
 //! and `performance` for what takes time or goes wrong. `player` serves a `cassette` instead.
 //! `observer` lets others look on: `journal`, `expectations`, and the cassette's recorder.
 
-mod asks;
 mod behaviour;
 mod cassette;
 mod catalog;
 mod client;
+mod client_requests;
+mod corrupt;
 mod derived;
 mod distill;
 mod entry;
@@ -19,25 +20,24 @@ mod faker;
 mod fault;
 mod journal;
 mod lint;
-mod lists;
 mod load;
 mod manifest;
 mod observer;
-mod performance;
+mod pagination;
 mod player;
 mod presets;
 mod problems;
 mod redact;
 mod resources;
+mod respond;
 mod schema;
+mod sequence;
 mod server_and_mock;
 mod service;
 mod sink;
-mod spoil;
 mod subscriptions;
 mod sync;
 mod template;
-mod turns;
 mod yaml;
 
 pub use cassette::{Cassette, CassetteEntry, CassetteRecorder};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::asks::answer_of;
+use super::client_requests::answer_of;
 use super::sync::lock;
 use crate::limits::MAX_RECORDED_MESSAGES;
 use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};

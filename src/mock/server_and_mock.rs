@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::sequence::called;
 use super::service::Mock;
-use super::turns::called;
 use crate::protocol::{Body, Outcome, Request, Response};
 use crate::server::{AdmittedRequest, Outbox, Server, Service};
 use crate::tools::Weight;

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::client::ClientState;
 use super::fault::MockFault;
-use super::performance::Performance;
+use super::respond::Performance;
+use super::sequence::{RequestTurn, Turns, arguments};
 use super::subscriptions::Subscriptions;
-use super::turns::{RequestTurn, Turns, arguments};
-use super::{lists, schema};
+use super::{pagination, schema};
 use crate::protocol::{Body, Code, Outcome, Request, Response, RpcError, fault};
 use crate::server::{AdmittedRequest, ErrorStyle, Outbox, Service, stateless_revisions};
 use crate::text::nearest::shortened;
@@ -254,7 +254,7 @@ impl Mock {
             {
                 return self.subscriptions.listen(&self.catalog(), exchange, params);
             }
-            method => lists::answer(
+            method => pagination::answer(
                 &self.performance(turn, exchange, params, &json!({})),
                 method,
             )

@@ -2,8 +2,8 @@
 //! program outside the walls obeys or runs without being asked. A list by nature; everything that
 //! speaks of it is derived from it or compared with it.
 
-pub(super) use crate::sinks::DOT_GIT;
-pub use crate::sinks::PROTECTED_IN_REPOSITORIES;
+pub(super) use crate::autorun::DOT_GIT;
+pub use crate::autorun::PROTECTED_IN_REPOSITORIES;
 
 /// Paths directly in a read-write directory, each with the program that obeys what is there. A
 /// directory stands for all in it.

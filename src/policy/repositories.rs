@@ -19,12 +19,12 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES};
+use crate::autorun::{Compared, Content, hooks_directory, hooks_path, named};
 use crate::journal::ConfiguredHooks;
 use crate::limits::{
     MAX_REPOSITORIES, MAX_REPOSITORY_DEPTH, MAX_REPOSITORY_DIRECTORIES, MAX_REPOSITORY_WALK_MS,
     MAX_SINK_BYTES,
 };
-use crate::sinks::{Compared, Content, hooks_directory, hooks_path, named};
 
 /// What there is to protect of the repositories that were there when the server started.
 #[derive(Debug, Default)]

@@ -17,7 +17,7 @@ pub mod proxy;
 pub mod redact;
 pub mod store;
 #[cfg(test)]
-mod trial;
+mod test_support;
 
 pub use call::{
     Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link, Message,

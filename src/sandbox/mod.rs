@@ -14,7 +14,6 @@ mod capabilities;
 mod certificates;
 mod cgroup;
 mod common_git;
-mod computing;
 mod confinement;
 mod denied;
 mod descriptors;
@@ -39,6 +38,7 @@ pub mod plan;
 mod program;
 mod protected_paths;
 mod raw_string;
+mod reader_sandbox;
 mod reaper;
 mod remedy;
 mod route_counters;
@@ -60,7 +60,6 @@ pub mod wire;
 
 pub use cache::Cache;
 pub use common_git::cannot_hold;
-pub use computing::enclose;
 pub use denied::{Blocked, Denied};
 pub use dry_run::{Content, DryRunReport, Told};
 pub use environment::EnvRules;
@@ -69,6 +68,7 @@ pub use plan::{
     Extent, Limits, Network, Place, Plan, PlannedHide, PlannedJournal, PlannedRoot, Tier,
 };
 pub use raw_string::RawString;
+pub use reader_sandbox::enclose;
 pub use scratch::{Scratch, ScratchHold, depot};
 pub use shared_directory::SharedDirectory;
 pub use status::{WallStatus, instruction_before};

@@ -1,7 +1,7 @@
 //! The server of tools as a service: which method does what.
 
 use super::call;
-use super::front::{no_method, tell};
+use super::deferred_service::{no_method, tell};
 use super::service::{AdmittedRequest, Service};
 use super::tool_server::Server;
 use crate::budget::Account;

@@ -2,8 +2,8 @@
 //! transport.
 
 mod call;
+mod deferred_service;
 mod dispatch;
-mod front;
 mod in_flight;
 mod instructions;
 mod ledger;
@@ -11,17 +11,17 @@ mod level;
 mod listing;
 mod logs;
 mod metrics;
-mod place;
 mod recent;
 mod service;
 mod session;
 mod session_state;
 mod spans;
+mod status;
 #[cfg(test)]
 mod tests;
 mod tool_server;
 
-pub use front::{Coming, Front};
+pub use deferred_service::{Coming, Front};
 pub use instructions::instructions;
 pub use ledger::{Begun, Ending, Entry, Ledger, Observer, size};
 pub use level::Level;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::front::Front;
+use super::deferred_service::Front;
 use crate::protocol::Revision;
 use crate::tools::{Callable, Hints, Services};
 

@@ -8,8 +8,8 @@ use super::otlp;
 use super::queue::Queue;
 use super::sampler::Sampler;
 use super::span::Span;
+use crate::http_client::{HttpTarget, Question, Trust, ask};
 use crate::limits::{EXPORT_PAUSE_MS, EXPORT_TRIES, MAX_EXPORT_PAUSE_MS};
-use crate::outbound::{HttpTarget, Question, Trust, ask};
 
 /// Where spans go, and what all of them have in common.
 #[derive(Clone, Debug)]

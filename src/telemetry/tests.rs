@@ -11,8 +11,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, soc
 use serde_json::{Value, json};
 
 use super::*;
+use crate::http_client::HttpTarget;
 use crate::limits::{MAX_WAITING_SPANS, SPANS_PER_EXPORT};
-use crate::outbound::HttpTarget;
 use crate::protocol::TraceContext;
 
 const LONG: Duration = Duration::from_mins(1);

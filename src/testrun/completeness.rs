@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::evidence::Evidence;
+use super::completeness_input::Evidence;
 use super::model::State;
 use super::project::files::NamedPath;
 use super::reports::results::TestResults;

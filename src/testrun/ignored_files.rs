@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::completeness_input::absolute;
 use super::context::RunContext;
-use super::evidence::absolute;
 use super::listing::listed;
 use super::model::TestStatus;
 use super::project::disk::ProjectTree as _;

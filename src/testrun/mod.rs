@@ -8,6 +8,7 @@
 //! and `verdict` know them by these traits alone; `run` and `check` are on top, and `text` tells
 //! the model.
 
+mod by_language;
 mod changes;
 mod check;
 mod checker;
@@ -15,12 +16,10 @@ mod checkers;
 mod choice;
 mod command;
 mod completeness;
+mod completeness_input;
 mod context;
 mod detection;
 mod error;
-mod evidence;
-mod failed_tests;
-mod families;
 mod hints;
 mod history;
 mod ignored_files;
@@ -29,6 +28,7 @@ mod listing;
 pub mod model;
 mod outcome;
 mod prelude;
+mod previous_failures;
 mod progress;
 mod project;
 mod report_file;

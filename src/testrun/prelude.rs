@@ -7,15 +7,15 @@ pub use std::time::Duration;
 pub use serde::Deserialize;
 pub use serde_json::Value;
 
+pub use super::by_language::{cargo, javascript};
 pub use super::changes::{Affected, GitChanges};
 pub use super::checker::{CheckSource, CheckWanted, Checker};
 pub use super::command::{
     PathStyle, REPORT, RunPlan, WantedRun, by_name, escape_regex, paths, safe, words,
 };
+pub use super::completeness_input::{Evidence, ProjectFacts, not_taken_up};
 pub use super::context::RunContext;
 pub use super::error::TestrunError;
-pub use super::evidence::{Evidence, ProjectFacts, not_taken_up};
-pub use super::families::{cargo, javascript};
 pub use super::model::{
     Case, Diagnostic, Frame, Phase, Related, Severity, State, TestError, TestReport, TestStatus,
 };

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use super::choice::{RunnerChoice, choose};
 use super::command::{REPORT, WantedRun, line, words};
 use super::completeness::missed;
+use super::completeness_input::{Evidence, ProjectFacts};
 use super::context::RunContext;
 use super::error::TestrunError;
-use super::evidence::{Evidence, ProjectFacts};
 use super::hints::hint;
 use super::interruption::{self, Interruption};
 use super::model::{RunError, RunnerName, Scope, TestReport, TestStatus, ToolInfo};
@@ -25,7 +25,7 @@ use super::scope::scope;
 use super::selection::TestSelection;
 use super::subprojects::who_has;
 use super::tool::is_absent;
-use super::{failed_tests, ignored_files, runners, verdict};
+use super::{ignored_files, previous_failures, runners, verdict};
 use crate::cancel::Bound;
 use crate::exec::{Denied, ExecError, Log, Outcome, Stage, place_of};
 use crate::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS, TESTS_PROGRESS_BYTES};
@@ -263,7 +263,7 @@ fn told(
         .failed(root, runner.id())
         .unwrap_or_default();
     let is_all = *selection == TestSelection::All && request.filter.is_none();
-    let failed = failed_tests::left(runner, &known, &results, is_all);
+    let failed = previous_failures::left(runner, &known, &results, is_all);
     let is_filtered = request.filter.is_some();
     let evidence = Evidence {
         is_filtered,

@@ -9,12 +9,12 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::by_language::{cargo, javascript};
 use super::changes::{Affected, GitChanges};
 use super::command::{RunPlan, WantedRun};
+use super::completeness_input::{Evidence, ProjectFacts, not_taken_up};
 use super::context::RunContext;
 use super::error::TestrunError;
-use super::evidence::{Evidence, ProjectFacts, not_taken_up};
-use super::families::{cargo, javascript};
 use super::model::{Case, RunnerName, TestReport};
 use super::project::files::NamedPath;
 use super::project::language::Language;

@@ -8,12 +8,12 @@ use crate::calls::{Isolation, Reach};
 use crate::cancel::CancelToken;
 use crate::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
 use crate::fs::Writer;
-use crate::gate::{Gate, SshAgent};
 use crate::journal::Journal;
 use crate::limits::{
     DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_CELL_SECS, MAX_COMMAND_TIMEOUT_SECS,
     MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES, RESIDENTS_FOR_A_SESSION,
 };
+use crate::network::proxy::{Gate, SshAgent};
 use crate::policy::Policy;
 use crate::python::Sessions;
 use crate::sandbox::{Cache, Scratch, Tier, WallStatus};

@@ -2,12 +2,12 @@
 //! over the network.
 
 mod batch;
-mod door;
 pub mod http;
 mod lines;
 mod pool;
+mod stdio;
 mod wake;
 mod writer;
 
-pub use door::{Door, End, Limits};
+pub use stdio::{Door, End, Limits};
 pub use writer::Writer;

@@ -27,9 +27,9 @@ use crate::mock::{
     STARTER, SessionObserver, distill, is_secret, load, load_expectations, preset,
 };
 use crate::server::{ErrorStyle, Service, Session};
+use crate::tenants;
 use crate::text::reasons::reasons;
 use crate::transport::{Door, Writer};
-use crate::web;
 
 /// Serves a mock until its client closes stdin, or over HTTP until a signal comes.
 pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
@@ -40,7 +40,7 @@ pub fn serve(serve: &MockServe, options: &Options) -> Result<ExitCode> {
     let limits = client_limits(options);
     if let Some(address) = serve.http {
         tracing::info!("replay {version} serves the mock {source}");
-        web::serve_mock(
+        tenants::serve_mock(
             &mock.service,
             address,
             limits,

@@ -17,7 +17,7 @@ use crate::cli::Options;
 use crate::commands::process::tell;
 use crate::commands::sandbox::run_program;
 use crate::config::Config;
-use crate::gate::Learned;
+use crate::network::proxy::Learned;
 use crate::text::escape::show;
 
 /// Variables that lead a program's requests to a proxy (curl(1), ENVIRONMENT).

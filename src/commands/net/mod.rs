@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::process::print;
 use crate::cli::{NetAction, Options};
-use crate::egress::{SETS, WARNING};
+use crate::network::rules::{SETS, WARNING};
 
 pub fn run(options: Options, action: &NetAction) -> Result<ExitCode> {
     match action {

@@ -12,7 +12,7 @@ use std::thread;
 
 use pretty_assertions::assert_eq;
 
-use super::lessons::Lesson;
+use super::learned_noise::Lesson;
 
 use super::*;
 use crate::limits::MAX_MISSES_TOLD;

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::hub::Hub;
+use super::session::Hub;
 use super::{Misfit, Note};
 use crate::budget::Share;
 use crate::limits::MAX_RECORDED_BODY_BYTES;

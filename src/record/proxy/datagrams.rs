@@ -13,12 +13,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
-use super::hub::Hub;
 use super::judging::Unjudged;
+use super::session::Hub;
 use super::{Datagrams, Mode};
 use crate::budget::Share;
-use crate::egress::Transport;
 use crate::limits::DATAGRAM_IDLE_SECS;
+use crate::network::rules::Transport;
 use crate::record::call::Target;
 use crate::sandbox::intercept::ProgramName;
 

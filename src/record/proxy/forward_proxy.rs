@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
-use super::hub::Hub;
 use super::requests::Requests;
+use super::session::Hub;
 use super::stream::Stream;
 use super::{Mode, miss, record, replay, upstream};
 use crate::record::call::Target;

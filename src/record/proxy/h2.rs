@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::Note;
 use super::context::Context;
-use super::opened::head_bytes;
+use super::intercept_tls::head_bytes;
 use super::stream::Stream;
 use crate::budget::Share;
 use crate::limits::{

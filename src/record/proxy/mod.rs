@@ -4,29 +4,29 @@
 //! It has a runtime of its own, so that the rest of the program can go on waiting in threads. A
 //! connection has a task; one that fails, also by a panic, ends alone.
 
-mod attempts;
+mod connect;
 mod context;
 mod datagrams;
+mod first_bytes;
 mod forward_proxy;
 mod h2;
 mod h2_play;
+mod host_mismatch;
 mod http_play;
-mod hub;
+mod intercept_tls;
 mod judging;
 mod login;
-mod misfit;
 mod miss;
 mod mysql_login;
 mod nameserver;
-mod opened;
-mod opening;
 mod outcome;
-mod pass;
+mod passthrough;
+mod protocols;
 mod record;
 mod relay;
 mod replay;
 mod requests;
-mod speakers;
+mod session;
 mod splice;
 mod stream;
 mod tap;
@@ -49,23 +49,23 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
-use self::attempts::{Attempts, Decision};
-use self::hub::Hub;
+use self::connect::{Attempts, Decision};
+pub use self::host_mismatch::Misfit;
+pub use self::intercept_tls::{Inspector, Refusal, Rewriter};
 use self::judging::Unjudged;
 pub use self::login::StandIn;
-pub use self::misfit::Misfit;
-pub use self::opened::{Inspector, Refusal, Rewriter};
 pub use self::outcome::{Counts, Note, Recorded};
+use self::session::Hub;
 pub use crate::record::protocol::mysql::login::Known;
 
 use self::stream::Stream;
 use crate::budget::{Account, Share};
-use crate::egress::Transport;
+use crate::http_client::Verifier;
 use crate::limits::{
     MAX_DATAGRAM_ASSOCIATIONS, MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS,
     RECORDED_CONNECTION_BYTES,
 };
-use crate::outbound::Verifier;
+use crate::network::rules::Transport;
 use crate::record::call::{Outline, Target};
 use crate::record::matching::Book;
 use crate::record::net::ca::Authority;
@@ -526,7 +526,9 @@ async fn serve_one(
             replay::serve(context, replay, client).await
         }
         Purpose::Decided(Decision::Dialed(context, server)) => match (server.await, &shared.mode) {
-            (Ok(server), Mode::Pass) => pass::converse(&context, client, server, unjudged).await,
+            (Ok(server), Mode::Pass) => {
+                passthrough::converse(&context, client, server, unjudged).await
+            }
             (Ok(server), Mode::Record | Mode::Replay { .. }) => {
                 record::converse(context, client, server).await
             }

@@ -11,7 +11,7 @@ use tokio::net::UdpSocket;
 use tokio::sync::Semaphore;
 
 use super::Mode;
-use super::hub::Hub;
+use super::session::Hub;
 use super::stream::Stream;
 use crate::limits::{FAKE_ADDRESS_SECS, MAX_QUESTION_BYTES, MAX_QUESTIONS};
 use crate::record::call::{Content, Dns, Exchange, Link, Target};

@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime};
 use tokio::time::timeout;
 
 use super::context::Context;
-use super::opening::{Opening, is_settings, opening};
+use super::first_bytes::{Opening, is_settings, opening};
 use super::relay::relay;
 use super::stream::Stream;
 use super::tap::{Tap, Then};
-use super::{Note, h2, speakers, tls, upstream};
+use super::{Note, h2, protocols, tls, upstream};
 use crate::limits::SERVER_FIRST_MS;
 use crate::record::call::{Protocol, Refusal, Side};
 use crate::record::http::h1;
@@ -70,9 +70,9 @@ pub fn converse(
             Opening::Tls => return encrypted(context, client, server, None).await,
             Opening::Http2 => return h2::record(context, client, server).await,
             Opening::Http1 => Tap::Http(Box::new(h1::Tap::new(context.link.clone()))),
-            Opening::Wire(protocol) => Tap::Wire(speakers::recorder(&context, protocol, opened)),
+            Opening::Wire(protocol) => Tap::Wire(protocols::recorder(&context, protocol, opened)),
             Opening::More | Opening::Unknown => {
-                Tap::Wire(speakers::recorder(&context, Protocol::Generic, opened))
+                Tap::Wire(protocols::recorder(&context, Protocol::Generic, opened))
             }
         };
         pass(context, client, server, tap).await

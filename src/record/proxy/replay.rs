@@ -8,10 +8,10 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
 use super::context::Context;
+use super::first_bytes::{Opening, opening};
 use super::http_play::{self, Further};
-use super::opening::{Opening, opening};
+use super::protocols::Actor;
 use super::record::Nested;
-use super::speakers::Actor;
 use super::stream::Stream;
 use super::{Replay, h2_play, record, tls, upstream};
 use crate::limits::{HANG_UP_SETTLED_MS, MAX_SILENCE_PLAYED_MS, SERVER_FIRST_MS};

@@ -16,8 +16,8 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use super::Mode;
 use super::context::Context;
 use super::stream::Stream;
+use crate::http_client;
 use crate::limits::UPSTREAM_TLS_MS;
-use crate::outbound;
 use crate::record::net::ca::leaf_name;
 
 /// Most bytes of a first message of a client that are waited for.
@@ -100,7 +100,7 @@ pub async fn connect(
             Ok((Stream::new(stream), agreed))
         }
         Ok(Err(error)) => Err(match fault(&error) {
-            Some(Error::InvalidCertificate(reason)) => Refused::Certificate(outbound::reason(
+            Some(Error::InvalidCertificate(reason)) => Refused::Certificate(http_client::reason(
                 reason,
                 "SSL_CERT_FILE=FILE replay calls record ...",
             )),

@@ -9,9 +9,9 @@ use tokio::net::TcpStream;
 
 use super::context::Context;
 use super::stream::Stream;
-use super::{Mode, pass, tls};
+use super::{Mode, passthrough, tls};
 use crate::budget::Share;
-use crate::egress::Transport;
+use crate::network::rules::Transport;
 
 /// The real server, if the program may go there; `EACCES` if not.
 pub async fn dial(context: &Context) -> io::Result<Stream> {
@@ -59,7 +59,7 @@ fn behind_door(context: &Context, server: Stream) -> io::Result<Stream> {
         stream(there, descriptors.1)?,
         context.clone(),
     );
-    tokio::spawn(async move { pass::converse(&context, there, server, None).await });
+    tokio::spawn(async move { passthrough::converse(&context, there, server, None).await });
     Ok(here)
 }
 

@@ -21,7 +21,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::sinks::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
+use crate::autorun::{DOT_GIT, PROTECTED_IN_REPOSITORIES};
 
 /// Entries that are looked at below a directory that moves.
 const MAX_MOVED_ENTRIES: usize = 20_000;

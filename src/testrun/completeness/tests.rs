@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 use std::path::PathBuf;
 
-use crate::testrun::evidence::ProjectFacts;
+use crate::testrun::completeness_input::ProjectFacts;
 use crate::testrun::model::Listed;
 use crate::testrun::project::disk::tests::tree;
 use crate::testrun::runners::{CargoTest, Go, Jest, Nextest, Pytest, Vitest};

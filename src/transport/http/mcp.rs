@@ -30,7 +30,7 @@ use crate::limits::EVENTS_BEGIN_MS;
 use crate::protocol::{Code, Id, Incoming, Meta, Request, Revision, RpcError, TraceContext, parse};
 use crate::server::{Admission, Outbox, Session, Ticket};
 use crate::transport::batch;
-use crate::transport::door::Limits;
+use crate::transport::stdio::Limits;
 
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");

@@ -34,7 +34,7 @@ use crate::limits::HTTP_LOOKS_PER_MINUTE;
 use crate::protocol::Code;
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
-use crate::transport::door::Limits;
+use crate::transport::stdio::Limits;
 
 /// What all connections share.
 pub struct Context {

@@ -29,7 +29,7 @@ use crate::limits::{
 };
 use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
-use crate::transport::door::Limits;
+use crate::transport::stdio::Limits;
 
 /// How long threads that still run may take when all else has ended.
 const LAST_THREADS: Duration = Duration::from_secs(1);

@@ -39,7 +39,7 @@ use crate::limits::{
 use crate::protocol::{Code, Id, Incoming, RpcError, parse, render};
 use crate::server::{Admission, Session};
 use crate::transport::batch;
-use crate::transport::door::Limits;
+use crate::transport::stdio::Limits;
 use frames::{Close, Kind};
 
 type Stream = TokioIo<Upgraded>;

@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::record::matching::lessons::Change;
+use crate::record::matching::learned_noise::Change;
 
 fn answers(book: &Book, asked: &[Exchange]) -> Vec<Option<String>> {
     asked.iter().map(|asked| ask(book, asked).ok()).collect()

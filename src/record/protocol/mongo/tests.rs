@@ -3,7 +3,9 @@
 use super::bson::{self, Element, kind};
 use super::message::word;
 use crate::record::call::{Protocol, Side};
-use crate::record::trial::{Outcome, Played, Said, book, client, record, record_left, server};
+use crate::record::test_support::{
+    Outcome, Played, Said, book, client, record, record_left, server,
+};
 
 /// A value of a document.
 #[derive(Clone)]

@@ -4,7 +4,7 @@ mod users;
 
 use super::packet::{error, message};
 use crate::record::call::{Exchange, Protocol, Side};
-use crate::record::trial::{
+use crate::record::test_support::{
     Outcome, Played, Said, book, client, link, record, record_in, record_left, server,
 };
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::message::{error, message, ready};
 use crate::record::call::{Exchange, Protocol, Side};
-use crate::record::trial::{
+use crate::record::test_support::{
     Outcome, Played, Said, book, client, record, record_in, record_left, replays, server,
 };
 
@@ -270,7 +270,7 @@ fn statements_are_named_by_their_text() {
     assert_eq!(book.report().missed.len(), 0);
 
     // Other names, on two connections, the calls in another order, and all in one pipeline.
-    let book = crate::record::trial::book(&outcome.calls);
+    let book = crate::record::test_support::book(&outcome.calls);
     let mut one = Played::new(Protocol::Postgres, &book);
     let mut two = Played::new(Protocol::Postgres, &book);
     for played in [&mut one, &mut two] {

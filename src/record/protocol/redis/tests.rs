@@ -2,7 +2,7 @@
 
 use crate::record::call::{Protocol, Side};
 use crate::record::redact::Secrets;
-use crate::record::trial::{
+use crate::record::test_support::{
     Outcome, Played, Said, UNTIL_MORE, book, client, record, record_left, replays, server,
 };
 
@@ -187,7 +187,7 @@ fn a_reply_that_the_program_did_not_wait_for_waits_until_it_goes_on() {
     assert_eq!(played.ask(&next), b"$1\r\n1\r\n");
     assert_eq!(played.ask(&next), b"$1\r\n2\r\n");
     // It has said more already.
-    let book = crate::record::trial::book(&recorded(&conversation).calls);
+    let book = crate::record::test_support::book(&recorded(&conversation).calls);
     let mut played = Played::new(Protocol::Redis, &book);
     assert_eq!(played.ask([slow, next].concat()), b"*-1\r\n$1\r\n1\r\n");
 }

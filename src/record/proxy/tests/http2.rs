@@ -3,7 +3,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use rustls_pki_types::ServerName;
 use tokio::sync::oneshot;
 
-use super::super::opened::head_bytes;
+use super::super::intercept_tls::head_bytes;
 use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;
 use crate::budget::Budget;

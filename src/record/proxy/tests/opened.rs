@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::{Request, StatusCode, request, response};
 use rustls_pki_types::ServerName;
 
-use super::super::opened::{Rewriter, head_bytes};
+use super::super::intercept_tls::{Rewriter, head_bytes};
 use super::http2::{body, grpc, h2_crate};
 use super::tls::{acceptor, async_server, block_on, connector};
 use super::*;

@@ -1,6 +1,6 @@
 //! What connections begin with.
 
-use super::super::opening::{Opening, is_settings, opening};
+use super::super::first_bytes::{Opening, is_settings, opening};
 
 #[test]
 fn a_server_of_http2_is_known_by_its_settings() {

@@ -1,7 +1,7 @@
 //! Sixty planted secrets, and which of them are found: what is claimed of secrets is this table,
 //! and no more.
 
-use crate::record::trial::{client, record, server};
+use crate::record::test_support::{client, record, server};
 use pretty_assertions::assert_eq;
 
 use super::*;

@@ -19,18 +19,18 @@ use std::sync::{MutexGuard, PoisonError};
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat};
 use rustix::io::Errno;
 
+use super::autorun_change::Outside;
 use super::bytes::Bytes;
 use super::entry::{Change, Place};
 use super::error::JournalError;
 use super::memory::Memory;
 use super::object::{self, Id, Stat, stat_of};
-use super::outside::Outside;
 use super::store::Store;
 use super::versions::{Version, Versions};
-use crate::limits::{JOURNAL_DEPTH, MAX_PATH_BYTES, MAX_SINK_BYTES, MAX_SINK_NAMES};
-use crate::sinks::{
+use crate::autorun::{
     Content, Facets, HOOK, Sink, differences, hooks_directory, hooks_path, named, named_directory,
 };
+use crate::limits::{JOURNAL_DEPTH, MAX_PATH_BYTES, MAX_SINK_BYTES, MAX_SINK_NAMES};
 
 /// What was found, and by which changes of the entry: undoing those puts it back.
 #[derive(Debug, Default)]

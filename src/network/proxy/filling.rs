@@ -12,7 +12,7 @@ use http::{StatusCode, request, response};
 use hyper::ext::ReasonPhrase;
 
 use super::blocked_list::shown;
-use crate::egress::{Concealer, Credentials, Destination, Pair, RequestLine};
+use crate::network::rules::{Concealer, Credentials, Destination, Pair, RequestLine};
 use crate::record::proxy::{Inspector, Misfit, Refusal, Rewriter};
 
 /// Most forms of a credential on one connection: users of Basic.

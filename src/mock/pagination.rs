@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
-use super::performance::Performance;
+use super::respond::Performance;
 use crate::protocol::{Body, Code, Outcome, RpcError};
 use crate::server::AdmittedRequest;
 

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::door::destination;
 use super::watching::{Decision, Origin, Ruling, Watcher};
-use crate::egress::{Destination, Host, is_special, rules_for};
 use crate::limits::{MAX_LEARNED, MAX_RECORDING_NOTES};
+use crate::network::rules::{Destination, Host, is_special, rules_for};
 use crate::record::Target;
 
 #[derive(Debug, Default)]

@@ -647,7 +647,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::egress) fn any_rule() -> impl Strategy<Value = Rule> {
+    pub(in crate::network::rules) fn any_rule() -> impl Strategy<Value = Rule> {
         let ports = prop_oneof![
             Just(Ports::Web),
             Just(Ports::All),

@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use super::bytes::Bytes;
 use super::error::JournalError;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
-use super::passes::{Staged, Undo};
 use super::recorder::At;
+use super::restore::{Staged, Undo};
 use crate::limits::JOURNAL_DEPTH;
 
 /// What waits bears such a name, with the numbers of the undo and of the file.

@@ -36,10 +36,10 @@ use self::watching::{Origin, Watch};
 use self::ways::watched;
 pub use self::ways::{Out, Ways};
 use crate::budget::Account;
-use crate::egress::{Credentials, Rules};
 use crate::exec::{Denied, Gatekeeper, Guarded, Listening, Trusting};
+use crate::http_client::Verifier;
 use crate::limits::{MAX_RESOLVE_THREADS, PROXY_END_MS};
-use crate::outbound::Verifier;
+use crate::network::rules::{Credentials, Rules};
 use crate::record::net::ca::{Authority, certificates};
 use crate::record::proxy::{Mode, Proxy};
 

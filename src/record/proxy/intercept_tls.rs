@@ -33,8 +33,8 @@ use tokio::io::copy_bidirectional;
 
 use self::body::Said;
 use super::context::Context;
-use super::hub::Hub;
-use super::misfit::{Misfit, fits};
+use super::host_mismatch::{Misfit, fits};
+use super::session::Hub;
 use super::stream::Stream;
 use super::tls;
 use crate::limits::{

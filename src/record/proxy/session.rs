@@ -14,12 +14,12 @@ use super::judging::Judging;
 use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
+use crate::http_client::Verifier;
 use crate::limits::{
     CONNECTION_DESCRIPTORS, MAX_LOOKUPS_AT_ONCE, MAX_RECORDING_BYTES, MAX_RECORDING_NOTES,
     MAX_SOCKETS_ASKED_FOR, MEMORY_LOOK_MS, MEMORY_WAIT_MS, NEXT_ADDRESS_MS, RECORDING_COPIES,
     RESOLVED_MS, UPSTREAM_CONNECT_MS,
 };
-use crate::outbound::Verifier;
 use crate::record::call::{Content, Exchange, Link, Refusal, Target};
 use crate::record::net::ca::Authority;
 use crate::record::net::dns::{FakeNames, is_fake};

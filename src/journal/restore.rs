@@ -23,8 +23,8 @@ use super::log::Content;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::recorder::{At, Recorder, Writing};
 use super::same::{Same, Selected};
+use super::scan::Survey;
 use super::store::{Changer, Misplaced, Store};
-use super::survey::Survey;
 use crate::limits::JOURNAL_DEPTH;
 
 /// An undo at work.

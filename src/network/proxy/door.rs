@@ -11,11 +11,11 @@ use http::uri::Scheme as UriScheme;
 use super::blocked_list::{BlockedList, shown};
 use super::filling::Filling;
 use super::watching::{Decision, Ruling, Watch};
-use crate::egress::{
+use crate::exec::{Blocked, Denied, Guarded, ProgramName};
+use crate::network::rules::{
     Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict,
     canonical, danger,
 };
-use crate::exec::{Blocked, Denied, Guarded, ProgramName};
 use crate::record::Target;
 use crate::record::proxy::{Door, Inspector, Known, Misfit, Refusal, StandIn};
 

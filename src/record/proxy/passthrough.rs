@@ -11,13 +11,13 @@ use memchr::memmem;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
-use super::hub::Hub;
+use super::first_bytes::is_settings;
+use super::host_mismatch::{Misfit, fits};
+use super::intercept_tls::{Inspector, Refusal};
 use super::judging::Unjudged;
-use super::misfit::{Misfit, fits};
-use super::opened::{Inspector, Refusal};
-use super::opening::is_settings;
+use super::session::Hub;
 use super::stream::Stream;
-use super::{login, opened, splice, tls};
+use super::{intercept_tls, login, splice, tls};
 use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::sandbox::intercept::ProgramName;
@@ -95,7 +95,7 @@ async fn pass(
     unjudged: Option<Unjudged>,
 ) -> io::Result<()> {
     if let Some(inspector) = inspector {
-        return opened::serve(context, inspector, client, server)
+        return intercept_tls::serve(context, inspector, client, server)
             .await
             .inspect_err(|error| tell(context, error));
     }
@@ -109,7 +109,7 @@ async fn pass(
                     target: target.clone(),
                     by: context.by,
                 };
-                let served = opened::serve(context, Arc::new(named), ends.0, ends.1).await;
+                let served = intercept_tls::serve(context, Arc::new(named), ends.0, ends.1).await;
                 return served.inspect_err(|error| tell(context, error));
             }
             Ok(_) => {}

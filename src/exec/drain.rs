@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use super::ExecError;
 use super::background::{Background, Ending, Listener, State};
 use super::capture::without_partial_character;
-use super::course::Course;
+use super::running_command::Course;
 use crate::sandbox::Event;
 
 /// What the thread holds. Dropping it, also while a panic unwinds, ends the command and says so.

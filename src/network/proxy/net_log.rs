@@ -15,8 +15,8 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use super::watching::{Decision, Origin, Ruling, Watcher};
-use crate::egress::Transport;
 use crate::limits::{MAX_AUDIT_REASON_BYTES, MAX_NET_LOG_WAITING};
+use crate::network::rules::Transport;
 use crate::text::escape::harmless;
 
 pub struct NetLog {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::outside::Outside;
+use super::autorun_change::Outside;
 
 /// What of an entry runs outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

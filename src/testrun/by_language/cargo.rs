@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::policy::{Checked, Read};
 use crate::testrun::command::{RunPlan, WantedRun};
+use crate::testrun::completeness_input::Evidence;
 use crate::testrun::context::RunContext;
 use crate::testrun::error::TestrunError;
-use crate::testrun::evidence::Evidence;
 use crate::testrun::project::cargo::{self, CargoPart, CargoTargets, tables_of};
 use crate::testrun::project::disk::ProjectTree as _;
 use crate::testrun::project::files::{NamedPath, matching, written};

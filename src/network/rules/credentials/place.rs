@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use crate::egress::request::RequestLine;
-use crate::egress::rule::{Destination, Rule, RuleError};
-use crate::egress::rules::{Rules, Verdict};
+use crate::network::rules::request::RequestLine;
+use crate::network::rules::rule::{Destination, Rule, RuleError};
+use crate::network::rules::rules::{Rules, Verdict};
 
 /// Where `PostgreSQL` listens if nobody says otherwise.
 const POSTGRES_PORT: u16 = 5432;

@@ -11,12 +11,12 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::context::Context;
-use super::hub::{Dialing, Hub};
+use super::session::{Dialing, Hub};
 use super::stream::Stream;
 use super::{Attempt, Mode, Replay, nameserver, replay, upstream};
 use crate::budget::Share;
-use crate::egress::Transport;
 use crate::limits::{CONNECTION_DESCRIPTORS, MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
+use crate::network::rules::Transport;
 
 pub enum Decision {
     /// The real server is called; nothing comes if it is not reached, and that has been told.

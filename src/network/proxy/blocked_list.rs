@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use http::request;
 
-use crate::egress::Transport;
 use crate::exec::{Blocked, Denied, ProgramName};
 use crate::limits::{MAX_DENIED, MAX_SHOWN_URL_BYTES};
+use crate::network::rules::Transport;
 use crate::record::Target;
 
 /// Transport, host, port, what was asked for there, and what it is about them.

@@ -5,8 +5,8 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::egress::Transport;
 use crate::exec::ProgramName;
+use crate::network::rules::Transport;
 use crate::policy::{Caller, Touched};
 
 /// What was decided about one connection, or about datagrams.
