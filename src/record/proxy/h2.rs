@@ -348,7 +348,7 @@ pub fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
         version: HttpVersion::Http2,
         status: head.status.as_u16(),
         reason: String::new(),
-        body: coding::kept(&mut headers, answer.bytes),
+        body: coding::stored_body(&mut headers, answer.bytes),
         headers,
         trailers: fields(&answer.trailers),
     }

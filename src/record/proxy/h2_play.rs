@@ -197,7 +197,7 @@ async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held:
 }
 
 fn encoded(response: &HttpResponse) -> Bytes {
-    Bytes::from(coding::sent(&response.headers, &response.body).into_owned())
+    Bytes::from(coding::sent_body(&response.headers, &response.body).into_owned())
 }
 
 /// The head of a recorded response; with the length of its body, if that is to be said anew.

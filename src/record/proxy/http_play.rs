@@ -61,7 +61,7 @@ pub async fn serve(
         let found = find(context, replay, &asked);
         let found = found
             .as_ref()
-            .map(|found| Truncation::of(&h1::asked(&context.link, &asked), found));
+            .map(|found| Truncation::of(&h1::unanswered_call(&context.link, &asked), found));
         let (response, held) = match found {
             Ok((Some(response), held)) => (Cow::Borrowed(response), held),
             Ok((None, Some(held))) => return hold(context, client, held).await.map(|()| None),
@@ -127,7 +127,7 @@ async fn hold(context: &Context, mut client: Stream, held: Truncation) -> io::Re
 fn find(
     context: &Context,
     replay: &Replay,
-    asked: &h1::Asked,
+    asked: &h1::ReceivedRequest,
 ) -> Result<Arc<Exchange>, serde_json::Value> {
     if asked.too_long {
         replay.book.missed(
@@ -141,7 +141,7 @@ fn find(
     }
     replay
         .book
-        .find(&h1::asked(&context.link, asked))
+        .find(&h1::unanswered_call(&context.link, asked))
         .map_err(|missed| miss::explained(&missed))
 }
 

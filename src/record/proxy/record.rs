@@ -151,7 +151,11 @@ fn encrypted(
 
 /// Sends one request to the real server and its answer to the program, as both are. Says whether
 /// the connection to the program can go on.
-pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -> io::Result<bool> {
+pub async fn beyond(
+    context: &Context,
+    asked: &h1::ReceivedRequest,
+    client: &mut Stream,
+) -> io::Result<bool> {
     use tokio::io::AsyncWriteExt as _;
 
     let mut inner = context.tunnel(asked.target.clone());
@@ -183,8 +187,8 @@ pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -
             break;
         }
         goes_on &= tap.take(Side::Server, &said, now(), &mut done).is_none();
-        if !held.try_cover(tap.kept()) {
-            tap.forget();
+        if !held.try_cover(tap.buffered_bytes()) {
+            tap.discard_bodies();
         }
         client.write_all(&said).await?;
         client.flush().await?;

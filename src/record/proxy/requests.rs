@@ -7,10 +7,10 @@ use tokio::io::AsyncWriteExt as _;
 use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
 use crate::budget::Share;
-use crate::record::http::h1::{Asked, Malformed, Next, Questions};
+use crate::record::http::h1::{Malformed, Next, ReceivedRequest, RequestParser};
 
 pub struct Requests {
-    questions: Questions,
+    questions: RequestParser,
     /// What a request that is not complete takes of the budget.
     held: Share,
 }
@@ -18,7 +18,7 @@ pub struct Requests {
 impl Requests {
     pub fn new(context: &Context) -> Self {
         let keep_raw = context.shared.beyond().is_some();
-        let questions = Questions::new(context.link.clone(), keep_raw);
+        let questions = RequestParser::new(context.link.clone(), keep_raw);
         Self {
             questions,
             held: context.shared.share(),
@@ -31,7 +31,7 @@ impl Requests {
         &mut self,
         context: &Context,
         client: &mut Stream,
-    ) -> io::Result<Result<Box<Asked>, Option<&'static str>>> {
+    ) -> io::Result<Result<Box<ReceivedRequest>, Option<&'static str>>> {
         loop {
             match self.questions.next() {
                 Ok(Some(Next::Answer(asked))) => return Ok(Ok(asked)),
@@ -45,7 +45,7 @@ impl Requests {
                         let is_idle = self.questions.is_idle();
                         return Ok(Err((!is_idle).then_some("a request that was not finished")));
                     }
-                    if !self.held.try_cover(self.questions.kept()) {
+                    if !self.held.try_cover(self.questions.buffered_bytes()) {
                         return refuse(client, "413 Content Too Large", TOO_LONG).await;
                     }
                 }
@@ -80,7 +80,7 @@ async fn refuse(
     client: &mut Stream,
     status: &str,
     missed: &'static str,
-) -> io::Result<Result<Box<Asked>, Option<&'static str>>> {
+) -> io::Result<Result<Box<ReceivedRequest>, Option<&'static str>>> {
     say(
         client,
         &format!("{status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),

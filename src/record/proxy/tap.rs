@@ -96,7 +96,7 @@ impl Tap {
     /// nothing more of the connection is.
     pub fn hold(&mut self, context: &Context, held: &mut Share) {
         let kept = match self {
-            Self::Http(tap) => tap.kept(),
+            Self::Http(tap) => tap.buffered_bytes(),
             Self::Wire(recorder) => recorder.kept(),
             Self::Nobody => 0,
         };
@@ -105,7 +105,7 @@ impl Tap {
         }
         context.shared.note(Note::Full);
         if let Self::Http(tap) = self {
-            tap.forget();
+            tap.discard_bodies();
         } else {
             context.shared.count(|counts| counts.dropped += 1);
             *self = Self::Nobody;
