@@ -1,5 +1,4 @@
-//! Where secrets stand: names, logins, values of the environment, what a set declares, and what is
-//! shown again.
+//! Secrets by place: names, logins, environment values, declarations, and repeated occurrences.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -18,11 +17,11 @@ fn secrets(environment: &[(&str, &str)], declared: &[&str]) -> Result<Secrets, S
 }
 
 fn shown(secret: &str) -> String {
-    String::from_utf8(stand_in(secret.as_bytes())).unwrap()
+    String::from_utf8(placeholder(secret.as_bytes())).unwrap()
 }
 
 #[test]
-fn a_name_says_by_its_end_whether_it_is_of_a_secret() {
+fn secret_names_are_classified_by_ending() {
     let all = [
         (
             "password passwd user_password userPassword DB_PASSWORD user[password] user.password password2 passwords",
@@ -74,7 +73,7 @@ fn a_name_says_by_its_end_whether_it_is_of_a_secret() {
 }
 
 #[test]
-fn logins_say_who_and_not_with_which_password() {
+fn logins_keep_user_without_password() {
     let password = shown("geheim");
     let cases = [
         (
@@ -139,7 +138,7 @@ fn logins_say_who_and_not_with_which_password() {
 }
 
 #[test]
-fn values_of_the_environment_are_found_wherever_they_stand() {
+fn environment_secrets_are_redacted_in_all_places() {
     let environment = [
         ("DB_PASSWORD", "correct-horse-42x"),
         ("STRIPE_KEY", "q1w2e3r4t5y6u7i8o9p0"),
@@ -184,7 +183,7 @@ fn values_of_the_environment_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn a_set_declares_names_and_patterns() {
+fn declared_names_and_patterns_are_redacted() {
     let rules = secrets(
         &[("INTERNAL_REF", "ab-cd")],
         &["internal-ref", "/CUST-[0-9]{6}/", "/ref: (\\w+)/"],
@@ -207,7 +206,7 @@ fn a_set_declares_names_and_patterns() {
 }
 
 #[test]
-fn a_declaration_that_cannot_be_used_says_what_to_write() {
+fn invalid_declaration_error_shows_valid_form() {
     let refused = |rule: &str| secrets(&[], &[rule]).unwrap_err();
     assert_eq!(
         refused("--"),
@@ -220,7 +219,7 @@ fn a_declaration_that_cannot_be_used_says_what_to_write() {
 }
 
 #[test]
-fn a_token_that_an_answer_gave_is_the_same_wherever_it_is_shown_again() {
+fn token_from_answer_has_one_placeholder_in_all_calls() {
     let token = "v8m2k5j8h1g4f7d0s3a6q9w2";
     let json = [("content-type", "application/json")];
     let calls = |token: &str| {
@@ -262,7 +261,7 @@ fn a_token_that_an_answer_gave_is_the_same_wherever_it_is_shown_again() {
 }
 
 #[test]
-fn a_secret_of_a_request_is_replaced_in_answers_which_is_told() {
+fn request_secret_in_answers_is_redacted_with_note() {
     let key = "v8m2k5j8h1g4f7d0s3a6q9w2";
     let calls = |asked: &str, read: &str| {
         let row = [b"D\0\0\0\x22\0\x01\0\0\0\x18", read.as_bytes()].concat();
@@ -291,7 +290,7 @@ fn a_secret_of_a_request_is_replaced_in_answers_which_is_told() {
 }
 
 #[test]
-fn documents_keep_their_lengths_and_rows_their_hashes() {
+fn mongo_redaction_keeps_lengths_and_answered_hashes() {
     let hash = format!(
         "$2{}$12${}",
         "b", "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6q1W2e3R4t5Y6u7I8o9P0a"
@@ -315,9 +314,9 @@ fn documents_keep_their_lengths_and_rows_their_hashes() {
 }
 
 #[test]
-fn every_document_of_a_message_is_looked_at_however_long() {
+fn all_documents_of_mongo_message_are_redacted() {
     let of = |password: &str| {
-        // A document of 256 bytes, whose length begins with a zero.
+        // A document of 256 bytes, whose length begins with a zero byte.
         let long = bson(&[("text", &"a".repeat(256 - 5 - 1 - 5 - 4 - 1))]);
         assert_eq!(long.len(), 256);
         let secret = bson(&[("password", password)]);
@@ -357,7 +356,7 @@ fn every_document_of_a_message_is_looked_at_however_long() {
 }
 
 #[test]
-fn a_body_that_is_kept_in_its_coding_comes_out_of_it_only_for_a_secret() {
+fn encoded_body_is_decoded_only_for_secret() {
     let coded = |text: &str| {
         let mut coder = GzEncoder::new(Vec::new(), Compression::default());
         coder.write_all(text.as_bytes()).unwrap();
@@ -400,7 +399,7 @@ fn a_body_that_is_kept_in_its_coding_comes_out_of_it_only_for_a_secret() {
 }
 
 #[test]
-fn a_length_that_stands_beside_a_body_stays_true() {
+fn content_length_follows_redacted_body() {
     let asked = "{\"password\":\"a\\u0042c\\/def\"}";
     let json = |length: usize| {
         [
@@ -421,7 +420,7 @@ fn a_length_that_stands_beside_a_body_stays_true() {
 }
 
 #[test]
-fn what_looks_like_a_secret_and_was_left_is_listed() {
+fn possible_secrets_are_listed_as_leftovers() {
     let key = "Zk3v9Qm2Xc7Bn4Lp8Rt1Wd6";
     let asked = format!(
         "<Password>{key}</Password><Id>0f8fad5b-d9cb-469f-a165-70867728950e</Id><At>2026-11-22T10:00:00Z</At>"
