@@ -1,5 +1,4 @@
-//! For programs that were told to use this as their HTTP proxy: each request says itself where it
-//! goes.
+//! HTTP proxy for programs with a proxy setting: each request names its own target.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use crate::record::http::h1;
 use crate::sandbox::intercept::ProgramName;
 
 pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
-    // Requests that do not say where they go, go nowhere.
+    // Requests without a target go nowhere.
     let (link, nth) = shared.link(Target {
         host: String::new(),
         port: 0,
@@ -47,7 +46,7 @@ pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
                 Err(error) => error,
             }
         } else {
-            match record::beyond(&context, &asked, &mut client).await {
+            match record::forward_request(&context, &asked, &mut client).await {
                 Ok(true) => continue,
                 Ok(false) => return client.shutdown().await,
                 Err(error) => error,

@@ -1,4 +1,4 @@
-//! What a program is told when no recording answers it.
+//! Error messages for calls without a recording.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ pub fn explained(miss: &Miss) -> Value {
     json!({ "error": "no recording answers this call", "call": miss.asked, "closest": closest })
 }
 
-/// A call that could not even be compared.
+/// Returns the error for a call that could not be compared with recordings.
 pub fn in_words(call: &str) -> Value {
     json!({ "error": "no recording answers this call", "call": call, "closest": null })
 }
@@ -26,7 +26,7 @@ pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
     })
 }
 
-/// All of it in one line, for a field.
+/// Formats the error as one line, for a header field.
 pub fn line(value: &Value) -> String {
     let text = |key: &str| {
         value

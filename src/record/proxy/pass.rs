@@ -1,6 +1,6 @@
-//! One connection that goes through: what the program says first is held against the name that it
-//! was let through for. TLS is not opened unless a rule is about what is said inside. HTTP without
-//! TLS is read and written anew, so no server reads something else in it than what was judged.
+//! One relayed connection: the program's first bytes are checked against the permitted host. TLS is
+//! decrypted only if a rule inspects requests. Plain HTTP is parsed and serialized again, so no
+//! server can interpret it differently than the judge.
 
 use std::io;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
 use super::hub::Hub;
-use super::judging::Unjudged;
+use super::judging::VerdictGuard;
 use super::misfit::{Misfit, fits};
 use super::opened::{Inspector, Refusal};
 use super::opening::is_settings;
@@ -22,28 +22,28 @@ use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::sandbox::intercept::ProgramName;
 
-/// What a connection begins with, as far as it has come.
+/// Classification of the program's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beginning {
     Tls,
-    /// Something that a server might take for a request of HTTP/1, valid or not.
+    /// Data that a server might parse as an HTTP/1 request, valid or not.
     Http,
-    /// Something in which nothing says a name.
+    /// Data without a host name.
     Other,
-    /// One word at most, in which nobody is asked for anything yet.
+    /// At most one word, which cannot be a request yet.
     Word,
     /// A line that may become a request.
     Line,
 }
 
-/// Judges requests on a connection that no rule has opened.
-struct Named {
+/// Inspector of requests on a connection without inspection rules.
+struct MisfitInspector {
     shared: Arc<Hub>,
     target: Target,
     by: ProgramName,
 }
 
-impl Inspector for Named {
+impl Inspector for MisfitInspector {
     fn request(&self, _head: &mut request::Parts) -> Result<(), Refusal> {
         Ok(())
     }
@@ -56,12 +56,12 @@ impl Inspector for Named {
     }
 }
 
-/// Passes a connection on until both sides have ended, or until the program says what does not fit.
+/// Relays a connection until both sides have ended or the program violates its target.
 pub async fn converse(
     context: &Context,
     client: Stream,
     server: Stream,
-    unjudged: Option<Unjudged>,
+    unjudged: Option<VerdictGuard>,
 ) -> io::Result<()> {
     let (target, door) = (&context.link.target, context.shared.wires.door());
     if let Some(stand_in) = door.and_then(|door| door.login(target)) {
@@ -77,8 +77,8 @@ pub async fn converse(
     }
 }
 
-/// Tells of a misfit.
-fn tell(context: &Context, error: &io::Error) {
+/// Reports a violation to the access policy.
+fn report_misfit(context: &Context, error: &io::Error) {
     let misfit = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<Misfit>());
@@ -92,31 +92,31 @@ async fn pass(
     inspector: Option<Arc<dyn Inspector>>,
     client: Stream,
     server: Stream,
-    unjudged: Option<Unjudged>,
+    unjudged: Option<VerdictGuard>,
 ) -> io::Result<()> {
     if let Some(inspector) = inspector {
         return opened::serve(context, inspector, client, server)
             .await
-            .inspect_err(|error| tell(context, error));
+            .inspect_err(|error| report_misfit(context, error));
     }
     let target = &context.link.target;
     let mut ends = (client, server);
     if target.host.parse::<IpAddr>().is_err() {
-        match judged(target, &mut ends).await {
+        match judge_beginning(target, &mut ends).await {
             Ok(Beginning::Http) => {
-                let named = Named {
+                let named = MisfitInspector {
                     shared: Arc::clone(&context.shared),
                     target: target.clone(),
                     by: context.by,
                 };
                 let served = opened::serve(context, Arc::new(named), ends.0, ends.1).await;
-                return served.inspect_err(|error| tell(context, error));
+                return served.inspect_err(|error| report_misfit(context, error));
             }
             Ok(_) => {}
             Err(error) => {
-                // A program may end as soon as it is cut off.
-                tell(context, &error);
-                // Each side hears that it was cut off.
+                // Report first: a program may end as soon as it is cut off.
+                report_misfit(context, &error);
+                // Both sides receive a reset.
                 ends.0.reset();
                 ends.1.reset();
                 return Err(error);
@@ -132,10 +132,13 @@ async fn pass(
     passed
 }
 
-/// Finds out what is spoken, and judges what is no HTTP. What has come by then is read again, but
-/// for what was passed on: where anything may be spoken the server has at once what comes, as long
-/// as that asks for nothing.
-async fn judged(target: &Target, (client, server): &mut (Stream, Stream)) -> io::Result<Beginning> {
+/// Detects the protocol, and judges anything but HTTP. The read bytes are put back, except those
+/// already forwarded. On other ports than web ports, words that cannot be a request are forwarded
+/// at once.
+async fn judge_beginning(
+    target: &Target,
+    (client, server): &mut (Stream, Stream),
+) -> io::Result<Beginning> {
     let is_web = [80, 443].contains(&target.port);
     let (mut asked, mut said, mut passed) = (Vec::new(), Vec::new(), 0);
     let spoken = loop {
@@ -150,7 +153,7 @@ async fn judged(target: &Target, (client, server): &mut (Stream, Stream)) -> io:
             break Beginning::Other;
         }
         match beginning(&asked, read == 0) {
-            // The server has its first word already.
+            // The server already has the first word.
             Beginning::Http if passed > 0 => return Err(io::Error::other(Misfit::Malformed)),
             Beginning::Word | Beginning::Line if read == 0 => break Beginning::Other,
             Beginning::Word if !is_web => {
@@ -168,20 +171,20 @@ async fn judged(target: &Target, (client, server): &mut (Stream, Stream)) -> io:
     client.put_back_now(asked.split_off(passed));
     server.put_back_now(said);
     if spoken == Beginning::Tls {
-        said_by_tls(target, client).await?;
+        check_server_name(target, client).await?;
     }
     Ok(spoken)
 }
 
 fn beginning(asked: &[u8], is_end: bool) -> Beginning {
     match asked {
-        // A record of TLS (RFC 8446, 5.1). Some servers go on behind an alert, so what is no
-        // handshake is not passed on, either.
+        // A TLS record (RFC 8446, 5.1). Some servers continue after an alert, so other records are
+        // held back, too.
         [0x14..=0x18] if !is_end => return Beginning::Line,
         [0x14..=0x18, 3, ..] => return Beginning::Tls,
         _ => {}
     }
-    // What lenient servers take for spaces (RFC 9112, 3), and for the end of a line.
+    // Characters that lenient servers treat as spaces (RFC 9112, 3) or as line ends.
     let is_space = |byte: &u8| matches!(byte, b'\t' | b'\n' | 0x0b | 0x0c | b'\r' | b' ');
     let is_end_of_line = |byte: &u8| *byte == b'\n' || byte.is_ascii_control() && !is_space(byte);
     let skipped = |text: &[u8]| text.iter().take_while(|byte| is_space(byte)).count();
@@ -196,7 +199,7 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
             Beginning::Word
         };
     }
-    // Of a method (RFC 9110, 5.6.2 and 9.1).
+    // Characters of a method (RFC 9110, 5.6.2 and 9.1).
     if !first
         .iter()
         .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
@@ -219,7 +222,7 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
     }
 }
 
-async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
+async fn check_server_name(target: &Target, client: &mut Stream) -> io::Result<()> {
     let name = match tls::read_hello(client).await {
         Ok(hello) => hello.name,
         Err(error)
@@ -243,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_might_take_for_a_request_is_read_as_one() {
+    fn possible_request_is_classified_as_http() {
         for asked in [
             "GET / HTTP/1.1\r\n",
             "get /",
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn other_protocols_are_not_taken_for_http() {
+    fn other_protocols_are_not_classified_as_http() {
         for asked in [
             &b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"[..],
             b"EHLO example.com\r\n",
@@ -294,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_nothing_yet_need_not_wait() {
+    fn incomplete_line_is_word_or_line() {
         for (asked, expected) in [
             (&b""[..], Beginning::Word),
             (b"\r\n", Beginning::Word),

@@ -1,12 +1,12 @@
 //! Placeholders for secrets. A placeholder depends only on the secret, has its length and a
-//! recognizable prefix, and keeps the form that programs check.
+//! recognizable prefix, and keeps the form that programs check:
 //!
-//! | secret | placeholder |
-//! |---|---|
-//! | a UUID, or 16 or more hexadecimal digits | hexadecimal digits: `edac7`, a hash, four check digits |
-//! | decimal digits | decimal digits: `7332`, zeros, a hash of two or four digits; from 20 digits on, four check digits |
-//! | other values of 13 bytes or more | `redacted-` (`redactedx` for plain letters and digits), a hash, padding with the same mark |
-//! | shorter values | as much of `redacted` as fits, `*`, a hash |
+//! * A UUID, or 16 or more hexadecimal digits: `edac7`, a hash, four check digits.
+//! * Up to 19 decimal digits: `7332`, zeros, a hash of at most four digits.
+//! * 20 or more decimal digits: `7332`, a hash, four check digits.
+//! * Another value of 13 bytes or more: `redacted-`, a hash, padding of `-`. For plain letters and
+//!   digits the mark is `x` instead of `-`.
+//! * A shorter value: as much of `redacted` as fits, `*`, a hash.
 //!
 //! A value that a person may have chosen gets at most 16 bits of hash, too few to guess it.
 
