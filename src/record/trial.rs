@@ -90,10 +90,10 @@ pub(super) fn record_in(
     conversation: &[Said],
     pieces: usize,
 ) -> Outcome {
-    ended(protocol, relay_tls, conversation, pieces, Side::Server)
+    record_chunked(protocol, relay_tls, conversation, pieces, Side::Server)
 }
 
-fn ended(
+fn record_chunked(
     protocol: Protocol,
     relay_tls: bool,
     conversation: &[Said],
@@ -119,10 +119,10 @@ pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
 
 /// Does the same as [`record`], but the side `by` closes the connection.
 pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -> Outcome {
-    let whole = ended(protocol, false, conversation, usize::MAX, by);
+    let whole = record_chunked(protocol, false, conversation, usize::MAX, by);
     for pieces in [1, 2, 3, 7] {
         assert_eq!(
-            ended(protocol, false, conversation, pieces, by),
+            record_chunked(protocol, false, conversation, pieces, by),
             whole,
             "in pieces of {pieces}"
         );
@@ -183,7 +183,7 @@ impl Played {
         }
     }
 
-    fn sent(&mut self, steps: Vec<PlayStep>) -> Vec<u8> {
+    fn apply(&mut self, steps: Vec<PlayStep>) -> Vec<u8> {
         let mut sent = Vec::new();
         for step in steps {
             match step {
@@ -199,19 +199,19 @@ impl Played {
 
     pub(super) fn open(&mut self) -> Vec<u8> {
         let steps = self.player.open();
-        self.sent(steps)
+        self.apply(steps)
     }
 
     /// Sends bytes in one piece and returns the reply.
     pub(super) fn ask(&mut self, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let steps = self.player.take(bytes.as_ref());
-        self.sent(steps)
+        self.apply(steps)
     }
 
     /// Lets the server's pause elapse, if it waits for one, and returns its output.
     pub(super) fn pause(&mut self) -> Option<Vec<u8>> {
         let steps = self.player.waits().then(|| self.player.pause());
-        steps.map(|steps| self.sent(steps))
+        steps.map(|steps| self.apply(steps))
     }
 }
 

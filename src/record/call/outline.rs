@@ -25,7 +25,7 @@ pub struct Outline {
 struct TargetOutline {
     http2: bool,
     protocols: HashSet<Protocol>,
-    said: Said,
+    first_messages: Said,
     refused: HashMap<u64, Refusal>,
     /// `true` if a connection had no traffic. `closes_after` is the delay until the server closed
     /// the first of these.
@@ -73,7 +73,7 @@ impl Outline {
             }
         }
         for (target, said) in said {
-            outline.targets.entry(target).or_default().said = Arc::new(said);
+            outline.targets.entry(target).or_default().first_messages = Arc::new(said);
         }
         outline
     }
@@ -87,10 +87,10 @@ impl Outline {
     }
 
     /// Returns the first messages that programs sent to a target in an unknown protocol.
-    pub fn said(&self, target: &Target) -> Said {
+    pub fn first_messages(&self, target: &Target) -> Said {
         self.targets
             .get(target)
-            .map(|seen| Arc::clone(&seen.said))
+            .map(|seen| Arc::clone(&seen.first_messages))
             .unwrap_or_default()
     }
 
@@ -100,7 +100,8 @@ impl Outline {
         if seen.protocols.contains(&Protocol::MySql) {
             return Some(Protocol::MySql);
         }
-        (seen.protocols.len() == 1 && seen.said.contains(&[][..])).then_some(Protocol::Generic)
+        (seen.protocols.len() == 1 && seen.first_messages.contains(&[][..]))
+            .then_some(Protocol::Generic)
     }
 
     /// Returns the recorded refusal of the `nth` connection to a target, from 1. If the target

@@ -4,8 +4,8 @@ use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
 use crate::record::call::Protocol;
 
 /// Detects the client's protocol from its first bytes and the port; `None` if unknown so far. It
-/// never detects `MySQL`, where the server speaks first; see [`greeted`].
-pub fn recognise(first: &[u8], port: u16) -> Option<Protocol> {
+/// never detects `MySQL`, where the server speaks first; see [`detect_greeting`].
+pub fn detect_client(first: &[u8], port: u16) -> Option<Protocol> {
     let known = [
         (is_redis(first, port), Protocol::Redis),
         (is_postgres(first), Protocol::Postgres),
@@ -19,7 +19,7 @@ pub fn recognise(first: &[u8], port: u16) -> Option<Protocol> {
 
 /// Detects the protocol from the first bytes of a server that speaks first; `None` if unknown so
 /// far.
-pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
+pub fn detect_greeting(first: &[u8], port: u16) -> Option<Protocol> {
     let (head, payload) = first.split_at_checked(4)?;
     let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
     if head[3] != 0 || length < 3 {
@@ -47,7 +47,7 @@ pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
 
 /// Returns true if the server speaks first on this port (IANA service names): FTP, SSH, SMTP, POP3,
 /// IMAP, `MySQL`.
-pub fn greets(port: u16) -> bool {
+pub fn is_server_first(port: u16) -> bool {
     matches!(port, 21 | 22 | 25 | 110 | 143 | 587 | 3306)
 }
 
@@ -129,20 +129,25 @@ mod tests {
             (b"GET / HTTP/1.1\r\n\r\n", 5432, None),
         ];
         for (first, port, expected) in cases {
-            assert_eq!(recognise(first, port), expected, "{}", first.escape_ascii());
+            assert_eq!(
+                detect_client(first, port),
+                expected,
+                "{}",
+                first.escape_ascii()
+            );
         }
     }
 
     #[test]
     fn mysql_server_is_detected_by_greeting() {
         let greeting = b"\x4a\0\0\0\n8.0.36\0\x08\0\0\0abcdefgh\0\xff\xff";
-        assert_eq!(greeted(greeting, 7000), Some(Protocol::MySql));
-        assert_eq!(greeted(&greeting[..9], 7000), None);
+        assert_eq!(detect_greeting(greeting, 7000), Some(Protocol::MySql));
+        assert_eq!(detect_greeting(&greeting[..9], 7000), None);
         assert_eq!(
-            greeted(b"\x10\0\0\0\xff\x10\x04Too many", 3306),
+            detect_greeting(b"\x10\0\0\0\xff\x10\x04Too many", 3306),
             Some(Protocol::MySql)
         );
-        assert_eq!(greeted(b"220 mail ESMTP\r\n", 25), None);
-        assert_eq!(greeted(b"", 3306), None);
+        assert_eq!(detect_greeting(b"220 mail ESMTP\r\n", 25), None);
+        assert_eq!(detect_greeting(b"", 3306), None);
     }
 }

@@ -125,7 +125,10 @@ async fn relay(
     server: Stream,
     asked: &mut bool,
 ) -> io::Result<()> {
-    let _room = context.shared.room(2 * HTTP2_CONNECTION_BYTES).await;
+    let _room = context
+        .shared
+        .wait_for_memory(2 * HTTP2_CONNECTION_BYTES)
+        .await;
     let mut drivers = JoinSet::new();
     let send = connect(server, &mut drivers).await?;
     let mut accepted = accept(client).await?;

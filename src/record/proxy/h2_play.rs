@@ -33,7 +33,7 @@ const MESSAGE: &AsciiSet = &CONTROLS.add(b'%');
 type RealServer = Arc<OnceCell<(h2::client::SendRequest<Bytes>, JoinSet<()>)>>;
 
 pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
-    let _room = context.shared.room(HTTP2_CONNECTION_BYTES).await;
+    let _room = context.shared.wait_for_memory(HTTP2_CONNECTION_BYTES).await;
     let mut accepted = accept(client).await?;
     let mut streams = JoinSet::new();
     let real = RealServer::default();
@@ -77,7 +77,7 @@ async fn stream(
         Err(Some(reason)) => {
             let what = format!("{} {}: {reason}", parts.method, parts.uri);
             replay.book.missed(target, &what);
-            let refused = refused(&parts.headers, &miss::in_words(&what));
+            let refused = refused(&parts.headers, &miss::error_for_call(&what));
             return answer(&context, &mut respond, &refused, None).await;
         }
     };
@@ -101,7 +101,7 @@ async fn stream(
             }
             return;
         }
-        Err(missed) => miss::explained(&missed),
+        Err(missed) => miss::error_with_closest(&missed),
     };
     let Some(keep) = context.shared.miss_forwarding() else {
         return answer(

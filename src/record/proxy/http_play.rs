@@ -112,7 +112,7 @@ async fn hold(context: &Context, mut client: Stream, held: Truncation) -> io::Re
     loop {
         said.clear();
         tokio::select! {
-            read = client.more(&mut said) => if !matches!(read, Ok(count) if count > 0) {
+            read = client.read_more(&mut said) => if !matches!(read, Ok(count) if count > 0) {
                 break;
             },
             () = &mut overstayed => break,
@@ -135,7 +135,7 @@ fn find(
             &asked.target,
             "a request with a body that is longer than any recording",
         );
-        return Err(miss::in_words(&format!(
+        return Err(miss::error_for_call(&format!(
             "{} {}: the body is too long",
             asked.request.method, asked.request.path
         )));
@@ -143,7 +143,7 @@ fn find(
     replay
         .book
         .find(&h1::unanswered_call(&context.link, asked))
-        .map_err(|missed| miss::explained(&missed))
+        .map_err(|missed| miss::error_with_closest(&missed))
 }
 
 /// Sets the accept key of `WebSocket` for the key of this request.

@@ -126,7 +126,7 @@ impl Hub {
 
     /// Waits for memory for a connection and reports a long wait. Connections may use more of the
     /// budget than recorded calls, so a full recording does not stop the program.
-    pub async fn room(&self, bytes: usize) -> Share {
+    pub async fn wait_for_memory(&self, bytes: usize) -> Share {
         let begun = Instant::now();
         loop {
             match self.account.try_take(bytes, Purpose::Reply) {
@@ -226,7 +226,7 @@ impl Hub {
 
     /// Records that the program accepts our certificate for this target, and revokes a contrary
     /// guess.
-    pub fn trusts(&self, target: &Target) {
+    pub fn mark_trusted(&self, target: &Target) {
         let mut kept = self.state();
         kept.trusted.insert(target.clone());
         if kept.opaque.get(target) == Some(&true) {
@@ -241,7 +241,7 @@ impl Hub {
     }
 
     /// Takes everything recorded, in the order in which the calls were sent.
-    pub fn take(&self) -> Recorded {
+    pub fn take_recording(&self) -> Recorded {
         // The programs of these dials have given up.
         let dialing = std::mem::take(&mut self.state().dialing);
         for PendingDial { link, nth, keep } in dialing.into_values() {

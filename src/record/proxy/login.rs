@@ -87,8 +87,8 @@ async fn log_in(
             login.client_said(&asked.drain(..length).collect::<Vec<_>>())
         } else {
             let read = tokio::select! {
-                read = server.more(&mut said) => read?,
-                read = client.more(&mut asked) => read?,
+                read = server.read_more(&mut said) => read?,
+                read = client.read_more(&mut asked) => read?,
             };
             if read == 0 {
                 return Ok(None);
@@ -113,7 +113,7 @@ async fn begin(context: &Context, mut client: Stream) -> io::Result<(Stream, Beg
     let mut asked = Vec::new();
     loop {
         let Some((length, what)) = beginning(&asked).map_err(io::Error::other)? else {
-            if client.more(&mut asked).await? == 0 {
+            if client.read_more(&mut asked).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             continue;

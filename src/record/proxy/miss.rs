@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::record::call::Target;
 use crate::record::matching::Miss;
 
-pub fn explained(miss: &Miss) -> Value {
+pub fn error_with_closest(miss: &Miss) -> Value {
     let closest = miss
         .closest
         .as_ref()
@@ -14,7 +14,7 @@ pub fn explained(miss: &Miss) -> Value {
 }
 
 /// Returns the error for a call that could not be compared with recordings.
-pub fn in_words(call: &str) -> Value {
+pub fn error_for_call(call: &str) -> Value {
     json!({ "error": "no recording answers this call", "call": call, "closest": null })
 }
 

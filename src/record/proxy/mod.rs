@@ -220,7 +220,7 @@ impl Proxy {
         let shared = Hub::new(wires, mode, authority, verifier, stopped, account);
         let attempts = Arc::new(Attempts::new(shared));
         let (give, given) = mpsc::unbounded_channel();
-        let mut sources = vec![(Source::HandedOver(given), false)];
+        let mut sources = vec![(ConnectionSource::HandedOver(given), false)];
         let entered = runtime.enter();
         let listeners = sockets.tcp.into_iter().map(|listener| (listener, false));
         for (listener, forward) in
@@ -228,7 +228,7 @@ impl Proxy {
         {
             listener.set_nonblocking(true)?;
             sources.push((
-                Source::Listener(tokio::net::TcpListener::from_std(listener)?),
+                ConnectionSource::Listener(tokio::net::TcpListener::from_std(listener)?),
                 forward,
             ));
         }
@@ -292,7 +292,7 @@ impl Proxy {
         self.runtime.block_on(self.settle());
         self.wait();
         self.end();
-        self.attempts.shared.take()
+        self.attempts.shared.take_recording()
     }
 
     fn wait(&mut self) {
@@ -332,14 +332,14 @@ fn own_runtime() -> io::Result<Runtime> {
         .build()
 }
 
-enum Source {
+enum ConnectionSource {
     Listener(tokio::net::TcpListener),
     /// A listener that only yields connections in its backlog.
     Backlog(std::net::TcpListener),
     HandedOver(mpsc::UnboundedReceiver<OwnedFd>),
 }
 
-impl Source {
+impl ConnectionSource {
     /// Returns the next connection with its peer; `None` if there are no more.
     async fn next(&mut self) -> Option<io::Result<(TcpStream, SocketAddr)>> {
         match self {
@@ -380,7 +380,7 @@ fn into_async(socket: std::net::TcpStream) -> io::Result<TcpStream> {
 
 async fn serve(
     attempts: Arc<Attempts>,
-    sources: Vec<(Source, bool)>,
+    sources: Vec<(ConnectionSource, bool)>,
     datagrams: Vec<tokio::net::UdpSocket>,
 ) {
     let places = Arc::new(Semaphore::new(MAX_RECORDED_CONNECTIONS));
@@ -401,7 +401,7 @@ async fn serve(
 
 async fn accept(
     attempts: Arc<Attempts>,
-    mut source: Source,
+    mut source: ConnectionSource,
     forward: bool,
     places: Arc<Semaphore>,
 ) {
@@ -413,7 +413,7 @@ async fn accept(
         let next = async {
             // First the permit: without one, a connection waits in the listener's backlog.
             let place = Arc::clone(&places).acquire_owned().await.ok()?;
-            let room = shared.room(RECORDED_CONNECTION_BYTES).await;
+            let room = shared.wait_for_memory(RECORDED_CONNECTION_BYTES).await;
             Some(((place, room), source.next().await?))
         };
         let (place, accepted) = tokio::select! {

@@ -103,7 +103,7 @@ async fn message(stream: &mut Stream) -> io::Result<Vec<u8>> {
             stream.put_back_now(said.split_off(length));
             return Ok(said);
         }
-        if stream.more(&mut said).await? == 0 {
+        if stream.read_more(&mut said).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }

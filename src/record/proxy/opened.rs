@@ -86,7 +86,7 @@ impl Refusal {
 }
 
 /// Request sender to the real server.
-enum Sender {
+enum RequestSender {
     Http1(tokio::sync::Mutex<to_server_1::SendRequest<Incoming>>),
     Http2(to_server_2::SendRequest<Incoming>),
 }
@@ -96,7 +96,7 @@ struct OpenedConnection {
     target: Target,
     is_tls: bool,
     inspector: Arc<dyn Inspector>,
-    sender: Sender,
+    sender: RequestSender,
     /// `true` if a request asked for an upgrade.
     may_switch: AtomicBool,
     /// Number of requests that wait for the real server.
@@ -112,9 +112,12 @@ pub async fn serve(
     mut client: Stream,
     server: Stream,
 ) -> io::Result<()> {
-    let _room = context.shared.room(2 * MAX_OPENED_HEAD_BYTES).await;
+    let _room = context
+        .shared
+        .wait_for_memory(2 * MAX_OPENED_HEAD_BYTES)
+        .await;
     let mut asked = Vec::new();
-    if client.more(&mut asked).await? == 0 {
+    if client.read_more(&mut asked).await? == 0 {
         return Ok(());
     }
     let is_tls = asked.first() == Some(&0x16);
@@ -182,7 +185,7 @@ async fn serve_http1(
     context: &Context,
     client: Stream,
     server: Stream,
-    opened: impl FnOnce(Sender) -> OpenedConnection,
+    opened: impl FnOnce(RequestSender) -> OpenedConnection,
 ) -> io::Result<()> {
     let socket = client.bottom().as_fd().try_clone_to_owned()?;
     let (sender, asking) = to_server_1::Builder::new()
@@ -193,7 +196,9 @@ async fn serve_http1(
         .handshake(TokioIo::new(server))
         .await
         .map_err(io::Error::other)?;
-    let opened = Arc::new(opened(Sender::Http1(tokio::sync::Mutex::new(sender))));
+    let opened = Arc::new(opened(RequestSender::Http1(tokio::sync::Mutex::new(
+        sender,
+    ))));
     let answering = to_client_1::Builder::new()
         .preserve_header_case(true)
         .half_close(true)
@@ -229,12 +234,12 @@ async fn serve_http2(
     context: &Context,
     client: Stream,
     server: Stream,
-    opened: impl FnOnce(Sender) -> OpenedConnection,
+    opened: impl FnOnce(RequestSender) -> OpenedConnection,
 ) -> io::Result<()> {
     let heads = MAX_HTTP2_STREAMS as usize * MAX_OPENED_HEAD_BYTES;
     let _room = context
         .shared
-        .room(2 * HTTP2_CONNECTION_BYTES + heads)
+        .wait_for_memory(2 * HTTP2_CONNECTION_BYTES + heads)
         .await;
     let (sender, asking) = to_server_2::Builder::new(TokioExecutor::new())
         .initial_stream_window_size(HTTP2_WINDOW_BYTES)
@@ -243,7 +248,7 @@ async fn serve_http2(
         .handshake(TokioIo::new(server))
         .await
         .map_err(io::Error::other)?;
-    let opened = Arc::new(opened(Sender::Http2(sender)));
+    let opened = Arc::new(opened(RequestSender::Http2(sender)));
     let served = Arc::clone(&opened);
     let answering = to_client_2::Builder::new(TokioExecutor::new())
         .auto_date_header(false)
@@ -320,7 +325,7 @@ pub(super) fn head_bytes(target: &Uri, fields: &HeaderMap) -> usize {
     target.path().len() + target.query().map_or(0, str::len) + fields.sum::<usize>()
 }
 
-impl Sender {
+impl RequestSender {
     async fn send(&self, request: Request<Incoming>) -> hyper::Result<Response<Incoming>> {
         match self {
             Self::Http1(sender) => {
@@ -356,7 +361,7 @@ impl OpenedConnection {
         self: Arc<Self>,
         mut request: Request<Incoming>,
     ) -> hyper::Result<Response<AnswerBody>> {
-        self.shared.trusts(&self.target);
+        self.shared.mark_trusted(&self.target);
         let mut held = self.shared.share();
         // HTTP/2 has many concurrent requests, each with a received head.
         if request.version() == Version::HTTP_2
@@ -377,7 +382,7 @@ impl OpenedConnection {
         if let Err(refusal) = judged {
             return Ok(refusal.into_answer(StatusCode::FORBIDDEN));
         }
-        if let Sender::Http1(_) = self.sender {
+        if let RequestSender::Http1(_) = self.sender {
             let origin = head.uri.path_and_query().cloned();
             head.uri = Uri::from(origin.unwrap_or_else(|| PathAndQuery::from_static("/")));
         }

@@ -45,7 +45,7 @@ pub fn opening(bytes: &[u8], port: u16) -> Opening {
             _ => {}
         }
     }
-    if let Some(protocol) = sniff::recognise(bytes, port) {
+    if let Some(protocol) = sniff::detect_client(bytes, port) {
         return Opening::Wire(protocol);
     }
     // A method may arrive in pieces.

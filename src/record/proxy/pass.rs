@@ -24,7 +24,7 @@ use crate::sandbox::intercept::ProgramName;
 
 /// Classification of the program's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beginning {
+enum FirstBytes {
     Tls,
     /// Data that a server might parse as an HTTP/1 request, valid or not.
     Http,
@@ -103,7 +103,7 @@ async fn pass(
     let mut ends = (client, server);
     if target.host.parse::<IpAddr>().is_err() {
         match judge_beginning(target, &mut ends).await {
-            Ok(Beginning::Http) => {
+            Ok(FirstBytes::Http) => {
                 let named = MisfitInspector {
                     shared: Arc::clone(&context.shared),
                     target: target.clone(),
@@ -138,50 +138,50 @@ async fn pass(
 async fn judge_beginning(
     target: &Target,
     (client, server): &mut (Stream, Stream),
-) -> io::Result<Beginning> {
+) -> io::Result<FirstBytes> {
     let is_web = [80, 443].contains(&target.port);
     let (mut asked, mut said, mut passed) = (Vec::new(), Vec::new(), 0);
     let spoken = loop {
         let read = tokio::select! {
-            read = client.more(&mut asked) => read?,
-            read = server.more(&mut said) => read?,
+            read = client.read_more(&mut asked) => read?,
+            read = server.read_more(&mut said) => read?,
         };
         if is_settings(&said) || asked.starts_with(b"PRI * HTTP/2") {
             return Err(io::Error::other(Misfit::Tunnel));
         }
         if !said.is_empty() {
-            break Beginning::Other;
+            break FirstBytes::Other;
         }
         match beginning(&asked, read == 0) {
             // The server already has the first word.
-            Beginning::Http if passed > 0 => return Err(io::Error::other(Misfit::Malformed)),
-            Beginning::Word | Beginning::Line if read == 0 => break Beginning::Other,
-            Beginning::Word if !is_web => {
+            FirstBytes::Http if passed > 0 => return Err(io::Error::other(Misfit::Malformed)),
+            FirstBytes::Word | FirstBytes::Line if read == 0 => break FirstBytes::Other,
+            FirstBytes::Word if !is_web => {
                 server.write_all(&asked[passed..]).await?;
                 server.flush().await?;
                 passed = asked.len();
             }
-            Beginning::Word | Beginning::Line => {}
+            FirstBytes::Word | FirstBytes::Line => {}
             spoken => break spoken,
         }
     };
-    if spoken == Beginning::Other && is_web && !asked.is_empty() {
+    if spoken == FirstBytes::Other && is_web && !asked.is_empty() {
         return Err(io::Error::other(Misfit::Unknown));
     }
     client.put_back_now(asked.split_off(passed));
     server.put_back_now(said);
-    if spoken == Beginning::Tls {
+    if spoken == FirstBytes::Tls {
         check_server_name(target, client).await?;
     }
     Ok(spoken)
 }
 
-fn beginning(asked: &[u8], is_end: bool) -> Beginning {
+fn beginning(asked: &[u8], is_end: bool) -> FirstBytes {
     match asked {
         // A TLS record (RFC 8446, 5.1). Some servers continue after an alert, so other records are
         // held back, too.
-        [0x14..=0x18] if !is_end => return Beginning::Line,
-        [0x14..=0x18, 3, ..] => return Beginning::Tls,
+        [0x14..=0x18] if !is_end => return FirstBytes::Line,
+        [0x14..=0x18, 3, ..] => return FirstBytes::Tls,
         _ => {}
     }
     // Characters that lenient servers treat as spaces (RFC 9112, 3) or as line ends.
@@ -194,9 +194,9 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
     let (first, rest) = line.split_at(line.iter().position(is_space).unwrap_or(line.len()));
     if rest.is_empty() {
         return if is_whole {
-            Beginning::Other
+            FirstBytes::Other
         } else {
-            Beginning::Word
+            FirstBytes::Word
         };
     }
     // Characters of a method (RFC 9110, 5.6.2 and 9.1).
@@ -204,7 +204,7 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
         .iter()
         .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
     {
-        return Beginning::Other;
+        return FirstBytes::Other;
     }
     let rest = rest[skipped(rest)..].to_ascii_lowercase();
     let is_plain = first
@@ -216,9 +216,9 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
             .iter()
             .any(|part| memmem::find(&rest, part).is_some());
     match (is_request || line.len() > RELAY_BUFFER_BYTES, is_whole) {
-        (true, _) => Beginning::Http,
-        (false, true) => Beginning::Other,
-        (false, false) => Beginning::Line,
+        (true, _) => FirstBytes::Http,
+        (false, true) => FirstBytes::Other,
+        (false, false) => FirstBytes::Line,
     }
 }
 
@@ -261,12 +261,12 @@ mod tests {
         ] {
             assert_eq!(
                 beginning(asked.as_bytes(), false),
-                Beginning::Http,
+                FirstBytes::Http,
                 "{asked:?}"
             );
         }
         let long = ["GET ", &"x".repeat(RELAY_BUFFER_BYTES)].concat();
-        assert_eq!(beginning(long.as_bytes(), false), Beginning::Http);
+        assert_eq!(beginning(long.as_bytes(), false), FirstBytes::Http);
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         ] {
             assert_eq!(
                 beginning(asked, false),
-                Beginning::Other,
+                FirstBytes::Other,
                 "{}",
                 asked.escape_ascii()
             );
@@ -299,13 +299,13 @@ mod tests {
     #[test]
     fn incomplete_line_is_word_or_line() {
         for (asked, expected) in [
-            (&b""[..], Beginning::Word),
-            (b"\r\n", Beginning::Word),
-            (b"ruok", Beginning::Word),
-            (b"GET ", Beginning::Line),
-            (b"SSH-2.0-OpenSSH_9.2p1 Debian", Beginning::Line),
-            (b"\x15", Beginning::Line),
-            (b"\x15\x03", Beginning::Tls),
+            (&b""[..], FirstBytes::Word),
+            (b"\r\n", FirstBytes::Word),
+            (b"ruok", FirstBytes::Word),
+            (b"GET ", FirstBytes::Line),
+            (b"SSH-2.0-OpenSSH_9.2p1 Debian", FirstBytes::Line),
+            (b"\x15", FirstBytes::Line),
+            (b"\x15\x03", FirstBytes::Tls),
         ] {
             assert_eq!(
                 beginning(asked, false),

@@ -33,8 +33,8 @@ pub fn converse(
         let opened = SystemTime::now();
         // The relay reads an end of stream again.
         let (by, read) = tokio::select! {
-            read = client.more(&mut asked) => (Some(Side::Client), read),
-            read = server.more(&mut said) => (Some(Side::Server), read),
+            read = client.read_more(&mut asked) => (Some(Side::Client), read),
+            read = server.read_more(&mut said) => (Some(Side::Server), read),
             () = context.stopped() => (None, Err(io::ErrorKind::ConnectionAborted.into())),
         };
         if let Err(error) = read {
@@ -45,7 +45,7 @@ pub fn converse(
             // An HTTP/2 server may send before the client's preface, which decides if the program
             // speaks HTTP/2.
             tokio::select! {
-                read = client.more(&mut asked) => read,
+                read = client.read_more(&mut asked) => read,
                 () = context.stopped() => return Ok(()),
             }?;
         }
@@ -56,13 +56,13 @@ pub fn converse(
             opening(&asked, port)
         };
         while what == Opening::More {
-            let more = client.more(&mut asked);
+            let more = client.read_more(&mut asked);
             match timeout(Duration::from_millis(SERVER_FIRST_MS), more).await {
                 Ok(Ok(count)) if count > 0 => what = opening(&asked, port),
                 _ => what = Opening::Unknown,
             }
         }
-        if let Some(protocol) = sniff::greeted(&said, port) {
+        if let Some(protocol) = sniff::detect_greeting(&said, port) {
             what = Opening::Wire(protocol);
         }
         let (client, server) = (client.put_back(asked), server.put_back(said));
@@ -177,8 +177,8 @@ pub async fn forward_request(
     let mut goes_on = true;
     while done.is_empty() && !tap.is_idle() {
         said.clear();
-        if server.more(&mut said).await.unwrap_or(0) == 0 {
-            let end = h1::End {
+        if server.read_more(&mut said).await.unwrap_or(0) == 0 {
+            let end = h1::ConnectionEnd {
                 by: Side::Server,
                 server_ended: true,
             };

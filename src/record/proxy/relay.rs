@@ -29,7 +29,7 @@ struct Direction {
     extra: Share,
 }
 
-enum Step {
+enum RelayStep {
     /// Number of bytes read, now pending; 0 is the end of the stream.
     Read(io::Result<usize>),
     /// All pending bytes were written, or the end was forwarded.
@@ -43,9 +43,9 @@ impl Direction {
         from: &mut ReadHalf<Stream>,
         to: &mut WriteHalf<Stream>,
         reads: bool,
-    ) -> Step {
+    ) -> RelayStep {
         if !self.waiting.is_empty() || self.ended && !self.shut {
-            return Step::Wrote(self.pass(to).await);
+            return RelayStep::Wrote(self.pass(to).await);
         }
         if self.ended || !reads {
             return std::future::pending().await;
@@ -74,7 +74,7 @@ impl Direction {
         if is_full && self.extra.try_grow(more).is_ok() {
             self.waiting.reserve(filled);
         }
-        Step::Read(read)
+        RelayStep::Read(read)
     }
 
     async fn write(&mut self, to: &mut WriteHalf<Stream>) -> io::Result<()> {
@@ -116,7 +116,7 @@ impl Direction {
 }
 
 #[derive(Default)]
-struct State {
+struct RelayState {
     up: Direction,
     down: Direction,
     first_end: Option<Side>,
@@ -129,7 +129,7 @@ struct State {
     held: Share,
 }
 
-impl State {
+impl RelayState {
     /// Marks a side as ended, and as the first if it is.
     fn ended(&mut self, by: Side) {
         self.first_end.get_or_insert(by);
@@ -154,11 +154,11 @@ pub async fn relay(
         extra: context.shared.share(),
         ..Direction::default()
     };
-    let mut state = State {
+    let mut state = RelayState {
         up: direction(),
         down: direction(),
         held: context.shared.share(),
-        ..State::default()
+        ..RelayState::default()
     };
     let (result, client, server) = pass(context, client, server, tap, &mut state).await;
     context.keep(state.done.drain(..));
@@ -169,7 +169,7 @@ pub async fn relay(
         return Ok(Some((then, client, server)));
     }
     let by = state.first_end.unwrap_or(Side::Server);
-    let end = h1::End {
+    let end = h1::ConnectionEnd {
         by,
         server_ended: state.down.ended && (by == Side::Server || state.heard),
     };
@@ -184,7 +184,7 @@ async fn pass(
     client: Stream,
     server: Stream,
     tap: &mut Tap,
-    state: &mut State,
+    state: &mut RelayState,
 ) -> (io::Result<()>, Stream, Stream) {
     let (mut from_client, mut to_client) = split(client);
     let (mut from_server, mut to_server) = split(server);
@@ -208,22 +208,23 @@ async fn pass(
             }
         };
         match (step, from) {
-            (Step::Wrote(Ok(())), _) => continue,
+            (RelayStep::Wrote(Ok(())), _) => continue,
             // A side that no longer reads may still answer.
-            (Step::Wrote(Err(_)), Side::Client) => {
+            (RelayStep::Wrote(Err(_)), Side::Client) => {
                 state.up.give_up();
                 continue;
             }
-            (Step::Wrote(Err(error)), Side::Server) | (Step::Read(Err(error)), Side::Client) => {
+            (RelayStep::Wrote(Err(error)), Side::Server)
+            | (RelayStep::Read(Err(error)), Side::Client) => {
                 state.first_end.get_or_insert(Side::Client);
                 break Err(error);
             }
             // Data that the server sent before the break belongs to the program.
-            (Step::Read(Ok(0) | Err(_)), _) => {
+            (RelayStep::Read(Ok(0) | Err(_)), _) => {
                 state.ended(from);
                 continue;
             }
-            (Step::Read(Ok(_)), _) => {}
+            (RelayStep::Read(Ok(_)), _) => {}
         }
         let is_late = from == Side::Server && state.up.ended;
         if is_late {

@@ -39,7 +39,7 @@ pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     }
     // A client that speaks first can get an error in its protocol. Here the server would have to
     // speak first.
-    if sniff::greets(target.port) && replay.book.protocol(target).is_none() {
+    if sniff::is_server_first(target.port) && replay.book.protocol(target).is_none() {
         replay
             .book
             .missed(target, "a connection whose server speaks first");
@@ -79,7 +79,7 @@ fn silence_action(context: &Context, replay: &Replay) -> SilenceAction {
             SilenceAction::Forward
         }
         // The program may have left before the server spoke.
-        _ if sniff::greets(target.port) => SilenceAction::Missed,
+        _ if sniff::is_server_first(target.port) => SilenceAction::Missed,
         None => SilenceAction::Waits,
         Some(after) => {
             SilenceAction::Closed(after.min(Duration::from_millis(MAX_SILENCE_PLAYED_MS)))
@@ -116,7 +116,7 @@ fn converse(
             };
             let waits = begins && unspoken == SilenceAction::Waits;
             let read = tokio::select! {
-                read = client.more(&mut asked) => Some(read),
+                read = client.read_more(&mut asked) => Some(read),
                 () = tokio::time::sleep(patience), if !waits => None,
                 // The program has ended, but its close may not be visible here yet.
                 () = context.stopped() => if begins { Some(Ok(0)) } else { return Ok(()) },
@@ -251,7 +251,7 @@ async fn play(
                 PlayStep::UntilMore(patience) if later.is_empty() => {
                     client.flush().await?;
                     tokio::select! {
-                        read = client.more(&mut later) => if read? == 0 {
+                        read = client.read_more(&mut later) => if read? == 0 {
                             return Ok(());
                         },
                         () = tokio::time::sleep(patience) => {}
@@ -271,7 +271,7 @@ async fn play(
         }
         let mut bytes = std::mem::take(&mut later);
         let read = if bytes.is_empty() {
-            let reading = client.more(&mut bytes);
+            let reading = client.read_more(&mut bytes);
             tokio::select! {
                 read = reading => Some(read),
                 () = tokio::time::sleep(patience), if player.waits() => None,

@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
 use crate::budget::Share;
-use crate::record::http::h1::{Malformed, Next, ReceivedRequest, RequestParser};
+use crate::record::http::h1::{Malformed, ReceivedRequest, RequestParser, RequestStep};
 
 pub struct Requests {
     parser: RequestParser,
@@ -34,11 +34,11 @@ impl Requests {
     ) -> io::Result<Result<Box<ReceivedRequest>, Option<&'static str>>> {
         loop {
             match self.parser.next() {
-                Ok(Some(Next::Answer(asked))) => return Ok(Ok(asked)),
-                Ok(Some(Next::Continue)) => say(client, "100 Continue\r\n\r\n").await?,
+                Ok(Some(RequestStep::Answer(asked))) => return Ok(Ok(asked)),
+                Ok(Some(RequestStep::Continue)) => say(client, "100 Continue\r\n\r\n").await?,
                 Ok(None) => {
                     let count = tokio::select! {
-                        read = client.more(&mut self.parser.waiting) => read?,
+                        read = client.read_more(&mut self.parser.waiting) => read?,
                         () = context.stopped() => 0,
                     };
                     if count == 0 {

@@ -50,7 +50,7 @@ impl PlayedServer {
 
     /// Creates the server of an unknown protocol or of `WebSocket` frames.
     pub fn in_turns(context: &Context, replay: &Replay, websocket: bool) -> Self {
-        let said = replay.outline.said(&context.link.target);
+        let said = replay.outline.first_messages(&context.link.target);
         let player = GenericPlayer::new(
             context.link.clone(),
             Connection::on(&replay.book),

@@ -115,7 +115,7 @@ impl Stream {
     }
 
     /// Reads once and appends; 0 is the end of the stream. A dropped future has read nothing.
-    pub async fn more(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+    pub async fn read_more(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
         into.reserve(RELAY_BUFFER_BYTES);
         self.read_buf(into).await
     }

@@ -60,20 +60,20 @@ impl Tap {
                     .for_each(|call| context.too_long(call));
                 match turn {
                     None => {}
-                    Some((h1::Turn::Tunnel(target), count)) => {
+                    Some((h1::ProtocolChange::Tunnel(target), count)) => {
                         seen.then = Some(NextPhase::Tunnel {
                             target,
                             rest: said.split_off(count),
                         });
                     }
-                    Some((h1::Turn::Upgrade(websocket), count)) => {
+                    Some((h1::ProtocolChange::Upgrade(websocket), count)) => {
                         let mut next = GenericRecorder::new(context.link.clone(), websocket);
                         if count < said.len() {
                             next.take(from, &said[count..], now);
                         }
                         *self = Self::Wire(Box::new(next));
                     }
-                    Some((h1::Turn::Lost, _)) => {
+                    Some((h1::ProtocolChange::Lost, _)) => {
                         context.shared.note(Note::NotUnderstood {
                             target: context.link.target.clone(),
                         });
@@ -114,7 +114,7 @@ impl Tap {
     }
 
     /// Returns the unfinished calls when the connection ends.
-    pub fn end(&mut self, context: &Context, end: h1::End) -> Vec<Exchange> {
+    pub fn end(&mut self, context: &Context, end: h1::ConnectionEnd) -> Vec<Exchange> {
         let now = SystemTime::now();
         let mut seen = Observation::default();
         match self {

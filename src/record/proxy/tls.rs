@@ -49,7 +49,7 @@ pub async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
     let mut seen = Vec::new();
     let hello = loop {
         let start = seen.len();
-        if stream.more(&mut seen).await? == 0 || seen.len() > MAX_HELLO_BYTES {
+        if stream.read_more(&mut seen).await? == 0 || seen.len() > MAX_HELLO_BYTES {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let mut input = &seen[start..];
@@ -158,7 +158,7 @@ pub async fn accept(
             // On an opened connection, a request shows the trust: some programs verify certificates
             // after the handshake.
             if !matches!(context.shared.mode, Mode::Pass) {
-                context.shared.trusts(&context.link.target);
+                context.shared.mark_trusted(&context.link.target);
             }
             Ok(Stream::new(stream))
         }

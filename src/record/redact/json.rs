@@ -17,7 +17,7 @@ pub(super) fn values(bytes: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
 
 fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
-    let mut here = Name {
+    let mut here = JsonName {
         text: Cow::Borrowed(""),
         kind: NameKind::Other,
         is_listed: false,
@@ -44,7 +44,7 @@ fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>
                     let kind = *kinds
                         .entry(text)
                         .or_insert_with(|| found.secrets.kind(&name));
-                    here = Name {
+                    here = JsonName {
                         text: name,
                         kind,
                         is_listed: false,
@@ -72,14 +72,14 @@ fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>
 }
 
 /// The name that applies at the current position.
-struct Name<'a> {
+struct JsonName<'a> {
     text: Cow<'a, str>,
     kind: NameKind,
     /// `true` inside a list under this name.
     is_listed: bool,
 }
 
-impl Name<'_> {
+impl JsonName<'_> {
     fn text(&self, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
         if self.kind == NameKind::Other || value.is_empty() {
             return None;

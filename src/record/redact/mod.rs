@@ -47,7 +47,7 @@ pub struct Secrets {
     /// Patterns that the set declares.
     patterns: Option<Shapes>,
     /// Secret values in the program's environment.
-    values: Option<Values>,
+    values: Option<SecretMatcher>,
 }
 
 impl Secrets {
@@ -86,7 +86,7 @@ impl Secrets {
             secret_names::is_secret_variable(name, value)
                 || secrets.names.contains(&joined(name)) && !value.is_empty()
         };
-        secrets.values = Values::new(
+        secrets.values = SecretMatcher::new(
             environment
                 .filter(is_one)
                 .map(|(_, value)| value.into_bytes()),
@@ -184,7 +184,7 @@ fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
     let (given, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(_, is_given)| *is_given);
     let mut given: Vec<Vec<u8>> = given.into_iter().map(|(value, _)| value).collect();
     let mut answered = 0;
-    if let Some(values) = Values::new(asked.into_iter().map(|(value, _)| value)) {
+    if let Some(values) = SecretMatcher::new(asked.into_iter().map(|(value, _)| value)) {
         for call in calls.iter_mut() {
             let mut is_in = false;
             texts(call, &mut |side, text| {
@@ -198,7 +198,7 @@ fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
             answered += usize::from(is_in);
         }
     }
-    if let Some(values) = Values::new(given.into_iter()) {
+    if let Some(values) = SecretMatcher::new(given.into_iter()) {
         for call in calls {
             texts(call, &mut |_, text| values.replace(text));
         }
@@ -258,9 +258,9 @@ impl Redactor<'_> {
 }
 
 #[derive(Debug)]
-struct Values(AhoCorasick);
+struct SecretMatcher(AhoCorasick);
 
-impl Values {
+impl SecretMatcher {
     /// Builds a matcher for these values; `None` without values.
     fn new(values: impl Iterator<Item = Vec<u8>>) -> Option<Self> {
         let values: Vec<Vec<u8>> = values.filter(|value| !is_placeholder(value)).collect();

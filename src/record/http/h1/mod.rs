@@ -8,10 +8,10 @@ mod tap;
 #[cfg(test)]
 mod tests;
 
-pub use play::{Next, ReceivedRequest, RequestParser, unanswered_call};
+pub use play::{ReceivedRequest, RequestParser, RequestStep, unanswered_call};
 pub use reader::{Malformed, Message};
 pub use render::{Rendered, closes, refusal, render};
-pub use tap::{End, Tap, Turn};
+pub use tap::{ConnectionEnd, ProtocolChange, Tap};
 
 use std::time::SystemTime;
 

@@ -43,7 +43,7 @@ impl ReceivedRequest {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum RequestStep {
     Continue,
     Answer(Box<ReceivedRequest>),
 }
@@ -94,7 +94,7 @@ impl RequestParser {
     }
 
     /// Returns the next step for the received bytes; `None` if more bytes are needed.
-    pub fn next(&mut self) -> Result<Option<Next>, Malformed> {
+    pub fn next(&mut self) -> Result<Option<RequestStep>, Malformed> {
         while !self.waiting.is_empty() {
             let mut input = self.waiting.as_slice();
             let whole = self.reader.take(&mut input, ExpectedBody::Other)?;
@@ -110,7 +110,7 @@ impl RequestParser {
                 });
                 if expects && !self.promised {
                     self.promised = true;
-                    return Ok(Some(Next::Continue));
+                    return Ok(Some(RequestStep::Continue));
                 }
                 continue;
             };
@@ -118,7 +118,7 @@ impl RequestParser {
             let tunnel = tunnel(&message);
             let too_long = message.too_long;
             let (request, named) = request(message, self.link.tls);
-            return Ok(Some(Next::Answer(Box::new(ReceivedRequest {
+            return Ok(Some(RequestStep::Answer(Box::new(ReceivedRequest {
                 tls: self.link.tls || request.scheme == "https",
                 request,
                 target: named.unwrap_or_else(|| self.link.target.clone()),

@@ -40,7 +40,7 @@ pub struct Malformed;
 
 /// Parser state, including the framing of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ParserState {
     Head,
     Sized(u64),
     UntilClose,
@@ -54,7 +54,7 @@ enum Stage {
 pub struct Reader {
     requests: bool,
     cap: usize,
-    stage: Stage,
+    stage: ParserState,
     /// Incomplete head, chunk-size line or trailers.
     line: Vec<u8>,
     message: Option<Message>,
@@ -65,7 +65,7 @@ impl Reader {
         Self {
             requests: true,
             cap,
-            stage: Stage::Head,
+            stage: ParserState::Head,
             line: Vec::new(),
             message: None,
         }
@@ -111,29 +111,29 @@ impl Reader {
     ) -> Result<Option<Message>, Malformed> {
         loop {
             match self.stage {
-                Stage::Head => {
+                ParserState::Head => {
                     if !self.gather(input, MAX_HTTP_HEAD_BYTES)? {
                         return Ok(None);
                     }
                     self.begin(expected)?;
-                    return Ok(if self.stage == Stage::Head {
+                    return Ok(if self.stage == ParserState::Head {
                         self.message.take()
                     } else {
                         None
                     });
                 }
                 _ if input.is_empty() => return Ok(None),
-                Stage::Sized(left) => {
+                ParserState::Sized(left) => {
                     let left = left - self.keep(input, left);
-                    self.stage = Stage::Sized(left);
+                    self.stage = ParserState::Sized(left);
                     if left == 0 {
                         return Ok(self.finish());
                     }
                 }
-                Stage::UntilClose => {
+                ParserState::UntilClose => {
                     self.keep(input, u64::MAX);
                 }
-                Stage::ChunkSize => {
+                ParserState::ChunkSize => {
                     let Some(line) = self.read_line(input)? else {
                         return Ok(None);
                     };
@@ -144,33 +144,33 @@ impl Reader {
                     }
                     let size = u64::from_str_radix(digits, 16).map_err(|_| Malformed)?;
                     self.stage = if size == 0 {
-                        Stage::Trailers
+                        ParserState::Trailers
                     } else {
-                        Stage::Chunk(size)
+                        ParserState::Chunk(size)
                     };
                     if size == 0 {
                         // An immediate empty line ends the trailers.
                         self.line.push(b'\n');
                     }
                 }
-                Stage::Chunk(left) => {
+                ParserState::Chunk(left) => {
                     let left = left - self.keep(input, left);
                     self.stage = if left == 0 {
-                        Stage::ChunkEnd
+                        ParserState::ChunkEnd
                     } else {
-                        Stage::Chunk(left)
+                        ParserState::Chunk(left)
                     };
                 }
-                Stage::ChunkEnd => {
+                ParserState::ChunkEnd => {
                     let Some(line) = self.read_line(input)? else {
                         return Ok(None);
                     };
                     if !line.iter().all(u8::is_ascii_whitespace) {
                         return Err(Malformed);
                     }
-                    self.stage = Stage::ChunkSize;
+                    self.stage = ParserState::ChunkSize;
                 }
-                Stage::Trailers => {
+                ParserState::Trailers => {
                     if !self.gather(input, MAX_HTTP_HEAD_BYTES)? {
                         return Ok(None);
                     }
@@ -187,12 +187,12 @@ impl Reader {
     /// Returns the unfinished message when the connection ends. The flag is true if that end is its
     /// framing.
     pub fn end(&mut self) -> Option<(Message, bool)> {
-        let whole = self.stage == Stage::UntilClose;
+        let whole = self.stage == ParserState::UntilClose;
         self.finish().map(|message| (message, whole))
     }
 
     fn finish(&mut self) -> Option<Message> {
-        self.stage = Stage::Head;
+        self.stage = ParserState::Head;
         self.line.clear();
         self.message.take()
     }
@@ -219,7 +219,7 @@ impl Reader {
     fn gather(&mut self, input: &mut &[u8], most: usize) -> Result<bool, Malformed> {
         // A client may send empty lines before a request (RFC 9112, 2.2).
         while self.line.is_empty()
-            && self.stage == Stage::Head
+            && self.stage == ParserState::Head
             && matches!(input.first(), Some(b'\r' | b'\n'))
         {
             *input = &input[1..];
@@ -304,28 +304,28 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns the framing of the body, or [`Stage::Head`] without a body.
+    /// Returns the framing of the body, or [`ParserState::Head`] without a body.
     fn framing(
         &self,
         Message {
             status, headers, ..
         }: &Message,
         expected: ExpectedBody,
-    ) -> Result<Stage, Malformed> {
+    ) -> Result<ParserState, Malformed> {
         let bodiless = matches!(status, 100..=199 | 204 | 304) || expected == ExpectedBody::Head;
         let is_tunnel = expected == ExpectedBody::Connect && (200..300).contains(status);
         if !self.requests && (bodiless || is_tunnel) {
-            return Ok(Stage::Head);
+            return Ok(ParserState::Head);
         }
         if field(headers, "transfer-encoding").is_some() {
             let is_chunked = has_token(headers, "transfer-encoding", "chunked");
             let until_close = if self.requests {
                 Err(Malformed)
             } else {
-                Ok(Stage::UntilClose)
+                Ok(ParserState::UntilClose)
             };
             return if is_chunked {
-                Ok(Stage::ChunkSize)
+                Ok(ParserState::ChunkSize)
             } else {
                 until_close
             };
@@ -350,9 +350,9 @@ impl Reader {
             }
         }
         Ok(match length {
-            None if !self.requests => Stage::UntilClose,
-            None | Some(0) => Stage::Head,
-            Some(length) => Stage::Sized(length),
+            None if !self.requests => ParserState::UntilClose,
+            None | Some(0) => ParserState::Head,
+            Some(length) => ParserState::Sized(length),
         })
     }
 }

@@ -12,7 +12,7 @@ use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, exchange, request};
 
 /// Change of protocol after the consumed bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum ProtocolChange {
     /// A tunnel to this target (CONNECT answered with 2xx).
     Tunnel(Target),
     /// Another protocol (status 101); `true` for `WebSocket`.
@@ -22,7 +22,7 @@ pub enum Turn {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct ConnectionEnd {
     pub by: Side,
     /// `true` if the server completed its data while the program was still reading.
     pub server_ended: bool,
@@ -109,7 +109,7 @@ impl Tap {
         bytes: &[u8],
         at: SystemTime,
         done: &mut Vec<Exchange>,
-    ) -> Option<(Turn, usize)> {
+    ) -> Option<(ProtocolChange, usize)> {
         let mut input = bytes;
         let turn = match from {
             Side::Client => self.client(&mut input, at, done).map(|()| None),
@@ -118,7 +118,7 @@ impl Tap {
         match turn {
             Ok(None) => None,
             Ok(Some(turn)) => Some((turn, bytes.len() - input.len())),
-            Err(Malformed) => Some((Turn::Lost, bytes.len())),
+            Err(Malformed) => Some((ProtocolChange::Lost, bytes.len())),
         }
     }
 
@@ -178,7 +178,7 @@ impl Tap {
         input: &mut &[u8],
         at: SystemTime,
         done: &mut Vec<Exchange>,
-    ) -> Result<Option<Turn>, Malformed> {
+    ) -> Result<Option<ProtocolChange>, Malformed> {
         while !input.is_empty() {
             let next = self
                 .waiting
@@ -203,12 +203,12 @@ impl Tap {
             {
                 // A tunnel is no call; the calls inside it count.
                 self.waiting.remove(next);
-                return Ok(Some(Turn::Tunnel(target)));
+                return Ok(Some(ProtocolChange::Tunnel(target)));
             }
             waiting.answer = Some((response(message), at));
             self.hand_out_complete(done);
             if status == 101 {
-                return Ok(Some(Turn::Upgrade(websocket)));
+                return Ok(Some(ProtocolChange::Upgrade(websocket)));
             }
         }
         Ok(None)
@@ -241,7 +241,7 @@ impl Tap {
     }
 
     /// Finishes the pending exchanges when the connection ends.
-    pub fn end(&mut self, end: End, at: SystemTime, done: &mut Vec<Exchange>) {
+    pub fn end(&mut self, end: ConnectionEnd, at: SystemTime, done: &mut Vec<Exchange>) {
         if let Some((message, whole)) = self.responses.end()
             && let Some(waiting) = self
                 .waiting
@@ -252,13 +252,13 @@ impl Tap {
             let mut response = response(message);
             let note = match end {
                 // A client may close its sending side and continue to read.
-                End {
+                ConnectionEnd {
                     server_ended: true, ..
                 } if whole => None,
-                End {
+                ConnectionEnd {
                     by: Side::Client, ..
                 } => Some(CUT_OFF),
-                End {
+                ConnectionEnd {
                     by: Side::Server, ..
                 } => Some(TRUNCATED),
             };

@@ -27,7 +27,7 @@ fn recorded(pieces: &[(Side, &[u8])]) -> Vec<Exchange> {
         );
     }
     tap.end(
-        End {
+        ConnectionEnd {
             by: Side::Server,
             server_ended: true,
         },
@@ -109,7 +109,7 @@ fn conflicting_or_invalid_framing_is_malformed() {
         let lost = Tap::new(link()).take(Side::Client, head, SystemTime::UNIX_EPOCH, &mut done);
         assert_eq!(
             lost,
-            Some((Turn::Lost, head.len())),
+            Some((ProtocolChange::Lost, head.len())),
             "{}",
             head.escape_ascii()
         );
@@ -136,7 +136,7 @@ fn answer(headers: &[(&str, &str)], body: &[u8], version: HttpVersion) -> HttpRe
     }
 }
 
-fn asked(version: HttpVersion) -> HttpRequest {
+fn get_request(version: HttpVersion) -> HttpRequest {
     HttpRequest {
         version,
         method: "GET".to_owned(),
@@ -198,7 +198,7 @@ fn rendered_response_has_framing_for_its_body() {
     ] {
         let recorded = answer(headers, body.as_bytes(), recorded);
         assert_eq!(
-            String::from_utf8(render(&asked(wanted), &recorded).whole()).unwrap(),
+            String::from_utf8(render(&get_request(wanted), &recorded).whole()).unwrap(),
             expected
         );
     }
@@ -243,7 +243,7 @@ proptest! {
             questions.waiting.extend_from_slice(bytes);
             while let Ok(Some(_)) = questions.next() {}
         }
-        tap.end(End { by: Side::Client, server_ended: false }, SystemTime::UNIX_EPOCH, &mut done);
+        tap.end(ConnectionEnd { by: Side::Client, server_ended: false }, SystemTime::UNIX_EPOCH, &mut done);
         let sent: usize = pieces.iter().map(|(_, bytes)| bytes.len()).sum();
         let kept: usize = done.iter().map(|exchange| match &exchange.content {
             Content::Http(http) => http.request.body.len() + http.response.as_ref().map_or(0, |response| response.body.len()),

@@ -23,7 +23,7 @@ async fn filled(budget: usize) -> (Direction, crate::budget::Account, Stream, Tc
         ..Direction::default()
     };
     for _ in 0..8 {
-        let Step::Read(Ok(1..)) = direction.step(&mut from, &mut to, true).await else {
+        let RelayStep::Read(Ok(1..)) = direction.step(&mut from, &mut to, true).await else {
             panic!("nothing was read")
         };
         direction.clear();

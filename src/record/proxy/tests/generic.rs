@@ -10,7 +10,7 @@ use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer as _, WireRecorder as _};
 
 /// Returns senders and texts of the messages, in order.
-fn said(exchange: &Exchange) -> Vec<(Side, String)> {
+fn messages(exchange: &Exchange) -> Vec<(Side, String)> {
     let Content::Wire(_, wire) = &exchange.content else {
         panic!("{exchange:?}")
     };
@@ -54,7 +54,7 @@ fn unknown_protocol_is_replayed_in_turns() {
         text(&got)
     });
     assert_eq!(got, "1:hello\n2:same\n3:same\n4:quit\n");
-    let all: Vec<_> = recorded.exchanges.iter().map(said).collect();
+    let all: Vec<_> = recorded.exchanges.iter().map(messages).collect();
     let (client, server) = (Side::Client, Side::Server);
     let turn = |a: &str, b: &str| vec![(client, a.to_owned()), (server, b.to_owned())];
     let mut last = turn("quit\n", "4:quit\n");
@@ -180,7 +180,7 @@ fn idle_connections_are_recorded_once_without_miss() {
         assert!(stream.peer_addr().is_ok());
     });
     assert_eq!(
-        recorded.exchanges.iter().map(said).collect::<Vec<_>>(),
+        recorded.exchanges.iter().map(messages).collect::<Vec<_>>(),
         [vec![]]
     );
     assert_eq!(recorded.exchanges[0].end, End::Silent);
@@ -319,7 +319,7 @@ fn turn_limit_applies_to_each_direction() {
         .end(Side::Client, SystemTime::now())
         .pop()
     {
-        Some(RecordStep::Done(exchange)) => said(&exchange)
+        Some(RecordStep::Done(exchange)) => messages(&exchange)
             .into_iter()
             .map(|(from, text)| (from, text.len()))
             .collect::<Vec<_>>(),

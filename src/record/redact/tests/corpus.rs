@@ -35,7 +35,7 @@ fn message(text: &str) -> (String, Vec<(String, String)>, String) {
 }
 
 /// Builds the call and returns its marked parts.
-fn made(text: &str) -> (Exchange, Vec<String>) {
+fn marked_call(text: &str) -> (Exchange, Vec<String>) {
     let (asked, answered) = text.split_once("\n<<<\n").unwrap_or((text, "200"));
     let (first, fields, body) = message(asked);
     let is_parts = fields
@@ -72,7 +72,7 @@ fn made(text: &str) -> (Exchange, Vec<String>) {
 }
 
 /// Returns the fault in a redacted part, if any.
-fn wrong(marked: &str, left: &str) -> Option<String> {
+fn fault(marked: &str, left: &str) -> Option<String> {
     let (mut rest, mut marks) = (left, marked);
     while let Some((before, more)) = marks.split_once('«') {
         let (secret, after) = more.split_once('»').unwrap();
@@ -107,14 +107,14 @@ fn exactly_marked_secrets_of_services_are_redacted() {
     for text in FILES.iter().flat_map(|file| file.split("=== ").skip(1)) {
         let (name, text) = text.split_once('\n').unwrap();
         count += 1;
-        let (asked, marked) = made(text);
+        let (asked, marked) = marked_call(text);
         let left = parts(&redacted(&Secrets::default(), &asked));
         assert_eq!(left.len(), marked.len());
         failed.extend(
             marked
                 .iter()
                 .zip(&left)
-                .filter_map(|(marked, left)| Some(format!("{name}: {}", wrong(marked, left)?))),
+                .filter_map(|(marked, left)| Some(format!("{name}: {}", fault(marked, left)?))),
         );
     }
     assert_eq!((failed, count), (Vec::<String>::new(), 106));

@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::*;
 use crate::record::redact::stand_in::{is_uuid, places};
 
-fn shown(secret: &str) -> String {
+fn placeholder_text(secret: &str) -> String {
     String::from_utf8(placeholder(secret.as_bytes())).unwrap()
 }
 
@@ -46,15 +46,15 @@ fn placeholder_keeps_length_and_form() {
             "edac707e23ede2756aa3f5f7cc9759117c491b3e",
         ),
     ] {
-        assert_eq!(shown(secret), expected, "{secret}");
+        assert_eq!(placeholder_text(secret), expected, "{secret}");
     }
 }
 
 #[test]
 fn placeholders_are_found_in_text_except_numbers() {
     let (uuid, token) = (
-        shown("0f8fad5b-d9cb-469f-a165-70867728950e"),
-        shown("q1w2e3r4t5y6u7i8o9p0"),
+        placeholder_text("0f8fad5b-d9cb-469f-a165-70867728950e"),
+        placeholder_text("q1w2e3r4t5y6u7i8o9p0"),
     );
     let text = format!(
         "SELECT '{uuid}', \"ghp_{token}\" FROM t WHERE id = 7332 AND red_acted = 'redacted'"
@@ -97,7 +97,7 @@ proptest! {
 
     #[test]
     fn placeholder_keeps_digits_and_uuid_form(secret in "[0-9]{1,40}|[0-9a-f]{16,80}|[0-9A-F]{16,80}|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}") {
-        let other = shown(&secret);
+        let other = placeholder_text(&secret);
         let is_digits = secret.bytes().all(|byte| byte.is_ascii_digit());
         prop_assert_eq!(other.bytes().all(|byte| byte.is_ascii_digit()), is_digits);
         prop_assert_eq!(is_uuid(other.as_bytes()), is_uuid(secret.as_bytes()));
@@ -126,7 +126,7 @@ proptest! {
 }
 
 /// Returns the CPU time of this thread for redacting calls.
-fn worked(mut all: Vec<Exchange>) -> Duration {
+fn redaction_time(mut all: Vec<Exchange>) -> Duration {
     let now = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
         Duration::new(
@@ -145,9 +145,9 @@ fn redaction_time_is_linear_in_length() {
     const TIMES: usize = 8;
     const MOST_TIMES: u32 = 32;
     const SHORT_BYTES: usize = 8 * 1024;
-    worked(vec![call("/", &[], "ghp_", &[], "")]);
+    redaction_time(vec![call("/", &[], "ghp_", &[], "")]);
     let check = |what: &str, piece: &str, made: &dyn Fn(&str) -> Exchange| {
-        let of = |bytes: usize| worked(vec![made(&piece.repeat(bytes / piece.len()))]);
+        let of = |bytes: usize| redaction_time(vec![made(&piece.repeat(bytes / piece.len()))]);
         let (short, long) = (
             of(SHORT_BYTES).max(Duration::from_millis(1)),
             of(TIMES * SHORT_BYTES),

@@ -16,7 +16,7 @@ fn secrets(environment: &[(&str, &str)], declared: &[&str]) -> Result<Secrets, S
     Secrets::new(environment, &declared)
 }
 
-fn shown(secret: &str) -> String {
+fn placeholder_text(secret: &str) -> String {
     String::from_utf8(placeholder(secret.as_bytes())).unwrap()
 }
 
@@ -74,7 +74,7 @@ fn secret_names_are_classified_by_ending() {
 
 #[test]
 fn logins_keep_user_without_password() {
-    let password = shown("geheim");
+    let password = placeholder_text("geheim");
     let cases = [
         (
             Protocol::Redis,
@@ -149,8 +149,11 @@ fn environment_secrets_are_redacted_in_all_places() {
         ("GREETING", "good-morning-42x"),
     ];
     let said = "'correct-horse-42x' 'q1w2e3r4t5y6u7i8o9p0' '/run/token/0a1b2c3d' 'development' '12345678' '/home/a1/b2/c3' 'good-morning-42x'";
-    let expected = said.replace("correct-horse-42x", &shown("correct-horse-42x"));
-    let expected = expected.replace("q1w2e3r4t5y6u7i8o9p0", &shown("q1w2e3r4t5y6u7i8o9p0"));
+    let expected = said.replace("correct-horse-42x", &placeholder_text("correct-horse-42x"));
+    let expected = expected.replace(
+        "q1w2e3r4t5y6u7i8o9p0",
+        &placeholder_text("q1w2e3r4t5y6u7i8o9p0"),
+    );
     let rules = secrets(&environment, &[]).unwrap();
     for (protocol, make) in [
         (Protocol::Postgres, query as fn(&str) -> Vec<u8>),
@@ -193,10 +196,10 @@ fn declared_names_and_patterns_are_redacted() {
         "{\"internalRef\":\"words here\",\"note\":\"CUST-123456, ref: abcdef\",\"id\":\"ab-cd\"}";
     let expected = format!(
         "{{\"internalRef\":\"{}\",\"note\":\"{}, ref: {}\",\"id\":\"{}\"}}",
-        shown("words here"),
-        shown("CUST-123456"),
-        shown("abcdef"),
-        shown("ab-cd")
+        placeholder_text("words here"),
+        placeholder_text("CUST-123456"),
+        placeholder_text("abcdef"),
+        placeholder_text("ab-cd")
     );
     let json = [("content-type", "application/json")];
     assert_eq!(
@@ -257,7 +260,7 @@ fn token_from_answer_has_one_placeholder_in_all_calls() {
     };
     let mut made = calls(token);
     assert_eq!(Secrets::default().calls(&mut made), Vec::<String>::new());
-    assert_eq!(made, calls(&shown(token)));
+    assert_eq!(made, calls(&placeholder_text(token)));
 }
 
 #[test]
@@ -286,7 +289,7 @@ fn request_secret_in_answers_is_redacted_with_note() {
     let mut made = calls(key, key);
     let told = "a secret of another place stood in 2 answers, which say what stands for it instead";
     assert_eq!(Secrets::default().calls(&mut made), [told]);
-    assert_eq!(made, calls(&shown(key), &shown(key)));
+    assert_eq!(made, calls(&placeholder_text(key), &placeholder_text(key)));
 }
 
 #[test]
@@ -310,7 +313,14 @@ fn mongo_redaction_keeps_lengths_and_answered_hashes() {
         )
     };
     let made = redacted(&Secrets::default(), &of("geheim", "b7f3c9d1e5a2", &hash));
-    assert_eq!(made, of(&shown("geheim"), &shown("b7f3c9d1e5a2"), &hash));
+    assert_eq!(
+        made,
+        of(
+            &placeholder_text("geheim"),
+            &placeholder_text("b7f3c9d1e5a2"),
+            &hash
+        )
+    );
 }
 
 #[test]
@@ -351,7 +361,7 @@ fn all_documents_of_mongo_message_are_redacted() {
     };
     assert_eq!(
         redacted(&Secrets::default(), &of("geheim")),
-        of(&shown("geheim"))
+        of(&placeholder_text("geheim"))
     );
 }
 
@@ -380,13 +390,13 @@ fn encoded_body_is_decoded_only_for_secret() {
     for (body, expected) in [
         (
             "{\"password\":\"geheim\"}".to_owned(),
-            format!("{{\"password\":\"{}\"}}", shown("geheim")),
+            format!("{{\"password\":\"{}\"}}", placeholder_text("geheim")),
         ),
         (
             format!("[\"ghp_{}\"]", "q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8"),
             format!(
                 "[\"ghp_{}\"]",
-                shown("q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8")
+                placeholder_text("q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8")
             ),
         ),
     ] {
@@ -415,7 +425,7 @@ fn content_length_follows_redacted_body() {
             .collect();
         call("/", &fields, body, &fields, body)
     };
-    let expected = format!("{{\"password\":\"{}\"}}", shown("aBc/def"));
+    let expected = format!("{{\"password\":\"{}\"}}", placeholder_text("aBc/def"));
     assert_eq!(redacted(&Secrets::default(), &of(asked)), of(&expected));
 }
 

@@ -112,7 +112,7 @@ const PLANTED: [(&str, &str, bool); 60] = [
     ("<<< postgres a hash of a password: {}", BCRYPT, false),
 ];
 
-fn made(place: &str, value: &str) -> Exchange {
+fn planted_call(place: &str, value: &str) -> Exchange {
     let (is_answer, place) = place
         .strip_prefix("<<< ")
         .map_or((false, place), |place| (true, place));
@@ -186,7 +186,7 @@ fn planted_secrets_are_found_as_in_table() {
     let environment = [("APP_TOKEN".to_owned(), OF_ENVIRONMENT.to_owned())];
     let rules = Secrets::new(environment.into_iter(), &[]).unwrap();
     let found = |(place, value, _): &(&'static str, &'static str, bool)| {
-        let without = redacted(&rules, &made(place, value));
+        let without = redacted(&rules, &planted_call(place, value));
         (*place, *value, !parts(&without).concat().contains(value))
     };
     assert_eq!(PLANTED.iter().map(found).collect::<Vec<_>>(), PLANTED);
