@@ -132,7 +132,7 @@ impl Outline {
         self.names.get(&(name.to_owned(), kind.to_owned())).copied()
     }
 
-    /// Returns true if the name does not exist for any record type.
+    /// Returns true if a lookup of the name gave NXDOMAIN, which holds for all record types.
     pub fn no_such_name(&self, name: &str) -> bool {
         ["A", "AAAA"]
             .iter()

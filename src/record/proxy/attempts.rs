@@ -19,8 +19,8 @@ use crate::egress::Transport;
 use crate::limits::{CONNECTION_DESCRIPTORS, MAX_RECORDED_CONNECTIONS, UPSTREAM_CONNECT_MS};
 
 pub enum Decision {
-    /// The proxy dials the real server. The receiver gets nothing if the dial fails, which is
-    /// recorded. Dropping it cancels the dial.
+    /// The proxy dials the real server. If the dial fails, the receiver gets nothing and the failure
+    /// is reported. Dropping the receiver cancels the dial.
     Dialed(Context, oneshot::Receiver<Stream>),
     Played(Context, Arc<Replay>),
     /// The connection fails with this errno.
@@ -141,7 +141,7 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (DecidedConnection, Option<Dia
             Err(errno) => return refused(errno),
         },
     };
-    // Record a denial now, before a program that does not wait continues.
+    // Report a denial now, before a program that does not wait continues.
     if shared
         .wires
         .door()

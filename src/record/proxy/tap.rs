@@ -92,8 +92,8 @@ impl Tap {
     }
 
     /// Charges buffered data to the budget. Without memory, incomplete HTTP calls pass unrecorded.
-    /// In other protocols, calls end only where the recorder sees it, so recording of the
-    /// connection stops.
+    /// Other protocols need their buffer to find the end of a call, so recording of the connection
+    /// stops.
     pub fn hold(&mut self, context: &Context, held: &mut Share) {
         let kept = match self {
             Self::Http(tap) => tap.buffered_bytes(),

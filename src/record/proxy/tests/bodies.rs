@@ -142,7 +142,7 @@ fn long_bodies_pass_unchanged_in_both_directions() {
 }
 
 #[test]
-fn request_during_long_answer_is_forwarded_at_once() {
+fn pipelined_request_passes_during_long_answer() {
     const LENGTH: usize = 2_000_000;
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");

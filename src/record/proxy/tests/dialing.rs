@@ -74,7 +74,7 @@ fn dial_tries_next_address_after_silent_one() {
 }
 
 #[test]
-fn dial_is_cancelled_when_attempt_is_given_up() {
+fn abandoned_attempt_cancels_its_dial() {
     let authority = Arc::new(Authority::new().unwrap());
     let (wires, account) = (
         Arc::new(HalfSilent::default()),

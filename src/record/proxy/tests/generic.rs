@@ -136,7 +136,7 @@ fn unrecorded_message_closes_connection_as_miss() {
 }
 
 #[test]
-fn bulk_data_in_both_directions_does_not_deadlock() {
+fn bidirectional_bulk_data_does_not_deadlock() {
     const SIZE: usize = 8 * 1024 * 1024;
     let server = Server::start(|mut stream| {
         let mut reading = stream.try_clone().unwrap();
@@ -202,7 +202,7 @@ fn server_close_of_idle_connection_is_replayed() {
 }
 
 #[test]
-fn idle_connection_to_called_server_is_not_recorded() {
+fn idle_connection_beside_calls_is_dropped() {
     let server = Server::start(|mut stream| {
         if stream.read(&mut [0]).unwrap_or(0) == 1 {
             stream.write_all(b"yes").unwrap();

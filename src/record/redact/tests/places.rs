@@ -222,7 +222,7 @@ fn invalid_declaration_error_shows_valid_form() {
 }
 
 #[test]
-fn token_from_answer_has_one_placeholder_in_all_calls() {
+fn answered_token_has_same_placeholder_everywhere() {
     let token = "v8m2k5j8h1g4f7d0s3a6q9w2";
     let json = [("content-type", "application/json")];
     let calls = |token: &str| {
@@ -264,7 +264,7 @@ fn token_from_answer_has_one_placeholder_in_all_calls() {
 }
 
 #[test]
-fn request_secret_in_answers_is_redacted_with_note() {
+fn request_secret_in_answers_is_redacted() {
     let key = "v8m2k5j8h1g4f7d0s3a6q9w2";
     let calls = |asked: &str, read: &str| {
         let row = [b"D\0\0\0\x22\0\x01\0\0\0\x18", read.as_bytes()].concat();
