@@ -74,7 +74,7 @@ impl Attempts {
                 let _entered = runtime.enter();
                 match Stream::socket(server, descriptor) {
                     Ok(server) => drop(tell.send(server)),
-                    Err(error) => drop(context.not_reached(&error)),
+                    Err(error) => drop(context.handle_failed_dial(&error)),
                 }
             }
             return;
@@ -176,7 +176,7 @@ async fn dial((context, mut tell, descriptor): DialRequest, key: Option<u64>) {
         .dialing
         .insert(context.link.connection, dialing);
     let dialed = tokio::select! {
-        dialed = upstream::dial_by(&context, descriptor) => dialed,
+        dialed = upstream::dial_with_descriptor(&context, descriptor) => dialed,
         () = tell.closed() => Err(io::ErrorKind::TimedOut.into()),
     };
     context
@@ -189,7 +189,7 @@ async fn dial((context, mut tell, descriptor): DialRequest, key: Option<u64>) {
             let _ = tell.send(server);
             None
         }
-        Err(error) => context.not_reached(&error).errno(),
+        Err(error) => context.handle_failed_dial(&error).errno(),
     };
     if let Some(key) = key {
         context.shared.wires.decide(key, errno);

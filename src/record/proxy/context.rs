@@ -51,14 +51,14 @@ impl Context {
     /// errno for connect(2).
     pub fn descriptors(&self, count: usize) -> Result<Share, i32> {
         self.shared.descriptors(count).map_err(|error| {
-            self.not_reached(&error);
+            self.handle_failed_dial(&error);
             Refusal::NO_ROOM
         })
     }
 
     /// Handles a failed dial. A denial by a rule or a lack of descriptors is no answer of the
     /// server and is not recorded.
-    pub fn not_reached(&self, error: &io::Error) -> Refusal {
+    pub fn handle_failed_dial(&self, error: &io::Error) -> Refusal {
         let refusal = Refusal::of(error);
         match (error.raw_os_error(), self.shared.wires.door()) {
             (Some(Refusal::NO_ROOM), Some(door)) => {

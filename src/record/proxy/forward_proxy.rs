@@ -53,8 +53,10 @@ pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
             }
         };
         let target = asked.tunnel.clone().unwrap_or_else(|| asked.target.clone());
-        context.tunnel(target.clone()).not_reached(&error);
+        context.tunnel(target.clone()).handle_failed_dial(&error);
         let answer = h1::refusal(502, &miss::unreachable(&target, &error));
-        client.say(h1::render(&asked.request, &answer)).await?;
+        client
+            .write_response(h1::render(&asked.request, &answer))
+            .await?;
     }
 }

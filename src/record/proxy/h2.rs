@@ -56,7 +56,7 @@ impl Body {
 
     /// Charges the received head to the budget. Without enough memory, reports that and returns
     /// false.
-    pub fn counts_head(&mut self, context: &Context, target: &Uri, fields: &HeaderMap) -> bool {
+    pub fn charge_head(&mut self, context: &Context, target: &Uri, fields: &HeaderMap) -> bool {
         self.head = head_bytes(target, fields);
         let fits = self.held.try_cover(self.head);
         if !fits {
@@ -166,7 +166,7 @@ async fn stream(
 ) {
     let sent_at = SystemTime::now();
     let mut question = Body::new(&context);
-    if !question.counts_head(&context, request.uri(), request.headers()) {
+    if !question.charge_head(&context, request.uri(), request.headers()) {
         return respond.send_reset(Reason::REFUSED_STREAM);
     }
     let (parts, body) = request.into_parts();
@@ -241,7 +241,7 @@ async fn answer_stream(
     let failed =
         |error: h2::Error| respond.send_reset(error.reason().unwrap_or(Reason::INTERNAL_ERROR));
     let (head, body) = response.map_err(failed).ok()?.into_parts();
-    if !kept.counts_head(context, &Uri::default(), &head.headers) {
+    if !kept.charge_head(context, &Uri::default(), &head.headers) {
         respond.send_reset(Reason::ENHANCE_YOUR_CALM);
         return None;
     }

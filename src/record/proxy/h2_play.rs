@@ -66,7 +66,7 @@ async fn stream(
 ) {
     let now = SystemTime::now();
     let mut kept = Body::new(&context);
-    if !kept.counts_head(&context, request.uri(), request.headers()) {
+    if !kept.charge_head(&context, request.uri(), request.headers()) {
         return respond.send_reset(Reason::REFUSED_STREAM);
     }
     let (parts, body) = request.into_parts();
@@ -91,12 +91,12 @@ async fn stream(
     );
     let missed = match replay.book.find(&asked) {
         Ok(found) => {
-            if !comes_to(&context, &replay, &found, &mut respond).await {
+            if !wait_for_overtaken(&context, &replay, &found, &mut respond).await {
                 return;
             }
             match Truncation::of(&asked, &found) {
                 (Some(response), held) => answer(&context, &mut respond, response, held).await,
-                (None, Some(held)) => say_nothing(&context, &mut respond, held).await,
+                (None, Some(held)) => wait_for_reset(&context, &mut respond, held).await,
                 (None, None) => respond.send_reset(Reason::INTERNAL_ERROR),
             }
             return;
@@ -126,9 +126,9 @@ async fn stream(
     answer(&context, &mut respond, &response, None).await;
 }
 
-/// Waits until the program has sent the requests that preceded this answer in the recording.
-/// Returns false if the program reset the stream or the proxy stops.
-async fn comes_to(
+/// Waits until the program has sent the requests that preceded this answer in the recording, but no
+/// longer than it waited then. Returns false if the program reset the stream or the proxy stops.
+async fn wait_for_overtaken(
     context: &Context,
     replay: &Replay,
     found: &Exchange,
@@ -188,7 +188,7 @@ fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
 }
 
 /// Waits until the program resets the stream, as in the recording.
-async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held: Truncation) {
+async fn wait_for_reset(context: &Context, respond: &mut SendResponse<Bytes>, held: Truncation) {
     tokio::select! {
         _ = poll_fn(|context| respond.poll_reset(context)) => {}
         () = held.overstayed(context) => {}

@@ -48,7 +48,9 @@ pub async fn serve(
             replay.book.refused(refusal);
             let refused = io::Error::from_raw_os_error(errno);
             let answer = h1::refusal(502, &miss::unreachable(named, &refused));
-            client.say(h1::render(&asked.request, &answer)).await?;
+            client
+                .write_response(h1::render(&asked.request, &answer))
+                .await?;
             continue;
         }
         if let Some(tunnel) = &asked.tunnel
@@ -83,8 +85,10 @@ pub async fn serve(
                 }
             }
         };
-        let response = keyed(&asked.request.headers, response);
-        client.say(h1::render(&asked.request, &response)).await?;
+        let response = with_accept_key(&asked.request.headers, response);
+        client
+            .write_response(h1::render(&asked.request, &response))
+            .await?;
         if let Some(held) = held {
             return hold(context, client, held).await.map(|()| None);
         }
@@ -147,7 +151,7 @@ fn find(
 }
 
 /// Sets the accept key of `WebSocket` for the key of this request.
-fn keyed<'a>(
+fn with_accept_key<'a>(
     asked: &[(String, Vec<u8>)],
     mut response: Cow<'a, HttpResponse>,
 ) -> Cow<'a, HttpResponse> {

@@ -134,7 +134,7 @@ async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str)
         .door()
         .is_some_and(|door| !door.may_ask(&question.name))
     {
-        // The program learns of the denial from connect(2), and so does the report.
+        // A later connect(2) is denied, which the program sees and the report lists.
         return Dns::NOERROR;
     }
     let sent_at = SystemTime::now();

@@ -97,7 +97,7 @@ impl Direction {
         Ok(())
     }
 
-    /// Discards the written bytes.
+    /// Clears the buffer and shrinks it to its permitted size.
     fn clear(&mut self) {
         self.waiting.clear();
         self.waiting
@@ -251,7 +251,7 @@ async fn pass(
         if is_late {
             state.down.clear();
         }
-        tap.hold(context, &mut state.held);
+        tap.charge_memory(context, &mut state.held);
         state.done.extend(seen.done);
         if seen.then.is_some() {
             state.then = seen.then;

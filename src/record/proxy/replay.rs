@@ -174,7 +174,7 @@ async fn forward_connection(context: Context, replay: &Replay, client: Stream) -
     match upstream::dial(&context).await {
         Ok(server) => record::converse(context, client, server).await,
         Err(error) => {
-            context.not_reached(&error);
+            context.handle_failed_dial(&error);
             client.reset();
             Ok(())
         }

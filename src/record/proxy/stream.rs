@@ -103,7 +103,7 @@ impl Stream {
     }
 
     /// Writes an HTTP response: a short one in a single write, a long one without copying.
-    pub async fn say(&mut self, answer: Rendered<'_>) -> io::Result<()> {
+    pub async fn write_response(&mut self, answer: Rendered<'_>) -> io::Result<()> {
         if answer.body.len() <= RELAY_BUFFER_BYTES {
             self.write_all(&answer.whole()).await?;
         } else {

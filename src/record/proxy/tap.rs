@@ -94,7 +94,7 @@ impl Tap {
     /// Charges buffered data to the budget. Without memory, incomplete HTTP calls pass unrecorded.
     /// Other protocols need their buffer to find the end of a call, so recording of the connection
     /// stops.
-    pub fn hold(&mut self, context: &Context, held: &mut Share) {
+    pub fn charge_memory(&mut self, context: &Context, held: &mut Share) {
         let kept = match self {
             Self::Http(tap) => tap.buffered_bytes(),
             Self::Wire(recorder) => recorder.kept(),

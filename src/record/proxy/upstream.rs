@@ -15,11 +15,11 @@ use crate::egress::Transport;
 
 /// Connects to the real server; `EACCES` if the policy denies it.
 pub async fn dial(context: &Context) -> io::Result<Stream> {
-    dial_by(context, context.shared.descriptors(1)?).await
+    dial_with_descriptor(context, context.shared.descriptors(1)?).await
 }
 
 /// Connects with an already reserved descriptor.
-pub async fn dial_by(context: &Context, descriptor: Share) -> io::Result<Stream> {
+pub async fn dial_with_descriptor(context: &Context, descriptor: Share) -> io::Result<Stream> {
     let (shared, target, by) = (&context.shared, &context.link.target, context.by);
     let Some(door) = shared.wires.door() else {
         return shared.dial(target, descriptor, |_| true).await;
@@ -36,14 +36,14 @@ pub async fn dial_by(context: &Context, descriptor: Share) -> io::Result<Stream>
     let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
     let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
     if is_looked_at {
-        behind_door(context, server)
+        judged_connection(context, server)
     } else {
         Ok(server)
     }
 }
 
 /// Returns a connection whose traffic the policy judges on the way to the server.
-fn behind_door(context: &Context, server: Stream) -> io::Result<Stream> {
+fn judged_connection(context: &Context, server: Stream) -> io::Result<Stream> {
     // The stream uses only features that all stream sockets have.
     let stream = |end: UnixStream, descriptor| {
         end.set_nonblocking(true)?;
