@@ -1,11 +1,11 @@
-//! A program's outgoing calls: what they were, how they stand in files, and how they are answered
-//! again without a network.
+//! Recording of a program's outgoing calls, the files that hold them, and replay without a network.
 //!
-//! Nothing here starts a program or decides what may be reached: connections come in as sockets,
-//! with where they were going, and go out through whatever the caller gives to dial with.
+//! Code here neither starts a program nor decides which hosts it may reach. Connections arrive as
+//! sockets with their original destination. The caller supplies the dialer for outgoing
+//! connections.
 //!
-//! Each module knows only those above it in this order: `call`, `net` and `http`, `protocol`,
-//! `redact`, `matching`, `store`, `proxy`, `naming` (held by `tests/it/layers.rs`).
+//! Each module depends only on modules earlier in this order: `call`, `net` and `http`, `protocol`,
+//! `redact`, `matching`, `store`, `proxy`, `naming` (checked by `tests/it/layers.rs`).
 
 pub mod call;
 mod http;

@@ -1,4 +1,4 @@
-//! What the tests of the protocols share: conversations, and what is made of them.
+//! Test support for the protocols: scripted conversations, a recording harness and a replay client.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,7 +8,7 @@ use crate::record::matching::{Book, Connection, Noise};
 use crate::record::protocol::registry::{player, recorder};
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer};
 
-/// What one side said, and which.
+/// Sender and bytes of one message in a conversation.
 pub(super) type Said = (Side, Vec<u8>);
 
 pub(super) fn client(bytes: impl AsRef<[u8]>) -> Said {
@@ -35,17 +35,17 @@ pub(super) fn link() -> Link {
     }
 }
 
-/// What came of a recorded conversation.
+/// Result of recording a conversation.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    /// What was sent to the server.
+    /// Bytes forwarded to the server.
     pub(super) to_server: Vec<u8>,
-    /// What was sent to the client.
+    /// Bytes forwarded to the client.
     pub(super) to_client: Vec<u8>,
     pub(super) calls: Vec<Exchange>,
-    /// What was said to be lost.
+    /// Reports of data that could not be recorded.
     pub(super) lost: Vec<String>,
-    /// Bytes that were to be encrypted already, for each time that encryption began.
+    /// Bytes already received as ciphertext, one entry for each start of TLS.
     pub(super) encrypted: Vec<Vec<u8>>,
 }
 
@@ -62,7 +62,7 @@ impl Outcome {
         }
     }
 
-    /// Calls as who said what, and whether they belong to the connection.
+    /// Returns each call's session flag and its messages as escaped text.
     pub(super) fn said(&self) -> Vec<(bool, Vec<(Side, String)>)> {
         let wire = |call: &Exchange| match &call.content {
             Content::Wire(_, wire) => wire.clone(),
@@ -83,17 +83,17 @@ impl Outcome {
     }
 }
 
-/// Records a conversation in pieces of this many bytes, at whose end the server leaves.
+/// Records a conversation in chunks of `pieces` bytes. The server closes the connection at the end.
 pub(super) fn record_in(
     protocol: Protocol,
     relay_tls: bool,
     conversation: &[Said],
     pieces: usize,
 ) -> Outcome {
-    ended(protocol, relay_tls, conversation, pieces, Side::Server)
+    record_chunked(protocol, relay_tls, conversation, pieces, Side::Server)
 }
 
-fn ended(
+fn record_chunked(
     protocol: Protocol,
     relay_tls: bool,
     conversation: &[Said],
@@ -111,18 +111,18 @@ fn ended(
     outcome
 }
 
-/// Records a conversation, in whole and cut at every byte, and checks that it makes no difference.
-/// At its end the server leaves.
+/// Records a conversation whole, in chunks and cut at each byte, and asserts equal outcomes. The
+/// server closes the connection at the end.
 pub(super) fn record(protocol: Protocol, conversation: &[Said]) -> Outcome {
     record_left(protocol, conversation, Side::Server)
 }
 
-/// The same where this side leaves.
+/// Does the same as [`record`], but the side `by` closes the connection.
 pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -> Outcome {
-    let whole = ended(protocol, false, conversation, usize::MAX, by);
+    let whole = record_chunked(protocol, false, conversation, usize::MAX, by);
     for pieces in [1, 2, 3, 7] {
         assert_eq!(
-            ended(protocol, false, conversation, pieces, by),
+            record_chunked(protocol, false, conversation, pieces, by),
             whole,
             "in pieces of {pieces}"
         );
@@ -154,17 +154,17 @@ pub(super) fn record_left(protocol: Protocol, conversation: &[Said], by: Side) -
     whole
 }
 
-/// What stands in what a played server sends where it waits until the program says more.
+/// Marker in the output of a played server for a pause until the program sends more.
 pub(super) const UNTIL_MORE: &[u8] = b"<until more>";
 
-/// One connection to a played server.
+/// Client side of one connection to a played server.
 pub(super) struct Played {
     player: Box<dyn WirePlayer>,
-    /// Whether it was closed.
+    /// `true` after the server closed the connection.
     pub(super) closed: bool,
-    /// Whether it says nothing more.
+    /// `true` after the server stopped sending for good.
     pub(super) held: bool,
-    /// How often encryption began.
+    /// Number of times that TLS started.
     pub(super) encrypted: usize,
 }
 
@@ -183,7 +183,7 @@ impl Played {
         }
     }
 
-    fn sent(&mut self, steps: Vec<PlayStep>) -> Vec<u8> {
+    fn apply(&mut self, steps: Vec<PlayStep>) -> Vec<u8> {
         let mut sent = Vec::new();
         for step in steps {
             match step {
@@ -199,19 +199,19 @@ impl Played {
 
     pub(super) fn open(&mut self) -> Vec<u8> {
         let steps = self.player.open();
-        self.sent(steps)
+        self.apply(steps)
     }
 
-    /// Asks in one piece.
+    /// Sends bytes in one piece and returns the reply.
     pub(super) fn ask(&mut self, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let steps = self.player.take(bytes.as_ref());
-        self.sent(steps)
+        self.apply(steps)
     }
 
-    /// Says nothing for a while, if that is waited for.
+    /// Lets the server's pause elapse, if it waits for one, and returns its output.
     pub(super) fn pause(&mut self) -> Option<Vec<u8>> {
         let steps = self.player.waits().then(|| self.player.pause());
-        steps.map(|steps| self.sent(steps))
+        steps.map(|steps| self.apply(steps))
     }
 }
 
@@ -219,8 +219,8 @@ pub(super) fn book(calls: &[Exchange]) -> Arc<Book> {
     Arc::new(Book::new(calls.to_vec(), Noise::default()))
 }
 
-/// Plays what the client said in a conversation, in whole and byte by byte, and checks that the
-/// server says the same.
+/// Replays the client's side of a conversation, whole and in chunks, and asserts that the server's
+/// output is unchanged.
 pub(super) fn replays(protocol: Protocol, conversation: &[Said], outcome: &Outcome) {
     for pieces in [usize::MAX, 1, 5] {
         let book = book(&outcome.calls);

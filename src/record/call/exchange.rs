@@ -1,32 +1,32 @@
-//! One outgoing call in memory: where it went, what was asked, what came back.
+//! Data model of one outgoing call: target, request and response.
 //!
-//! Readers and writers of files, matching, and every protocol speak of calls in these words alone.
+//! File formats, matching and all protocols share these types.
 
 use std::fmt;
 use std::time::SystemTime;
 
 use super::refusal::Refusal;
 
-/// Which end of a connection sent something.
+/// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The program whose calls these are.
+    /// The program whose calls are recorded.
     Client,
     Server,
 }
 
-/// Where a call went.
+/// Destination of a call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
-    /// The name that the program looked up, in lower case and without a dot at its end; the address
-    /// as text if it looked up none. Empty in recordings that do not say.
+    /// The name that the program looked up, in lower case and without a trailing dot. The address
+    /// as text if the program looked up none. Empty in recordings without a host.
     pub host: String,
-    /// The port; 0 in recordings that do not say.
+    /// The port; 0 in recordings without a port.
     pub port: u16,
 }
 
 impl Target {
-    /// Host and port of `Host` or `:authority` (RFC 3986, 3.2); port 0 where it is left out.
+    /// Parses host and port from `Host` or `:authority` (RFC 3986, 3.2); a missing port becomes 0.
     pub fn of_authority(authority: &str) -> Self {
         let text = authority.trim().to_ascii_lowercase();
         let (host, port) = match text.rsplit_once(':') {
@@ -68,7 +68,7 @@ pub enum Protocol {
     /// RESP2 and RESP3.
     Redis,
     Mongo,
-    /// Anything else: bytes in turns.
+    /// Unknown protocol: byte streams in turns.
     Generic,
 }
 
@@ -92,67 +92,65 @@ impl Protocol {
 pub struct Exchange {
     pub target: Target,
     pub tls: bool,
-    /// The connection it was made on, a number of its own within one recording.
+    /// The connection's number, unique within a recording.
     pub connection: u64,
-    /// When its first byte was sent.
+    /// Time at which the first byte of the request was sent.
     pub sent_at: SystemTime,
-    /// When the last byte of its answer came; where there is none, when it was known that none
-    /// comes.
+    /// Time at which the last byte of the answer arrived. Without an answer, the time at which the
+    /// wait for it ended.
     pub answered_at: SystemTime,
     pub end: End,
-    /// What was said. Without the answer's part where a call asks for one.
+    /// Messages of the call. A call that is looked up has no response part.
     pub content: Content,
 }
 
 impl Exchange {
-    /// Whether the program left before the answer was whole.
+    /// Returns true if the program left before the answer was complete.
     pub fn abandoned(&self) -> bool {
         self.end == End::Abandoned
     }
 
-    /// Whether it stands for a connection that was made and on which nothing was said, such as one
-    /// that a pool opens in advance.
+    /// Returns true for an established connection without any traffic, such as an idle connection
+    /// of a pool.
     pub fn is_silent(&self) -> bool {
         matches!(self.end, End::Silent | End::Closed)
     }
 
-    /// Whether it stands for a connection on which nothing was said, or that was not even made. It
-    /// is no call.
+    /// Returns true for a connection without traffic, or for a refused one; neither is a call.
     pub fn is_no_call(&self) -> bool {
         self.is_silent() || matches!(self.end, End::Refused(..))
     }
 }
 
-/// How a call ended, or a connection without one.
+/// End of a call, or of a connection without calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
-    /// With its answer, as far as the server gave one.
+    /// Answered, as far as the server sent an answer.
     #[default]
     Answered,
-    /// The program left before the answer was whole, such as at a time limit of its own: what there
-    /// is of it is all that it was given. Of a response of HTTP that was begun its own note says
-    /// so.
+    /// The program left before the answer was complete, such as at its own timeout. The recorded
+    /// part is all that the program received. A partial HTTP response carries its own note of that.
     Abandoned,
-    /// Nothing was said before the program left.
+    /// The program left before either side sent anything.
     Silent,
-    /// Nothing was said before the server closed the connection.
+    /// The server closed the connection before either side sent anything.
     Closed,
-    /// The connection was not made; which one to its target it was, from 1.
+    /// The connection failed. The number counts the connections to this target, from 1.
     Refused(Refusal, u64),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     Http(Box<Http>),
-    /// A gRPC call: bodies are the length-prefixed messages as they came.
+    /// A gRPC call. Bodies hold the length-prefixed messages as received.
     Grpc(Box<Http>),
     Dns(Dns),
-    /// Messages of one of the protocols that are no HTTP: a whole question and its whole answer.
+    /// Messages of a protocol other than HTTP: one complete request and its complete response.
     Wire(Protocol, Wire),
 }
 
 impl Content {
-    /// What it is over HTTP, if it is.
+    /// Returns the HTTP exchange of an HTTP or gRPC call.
     pub fn http(&self) -> Option<&Http> {
         if let Self::Http(http) | Self::Grpc(http) = self {
             Some(http)
@@ -182,24 +180,24 @@ pub enum HttpVersion {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Http {
     pub request: HttpRequest,
-    /// What came back; `None` in a call that asks for it, and where the connection ended before.
+    /// The response; `None` in a call that is looked up, and if the connection ended before it.
     pub response: Option<HttpResponse>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpRequest {
     pub version: HttpVersion,
-    /// Method, as it was sent.
+    /// Method, as sent.
     pub method: String,
     /// `http` or `https`.
     pub scheme: String,
-    /// `Host` or `:authority`, as it was sent; empty if it was not.
+    /// `Host` or `:authority`, as sent; empty if absent.
     pub authority: String,
-    /// Path and query (origin-form, RFC 9112, 3.2.1), as they were sent.
+    /// Path and query (origin-form, RFC 9112, 3.2.1), as sent.
     pub path: String,
-    /// Fields in their order, names as they were sent, values as bytes.
+    /// Fields in order: names as sent, values as bytes.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The whole body without transfer coding, with its content coding taken off.
+    /// The complete body after transfer and content decoding.
     pub body: Vec<u8>,
 }
 
@@ -207,24 +205,24 @@ pub struct HttpRequest {
 pub struct HttpResponse {
     pub version: HttpVersion,
     pub status: u16,
-    /// Reason phrase; empty where there is none.
+    /// Reason phrase; empty if absent.
     pub reason: String,
-    /// Fields in their order.
+    /// Fields in order.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The whole body without transfer coding, with its content coding taken off.
+    /// The complete body after transfer and content decoding.
     pub body: Vec<u8>,
-    /// Fields after the body.
+    /// Trailer fields.
     pub trailers: Vec<(String, Vec<u8>)>,
 }
 
-/// A question of a name and what it was answered.
+/// A DNS query and its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dns {
-    /// The name that was asked for, in lower case and without a dot at its end.
+    /// The queried name, in lower case and without a trailing dot.
     pub name: String,
-    /// The type, such as `A`.
+    /// Record type, such as `A`.
     pub kind: String,
-    /// Response code (RFC 1035, 4.1.1); 0 is no error.
+    /// Response code (RFC 1035, 4.1.1); 0 means no error.
     pub code: u8,
     /// Answers as lines of a zone file.
     pub answers: Vec<String>,
@@ -232,23 +230,23 @@ pub struct Dns {
 
 impl Dns {
     pub const NOERROR: u8 = 0;
-    /// There is no such name.
+    /// The name does not exist.
     pub const NXDOMAIN: u8 = 3;
 
-    /// Whether the answer leads nowhere: there is no such name, or nobody answered.
+    /// Returns true if the query failed: the name does not exist, or the resolver failed.
     pub fn is_nowhere(&self) -> bool {
         self.code != Self::NOERROR
     }
 }
 
-/// Messages of a protocol that is no HTTP.
+/// Messages of a protocol other than HTTP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wire {
-    /// In the order in which they were sent; each is one message of the protocol, or, where the
-    /// protocol is not known, what one side said before the other did.
+    /// Messages in the order of sending. Each is one protocol message. In an unknown protocol, each
+    /// is the data that one side sent before the other side spoke.
     pub messages: Vec<Message>,
-    /// Whether it belongs to a connection and not to a test, such as a greeting: it answers as
-    /// often as it is asked.
+    /// `true` for a message of the connection rather than of a test, such as a greeting. It answers
+    /// any number of requests.
     pub session: bool,
 }
 
@@ -264,6 +262,6 @@ impl Wire {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub from: Side,
-    /// Its bytes as they were sent, head and all.
+    /// Raw bytes, including the message header.
     pub bytes: Vec<u8>,
 }

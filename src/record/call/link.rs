@@ -1,20 +1,20 @@
-//! What is known of one connection, whatever is spoken on it.
+//! Identity of one connection, independent of its protocol.
 
 use std::time::SystemTime;
 
 use crate::record::call::{Content, End, Exchange, Protocol, Refusal, Side, Target, Wire};
 
-/// One connection of the program, or what is inside its tunnel.
+/// One connection of the program, or the connection inside a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     pub target: Target,
     pub tls: bool,
-    /// Its number within a recording, from 1.
+    /// Number of the connection within a recording, from 1.
     pub connection: u64,
 }
 
 impl Link {
-    /// A call on it that went its way, from when it was sent to when it was answered.
+    /// Returns an answered call on this connection.
     pub fn exchange(
         &self,
         content: Content,
@@ -32,7 +32,7 @@ impl Link {
         }
     }
 
-    /// That nothing was said on it before this side ended it, or nobody.
+    /// Returns the record of a connection without traffic. `by` is the side that closed it, if any.
     pub fn silent(&self, opened: SystemTime, ended: SystemTime, by: Option<Side>) -> Exchange {
         let end = if by == Some(Side::Server) {
             End::Closed
@@ -45,7 +45,7 @@ impl Link {
         }
     }
 
-    /// That it was not made; it was this one to its target, from 1.
+    /// Returns the record of a refused connection, the `nth` to its target, from 1.
     pub fn refused(&self, refusal: Refusal, nth: u64, at: SystemTime) -> Exchange {
         Exchange {
             end: End::Refused(refusal, nth),

@@ -1,4 +1,4 @@
-//! One call in memory, and what calls tell of the servers that they went to.
+//! Data model of recorded calls, and the properties of servers derived from them.
 
 mod exchange;
 mod link;

@@ -1,5 +1,5 @@
-//! What recordings say about their targets besides answers: which version of HTTP, who speaks
-//! first, who refused, what names there are not. A server is played like that.
+//! Server properties derived from recordings: HTTP version, which side speaks first, refused
+//! connections, names that do not exist. A replayed server behaves accordingly.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -9,25 +9,26 @@ use crate::record::call::{
     Content, Dns, End, Exchange, HttpVersion, Protocol, Refusal, Side, Target,
 };
 
-/// What was said at one target by programs: where a message ends can only be known from there.
+/// First messages that programs sent to one target; the boundaries of messages are known only from
+/// these.
 pub type Said = Arc<BTreeSet<Arc<[u8]>>>;
 
-/// See the module. Made before the recordings go into a book.
+/// Properties of all targets and names in a recording. Built before the recordings go into a book.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
-    targets: HashMap<Target, Seen>,
-    /// Names and types that were asked for, and the response code.
+    targets: HashMap<Target, TargetOutline>,
+    /// Response code for each name and record type.
     names: HashMap<(String, String), u8>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct TargetOutline {
     http2: bool,
     protocols: HashSet<Protocol>,
-    said: Said,
+    first_messages: Said,
     refused: HashMap<u64, Refusal>,
-    /// Whether there were connections on which nothing was said, and after which time the server
-    /// closed the first, if it did.
+    /// `true` if a connection had no traffic. `closes_after` is the delay until the server closed
+    /// the first of these.
     silent: bool,
     closes_after: Option<Duration>,
 }
@@ -72,7 +73,7 @@ impl Outline {
             }
         }
         for (target, said) in said {
-            outline.targets.entry(target).or_default().said = Arc::new(said);
+            outline.targets.entry(target).or_default().first_messages = Arc::new(said);
         }
         outline
     }
@@ -85,25 +86,26 @@ impl Outline {
         self.targets.get(target).is_some_and(|seen| seen.http2)
     }
 
-    /// What programs said there where the protocol is not known.
-    pub fn said(&self, target: &Target) -> Said {
+    /// Returns the first messages that programs sent to a target in an unknown protocol.
+    pub fn first_messages(&self, target: &Target) -> Said {
         self.targets
             .get(target)
-            .map(|seen| Arc::clone(&seen.said))
+            .map(|seen| Arc::clone(&seen.first_messages))
             .unwrap_or_default()
     }
 
-    /// The protocol whose server speaks first there.
+    /// Returns the protocol if the server at this target speaks first.
     pub fn speaks_first(&self, target: &Target) -> Option<Protocol> {
         let seen = self.targets.get(target)?;
         if seen.protocols.contains(&Protocol::MySql) {
             return Some(Protocol::MySql);
         }
-        (seen.protocols.len() == 1 && seen.said.contains(&[][..])).then_some(Protocol::Generic)
+        (seen.protocols.len() == 1 && seen.first_messages.contains(&[][..]))
+            .then_some(Protocol::Generic)
     }
 
-    /// Whether and how this connection to a target, counted from 1, was refused. Where every one
-    /// was, so is any other.
+    /// Returns the recorded refusal of the `nth` connection to a target, from 1. If the target
+    /// refused all connections, any number is refused.
     pub fn refused(&self, target: &Target, nth: u64) -> Option<Refusal> {
         let seen = self.targets.get(target)?;
         let never_made = seen.protocols.is_empty() && !seen.silent;
@@ -113,24 +115,24 @@ impl Outline {
         seen.refused.get(&nth).copied().or(any)
     }
 
-    /// Whether connections were made there and nothing was said on any of them.
+    /// Returns true if connections to the target exist and none of them had traffic.
     pub fn is_silent(&self, target: &Target) -> bool {
         self.targets
             .get(target)
             .is_some_and(|seen| seen.protocols.is_empty() && seen.silent)
     }
 
-    /// After which time the server closes a connection there on which nothing is said, if it does.
+    /// Returns the delay after which the server closes an idle connection, if it does.
     pub fn closes_after(&self, target: &Target) -> Option<Duration> {
         self.targets.get(target)?.closes_after
     }
 
-    /// The response code that a question of a name got.
+    /// Returns the response code of a DNS query.
     pub fn name(&self, name: &str, kind: &str) -> Option<u8> {
         self.names.get(&(name.to_owned(), kind.to_owned())).copied()
     }
 
-    /// Whether there was no such name, whatever type was asked for.
+    /// Returns true if a lookup of the name gave NXDOMAIN, which holds for all record types.
     pub fn no_such_name(&self, name: &str) -> bool {
         ["A", "AAAA"]
             .iter()

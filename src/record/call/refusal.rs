@@ -1,17 +1,16 @@
-//! Why connections are not made (connect(2)).
+//! Reasons for failed connections (connect(2)).
 
 use std::io;
 
-/// Why a connection was not made while recording.
+/// Reason for a failed connection during recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Nobody listens there, nothing answered in time, or there is no way: with the number of
-    /// errno(3).
+    /// Connection refused, timeout or no route, as a number of errno(3).
     Connect(i32),
     Certificate,
 }
 
-/// Each with its word. The first one stands for all others.
+/// Refusals with their names in recordings. The first one stands for all unlisted errors.
 const REASONS: [(&str, Refusal); 10] = [
     ("ECONNREFUSED", Refusal::Connect(libc::ECONNREFUSED)),
     ("ETIMEDOUT", Refusal::Connect(libc::ETIMEDOUT)),
@@ -26,16 +25,16 @@ const REASONS: [(&str, Refusal); 10] = [
 ];
 
 impl Refusal {
-    /// What a connection fails with of which nothing is known.
+    /// The errno for a connection without recorded information.
     pub const UNKNOWN: i32 = libc::ECONNREFUSED;
-    /// The same if this process has no descriptors for it: programs try again at once after
-    /// `EMFILE` or `ECONNREFUSED`.
+    /// The errno if this process has no free file descriptors. After `EMFILE` or `ECONNREFUSED`,
+    /// programs would retry immediately.
     pub const NO_ROOM: i32 = libc::ENOBUFS;
 
     pub fn of(error: &io::Error) -> Self {
         let errno = error.raw_os_error().unwrap_or(match error.kind() {
             io::ErrorKind::TimedOut => libc::ETIMEDOUT,
-            // The name has no address, or there is no network at all.
+            // The name has no address, or there is no network.
             io::ErrorKind::NotFound => libc::EHOSTUNREACH,
             io::ErrorKind::PermissionDenied => libc::ENETUNREACH,
             _ => Self::UNKNOWN,
@@ -47,7 +46,7 @@ impl Refusal {
             .1
     }
 
-    /// What connect(2) fails with, as a number of errno(3), if it does.
+    /// Returns the errno of connect(2), if the refusal has one.
     pub fn errno(self) -> Option<i32> {
         match self {
             Self::Connect(errno) => Some(errno),
@@ -55,12 +54,12 @@ impl Refusal {
         }
     }
 
-    /// Whether nothing answered in time, so that nobody refused anything.
+    /// Returns true for a timeout, in which case no host refused the connection.
     pub fn is_silence(self) -> bool {
         self == Self::Connect(libc::ETIMEDOUT)
     }
 
-    /// Why, in a word: `ECONNREFUSED`.
+    /// Returns the reason as one word, such as `ECONNREFUSED`.
     pub fn reason(self) -> &'static str {
         REASONS
             .iter()

@@ -1,6 +1,5 @@
-//! Content codings (RFC 9110, 8.4.1): taken off for a recording, so that a person can read it and
-//! an edit of it counts, and put on again for an answer, so that the program gets the coding that
-//! its server chose.
+//! Content codings (RFC 9110, 8.4.1). Recordings hold decoded bodies, which people can read and
+//! edit. Answers are encoded again with the coding of the real server.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -19,8 +18,8 @@ enum Coding {
     Zstd,
 }
 
-/// The codings of a message in the order in which they were put on; `None` if it has none, or one
-/// that is not known here.
+/// Returns the codings of a message in order of application; `None` without codings or with an
+/// unknown one.
 fn codings(headers: &[(String, Vec<u8>)]) -> Option<Vec<Coding>> {
     let mut found = Vec::new();
     for (_, value) in headers
@@ -41,15 +40,15 @@ fn codings(headers: &[(String, Vec<u8>)]) -> Option<Vec<Coding>> {
     Some(found).filter(|found| !found.is_empty())
 }
 
-/// The body without its content codings. `None` if it has to stay as it is: it has none, a coding
-/// is not known, the bytes are not of that coding, or there are more than a recording may hold.
+/// Returns the decoded body. `None` if there is no coding, the coding is unknown, the data is
+/// invalid, or the result exceeds the recording limit.
 pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     let codings = codings(headers)?;
     let mut bytes = body.to_vec();
     for coding in codings.into_iter().rev() {
         bytes = match coding {
             Coding::Gzip => bounded(MultiGzDecoder::new(bytes.as_slice())),
-            // The name stands for zlib; some servers send bare deflate (RFC 9110, 8.4.1.2, note).
+            // `deflate` means zlib, but some servers send raw deflate (RFC 9110, 8.4.1.2, note).
             Coding::Deflate => bounded(ZlibDecoder::new(bytes.as_slice()))
                 .or_else(|| bounded(DeflateDecoder::new(bytes.as_slice()))),
             Coding::Brotli => bounded(brotli_decompressor::Decompressor::new(
@@ -64,22 +63,22 @@ pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The body without its content codings, or as it is if it has to stay so. Without any it is not
-/// copied.
+/// Returns the decoded body, or the body itself if it cannot be decoded. Copies nothing without a
+/// coding.
 pub fn plain(headers: &[(String, Vec<u8>)], body: Vec<u8>) -> Vec<u8> {
     decoded(headers, &body).unwrap_or(body)
 }
 
-/// A field of a recorded response, never sent: says what its body is.
+/// Header field of a recorded response that describes its body. It is never sent.
 pub const BODY_NOTE: &str = "X-Replay-Body";
-/// Value of [`BODY_NOTE`] for a body that the server did not end.
+/// Value of [`BODY_NOTE`] for a body that the server did not complete.
 pub const TRUNCATED: &str = "truncated";
-/// Value of [`BODY_NOTE`] for a body in whose middle the program left.
+/// Value of [`BODY_NOTE`] for a body during which the program closed the connection.
 pub const CUT_OFF: &str = "cut off by the client";
-/// Value of [`BODY_NOTE`] for a body that is kept in its content coding.
+/// Value of [`BODY_NOTE`] for a body that is stored with its content coding.
 pub const CODED: &str = "coded";
-/// Fields with a digest of the body as it was coded (RFC 9530, 2 and 3; RFC 3230, 4.3.2; RFC 1864;
-/// Amazon S3, Google Cloud Storage).
+/// Fields with a digest of the encoded body (RFC 9530, 2 and 3; RFC 3230, 4.3.2; RFC 1864; Amazon
+/// S3, Google Cloud Storage).
 const DIGESTS: [&str; 5] = [
     "content-digest",
     "repr-digest",
@@ -94,10 +93,10 @@ pub fn has_note(headers: &[(String, Vec<u8>)], note: &str) -> bool {
         .any(|(name, value)| name.eq_ignore_ascii_case(BODY_NOTE) && value == note.as_bytes())
 }
 
-/// The body of a response as it is kept, without its codings. It stays as it came, and the fields
-/// get a note of it, if it cannot be read, or if another field has a digest of the very bytes,
-/// which another coder would not make again.
-pub fn kept(headers: &mut Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Vec<u8> {
+/// Returns a response body in its stored form, normally decoded. The body stays encoded, with a
+/// note in the fields, in two cases: it cannot be decoded, or a digest covers bytes that this
+/// encoder would not reproduce.
+pub fn stored_body(headers: &mut Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Vec<u8> {
     if body.is_empty() || codings(headers).is_none() {
         return body;
     }
@@ -114,14 +113,13 @@ pub fn kept(headers: &mut Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// The body as it is sent: with the content codings that its fields name, as far as they are known
-/// and it has them not on.
-pub fn sent<'a>(headers: &[(String, Vec<u8>)], body: &'a [u8]) -> Cow<'a, [u8]> {
+/// Returns a body in its sent form, with the content codings of its fields applied.
+pub fn sent_body<'a>(headers: &[(String, Vec<u8>)], body: &'a [u8]) -> Cow<'a, [u8]> {
     encoded(headers, body).map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
-/// The body with the content codings that its fields name; `None` if there are none, one is not
-/// known, nothing is there to code, or it is kept with them: then the body has them on.
+/// Returns the encoded body. `None` if no coding or an unknown one is named, the body is empty, or
+/// it is stored encoded.
 pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     let codings = codings(headers).filter(|_| !body.is_empty() && !has_note(headers, CODED))?;
     let mut bytes = body.to_vec();
@@ -147,16 +145,15 @@ fn all(mut reader: impl Read) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A brotli stream that holds the bytes as they are (RFC 7932, 9.2: meta-blocks with
-/// `ISUNCOMPRESSED`): the coding has to be right, not small.
+/// Encodes a brotli stream of uncompressed meta-blocks (RFC 7932, 9.2): validity matters, not size.
 fn brotli(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 16);
     // A window of 22 bits is 1011, lowest bit first (RFC 7932, 9.1).
     let mut bits: u32 = 0b1011;
     let mut width = 4;
     for piece in bytes.chunks(1 << 16) {
-        // ISLAST 0, MNIBBLES 4 as `00`, the length less one in 16 bits, ISUNCOMPRESSED 1; then up
-        // to the next byte.
+        // ISLAST 0, MNIBBLES 4 as `00`, the length minus one in 16 bits, ISUNCOMPRESSED 1, then
+        // padding to the next byte.
         bits |= (((piece.len() as u32 - 1) << 3) | (1 << 19)) << width;
         width += 20;
         while width > 0 {

@@ -1,4 +1,4 @@
-//! HTTP as it is spoken: version 1, codings of bodies, and `WebSocket`.
+//! HTTP wire formats: HTTP/1, content codings and `WebSocket`.
 
 pub(super) mod coding;
 pub(super) mod h1;

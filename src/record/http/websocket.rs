@@ -1,24 +1,23 @@
-//! Frames of `WebSocket` (RFC 6455, 5.2) with the client's masks taken off: a mask is random, so
-//! two equal messages are different bytes on every run. A frame with a mask of zeros means the
-//! same.
+//! Removal of client masks from `WebSocket` frames (RFC 6455, 5.2). Masks are random, so equal
+//! messages differ in bytes on every run. A frame with a zero mask has the same meaning.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest as _, Sha1};
 
-/// Rewrites what a client sends, in pieces of any size.
+/// Streaming rewriter of the frames that a client sends.
 #[derive(Clone, Debug, Default)]
 pub struct Unmask {
-    /// The head of a frame as far as it has come.
+    /// Incomplete header of the current frame.
     head: Vec<u8>,
     mask: [u8; 4],
-    /// How many bytes of a payload are still to come, and how many have come.
+    /// Remaining payload bytes; `done` counts the processed ones.
     left: u64,
     done: u64,
 }
 
 impl Unmask {
-    /// The same bytes with masks of zeros.
+    /// Returns the bytes with zero masks.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut input = bytes;
@@ -53,7 +52,7 @@ impl Unmask {
     }
 }
 
-/// Of a head that is complete: where its mask stands, and how long the payload is.
+/// Returns mask offset and payload length of a frame header, or `None` while it is incomplete.
 fn measure(head: &[u8]) -> Option<(Option<usize>, u64)> {
     let second = *head.get(1)?;
     let (length, end) = match second & 0x7F {
@@ -70,8 +69,8 @@ fn measure(head: &[u8]) -> Option<(Option<usize>, u64)> {
     (head.len() >= end + 4).then_some((Some(end), length))
 }
 
-/// `Sec-WebSocket-Accept` for a key (RFC 6455, 4.2.2): the key is new each time, so a recorded
-/// answer to it is of no use.
+/// Returns `Sec-WebSocket-Accept` for a key (RFC 6455, 4.2.2). Each handshake has a new key, so a
+/// recorded value is useless.
 pub fn accept(key: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(key.trim_ascii());

@@ -1,4 +1,4 @@
-//! What a set of recordings is called, and what it holds in words.
+//! Names and summaries of recording sets.
 
 mod service;
 pub mod set_name;

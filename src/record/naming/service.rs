@@ -1,14 +1,13 @@
-//! What runs, by the command that starts it: the first part of a set's name.
+//! Service name from a start command: the first part of a set's name.
 
-/// What is called so that has neither a file nor a folder with a name.
+/// Service name if neither the command nor the folder gives one.
 const FALLBACK: &str = "app";
-/// Longest ending of a name that is one of a file, in characters.
+/// Maximum length of a file extension, in characters.
 const MAX_SUFFIX_CHARS: usize = 5;
-/// Longest part of a name, in characters.
+/// Maximum length of one part of a name, in characters.
 const MAX_PART_CHARS: usize = 40;
 
-/// The name of a service: the file of the project that its command names first, else the folder
-/// that it runs in.
+/// Returns the service name: the first project file in the command, else the folder of the run.
 pub fn service(command: &str, folder: &str) -> String {
     let file = words(command).iter().find_map(|word| file(word));
     let folder = folder
@@ -18,9 +17,9 @@ pub fn service(command: &str, folder: &str) -> String {
     file.or(folder).unwrap_or_else(|| FALLBACK.to_owned())
 }
 
-/// The name of the file that a word is, without its ending: it has a `/` or such an ending. What
-/// stands outside of the project, such as an interpreter, says nothing of it, and what has spaces
-/// is a program or a line of a shell.
+/// Returns a word's file name without extension, if the word has a `/` or an extension. Absolute
+/// paths, such as interpreters, are not part of the project. Words with spaces are programs or
+/// shell code.
 fn file(word: &str) -> Option<String> {
     let is_other =
         word.starts_with(['-', '/', '~', '$']) || word.contains(['=', ':', ' ', '\n', '(']);
@@ -45,7 +44,7 @@ fn file(word: &str) -> Option<String> {
     }
 }
 
-/// The words of a line, as far as quotes and separators tell; nothing is expanded.
+/// Splits a shell line at separators and quotes, without expansion.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in line.chars() {
@@ -60,8 +59,8 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Letters and digits in lower case, with one dash for whatever stands between them. `None` if none
-/// are left.
+/// Returns lower-case letters and digits with one dash in each gap, or `None` if the result is
+/// empty.
 pub(super) fn slug(text: &str) -> Option<String> {
     let words = text
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_service_is_named_by_its_file_or_else_its_folder() {
+    fn service_name_is_project_file_or_folder() {
         let cases = [
             ("go run main.go", "main"),
             ("go run -race ./cmd/order-service", "order-service"),

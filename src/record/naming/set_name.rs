@@ -1,4 +1,4 @@
-//! Names of sets of calls: `<service>-<hosts>-<databases>`, the same for the same run.
+//! Names of recording sets: `<service>-<hosts>-<databases>`, equal for equal runs.
 
 use std::collections::BTreeSet;
 
@@ -8,36 +8,36 @@ use crate::record::naming::service::{service, slug};
 use crate::record::naming::summary::Summary;
 use crate::record::protocol::registry;
 
-/// Most hosts that a name tells.
+/// Maximum number of hosts in a name.
 const MAX_HOSTS: usize = 3;
-/// Directories beside sets that other programs keep things in and no list shows.
+/// Directories next to sets that belong to other programs; lists omit them.
 const RESERVED: [&str; 4] = ["reports", "testReports", "schema", "api-tests"];
 
-/// Why a name cannot be one of a set.
+/// Error for an invalid set name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It is empty.
+    /// The name is empty.
     #[error("`mockName` is empty")]
     Empty,
-    /// It would lead elsewhere.
+    /// The name is a path.
     #[error("`mockName` is `{0}`; it may not hold `/` or `\\`, nor be `.` or `..`")]
     Path(String),
-    /// It has characters that are not shown.
+    /// The name has control characters.
     #[error("`mockName` holds a control character")]
     Control,
-    /// It is longer than a file's name may be.
+    /// The name is longer than a file name may be.
     #[error("`mockName` is {0} bytes; at most {MAX_SET_NAME_BYTES} are allowed")]
     TooLong(usize),
-    /// No list would show it.
+    /// Lists omit this directory.
     #[error("`mockName` is `{0}`, a directory that is kept for other things")]
     Reserved(String),
 }
 
-/// What to do about a [`NameError`].
+/// Advice that accompanies a [`NameError`].
 pub const HINT: &str =
     "give the name of a set as keploy_list_mocks shows it, such as `order-service-stripe-postgres`";
 
-/// Whether a name that somebody gave can be one of a set.
+/// Checks that a name from the agent is a valid set name.
 pub fn check(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);
@@ -57,9 +57,9 @@ pub fn check(name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// The name of a set: by the command and the folder that it ran in, what it called, and the time in
-/// seconds since 1970 for a set in which no call was answered. `is_taken` says which names there
-/// are already.
+/// Returns a free set name from the command, its folder and the called hosts. A set without
+/// answered calls is named by `now`, in seconds since 1970. `is_taken` returns true for existing
+/// names.
 pub fn choose(
     command: &str,
     folder: &str,
@@ -82,8 +82,8 @@ pub fn choose(
         .unwrap_or(name)
 }
 
-/// Hosts and databases that were called. In alphabetical order: which comes first changes from run
-/// to run.
+/// Returns the hosts and databases of the calls, sorted, because the order of calls varies between
+/// runs.
 fn called(calls: &[Exchange]) -> Vec<String> {
     let (mut hosts, mut others, mut databases) =
         (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -103,7 +103,7 @@ fn called(calls: &[Exchange]) -> Vec<String> {
             }
         }
     }
-    // A host without a name is worth telling if nothing else is.
+    // Hosts without a label matter only if no other host was called.
     let others = others
         .into_iter()
         .filter(|_| hosts.is_empty())
@@ -117,10 +117,10 @@ fn called(calls: &[Exchange]) -> Vec<String> {
     parts
 }
 
-/// The word of a host that its owner goes by: `stripe` of `api.stripe.com`. `None` for addresses
-/// and this machine.
+/// Returns the distinctive label of a host: `stripe` for `api.stripe.com`. `None` for addresses and
+/// for localhost.
 fn label(host: &str) -> Option<String> {
-    // Second levels under which countries register names.
+    // Second-level domains under which countries register names.
     const SECOND: [&str; 8] = ["co", "com", "org", "net", "gov", "ac", "edu", "or"];
     let is_address = host.parse::<std::net::IpAddr>().is_ok();
     if host.is_empty() || is_address || host == "localhost" || host.ends_with(".localhost") {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_named_by_what_was_called() {
+    fn set_name_joins_service_hosts_databases() {
         let free = |_: &str| false;
         let calls = [
             call("api.stripe.com", Protocol::Http),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_connections_and_names_that_there_are_not_give_no_name() {
+    fn set_without_answers_is_named_by_time() {
         let at = SystemTime::UNIX_EPOCH;
         let link = Link {
             target: Target {
@@ -254,7 +254,7 @@ mod tests {
         let chosen = |calls: &[Exchange]| choose("./a", "/", calls, 7, |_| false);
         assert_eq!(chosen(std::slice::from_ref(&refused)), "mock-7");
         assert_eq!(chosen(&[name(3)]), "mock-7");
-        // Looked up for what was refused.
+        // The name was looked up for the refused connection.
         assert_eq!(chosen(&[name(0), refused.clone()]), "mock-7");
         assert_eq!(chosen(&[name(0)]), "a-dns");
         assert_eq!(
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_given_are_checked() {
+    fn invalid_set_names_are_rejected() {
         assert_eq!(check("order-service-stripe"), Ok(()));
         assert_eq!(check("a..b"), Ok(()));
         assert_eq!(check(""), Err(NameError::Empty));

@@ -1,4 +1,4 @@
-//! What a set of calls holds, in a few numbers and words.
+//! Summary of a set of calls: counts, protocols and time span.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -7,18 +7,18 @@ use crate::record::call::{Content, End, Exchange, Protocol};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// All calls. Connections on which nothing was said are none.
+    /// Number of calls, without idle connections.
     pub calls: usize,
-    /// Connections that were refused. They are no calls.
+    /// Number of refused connections. These are not calls.
     pub refused: usize,
-    /// Whether there is no call that was answered: only connections that were refused, with the
-    /// names that were looked up for them, and names that there are not.
+    /// `true` if no call was answered: only refused connections with their name lookups, or names
+    /// that do not exist.
     pub is_nothing: bool,
-    /// By protocol, those with the most calls first.
+    /// Number of calls per protocol, largest first.
     pub protocols: Vec<(Protocol, usize)>,
-    /// When the first call was sent.
+    /// Time at which the first call was sent.
     pub first: Option<SystemTime>,
-    /// When the last answer came.
+    /// Time at which the last answer arrived.
     pub last: Option<SystemTime>,
 }
 
@@ -65,8 +65,7 @@ impl Summary {
         summary
     }
 
-    /// The words for its protocols, as a reply lists them. Names that were looked up on the way to
-    /// something else are not worth telling.
+    /// Returns the protocol names that a reply lists. DNS appears only if all calls are DNS.
     pub fn protocol_words(&self) -> Vec<&'static str> {
         let only_names = self
             .protocols
@@ -89,7 +88,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_set_in_numbers() {
+    fn summary_counts_calls_per_protocol() {
         let at = |secs| SystemTime::UNIX_EPOCH + Duration::from_secs(secs);
         let link = Link {
             target: Target {

@@ -1,5 +1,5 @@
-//! The certificate authority of one recording, or of one server: made in memory, handed to programs
-//! alone, never to the system.
+//! Certificate authority of one recording or one server. It exists in memory, and only programs
+//! under test receive it, never the system.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,8 @@ pub struct Authority {
     certificate: CertificateDer<'static>,
     pem: String,
     issuer: Issuer<'static, KeyPair>,
-    /// One key for all leaves: who may read one may read all, and a key is what takes time.
+    /// One key for all leaf certificates: generating keys is slow, and a reader of one could read
+    /// all.
     leaf_key: KeyPair,
     leaves: Mutex<HashMap<String, Arc<CertifiedKey>>>,
     provider: Arc<CryptoProvider>,
@@ -71,14 +72,14 @@ impl Authority {
         })
     }
 
-    /// Its certificate as PEM: for programs that take authorities beside their own
+    /// Returns the CA certificate as PEM, for programs that add authorities to their own
     /// (`NODE_EXTRA_CA_CERTS`).
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// The system's authorities, given as PEM, and this one: for programs that take a file instead
-    /// of their own.
+    /// Returns the system's authorities (PEM) plus this one, for programs that read a file instead
+    /// of their own authorities.
     pub fn bundle(&self, system: &[u8]) -> Vec<u8> {
         let end: &[u8] = if system.is_empty() || system.ends_with(b"\n") {
             b""
@@ -88,14 +89,15 @@ impl Authority {
         [system, end, self.pem.as_bytes()].concat()
     }
 
-    /// The same as a key store for Java, which reads no PEM.
+    /// Returns the same certificates as [`Self::bundle`] in a key store for Java, which cannot read
+    /// PEM.
     pub fn trust_store(&self, system: &[u8]) -> Vec<u8> {
         let mut certificates = certificates(system);
         certificates.push(self.certificate.clone());
         trust_store::pkcs12(&certificates)
     }
 
-    /// A certificate for a host name or an address, with its key.
+    /// Returns a certificate for a host name or an address, with its key.
     pub fn leaf(&self, host: &str) -> Result<Arc<CertifiedKey>, CaError> {
         let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(leaf) = leaves.get(host) {
@@ -103,8 +105,8 @@ impl Authority {
         }
         // `new` sorts names and addresses by themselves.
         let mut params = CertificateParams::new(vec![host.to_owned()]).map_err(CaError::new)?;
-        // A common name is 64 characters at most (RFC 5280, A.1); who checks names reads the
-        // alternative ones.
+        // A common name has at most 64 characters (RFC 5280, A.1). Verifiers read the alternative
+        // names.
         params.distinguished_name.push(
             DnType::CommonName,
             host.chars().take(64).collect::<String>(),
@@ -129,44 +131,45 @@ impl Authority {
         Ok(leaf)
     }
 
-    /// The cryptography that both ends of a connection use.
+    /// Returns the cryptography provider for both sides of a connection.
     pub fn provider(&self) -> Arc<CryptoProvider> {
         Arc::clone(&self.provider)
     }
 }
 
-/// From yesterday, since clocks differ, for as long as clients accept.
+/// Sets the validity: from yesterday, because clocks differ, up to the lifetime that clients
+/// accept.
 fn valid(params: &mut CertificateParams) {
     let now = SystemTime::now();
     params.not_before = (now - DAY).into();
     params.not_after = (now + DAY * CERTIFICATE_DAYS).into();
 }
 
-/// The certificates of a PEM text; what is none is left out.
+/// Parses the certificates of a PEM text and skips invalid parts.
 pub fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
     CertificateDer::pem_slice_iter(pem)
         .filter_map(Result::ok)
         .collect()
 }
 
-/// Files that the variables of [`environment`] name, as paths that the program can open.
+/// Paths of the files that the variables of [`environment`] name, as the program sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustFiles<'a> {
-    /// Holds [`Authority::bundle`].
+    /// File with [`Authority::bundle`].
     pub bundle: &'a str,
-    /// Holds [`Authority::pem`].
+    /// File with [`Authority::pem`].
     pub authority: &'a str,
-    /// Holds [`Authority::trust_store`].
+    /// File with [`Authority::trust_store`].
     pub java: &'a str,
 }
 
-/// Variables that make programs trust the authority, with their values.
+/// Returns environment variables that make programs trust the authority.
 ///
-/// What `JAVA_TOOL_OPTIONS` was before belongs before its value, with a space between.
-/// `SSL_CERT_DIR` should be taken out of the environment: Go and OpenSSL read it beside the file,
-/// which does no harm, but some programs read it instead.
+/// The caller prepends an existing value of `JAVA_TOOL_OPTIONS`, with a space between. The caller
+/// should also unset `SSL_CERT_DIR`. Go and OpenSSL read it in addition to the file, but some
+/// programs read it instead.
 pub fn environment(files: TrustFiles<'_>) -> Vec<(&'static str, String)> {
-    // Each replaces the authorities of whoever reads it, so each gets all of them.
+    // Each variable replaces the reader's own authorities, so each names the whole bundle.
     const WHOLE: [&str; 12] = [
         "SSL_CERT_FILE",      // OpenSSL, Go, Python's ssl, Ruby, rustls-native-certs
         "CURL_CA_BUNDLE",     // curl, also where it was not built with OpenSSL
@@ -193,8 +196,7 @@ pub fn environment(files: TrustFiles<'_>) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The name that a certificate for a target is made for: what the program asked for, or else where
-/// it connected to.
+/// Returns the name for a leaf certificate: the requested server name, else the connected host.
 pub fn leaf_name<'a>(asked: Option<&'a str>, host: &'a str) -> &'a str {
     asked.unwrap_or(if host.is_empty() { "localhost" } else { host })
 }
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leaves_are_made_for_names_and_addresses_and_kept() {
+    fn leaf_certificates_are_cached_per_host() {
         let authority = Authority::new().unwrap();
         for host in [
             "api.example.com",
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bundle_has_the_systems_authorities_too() {
+    fn bundle_includes_system_authorities() {
         let (system, own) = (Authority::new().unwrap(), Authority::new().unwrap());
         let bundle = own.bundle(system.pem().trim_end().as_bytes());
         assert_eq!(
@@ -236,7 +238,7 @@ mod tests {
         for certificate in [&system.certificate, &own.certificate] {
             assert!(memchr::memmem::find(&store, certificate).is_some());
         }
-        // The length of everything stands in its head.
+        // The DER header holds the total length.
         assert_eq!(
             store.len(),
             4 + usize::from(u16::from_be_bytes([store[2], store[3]]))
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_name_the_file_that_their_reader_needs() {
+    fn trust_variables_name_matching_files() {
         let variables = environment(TrustFiles {
             bundle: "/b.pem",
             authority: "/a.pem",

@@ -1,5 +1,5 @@
-//! Names (RFC 1035): every name gets an address of its own that leads back to the name, so that a
-//! connection says which name it is for, and names can be answered without a network.
+//! DNS messages (RFC 1035) and fake addresses. Each name has its own fake address, so a connection
+//! reveals its target name and lookups need no network.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,17 +8,17 @@ use std::sync::{Mutex, PoisonError};
 use crate::limits::{FAKE_ADDRESS_SECS, MAX_FAKE_NAMES};
 use crate::record::call::Dns;
 
-/// The question cannot be read.
+/// Response code for a query that cannot be parsed.
 const FORMERR: u8 = 1;
-/// The real resolver gave no answer.
+/// Response code if the real resolver gave no answer.
 pub const SERVFAIL: u8 = 2;
-/// Nothing of that kind is answered here.
+/// Response code for an unsupported kind of query.
 const NOTIMP: u8 = 4;
 
 const TYPE_A: u16 = 1;
 const TYPE_AAAA: u16 = 28;
 
-/// The first of the addresses for benchmarking devices (RFC 2544), which no network routes.
+/// The first address of the block for benchmarking (RFC 2544), which no network routes.
 const FIRST: u32 = 0xC612_0000;
 const COUNT: u32 = 1 << 17;
 
@@ -26,16 +26,16 @@ const COUNT: u32 = 1 << 17;
 pub struct FakeNames(Mutex<HashMap<Ipv4Addr, String>>);
 
 impl FakeNames {
-    /// The address of a name, the same one whenever it is asked for, and on other runs if no other
-    /// name has it. `None` if there are too many names.
+    /// Returns the address of a name: constant within a run, and across runs unless two names
+    /// collide. `None` if there are too many names.
     pub fn address(&self, name: &str) -> Option<Ipv4Addr> {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // FNV-1a.
         let hash = name.bytes().fold(0x811C_9DC5_u32, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         });
-        // Neither the first nor the last address, which look like those of a network and of
-        // everybody in it.
+        // Skip the first and the last address, which resemble a network address and a broadcast
+        // address.
         let mut places = (0..COUNT)
             .map(|step| Ipv4Addr::from(FIRST + 1 + (hash % (COUNT - 2) + step) % (COUNT - 2)));
         let is_free = |address: &Ipv4Addr| given.get(address).is_none_or(|known| known == name);
@@ -59,7 +59,7 @@ impl FakeNames {
     }
 }
 
-/// Whether an address is one of those that names are given.
+/// Returns true if an address is in the fake block.
 pub fn is_fake(address: IpAddr) -> bool {
     matches!(address.to_canonical(), IpAddr::V4(address) if u32::from(address) & !(COUNT - 1) == FIRST)
 }
@@ -68,17 +68,17 @@ pub fn is_fake(address: IpAddr) -> bool {
 pub struct DnsQuestion {
     id: [u8; 2],
     recursion: bool,
-    /// The question's section as it was sent.
+    /// The question section, as sent.
     section: Vec<u8>,
-    /// The name, in lower case and without a dot at its end.
+    /// The name, in lower case and without a trailing dot.
     pub name: String,
-    /// The number of the type.
+    /// Number of the record type.
     kind: u16,
     class: u16,
 }
 
 impl DnsQuestion {
-    /// Reads a message. The error is what to send back, if anything can be.
+    /// Parses a query. The error is the response to send, if one is possible.
     pub fn read(message: &[u8]) -> Result<Self, Option<Vec<u8>>> {
         let Some((head, rest)) = message.split_at_checked(12) else {
             return Err(None);
@@ -125,7 +125,7 @@ impl DnsQuestion {
         })
     }
 
-    /// The type in words; `None` for one that is answered with nothing.
+    /// Returns the record type as text, or `None` for types that get an empty answer.
     pub fn kind(&self) -> Option<&'static str> {
         match (self.class, self.kind) {
             (1, TYPE_A) => Some("A"),
@@ -134,7 +134,7 @@ impl DnsQuestion {
         }
     }
 
-    /// Whether the name is this machine's own.
+    /// Returns true if the name is `localhost` or below it.
     pub fn is_local(&self) -> bool {
         self.name == "localhost" || self.name.ends_with(".localhost")
     }
@@ -152,7 +152,7 @@ impl DnsQuestion {
         ];
         out.extend_from_slice(&self.section);
         if let Some(data) = data {
-            // The name as a pointer to the question's (RFC 1035, 4.1.4).
+            // The name is a pointer to the question's name (RFC 1035, 4.1.4).
             out.extend_from_slice(&[0xC0, 12]);
             out.extend_from_slice(&self.kind.to_be_bytes());
             out.extend_from_slice(&self.class.to_be_bytes());
@@ -163,7 +163,7 @@ impl DnsQuestion {
         out
     }
 
-    /// What this machine's own names are answered with.
+    /// Returns the answer for local names: the loopback address.
     pub fn local(&self) -> Vec<u8> {
         let address = if self.kind == TYPE_AAAA {
             IpAddr::V6(Ipv6Addr::LOCALHOST)
@@ -174,8 +174,8 @@ impl DnsQuestion {
     }
 }
 
-/// A name in lower case, and how many bytes it took; none with bytes that no server's name has. A
-/// question has nothing before it that a pointer could lead to.
+/// Parses a name to lower case and returns its encoded length. Rejects bytes outside server names.
+/// Compression pointers are invalid, because a question has no earlier names.
 fn read_name(bytes: &[u8]) -> Option<(String, usize)> {
     let mut name = String::new();
     let mut at = 0;
@@ -192,7 +192,7 @@ fn read_name(bytes: &[u8]) -> Option<(String, usize)> {
             name.push('.');
         }
         for byte in bytes.get(at..at + length)? {
-            // A dot inside a label would make two names of one.
+            // A dot inside a label would split it into two.
             let is_part = byte.is_ascii_alphanumeric() || b"-_*+=/@~".contains(byte);
             name.push(is_part.then(|| char::from(byte.to_ascii_lowercase()))?);
         }
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_one_address_that_leads_back_to_it() {
+    fn fake_address_resolves_back_to_name() {
         let names = FakeNames::default();
         let mut seen = std::collections::HashSet::new();
         for at in 0..5000 {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_read_and_answered() {
+    fn dns_query_is_parsed_and_answered() {
         let question = DnsQuestion::read(&ask("API.Example.com", 1)).unwrap();
         assert_eq!(
             (question.name.as_str(), question.kind()),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_is_refused() {
+    fn malformed_dns_query_is_rejected() {
         let whole = ask("api.example.com", 1);
         for cut in 0..whole.len() {
             assert!(DnsQuestion::read(&whole[..cut]).is_err(), "{cut}");

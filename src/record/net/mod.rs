@@ -1,5 +1,4 @@
-//! What a recording needs of the network below the protocols: names, certificates, and what is
-//! spoken on a connection.
+//! Network basics of a recording: DNS, certificates and protocol detection.
 
 pub mod ca;
 pub mod dns;

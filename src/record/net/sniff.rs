@@ -1,11 +1,11 @@
-//! Which protocol is spoken, from the first bytes of one side.
+//! Protocol detection from the first bytes of one side.
 
 use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
 use crate::record::call::Protocol;
 
-/// What a client speaks whose first bytes these are, on this port; `None` if that cannot be told
-/// (yet). `MySQL` never can: there the server speaks first, see [`greeted`].
-pub fn recognise(first: &[u8], port: u16) -> Option<Protocol> {
+/// Detects the client's protocol from its first bytes and the port; `None` if unknown so far. It
+/// never detects `MySQL`, where the server speaks first; see [`detect_greeting`].
+pub fn detect_client(first: &[u8], port: u16) -> Option<Protocol> {
     let known = [
         (is_redis(first, port), Protocol::Redis),
         (is_postgres(first), Protocol::Postgres),
@@ -17,9 +17,9 @@ pub fn recognise(first: &[u8], port: u16) -> Option<Protocol> {
         .map(|(_, protocol)| protocol)
 }
 
-/// What a server speaks that spoke first, and these bytes, on this port; `None` if that cannot be
-/// told (yet).
-pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
+/// Detects the protocol from the first bytes of a server that speaks first; `None` if unknown so
+/// far.
+pub fn detect_greeting(first: &[u8], port: u16) -> Option<Protocol> {
     let (head, payload) = first.split_at_checked(4)?;
     let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
     if head[3] != 0 || length < 3 {
@@ -34,7 +34,7 @@ pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
                 && version.iter().all(|byte| (b' '..=b'~').contains(byte))
                 && length >= end + 16
         }
-        // Refused before any greeting, such as 1040 (too many connections) or 1129 (host is
+        // An error in place of a greeting, such as 1040 (too many connections) or 1129 (host is
         // blocked).
         0xff => {
             let code = u16::from_le_bytes([*payload.get(1)?, *payload.get(2)?]);
@@ -45,13 +45,13 @@ pub fn greeted(first: &[u8], port: u16) -> Option<Protocol> {
     is_mysql.then_some(Protocol::MySql)
 }
 
-/// Whether the port is that of a protocol in which the server speaks first (IANA service names):
-/// FTP, SSH, SMTP, POP3, IMAP, `MySQL`.
-pub fn greets(port: u16) -> bool {
+/// Returns true if the server speaks first on this port (IANA service names): FTP, SSH, SMTP, POP3,
+/// IMAP, `MySQL`.
+pub fn is_server_first(port: u16) -> bool {
     matches!(port, 21 | 22 | 25 | 110 | 143 | 587 | 3306)
 }
 
-/// An array of strings; a line of words only where Redis is expected.
+/// Returns true for an array of strings, or on the Redis port for an inline command.
 fn is_redis(first: &[u8], port: u16) -> bool {
     if let Some(rest) = first.strip_prefix(b"*") {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -72,8 +72,8 @@ fn is_redis(first: &[u8], port: u16) -> bool {
         && word.iter().all(u8::is_ascii_alphabetic)
 }
 
-/// A startup message of version 3, or a request for encryption or cancellation (`PostgreSQL`,
-/// Message Formats).
+/// Returns true for a startup message of version 3 or a request for encryption or cancellation
+/// (`PostgreSQL`, Message Formats).
 fn is_postgres(first: &[u8]) -> bool {
     let Some(([a, b, c, d], rest)) = first.split_first_chunk() else {
         return false;
@@ -89,7 +89,7 @@ fn is_postgres(first: &[u8]) -> bool {
     }
 }
 
-/// The head of a message: length, two identifiers, and a code of an operation that a client sends.
+/// Returns true for a message header with a client's operation code: length, two identifiers, code.
 fn is_mongo(first: &[u8]) -> bool {
     let Some((head, _)) = first.split_first_chunk::<16>() else {
         return false;
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_are_known_by_their_first_bytes() {
+    fn client_protocol_is_detected_from_first_bytes() {
         let startup = b"\0\0\0\x1a\0\x03\0\0user\0u\0database\0d\0\0";
         let hello = [
             &[41, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0][..],
@@ -129,20 +129,25 @@ mod tests {
             (b"GET / HTTP/1.1\r\n\r\n", 5432, None),
         ];
         for (first, port, expected) in cases {
-            assert_eq!(recognise(first, port), expected, "{}", first.escape_ascii());
+            assert_eq!(
+                detect_client(first, port),
+                expected,
+                "{}",
+                first.escape_ascii()
+            );
         }
     }
 
     #[test]
-    fn a_server_that_speaks_first_is_known_by_its_greeting() {
+    fn mysql_server_is_detected_by_greeting() {
         let greeting = b"\x4a\0\0\0\n8.0.36\0\x08\0\0\0abcdefgh\0\xff\xff";
-        assert_eq!(greeted(greeting, 7000), Some(Protocol::MySql));
-        assert_eq!(greeted(&greeting[..9], 7000), None);
+        assert_eq!(detect_greeting(greeting, 7000), Some(Protocol::MySql));
+        assert_eq!(detect_greeting(&greeting[..9], 7000), None);
         assert_eq!(
-            greeted(b"\x10\0\0\0\xff\x10\x04Too many", 3306),
+            detect_greeting(b"\x10\0\0\0\xff\x10\x04Too many", 3306),
             Some(Protocol::MySql)
         );
-        assert_eq!(greeted(b"220 mail ESMTP\r\n", 25), None);
-        assert_eq!(greeted(b"", 3306), None);
+        assert_eq!(detect_greeting(b"220 mail ESMTP\r\n", 25), None);
+        assert_eq!(detect_greeting(b"", 3306), None);
     }
 }

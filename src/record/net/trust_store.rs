@@ -1,7 +1,7 @@
-//! A key store with certificates only, for Java: PKCS #12 (RFC 7292) without password and checksum.
+//! Key store with only certificates, for Java: PKCS #12 (RFC 7292) without password or checksum.
 //!
-//! Java takes a certificate for trusted if its bag has the attribute `trustedKeyUsage` of Oracle,
-//! and knows it by its `friendlyName` (`sun.security.pkcs12.PKCS12KeyStore`).
+//! Java trusts a certificate whose bag has Oracle's attribute `trustedKeyUsage`. Its `friendlyName`
+//! is its alias (`sun.security.pkcs12.PKCS12KeyStore`).
 
 use rustls_pki_types::CertificateDer;
 
@@ -40,7 +40,7 @@ pub fn pkcs12(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
     der(SEQUENCE, &[der(INTEGER, &[3]), data(&contents)].concat())
 }
 
-/// `ContentInfo` of plain data.
+/// Returns a `ContentInfo` of plain data.
 fn data(bytes: &[u8]) -> Vec<u8> {
     der(
         SEQUENCE,
@@ -77,7 +77,7 @@ fn bag(at: usize, certificate: &[u8]) -> Vec<u8> {
     )
 }
 
-/// One value of the distinguished encoding rules (X.690).
+/// Encodes one value in the distinguished encoding rules (X.690).
 fn der(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     if content.len() < 0x80 {

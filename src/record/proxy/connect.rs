@@ -1,5 +1,5 @@
-//! What becomes of connections is decided before they are made: the real server is called first, so
-//! that a program that it refuses is refused by its own call of connect(2).
+//! Decisions about connections before they are made. The proxy dials the real server first, so a
+//! refusal reaches the program as an error of its own connect(2).
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::context::Context;
-use super::session::{Dialing, Hub};
+use super::session::{Hub, PendingDial};
 use super::stream::Stream;
 use super::{Attempt, Mode, Replay, nameserver, replay, upstream};
 use crate::budget::Share;
@@ -19,22 +19,22 @@ use crate::limits::{CONNECTION_DESCRIPTORS, MAX_RECORDED_CONNECTIONS, UPSTREAM_C
 use crate::network::rules::Transport;
 
 pub enum Decision {
-    /// The real server is called; nothing comes if it is not reached, and that has been told.
-    /// Nobody calls it any more when this is dropped.
+    /// The proxy dials the real server. If the dial fails, the receiver gets nothing and the failure
+    /// is reported. Dropping the receiver cancels the dial.
     Dialed(Context, oneshot::Receiver<Stream>),
     Played(Context, Arc<Replay>),
-    /// It fails with this number of errno(3).
+    /// The connection fails with this errno.
     Refused(i32),
 }
 
-/// One that comes, with the descriptor that it takes.
-pub type Decided = (Decision, Share);
+/// A decision, with the descriptor that the connection needs.
+pub type DecidedConnection = (Decision, Share);
 
-/// Connections that were decided about and have not come yet.
+/// Decisions about connections that have not arrived yet.
 pub struct Attempts {
     pub shared: Arc<Hub>,
-    /// By the keys of attempts, the oldest first.
-    decided: Mutex<VecDeque<(Instant, u64, Decided)>>,
+    /// Decisions by key of the attempt, oldest first.
+    decided: Mutex<VecDeque<(Instant, u64, DecidedConnection)>>,
 }
 
 impl Attempts {
@@ -45,8 +45,8 @@ impl Attempts {
         }
     }
 
-    /// What was decided about a connection that comes; or is now, if nobody had told of it before.
-    pub fn decision(&self, attempt: Attempt) -> Decided {
+    /// Returns the decision about an arriving connection, or decides now if it was not announced.
+    pub fn decision(&self, attempt: Attempt) -> DecidedConnection {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
         let at = decided.iter().position(|(_, key, _)| *key == attempt.key);
         if let Some((.., decided)) = at.and_then(|at| decided.remove(at)) {
@@ -60,8 +60,9 @@ impl Attempts {
         decided
     }
 
-    /// A program wants to make this connection, and waits unless it is `dialed` to its server.
-    pub fn asked(&self, runtime: &Handle, attempt: Attempt, dialed: Option<OwnedFd>) {
+    /// Decides about an announced connection. The program waits, unless `dialed` already is the
+    /// connection to the server.
+    pub fn decide_attempt(&self, runtime: &Handle, attempt: Attempt, dialed: Option<OwnedFd>) {
         if nameserver::is_nameserver(attempt.to) {
             self.shared.wires.decide(attempt.key, None);
             return;
@@ -73,7 +74,7 @@ impl Attempts {
                 let _entered = runtime.enter();
                 match Stream::socket(server, descriptor) {
                     Ok(server) => drop(tell.send(server)),
-                    Err(error) => drop(context.not_reached(&error)),
+                    Err(error) => drop(context.handle_failed_dial(&error)),
                 }
             }
             return;
@@ -83,7 +84,7 @@ impl Attempts {
         } else {
             None
         };
-        // One that is refused may come all the same, if it could not wait for this.
+        // A refused connection may still arrive if the program could not wait.
         self.keep(attempt.key, decided);
         if let Some(dialing) = dialing {
             runtime.spawn(dial(dialing, Some(attempt.key)));
@@ -92,17 +93,17 @@ impl Attempts {
         }
     }
 
-    /// A program that wanted to make this connection does not any more.
-    pub fn given_up(&self, key: u64) {
+    /// Forgets a connection that the program gave up.
+    pub fn forget_attempt(&self, key: u64) {
         self.decided
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|(_, other, _)| *other != key);
     }
 
-    fn keep(&self, key: u64, last: Decided) {
+    fn keep(&self, key: u64, last: DecidedConnection) {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        // Some never come: their program was ended meanwhile.
+        // Some connections never arrive, because their program was killed.
         let late = Duration::from_millis(2 * UPSTREAM_CONNECT_MS);
         decided.retain(|(since, other, _)| *other != key && since.elapsed() <= late);
         if decided.len() == MAX_RECORDED_CONNECTIONS {
@@ -112,11 +113,11 @@ impl Attempts {
     }
 }
 
-/// Who calls the real server, whom to tell, and the descriptor for that.
-type Dial = (Context, oneshot::Sender<Stream>, Share);
+/// Arguments of a dial: context, receiver of the stream, descriptor.
+type DialRequest = (Context, oneshot::Sender<Stream>, Share);
 
-/// Decides about a connection; with what there is to do if the real server is to be called.
-fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decided, Option<Dial>) {
+/// Decides about a connection, and returns the dial to the real server if there is one.
+fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (DecidedConnection, Option<DialRequest>) {
     let refused = |errno| ((Decision::Refused(errno), Share::default()), None);
     let (link, nth) = shared.link(shared.target(attempt.to));
     let mut context = Context {
@@ -140,7 +141,7 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decided, Option<Dial>) {
             Err(errno) => return refused(errno),
         },
     };
-    // Said at once, before a program that does not wait has gone on.
+    // Report a denial now, before a program that does not wait continues.
     if shared
         .wires
         .door()
@@ -161,26 +162,26 @@ fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (Decided, Option<Dial>) {
     )
 }
 
-/// Calls the real server of a connection, which waits for that under a number if it has one, as
-/// long as somebody wants it.
-async fn dial((context, mut tell, descriptor): Dial, key: Option<u64>) {
-    let dialing = Dialing {
+/// Dials the real server until the receiver is dropped. `key` is the attempt that waits for the
+/// result, if any.
+async fn dial((context, mut tell, descriptor): DialRequest, key: Option<u64>) {
+    let dialing = PendingDial {
         link: context.link.clone(),
         nth: context.nth,
         keep: context.keep,
     };
     context
         .shared
-        .kept()
+        .state()
         .dialing
         .insert(context.link.connection, dialing);
     let dialed = tokio::select! {
-        dialed = upstream::dial_by(&context, descriptor) => dialed,
+        dialed = upstream::dial_with_descriptor(&context, descriptor) => dialed,
         () = tell.closed() => Err(io::ErrorKind::TimedOut.into()),
     };
     context
         .shared
-        .kept()
+        .state()
         .dialing
         .remove(&context.link.connection);
     let errno = match dialed {
@@ -188,7 +189,7 @@ async fn dial((context, mut tell, descriptor): Dial, key: Option<u64>) {
             let _ = tell.send(server);
             None
         }
-        Err(error) => context.not_reached(&error).errno(),
+        Err(error) => context.handle_failed_dial(&error).errno(),
     };
     if let Some(key) = key {
         context.shared.wires.decide(key, errno);

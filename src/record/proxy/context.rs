@@ -1,4 +1,4 @@
-//! One connection of the program.
+//! State of one connection of the program.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::record::call::{Exchange, Link, Refusal, Target};
 use crate::record::matching::describe;
 use crate::sandbox::intercept::ProgramName;
 
-/// As [`MAX_RECORDED_BODY_BYTES`] has it.
+/// Reason that names [`MAX_RECORDED_BODY_BYTES`].
 pub const TOO_LONG: &str = "a body is longer than 128 MiB, or than --memory-mib leaves room for";
 const _: () = assert!(MAX_RECORDED_BODY_BYTES == 128 << 20);
 
@@ -21,14 +21,14 @@ pub struct Context {
     pub shared: Arc<Hub>,
     pub link: Link,
     pub keep: bool,
-    /// Which connection to its target it is, from 1.
+    /// Index of the connection among those to its target, from 1.
     pub nth: u64,
-    /// Who made it.
+    /// Program that opened the connection.
     pub by: ProgramName,
 }
 
 impl Context {
-    /// Keeps what was said, if anything is to be kept of this connection.
+    /// Records exchanges, if this connection is recorded.
     pub fn keep(&self, exchanges: impl IntoIterator<Item = Exchange>) {
         for exchange in exchanges {
             if self.keep {
@@ -39,7 +39,7 @@ impl Context {
         }
     }
 
-    /// A call is not kept, since a body of it is too long.
+    /// Reports a call that is not recorded because its body is too long.
     pub fn too_long(&self, exchange: &Exchange) {
         self.shared.count(|counts| counts.dropped += 1);
         self.shared.note(Note::Lost {
@@ -47,18 +47,18 @@ impl Context {
         });
     }
 
-    /// So many descriptors that this connection takes; or what connect(2) fails with, which is
-    /// told.
+    /// Reserves descriptors for this connection. Without free ones, reports that and returns the
+    /// errno for connect(2).
     pub fn descriptors(&self, count: usize) -> Result<Share, i32> {
         self.shared.descriptors(count).map_err(|error| {
-            self.not_reached(&error);
+            self.handle_failed_dial(&error);
             Refusal::NO_ROOM
         })
     }
 
-    /// The real server was not reached for this reason. What a rule says, or this process for want
-    /// of descriptors, is nothing that the server has said, so it is not kept.
-    pub fn not_reached(&self, error: &io::Error) -> Refusal {
+    /// Handles a failed dial. A denial by a rule or a lack of descriptors is no answer of the
+    /// server and is not recorded.
+    pub fn handle_failed_dial(&self, error: &io::Error) -> Refusal {
         let refusal = Refusal::of(error);
         match (error.raw_os_error(), self.shared.wires.door()) {
             (Some(Refusal::NO_ROOM), Some(door)) => {
@@ -74,9 +74,9 @@ impl Context {
         refusal
     }
 
-    /// The real server was not reached, or not trusted.
+    /// Records that the server refused the connection or is not trusted.
     pub fn refused(&self, refusal: Refusal) {
-        self.shared.kept().refused(refusal, &self.link.target);
+        self.shared.state().refused(refusal, &self.link.target);
         self.keep([self.link.refused(refusal, self.nth, SystemTime::now())]);
     }
 
@@ -90,10 +90,11 @@ impl Context {
         }
     }
 
-    /// The same connection, with what goes to the real server kept or not as the operator wants it.
+    /// Returns the context of a forwarded connection, which is recorded if the operator asked for
+    /// it.
     pub fn forwarded(&self) -> Self {
         Self {
-            keep: self.shared.beyond() == Some(true),
+            keep: self.shared.miss_forwarding() == Some(true),
             ..self.clone()
         }
     }

@@ -1,5 +1,5 @@
-//! Datagrams of a program to one place, passed on as by a translator of addresses (RFC 4787): each
-//! socket of the program has one of its own on the way out.
+//! UDP datagrams of a program to one target, forwarded like a NAT (RFC 4787): each socket of the
+//! program has its own outgoing socket.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
-use super::judging::Unjudged;
+use super::judging::VerdictGuard;
 use super::session::Hub;
 use super::{Datagrams, Mode};
 use crate::budget::Share;
@@ -24,20 +24,20 @@ use crate::sandbox::intercept::ProgramName;
 
 const IDLE: Duration = Duration::from_secs(DATAGRAM_IDLE_SECS);
 
-/// A socket of the program's, with the one by which its datagrams leave.
+/// A socket of the program with its outgoing socket.
 struct Association {
-    way: Arc<Way>,
-    /// What passes answers back.
+    way: Arc<Route>,
+    /// Task that forwards answers to the program.
     answers: AbortHandle,
 }
 
-struct Way {
+struct Route {
     real: UdpSocket,
     _descriptor: Share,
     used: Mutex<Instant>,
 }
 
-impl Way {
+impl Route {
     fn used(&self) -> Instant {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,12 +47,12 @@ impl Way {
     }
 }
 
-/// Decides about a place, and serves it until all ends.
+/// Decides about a target and forwards its datagrams until the proxy stops.
 pub async fn serve(
     shared: Arc<Hub>,
     associations: Arc<Semaphore>,
     told: Datagrams,
-    unjudged: Unjudged,
+    unjudged: VerdictGuard,
 ) {
     let Datagrams {
         token,
@@ -83,7 +83,7 @@ pub async fn serve(
         let received = tokio::select! {
             received = receive(&inside) => received,
             Some(ended) = answering.join_next() => {
-                // One that was ended for another has been replaced.
+                // An aborted task has already been replaced.
                 if let Ok(peer) = ended {
                     of_peers.remove(&peer);
                 }
@@ -91,11 +91,11 @@ pub async fn serve(
             }
             _ = stop.wait_for(|stop| *stop) => return,
         };
-        // An error is that of an answer to somebody who has gone (ip(7), ICMP).
+        // The error belongs to an answer to a closed socket (ip(7), ICMP).
         let Ok((data, peer)) = received else { continue };
         if let Some(Association { way, .. }) = of_peers.get(&peer) {
             way.use_now();
-            // What cannot go is lost, as on any way.
+            // Undeliverable datagrams are lost, as on any network.
             let _ = way.real.send(&data).await;
             continue;
         }
@@ -107,7 +107,7 @@ pub async fn serve(
         else {
             continue;
         };
-        let way = Arc::new(Way {
+        let way = Arc::new(Route {
             real,
             _descriptor: descriptor,
             used: Mutex::new(Instant::now()),
@@ -124,8 +124,8 @@ pub async fn serve(
     }
 }
 
-/// A place for one more; where there is none, the one here that was not used for longest makes room
-/// for the next datagram's.
+/// Acquires a permit for one more association. Without a free permit, closes the least recently
+/// used association here and returns `None`.
 fn room(
     associations: &Arc<Semaphore>,
     of_peers: &mut HashMap<SocketAddr, Association>,
@@ -141,9 +141,10 @@ fn room(
     None
 }
 
-/// Passes answers back until nothing has come or gone for so long; whose they were.
+/// Forwards answers until the association is idle for the given time, and returns the program's
+/// address.
 async fn answer(
-    way: Arc<Way>,
+    way: Arc<Route>,
     inside: Arc<UdpSocket>,
     peer: SocketAddr,
     _place: OwnedSemaphorePermit,
@@ -156,7 +157,7 @@ async fn answer(
                 way.use_now();
                 let _ = inside.send_to(&data, peer).await;
             }
-            // Nobody is there now (ip(7), ICMP); somebody may be later.
+            // The target is unreachable now (ip(7), ICMP), but may recover.
             Ok(Err(_)) => {}
             Err(_) if way.used() + idle > until => {}
             Err(_) => return peer,
@@ -164,7 +165,7 @@ async fn answer(
     }
 }
 
-/// The next datagram. Nothing is held in memory while there is none.
+/// Receives the next datagram. Allocates no buffer while waiting.
 async fn receive(socket: &UdpSocket) -> io::Result<(Vec<u8>, SocketAddr)> {
     loop {
         socket.ready(Interest::READABLE).await?;
@@ -176,7 +177,7 @@ async fn receive(socket: &UdpSocket) -> io::Result<(Vec<u8>, SocketAddr)> {
     }
 }
 
-/// A socket that is connected to the real place, if the program may send there.
+/// Returns a socket that is connected to the real target, if the program may send to it.
 async fn reach(
     shared: &Arc<Hub>,
     target: &Target,
@@ -215,7 +216,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn associations_end_when_nothing_passes_and_make_room_for_others() {
+    fn idle_association_ends_and_oldest_is_evicted() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -226,7 +227,7 @@ mod tests {
             let way = || async {
                 let real = here().await;
                 real.connect(server.local_addr().unwrap()).await.unwrap();
-                Arc::new(Way {
+                Arc::new(Route {
                     real,
                     _descriptor: Share::default(),
                     used: Mutex::new(Instant::now()),

@@ -1,4 +1,4 @@
-//! What a connection begins with.
+//! Protocol detection at the start of a connection.
 
 use crate::record::call::Protocol;
 use crate::record::net::sniff;
@@ -9,20 +9,20 @@ pub enum Opening {
     Http1,
     Http2,
     Wire(Protocol),
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     More,
     Unknown,
 }
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Longest method that is looked for, in bytes (`UPDATEREDIRECTREF` of RFC 4437 is the longest
-/// registered one).
+/// Maximum length of a method, in bytes (`UPDATEREDIRECTREF` of RFC 4437 is the longest registered
+/// one).
 const LONGEST_METHOD: usize = 18;
 
 pub fn opening(bytes: &[u8], port: u16) -> Opening {
     match bytes {
-        // handshake, then a version of SSL 3.0 to TLS 1.x (RFC 8446, 5.1).
+        // A handshake record with a version from SSL 3.0 to TLS 1.x (RFC 8446, 5.1).
         [] | [0x16] => return Opening::More,
         [0x16, 3, ..] => return Opening::Tls,
         _ => {}
@@ -45,10 +45,10 @@ pub fn opening(bytes: &[u8], port: u16) -> Opening {
             _ => {}
         }
     }
-    if let Some(protocol) = sniff::recognise(bytes, port) {
+    if let Some(protocol) = sniff::detect_client(bytes, port) {
         return Opening::Wire(protocol);
     }
-    // A method may come in pieces.
+    // A method may arrive in pieces.
     if method == bytes.len() && method <= LONGEST_METHOD {
         Opening::More
     } else {
@@ -56,8 +56,7 @@ pub fn opening(bytes: &[u8], port: u16) -> Opening {
     }
 }
 
-/// Whether a server that has spoken first begins with the settings of HTTP/2 (RFC 9113, 3.4 and
-/// 6.5).
+/// Returns true if the server's first bytes are a SETTINGS frame of HTTP/2 (RFC 9113, 3.4 and 6.5).
 pub fn is_settings(said: &[u8]) -> bool {
     const SETTINGS: u8 = 4;
     let [high, middle, low, SETTINGS, _, 0, 0, 0, 0, ..] = said else {

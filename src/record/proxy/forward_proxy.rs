@@ -1,5 +1,4 @@
-//! For programs that were told to use this as their HTTP proxy: each request says itself where it
-//! goes.
+//! HTTP proxy for programs with a proxy setting: each request names its own target.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use crate::record::http::h1;
 use crate::sandbox::intercept::ProgramName;
 
 pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
-    // Requests that do not say where they go, go nowhere.
+    // Requests without a target go nowhere.
     let (link, nth) = shared.link(Target {
         host: String::new(),
         port: 0,
@@ -47,15 +46,17 @@ pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
                 Err(error) => error,
             }
         } else {
-            match record::beyond(&context, &asked, &mut client).await {
+            match record::forward_request(&context, &asked, &mut client).await {
                 Ok(true) => continue,
                 Ok(false) => return client.shutdown().await,
                 Err(error) => error,
             }
         };
         let target = asked.tunnel.clone().unwrap_or_else(|| asked.target.clone());
-        context.tunnel(target.clone()).not_reached(&error);
+        context.tunnel(target.clone()).handle_failed_dial(&error);
         let answer = h1::refusal(502, &miss::unreachable(&target, &error));
-        client.say(h1::render(&asked.request, &answer)).await?;
+        client
+            .write_response(h1::render(&asked.request, &answer))
+            .await?;
     }
 }

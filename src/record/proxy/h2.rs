@@ -1,4 +1,4 @@
-//! HTTP/2 while calls are recorded: streams of the program are streams of the real server.
+//! Recording of HTTP/2: each stream of the program maps to a stream of the real server.
 
 use std::future::poll_fn;
 use std::io;
@@ -25,17 +25,17 @@ use crate::record::call::{End, Exchange, HttpRequest, HttpResponse, HttpVersion}
 use crate::record::http::coding;
 use crate::record::http::h1::{self, BODY_NOTE, CUT_OFF, TRUNCATED};
 
-/// A body as far as it has passed.
+/// The part of a body that has passed.
 pub struct Body {
     pub bytes: Vec<u8>,
     pub trailers: HeaderMap,
     pub too_long: bool,
     pub whole: bool,
-    /// Whether its receiver left before that.
+    /// `true` if the receiver closed the stream before the end.
     pub cut_off: bool,
-    /// Bytes of the head before it.
+    /// Size of the preceding head, in bytes.
     head: usize,
-    /// What both take of the budget.
+    /// Budget share of head and body.
     held: Share,
 }
 
@@ -54,9 +54,9 @@ impl Body {
         }
     }
 
-    /// Counts the head, which is here already: `false`, which is told, if there is no memory for
-    /// it.
-    pub fn counts_head(&mut self, context: &Context, target: &Uri, fields: &HeaderMap) -> bool {
+    /// Charges the received head to the budget. Without enough memory, reports that and returns
+    /// false.
+    pub fn charge_head(&mut self, context: &Context, target: &Uri, fields: &HeaderMap) -> bool {
         self.head = head_bytes(target, fields);
         let fits = self.held.try_cover(self.head);
         if !fits {
@@ -65,7 +65,7 @@ impl Body {
         fits
     }
 
-    /// Keeps a piece, if there is memory for it.
+    /// Appends a piece of the body, if there is memory for it.
     pub fn push(&mut self, piece: &[u8]) {
         let length = self.bytes.len() + piece.len();
         if length > MAX_RECORDED_BODY_BYTES
@@ -80,7 +80,7 @@ impl Body {
     }
 }
 
-/// The program's side of a connection.
+/// Accepts the program's side of a connection.
 pub async fn accept(client: Stream) -> io::Result<h2::server::Connection<Stream, Bytes>> {
     h2::server::Builder::new()
         .max_header_list_size(MAX_HTTP_HEAD_BYTES as u32)
@@ -92,7 +92,7 @@ pub async fn accept(client: Stream) -> io::Result<h2::server::Connection<Stream,
         .map_err(io::Error::other)
 }
 
-/// The real server's side of a connection; the task that drives it ends with its set.
+/// Opens the real server's side of a connection; its driver task belongs to `tasks`.
 pub async fn connect(server: Stream, tasks: &mut JoinSet<()>) -> io::Result<SendRequest<Bytes>> {
     let (send, connection) = h2::client::Builder::new()
         .enable_push(false)
@@ -118,14 +118,17 @@ pub async fn record(context: Context, client: Stream, server: Stream) -> io::Res
     ended
 }
 
-/// Does so, and says whether anything was asked.
+/// Relays all streams and sets `asked` after the first request.
 async fn relay(
     context: &Context,
     client: Stream,
     server: Stream,
     asked: &mut bool,
 ) -> io::Result<()> {
-    let _room = context.shared.room(2 * HTTP2_CONNECTION_BYTES).await;
+    let _room = context
+        .shared
+        .wait_for_memory(2 * HTTP2_CONNECTION_BYTES)
+        .await;
     let mut drivers = JoinSet::new();
     let send = connect(server, &mut drivers).await?;
     let mut accepted = accept(client).await?;
@@ -133,8 +136,8 @@ async fn relay(
     loop {
         let next = tokio::select! {
             next = accepted.accept() => next,
-            // The real server has gone: nothing more can be asked of it. Streams that are open end
-            // by themselves.
+            // The real server has closed the connection, so no new requests are possible. Open
+            // streams end by themselves.
             _ = drivers.join_next(), if !drivers.is_empty() => {
                 accepted.graceful_shutdown();
                 continue;
@@ -148,7 +151,7 @@ async fn relay(
         *asked = true;
         streams.spawn(stream(context.clone(), request, respond, send.clone()));
     }
-    // Without the program's connection each ends soon, with what has passed.
+    // Without the program's connection, the streams end soon and are recorded as far as they got.
     drop(accepted);
     let ending = async { while streams.join_next().await.is_some() {} };
     let _ = timeout(Duration::from_millis(PROXY_END_MS), ending).await;
@@ -163,7 +166,7 @@ async fn stream(
 ) {
     let sent_at = SystemTime::now();
     let mut question = Body::new(&context);
-    if !question.counts_head(&context, request.uri(), request.headers()) {
+    if !question.charge_head(&context, request.uri(), request.headers()) {
         return respond.send_reset(Reason::REFUSED_STREAM);
     }
     let (parts, body) = request.into_parts();
@@ -220,7 +223,7 @@ async fn stream(
     }]);
 }
 
-/// Passes an answer on; its head, if one came.
+/// Relays a response and returns its head, if it arrived.
 async fn answer_stream(
     context: &Context,
     response: h2::client::ResponseFuture,
@@ -229,7 +232,7 @@ async fn answer_stream(
 ) -> Option<http::response::Parts> {
     let response = tokio::select! {
         response = response => response,
-        // The program does not want it any more; dropping the request says so to the real server.
+        // The program reset the stream; dropping the request resets the server's stream.
         _ = poll_fn(|task| respond.poll_reset(task)) => {
             kept.cut_off = true;
             return None;
@@ -238,7 +241,7 @@ async fn answer_stream(
     let failed =
         |error: h2::Error| respond.send_reset(error.reason().unwrap_or(Reason::INTERNAL_ERROR));
     let (head, body) = response.map_err(failed).ok()?.into_parts();
-    if !kept.counts_head(context, &Uri::default(), &head.headers) {
+    if !kept.charge_head(context, &Uri::default(), &head.headers) {
         respond.send_reset(Reason::ENHANCE_YOUR_CALM);
         return None;
     }
@@ -254,9 +257,8 @@ async fn answer_stream(
     Some(head)
 }
 
-/// Passes a body on as it comes. `drains`: what its receiver does not want any more is still read:
-/// a server that answers before it has read a request leaves nobody else to say what the request
-/// was.
+/// Relays a body. With `drains`, continues to read after the receiver reset its stream. A server
+/// may answer before it has read the request, which is recorded in full.
 async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, drains: bool) {
     let mut wanted = true;
     loop {
@@ -298,7 +300,7 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
     kept.whole = true;
 }
 
-/// Sends a piece of a body as the receiver takes it.
+/// Sends a piece of a body as flow control permits.
 pub async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2::Error> {
     while !data.is_empty() {
         to.reserve_capacity(data.len());
@@ -311,7 +313,7 @@ pub async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2:
     Ok(())
 }
 
-/// A head and a body as the recording has them.
+/// Converts a head and a body to the recorded form.
 pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
     let headers = fields(&parts.headers);
     let authority = parts.uri.authority().map(ToString::to_string);
@@ -337,7 +339,7 @@ pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
     }
 }
 
-/// The same of an answer, with a note of its end if that was none.
+/// Converts a response to the recorded form, with a note if its body is incomplete.
 pub fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
     let mut headers = fields(&head.headers);
     if !answer.whole {
@@ -348,7 +350,7 @@ pub fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
         version: HttpVersion::Http2,
         status: head.status.as_u16(),
         reason: String::new(),
-        body: coding::kept(&mut headers, answer.bytes),
+        body: coding::stored_body(&mut headers, answer.bytes),
         headers,
         trailers: fields(&answer.trailers),
     }

@@ -1,4 +1,4 @@
-//! HTTP/2 and gRPC while recordings answer.
+//! Replay of HTTP/2 and gRPC.
 
 use std::future::poll_fn;
 use std::io;
@@ -26,17 +26,17 @@ use crate::record::http::h1::{TRUNCATED, exchange, refusal};
 
 /// `UNAVAILABLE` (gRPC, status codes).
 const GRPC_UNAVAILABLE: &str = "14";
-/// What is encoded in `grpc-message` (gRPC over HTTP2, Responses).
+/// Characters to encode in `grpc-message` (gRPC over HTTP2, Responses).
 const MESSAGE: &AsciiSet = &CONTROLS.add(b'%');
 
-/// The real server, once something was missed.
-type Beyond = Arc<OnceCell<(h2::client::SendRequest<Bytes>, JoinSet<()>)>>;
+/// Connection to the real server, opened at the first missing call.
+type RealServer = Arc<OnceCell<(h2::client::SendRequest<Bytes>, JoinSet<()>)>>;
 
 pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
-    let _room = context.shared.room(HTTP2_CONNECTION_BYTES).await;
+    let _room = context.shared.wait_for_memory(HTTP2_CONNECTION_BYTES).await;
     let mut accepted = accept(client).await?;
     let mut streams = JoinSet::new();
-    let beyond = Beyond::default();
+    let real = RealServer::default();
     loop {
         let next = tokio::select! {
             next = accepted.accept() => next,
@@ -51,7 +51,7 @@ pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io:
             Arc::clone(&replay),
             request,
             respond,
-            Arc::clone(&beyond),
+            Arc::clone(&real),
         ));
     }
     Ok(())
@@ -62,11 +62,11 @@ async fn stream(
     replay: Arc<Replay>,
     request: Request<RecvStream>,
     mut respond: SendResponse<Bytes>,
-    real: Beyond,
+    real: RealServer,
 ) {
     let now = SystemTime::now();
     let mut kept = Body::new(&context);
-    if !kept.counts_head(&context, request.uri(), request.headers()) {
+    if !kept.charge_head(&context, request.uri(), request.headers()) {
         return respond.send_reset(Reason::REFUSED_STREAM);
     }
     let (parts, body) = request.into_parts();
@@ -77,7 +77,7 @@ async fn stream(
         Err(Some(reason)) => {
             let what = format!("{} {}: {reason}", parts.method, parts.uri);
             replay.book.missed(target, &what);
-            let refused = refused(&parts.headers, &miss::in_words(&what));
+            let refused = refused(&parts.headers, &miss::error_for_call(&what));
             return answer(&context, &mut respond, &refused, None).await;
         }
     };
@@ -91,19 +91,19 @@ async fn stream(
     );
     let missed = match replay.book.find(&asked) {
         Ok(found) => {
-            if !comes_to(&context, &replay, &found, &mut respond).await {
+            if !wait_for_overtaken(&context, &replay, &found, &mut respond).await {
                 return;
             }
             match Truncation::of(&asked, &found) {
                 (Some(response), held) => answer(&context, &mut respond, response, held).await,
-                (None, Some(held)) => say_nothing(&context, &mut respond, held).await,
+                (None, Some(held)) => wait_for_reset(&context, &mut respond, held).await,
                 (None, None) => respond.send_reset(Reason::INTERNAL_ERROR),
             }
             return;
         }
-        Err(missed) => miss::explained(&missed),
+        Err(missed) => miss::error_with_closest(&missed),
     };
-    let Some(keep) = context.shared.beyond() else {
+    let Some(keep) = context.shared.miss_forwarding() else {
         return answer(
             &context,
             &mut respond,
@@ -116,7 +116,7 @@ async fn stream(
         keep,
         ..context.clone()
     };
-    let response = match beyond(&forwarded, &real, &parts, raw, asked).await {
+    let response = match forward_request(&forwarded, &real, &parts, raw, asked).await {
         Ok((response, kept)) => {
             forwarded.keep([kept]);
             response
@@ -126,9 +126,9 @@ async fn stream(
     answer(&context, &mut respond, &response, None).await;
 }
 
-/// Waits until the program has asked what it asked before it was answered when this was recorded.
-/// False if it takes its request back, or all is to end.
-async fn comes_to(
+/// Waits until the program has sent the requests that preceded this answer in the recording, but no
+/// longer than it waited then. Returns false if the program reset the stream or the proxy stops.
+async fn wait_for_overtaken(
     context: &Context,
     replay: &Replay,
     found: &Exchange,
@@ -145,7 +145,7 @@ async fn comes_to(
     }
 }
 
-/// A whole body, or why it cannot be read; nothing if its sender took it back.
+/// Reads a whole body. Errors carry a reason, or `None` if the sender reset the stream.
 async fn read(mut kept: Body, mut body: RecvStream) -> Result<Body, Option<&'static str>> {
     let patience = Duration::from_millis(PLAYED_BODY_MS);
     let waits = |_| Some("a request that waits for an answer before it ends");
@@ -165,7 +165,7 @@ async fn read(mut kept: Body, mut body: RecvStream) -> Result<Body, Option<&'sta
     }
 }
 
-/// An answer of our own, as the protocol has it.
+/// Returns this server's error response, in the form of the request's protocol.
 fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
     let grpc = asked
         .get("content-type")
@@ -187,8 +187,8 @@ fn refused(asked: &HeaderMap, missed: &serde_json::Value) -> HttpResponse {
     response
 }
 
-/// Waits until the program takes its request back, as it did when it was recorded.
-async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held: Truncation) {
+/// Waits until the program resets the stream, as in the recording.
+async fn wait_for_reset(context: &Context, respond: &mut SendResponse<Bytes>, held: Truncation) {
     tokio::select! {
         _ = poll_fn(|context| respond.poll_reset(context)) => {}
         () = held.overstayed(context) => {}
@@ -197,10 +197,10 @@ async fn say_nothing(context: &Context, respond: &mut SendResponse<Bytes>, held:
 }
 
 fn encoded(response: &HttpResponse) -> Bytes {
-    Bytes::from(coding::sent(&response.headers, &response.body).into_owned())
+    Bytes::from(coding::sent_body(&response.headers, &response.body).into_owned())
 }
 
-/// The head of a recorded response; with the length of its body, if that is to be said anew.
+/// Builds the head of a recorded response, with a new content length if given.
 fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
     let mut head = Response::new(());
     *head.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
@@ -214,8 +214,8 @@ fn head(response: &HttpResponse, length: Option<usize>) -> Response<()> {
     head
 }
 
-/// Sends a recorded response. If the program left in its middle when it was recorded and stays now,
-/// it reads further.
+/// Sends a recorded response. If the program left in its middle during recording and now stays, the
+/// response ends with an error.
 async fn answer(
     context: &Context,
     respond: &mut SendResponse<Bytes>,
@@ -229,7 +229,7 @@ async fn answer(
         Some(body.len()).filter(|_| !breaks_off && !response.body.is_empty()),
     );
     let trailers: HeaderMap = fields(&response.trailers).collect();
-    // gRPC's trailers-only answers have their status in the head; then the head is all there is.
+    // A trailers-only gRPC response has its status in the head and nothing else.
     let ends = body.is_empty() && trailers.is_empty() && !breaks_off;
     let Ok(mut down) = respond.send_response(head, ends) else {
         return;
@@ -254,7 +254,7 @@ async fn answer(
     };
 }
 
-/// Fields that HTTP/2 can carry (RFC 9113, 8.2.2).
+/// Returns the fields that HTTP/2 permits (RFC 9113, 8.2.2).
 fn fields(headers: &[(String, Vec<u8>)]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     headers.iter().filter_map(|(name, value)| {
         let name = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes()).ok()?;
@@ -273,9 +273,9 @@ fn fields(headers: &[(String, Vec<u8>)]) -> impl Iterator<Item = (HeaderName, He
     })
 }
 
-async fn beyond(
+async fn forward_request(
     context: &Context,
-    real: &Beyond,
+    real: &RealServer,
     parts: &http::request::Parts,
     raw: Vec<u8>,
     mut asked: Exchange,

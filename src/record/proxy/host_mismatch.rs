@@ -1,28 +1,29 @@
-//! What a program says on a connection that does not fit the host that it was let through for.
+//! Violations by a program on a connection that was permitted for one host.
 
 use std::fmt;
 
 use crate::record::call::Target;
 
-/// What does not fit the name of a connection.
+/// Mismatch between a connection and its permitted host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// The server is asked for under this other name.
+    /// The request names a different server.
     Name(String),
-    /// It is not said which server is asked for.
+    /// The request names no server.
     NoName,
-    /// The server is asked to lead on to somebody else, or to speak HTTP/2 without TLS, which asks
-    /// for several servers at once.
+    /// The request asks for a tunnel, or for HTTP/2 without TLS, which can reach several servers at
+    /// once.
     Tunnel,
-    /// Neither TLS nor HTTP, at a port of those.
+    /// Neither TLS nor HTTP on a web port.
     Unknown,
-    /// What began like HTTP is none.
+    /// Invalid HTTP.
     Malformed,
-    /// The certificate of the real server is not good, with the reason.
+    /// The certificate of the real server is invalid, with the reason.
     Certificate(String),
-    /// There are as many connections at once as this process has descriptors for, about so many.
+    /// Too many simultaneous connections for the descriptors of this process, with the approximate
+    /// limit.
     Many(usize),
-    /// The program does not accept the certificate that opens its connection.
+    /// The program rejects the certificate of the proxy.
     Distrust,
 }
 
@@ -49,7 +50,7 @@ impl fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// Whether this is the name of the connection.
+/// Checks that a name is the permitted host of the connection.
 pub fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     if name == target.host {

@@ -1,4 +1,4 @@
-//! One connection of HTTP/1.1 while recordings answer.
+//! Replay of one HTTP/1.1 connection.
 
 use std::borrow::Cow;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::io::AsyncWriteExt as _;
 
 use super::context::Context;
-use super::record::beyond;
+use super::record::forward_request;
 use super::requests::Requests;
 use super::stream::Stream;
 use super::truncation::Truncation;
@@ -16,18 +16,18 @@ use crate::record::call::{Exchange, HttpResponse, Target};
 use crate::record::http::h1::{self, field};
 use crate::record::http::websocket;
 
-/// What is spoken after HTTP.
-pub enum Further {
+/// Protocol after HTTP on the same connection.
+pub enum NextProtocol {
     Tunnel(Target),
     Turns { websocket: bool },
 }
 
-/// Answers until either side ends it, or until what is spoken is HTTP no more.
+/// Answers requests until a side closes the connection or the protocol changes.
 pub async fn serve(
     context: &Context,
     replay: &Replay,
     mut client: Stream,
-) -> io::Result<Option<(Stream, Further)>> {
+) -> io::Result<Option<(Stream, NextProtocol)>> {
     let mut requests = Requests::new(context);
     loop {
         let asked = match requests.next(context, &mut client).await? {
@@ -39,7 +39,7 @@ pub async fn serve(
                 return Ok(None);
             }
         };
-        // Through a proxy a refusal is an answer of the proxy.
+        // Behind a proxy, a refused connection is a response of the proxy.
         let named = asked.tunnel.as_ref().unwrap_or(&asked.target);
         if *named != context.link.target
             && let Some(refusal) = replay.outline.refused(named, u64::MAX)
@@ -48,28 +48,31 @@ pub async fn serve(
             replay.book.refused(refusal);
             let refused = io::Error::from_raw_os_error(errno);
             let answer = h1::refusal(502, &miss::unreachable(named, &refused));
-            client.say(h1::render(&asked.request, &answer)).await?;
+            client
+                .write_response(h1::render(&asked.request, &answer))
+                .await?;
             continue;
         }
         if let Some(tunnel) = &asked.tunnel
             && (replay.outline.knows(tunnel)
-                || context.shared.beyond().is_none() && !replay.outline.knows(&asked.target))
+                || context.shared.miss_forwarding().is_none()
+                    && !replay.outline.knows(&asked.target))
         {
             let client = requests.into_tunnel(client).await?;
-            return Ok(Some((client, Further::Tunnel(tunnel.clone()))));
+            return Ok(Some((client, NextProtocol::Tunnel(tunnel.clone()))));
         }
         let found = find(context, replay, &asked);
         let found = found
             .as_ref()
-            .map(|found| Truncation::of(&h1::asked(&context.link, &asked), found));
+            .map(|found| Truncation::of(&h1::unanswered_call(&context.link, &asked), found));
         let (response, held) = match found {
             Ok((Some(response), held)) => (Cow::Borrowed(response), held),
             Ok((None, Some(held))) => return hold(context, client, held).await.map(|()| None),
-            // The server hung up on this request.
+            // In the recording, the server closed the connection on this request.
             Ok((None, None)) => return Ok(None),
             Err(missed) => {
-                if context.shared.beyond().is_some() {
-                    match beyond(&context.forwarded(), &asked, &mut client).await {
+                if context.shared.miss_forwarding().is_some() {
+                    match forward_request(&context.forwarded(), &asked, &mut client).await {
                         Ok(true) => continue,
                         Ok(false) => return client.shutdown().await.map(|()| None),
                         Err(error) => (
@@ -82,8 +85,10 @@ pub async fn serve(
                 }
             }
         };
-        let response = keyed(&asked.request.headers, response);
-        client.say(h1::render(&asked.request, &response)).await?;
+        let response = with_accept_key(&asked.request.headers, response);
+        client
+            .write_response(h1::render(&asked.request, &response))
+            .await?;
         if let Some(held) = held {
             return hold(context, client, held).await.map(|()| None);
         }
@@ -92,7 +97,7 @@ pub async fn serve(
                 .is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
             return Ok(Some((
                 requests.into_rest(client),
-                Further::Turns { websocket },
+                NextProtocol::Turns { websocket },
             )));
         }
         if h1::closes(&asked.request, &response) {
@@ -101,9 +106,9 @@ pub async fn serve(
     }
 }
 
-/// Says nothing more. The program left here when it was recorded; if it stays longer now than then,
-/// that is told. In the middle of an answer it then reads further, and gets an end that cannot be
-/// taken for the answer's; before its beginning it waits on.
+/// Stays silent, because the program left here in the recording. A program that stays longer is
+/// reported. In the middle of an answer, its connection is then reset, so the partial answer cannot
+/// pass as complete. Before an answer, it keeps waiting.
 async fn hold(context: &Context, mut client: Stream, held: Truncation) -> io::Result<()> {
     let overstayed = held.overstayed(context);
     tokio::pin!(overstayed);
@@ -111,7 +116,7 @@ async fn hold(context: &Context, mut client: Stream, held: Truncation) -> io::Re
     loop {
         said.clear();
         tokio::select! {
-            read = client.more(&mut said) => if !matches!(read, Ok(count) if count > 0) {
+            read = client.read_more(&mut said) => if !matches!(read, Ok(count) if count > 0) {
                 break;
             },
             () = &mut overstayed => break,
@@ -127,26 +132,26 @@ async fn hold(context: &Context, mut client: Stream, held: Truncation) -> io::Re
 fn find(
     context: &Context,
     replay: &Replay,
-    asked: &h1::Asked,
+    asked: &h1::ReceivedRequest,
 ) -> Result<Arc<Exchange>, serde_json::Value> {
     if asked.too_long {
         replay.book.missed(
             &asked.target,
             "a request with a body that is longer than any recording",
         );
-        return Err(miss::in_words(&format!(
+        return Err(miss::error_for_call(&format!(
             "{} {}: the body is too long",
             asked.request.method, asked.request.path
         )));
     }
     replay
         .book
-        .find(&h1::asked(&context.link, asked))
-        .map_err(|missed| miss::explained(&missed))
+        .find(&h1::unanswered_call(&context.link, asked))
+        .map_err(|missed| miss::error_with_closest(&missed))
 }
 
-/// The accept key of `WebSocket` belongs to the key of this request, not to the recorded one.
-fn keyed<'a>(
+/// Sets the accept key of `WebSocket` for the key of this request.
+fn with_accept_key<'a>(
     asked: &[(String, Vec<u8>)],
     mut response: Cow<'a, HttpResponse>,
 ) -> Cow<'a, HttpResponse> {

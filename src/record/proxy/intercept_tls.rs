@@ -1,8 +1,8 @@
-//! One connection whose requests are judged, each before anything of it goes on: it has no TLS, or
-//! a rule is about what is asked for on it, so TLS ends here with the run's own authority.
+//! One connection whose requests are judged before they are forwarded. Either it has no TLS, or a
+//! rule inspects its requests; then TLS ends here with the authority of the run.
 //!
-//! What goes on is written anew from what was judged, so the real server reads the same message and
-//! the same end of it. Bodies pass as they come.
+//! Judged messages are serialized again, so the real server parses the same message and the same
+//! end. Bodies are streamed.
 
 mod body;
 
@@ -31,7 +31,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustix::net::sockopt::set_socket_linger;
 use tokio::io::copy_bidirectional;
 
-use self::body::Said;
+use self::body::AnswerBody;
 use super::context::Context;
 use super::host_mismatch::{Misfit, fits};
 use super::session::Hub;
@@ -44,77 +44,80 @@ use crate::limits::{
 use crate::record::call::Target;
 use crate::record::http::h1;
 
-/// Who judges what is said on an opened connection, and may change it. Nothing here waits.
+/// Judge of requests and answers on an opened connection. It may change them, and it must not
+/// block.
 pub trait Inspector: Send + Sync {
-    /// Judges a request before anything of it is sent on, and may change its fields. Its target is
-    /// whole: scheme, host and port are those of the connection, and `Host` says the same.
+    /// Judges a request before it is forwarded, and may change its fields. The target is complete:
+    /// scheme, host and port are those of the connection, as in `Host`.
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal>;
 
-    /// A request is refused, since it does not fit its connection.
+    /// Refuses a request that does not fit its connection.
     fn misfit(&self, misfit: Misfit) -> Refusal;
 
-    /// Judges the head of an answer, which it may change; with what rewrites the body behind it, if
-    /// that has to be.
+    /// Judges the head of an answer, and may change it. Returns a rewriter if the body must change.
     fn answer(&self, _head: &mut response::Parts) -> Result<Option<Box<dyn Rewriter>>, Refusal> {
         Ok(None)
     }
 }
 
-/// Rewrites a body in pieces of any size, without what frames them. As many bytes come out as go
-/// in, some of them later.
+/// Streaming rewriter of a body without framing. It outputs as many bytes as it receives, possibly
+/// later.
 pub trait Rewriter: Send {
-    /// What may go on of what has come.
+    /// Rewrites the next bytes and returns those that are ready.
     fn piece(&mut self, bytes: Bytes) -> Bytes;
 
-    /// What it has held back, since nothing more comes.
+    /// Returns the bytes held back, at the end of the body.
     fn rest(&mut self) -> Bytes;
 
     fn trailers(&mut self, _fields: &mut HeaderMap) {}
 }
 
-/// Why a request does not go on, or an answer: a sentence for whoever reads the one in its place,
-/// which has the status 403 or 502.
+/// Reason for refusing a request (status 403) or an answer (status 502): a sentence for the
+/// program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub String);
 
 impl Refusal {
-    fn into_answer(self, status: StatusCode) -> Response<Said> {
-        let mut refused = Response::new(Said::text(self.0));
+    fn into_answer(self, status: StatusCode) -> Response<AnswerBody> {
+        let mut refused = Response::new(AnswerBody::text(self.0));
         *refused.status_mut() = status;
         refused
     }
 }
 
-/// Who asks the real server.
-enum Sender {
+/// Request sender to the real server.
+enum RequestSender {
     Http1(tokio::sync::Mutex<to_server_1::SendRequest<Incoming>>),
     Http2(to_server_2::SendRequest<Incoming>),
 }
 
-struct Opened {
+struct OpenedConnection {
     shared: Arc<Hub>,
     target: Target,
     is_tls: bool,
     inspector: Arc<dyn Inspector>,
-    sender: Sender,
-    /// Whether the connection may become something else.
+    sender: RequestSender,
+    /// `true` if a request asked for an upgrade.
     may_switch: AtomicBool,
-    /// Requests that wait for the real server.
+    /// Number of requests that wait for the real server.
     waiting: AtomicUsize,
-    /// Both sides of it once it has.
+    /// Both sides of the connection after an upgrade.
     switched: Mutex<Option<(OnUpgrade, OnUpgrade)>>,
 }
 
-/// Serves a connection until it ends. What does not fit is an error with the [`Misfit`] in it.
+/// Serves a connection until it ends. A violation is an error that contains the [`Misfit`].
 pub async fn serve(
     context: &Context,
     inspector: Arc<dyn Inspector>,
     mut client: Stream,
     server: Stream,
 ) -> io::Result<()> {
-    let _room = context.shared.room(2 * MAX_OPENED_HEAD_BYTES).await;
+    let _room = context
+        .shared
+        .wait_for_memory(2 * MAX_OPENED_HEAD_BYTES)
+        .await;
     let mut asked = Vec::new();
-    if client.more(&mut asked).await? == 0 {
+    if client.read_more(&mut asked).await? == 0 {
         return Ok(());
     }
     let is_tls = asked.first() == Some(&0x16);
@@ -124,7 +127,7 @@ pub async fn serve(
     } else {
         (client, server, None)
     };
-    let opened = |sender| Opened {
+    let opened = |sender| OpenedConnection {
         shared: Arc::clone(&context.shared),
         target: context.link.target.clone(),
         is_tls,
@@ -135,13 +138,13 @@ pub async fn serve(
         switched: Mutex::default(),
     };
     if protocol.as_deref() == Some(b"h2") {
-        second(context, client, server, opened).await
+        serve_http2(context, client, server, opened).await
     } else {
-        first(context, client, server, opened).await
+        serve_http1(context, client, server, opened).await
     }
 }
 
-/// Shakes hands with both sides; with the protocol inside if one was agreed on.
+/// Performs both TLS handshakes. Returns the negotiated protocol, if any.
 async fn encrypted(
     context: &Context,
     mut client: Stream,
@@ -164,11 +167,11 @@ async fn encrypted(
         .retain(|offer| [&b"h2"[..], b"http/1.1"].contains(&&offer[..]));
     let (server, protocol) = match tls::connect(context, &hello, server).await {
         Ok(connected) => connected,
-        Err(tls::Refused::Certificate(reason)) => {
+        Err(tls::HandshakeError::Certificate(reason)) => {
             tls::alert(client).await;
             return Err(io::Error::other(Misfit::Certificate(reason)));
         }
-        Err(tls::Refused::Other(reason)) => return Err(io::Error::other(reason)),
+        Err(tls::HandshakeError::Other(reason)) => return Err(io::Error::other(reason)),
     };
     match tls::accept(context, &hello, client, protocol.clone()).await {
         Ok(client) => Ok((client, server, protocol)),
@@ -177,12 +180,12 @@ async fn encrypted(
     }
 }
 
-/// HTTP/1.
-async fn first(
+/// Serves HTTP/1.
+async fn serve_http1(
     context: &Context,
     client: Stream,
     server: Stream,
-    opened: impl FnOnce(Sender) -> Opened,
+    opened: impl FnOnce(RequestSender) -> OpenedConnection,
 ) -> io::Result<()> {
     let socket = client.bottom().as_fd().try_clone_to_owned()?;
     let (sender, asking) = to_server_1::Builder::new()
@@ -193,7 +196,9 @@ async fn first(
         .handshake(TokioIo::new(server))
         .await
         .map_err(io::Error::other)?;
-    let opened = Arc::new(opened(Sender::Http1(tokio::sync::Mutex::new(sender))));
+    let opened = Arc::new(opened(RequestSender::Http1(tokio::sync::Mutex::new(
+        sender,
+    ))));
     let answering = to_client_1::Builder::new()
         .preserve_header_case(true)
         .half_close(true)
@@ -209,8 +214,8 @@ async fn first(
     let finish = to_client_1::UpgradeableConnection::graceful_shutdown;
     let ended = drive(&opened, pin!(answering), asking.as_mut(), finish).await;
     if ended.as_ref().is_err_and(hyper::Error::is_user) {
-        // The real server has cut off an answer, so the program hears the same, whatever else says
-        // where the answer ends.
+        // The real server truncated an answer. A reset tells the program, independent of the
+        // framing.
         let _ = set_socket_linger(&socket, Some(Duration::ZERO));
     }
     drop(socket);
@@ -224,17 +229,17 @@ async fn first(
         .map(|_| ())
 }
 
-/// HTTP/2.
-async fn second(
+/// Serves HTTP/2.
+async fn serve_http2(
     context: &Context,
     client: Stream,
     server: Stream,
-    opened: impl FnOnce(Sender) -> Opened,
+    opened: impl FnOnce(RequestSender) -> OpenedConnection,
 ) -> io::Result<()> {
     let heads = MAX_HTTP2_STREAMS as usize * MAX_OPENED_HEAD_BYTES;
     let _room = context
         .shared
-        .room(2 * HTTP2_CONNECTION_BYTES + heads)
+        .wait_for_memory(2 * HTTP2_CONNECTION_BYTES + heads)
         .await;
     let (sender, asking) = to_server_2::Builder::new(TokioExecutor::new())
         .initial_stream_window_size(HTTP2_WINDOW_BYTES)
@@ -243,7 +248,7 @@ async fn second(
         .handshake(TokioIo::new(server))
         .await
         .map_err(io::Error::other)?;
-    let opened = Arc::new(opened(Sender::Http2(sender)));
+    let opened = Arc::new(opened(RequestSender::Http2(sender)));
     let served = Arc::clone(&opened);
     let answering = to_client_2::Builder::new(TokioExecutor::new())
         .auto_date_header(false)
@@ -265,17 +270,17 @@ async fn second(
     ending(context, &opened, ended)
 }
 
-/// Goes on until the program's side has ended. When the real server has gone nothing more can be
-/// asked of it.
+/// Runs until the program's side has ended. After the real server closes, no further requests are
+/// accepted.
 async fn drive<C: Future<Output = hyper::Result<()>>>(
-    opened: &Opened,
+    opened: &OpenedConnection,
     mut answering: Pin<&mut C>,
     mut asking: Pin<&mut impl Future<Output = hyper::Result<()>>>,
     finish: impl Fn(Pin<&mut C>),
 ) -> hyper::Result<()> {
     tokio::select! {
         ended = answering.as_mut() => {
-            // The other side of what the connection has become comes only so.
+            // Only the end of this task provides the other side of an upgrade.
             if opened.switched().is_some() {
                 let _ = asking.await;
             }
@@ -289,8 +294,12 @@ async fn drive<C: Future<Output = hyper::Result<()>>>(
     answering.await
 }
 
-/// How a connection ended, as far as the program is to be told of it.
-fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::Result<()> {
+/// Returns the result of a connection, with violations as [`Misfit`].
+fn ending(
+    context: &Context,
+    opened: &OpenedConnection,
+    ended: hyper::Result<()>,
+) -> io::Result<()> {
     let below = ended
         .as_ref()
         .err()
@@ -300,7 +309,7 @@ fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::R
         Err(error) if error.is_parse() || error.is_incomplete_message() => {
             Err(io::Error::other(Misfit::Malformed))
         }
-        // Nothing was asked behind the handshake.
+        // No request followed the handshake.
         _ if is_distrust || opened.is_tls && !context.shared.is_trusted(&opened.target) => {
             Err(io::Error::other(Misfit::Distrust))
         }
@@ -308,7 +317,7 @@ fn ending(context: &Context, opened: &Opened, ended: hyper::Result<()>) -> io::R
     }
 }
 
-/// About what a head takes in memory, in bytes.
+/// Returns the approximate memory size of a head, in bytes.
 pub(super) fn head_bytes(target: &Uri, fields: &HeaderMap) -> usize {
     let fields = fields
         .iter()
@@ -316,7 +325,7 @@ pub(super) fn head_bytes(target: &Uri, fields: &HeaderMap) -> usize {
     target.path().len() + target.query().map_or(0, str::len) + fields.sum::<usize>()
 }
 
-impl Sender {
+impl RequestSender {
     async fn send(&self, request: Request<Incoming>) -> hyper::Result<Response<Incoming>> {
         match self {
             Self::Http1(sender) => {
@@ -335,10 +344,10 @@ impl Sender {
     }
 }
 
-/// A request that waits for the real server.
-struct Waiting<'a>(&'a Opened);
+/// Guard of a request that waits for the real server.
+struct ServerWait<'a>(&'a OpenedConnection);
 
-impl Drop for Waiting<'_> {
+impl Drop for ServerWait<'_> {
     fn drop(&mut self) {
         if self.0.waiting.fetch_sub(1, SeqCst) == 1 {
             self.0.shared.judging.resume();
@@ -346,16 +355,15 @@ impl Drop for Waiting<'_> {
     }
 }
 
-impl Opened {
-    /// Answers a request: with an error, which ends the connection or the stream, as the real
-    /// server does.
+impl OpenedConnection {
+    /// Answers a request. An error ends the connection or the stream, like the real server does.
     async fn answer(
         self: Arc<Self>,
         mut request: Request<Incoming>,
-    ) -> hyper::Result<Response<Said>> {
-        self.shared.trusts(&self.target);
+    ) -> hyper::Result<Response<AnswerBody>> {
+        self.shared.mark_trusted(&self.target);
         let mut held = self.shared.share();
-        // On HTTP/2 there are many at once, each with a head that is here already.
+        // HTTP/2 has many concurrent requests, each with a received head.
         if request.version() == Version::HTTP_2
             && held
                 .try_grow(head_bytes(request.uri(), request.headers()))
@@ -374,7 +382,7 @@ impl Opened {
         if let Err(refusal) = judged {
             return Ok(refusal.into_answer(StatusCode::FORBIDDEN));
         }
-        if let Sender::Http1(_) = self.sender {
+        if let RequestSender::Http1(_) = self.sender {
             let origin = head.uri.path_and_query().cloned();
             head.uri = Uri::from(origin.unwrap_or_else(|| PathAndQuery::from_static("/")));
         }
@@ -395,26 +403,25 @@ impl Opened {
         }
         let (mut head, body) = answer.into_parts();
         Ok(match self.inspector.answer(&mut head) {
-            Ok(rewriter) => Response::from_parts(head, Said::passing(body, rewriter)),
+            Ok(rewriter) => Response::from_parts(head, AnswerBody::passing(body, rewriter)),
             Err(refusal) => refusal.into_answer(StatusCode::BAD_GATEWAY),
         })
     }
 
-    /// Counts a request that is judged and not answered. Until all are, no verdict about the
-    /// connection is waited for.
-    fn wait_for_server(&self) -> Waiting<'_> {
+    /// Counts a request that waits for its answer. Until all are answered, the connection's verdict
+    /// is not awaited.
+    fn wait_for_server(&self) -> ServerWait<'_> {
         if self.waiting.fetch_add(1, SeqCst) == 0 {
             self.shared.judging.suspend();
         }
-        Waiting(self)
+        ServerWait(self)
     }
 
     fn switched(&self) -> MutexGuard<'_, Option<(OnUpgrade, OnUpgrade)>> {
         self.switched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the target of a request whole, if what it says of the server is true of the
-    /// connection.
+    /// Completes the target of a request, after a check against the connection.
     fn complete(&self, head: &mut request::Parts) -> Result<(), Misfit> {
         let (scheme, default_port) = if self.is_tls {
             (Scheme::HTTPS, 443)
@@ -455,7 +462,7 @@ impl Opened {
         if *port != default_port
             && let Some(host) = head.headers.get_mut(HOST)
         {
-            // Without a port it would name another server to who leads on.
+            // Without a port, an intermediary would take it for another server.
             *host = HeaderValue::from_str(&authority).map_err(|_| Misfit::NoName)?;
         }
         let origin = head
@@ -471,7 +478,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Whether this is the host of the connection, and its port if it names one.
+    /// Checks host and optional port against the connection.
     fn is_named(&self, text: &str) -> Result<(), Misfit> {
         let named = h1::authority(text, self.target.port).filter(|_| !text.contains('@'));
         let Target { host, port } = named.ok_or(Misfit::NoName)?;

@@ -1,21 +1,20 @@
-//! Connections about which a verdict may still come, counted: the report of a command waits for
-//! them.
+//! Count of connections without a final verdict. The report of a command waits for them.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-pub struct Judging {
-    /// Connections without a final verdict, less those that wait for their real server.
+pub struct PendingVerdicts {
+    /// Number of connections without a final verdict that do not wait for their real server.
     open: watch::Sender<i64>,
-    /// Turns true when the command is over.
+    /// Becomes true when the command ends.
     is_ending: watch::Sender<bool>,
 }
 
-/// A connection, a place of datagrams or a listener without a final verdict.
-pub struct Unjudged(Arc<Judging>);
+/// Guard of a connection, a datagram target or a listener without a final verdict.
+pub struct VerdictGuard(Arc<PendingVerdicts>);
 
-impl Judging {
+impl PendingVerdicts {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             open: watch::Sender::new(0),
@@ -23,12 +22,12 @@ impl Judging {
         })
     }
 
-    pub fn begin(self: &Arc<Self>) -> Unjudged {
+    pub fn begin(self: &Arc<Self>) -> VerdictGuard {
         self.open.send_modify(|open| *open += 1);
-        Unjudged(Arc::clone(self))
+        VerdictGuard(Arc::clone(self))
     }
 
-    /// Counts a connection no more, until it is resumed.
+    /// Excludes a connection from the count until it is resumed.
     pub fn suspend(&self) {
         self.open.send_modify(|open| *open -= 1);
     }
@@ -37,12 +36,12 @@ impl Judging {
         self.open.send_modify(|open| *open += 1);
     }
 
-    /// Has listeners accept what waits already, and nothing more.
+    /// Tells listeners to accept only connections that already wait.
     pub fn end(&self) {
         self.is_ending.send_replace(true);
     }
 
-    /// Waits until the command is over.
+    /// Waits until the command ends.
     pub async fn ending(&self) {
         let _ = self
             .is_ending
@@ -51,13 +50,13 @@ impl Judging {
             .await;
     }
 
-    /// Waits until no verdict can come any more.
-    pub async fn settled(&self) {
+    /// Waits until no further verdict is possible.
+    pub async fn all_decided(&self) {
         let _ = self.open.subscribe().wait_for(|open| *open <= 0).await;
     }
 }
 
-impl Drop for Unjudged {
+impl Drop for VerdictGuard {
     fn drop(&mut self) {
         self.0.open.send_modify(|open| *open -= 1);
     }

@@ -1,5 +1,5 @@
-//! One connection to a database whose password the program does not have: it ends here until the
-//! login is over.
+//! A database connection whose program does not have the real password. The proxy performs the
+//! login on both sides, then relays.
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use super::context::Context;
-use super::mysql_login::{self, LoggedIn};
+use super::mysql_login::{self, LoginStreams};
 use super::relay::relay;
 use super::stream::Stream;
 use super::tap::Tap;
@@ -21,16 +21,16 @@ use crate::limits::DATABASE_LOGIN_MS;
 use crate::record::protocol::mysql::login::Known;
 use crate::record::protocol::postgres::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 
-/// The password in the place of the one that a program gives.
+/// Function from a program's password to the real one.
 pub type RealPassword = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
 
-/// How a password is put in the place of what a program has.
+/// Method of inserting the real password in a login.
 pub enum StandIn {
     Postgres(Box<RealPassword>),
     MySql(Vec<Known>),
 }
 
-/// Name of the protocol inside TLS.
+/// ALPN name of the protocol.
 const PROTOCOL: &[u8] = b"postgresql";
 
 /// Serves a connection until it ends.
@@ -50,7 +50,7 @@ pub async fn serve(
     let Some((client, server)) = in_time.map_err(io::Error::from)?? else {
         return Ok(());
     };
-    relay(context, client, server, &mut Tap::Nobody)
+    relay(context, client, server, &mut Tap::Off)
         .await
         .map(drop)
 }
@@ -60,11 +60,11 @@ async fn log_in(
     real: &RealPassword,
     client: Stream,
     mut server: Stream,
-) -> io::Result<LoggedIn> {
+) -> io::Result<LoginStreams> {
     let (mut client, startup) = match begin(context, client).await? {
         (client, Beginning::Startup, startup) => (client, startup),
         (_, _, cancel) => {
-            // It holds no secret, and gets no answer.
+            // A cancel request holds no secret and gets no answer.
             server.write_all(&cancel).await?;
             server.shutdown().await?;
             return Ok(None);
@@ -87,8 +87,8 @@ async fn log_in(
             login.client_said(&asked.drain(..length).collect::<Vec<_>>())
         } else {
             let read = tokio::select! {
-                read = server.more(&mut said) => read?,
-                read = client.more(&mut asked) => read?,
+                read = server.read_more(&mut said) => read?,
+                read = client.read_more(&mut asked) => read?,
             };
             if read == 0 {
                 return Ok(None);
@@ -107,13 +107,13 @@ async fn log_in(
     Ok(Some((client.put_back(asked), server.put_back(said))))
 }
 
-/// What the program says first, encrypted if it asks for that: of those that begin a session or end
-/// a statement.
+/// Reads the program's first message, accepts TLS if requested, and returns the startup or cancel
+/// request.
 async fn begin(context: &Context, mut client: Stream) -> io::Result<(Stream, Beginning, Vec<u8>)> {
     let mut asked = Vec::new();
     loop {
         let Some((length, what)) = beginning(&asked).map_err(io::Error::other)? else {
-            if client.more(&mut asked).await? == 0 {
+            if client.read_more(&mut asked).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             continue;
@@ -123,7 +123,7 @@ async fn begin(context: &Context, mut client: Stream) -> io::Result<(Stream, Beg
             Beginning::Tls => {
                 client.write_all(b"S").await?;
                 client.flush().await?;
-                // It can only be the beginning of the handshake.
+                // This can only be the start of the handshake.
                 client.put_back_now(rest);
                 let hello = tls::read_hello(&mut client).await?;
                 let protocol = hello.offers.first().cloned();
@@ -143,7 +143,7 @@ async fn begin(context: &Context, mut client: Stream) -> io::Result<(Stream, Beg
     }
 }
 
-/// The connection to the server as a password may cross it, or why there is none.
+/// Returns a server connection that may carry a password, or the reason for a refusal.
 async fn encrypted(context: &Context, mut server: Stream) -> io::Result<Result<Stream, String>> {
     server.write_all(&SSL_REQUEST).await?;
     server.flush().await?;
@@ -161,7 +161,7 @@ async fn encrypted(context: &Context, mut server: Stream) -> io::Result<Result<S
     Ok(tls::to_database(context, server, vec![PROTOCOL.to_vec()]).await)
 }
 
-async fn refuse(mut client: Stream, reason: &str) -> io::Result<LoggedIn> {
+async fn refuse(mut client: Stream, reason: &str) -> io::Result<LoginStreams> {
     client
         .write_all(&failure(&format!("replay: {reason}")))
         .await?;

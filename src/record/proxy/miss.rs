@@ -1,11 +1,11 @@
-//! What a program is told when no recording answers it.
+//! Error messages for calls without a recording.
 
 use serde_json::{Value, json};
 
 use crate::record::call::Target;
 use crate::record::matching::Miss;
 
-pub fn explained(miss: &Miss) -> Value {
+pub fn error_with_closest(miss: &Miss) -> Value {
     let closest = miss
         .closest
         .as_ref()
@@ -13,8 +13,8 @@ pub fn explained(miss: &Miss) -> Value {
     json!({ "error": "no recording answers this call", "call": miss.asked, "closest": closest })
 }
 
-/// A call that could not even be compared.
-pub fn in_words(call: &str) -> Value {
+/// Returns the error for a call that could not be compared with recordings.
+pub fn error_for_call(call: &str) -> Value {
     json!({ "error": "no recording answers this call", "call": call, "closest": null })
 }
 
@@ -26,7 +26,7 @@ pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
     })
 }
 
-/// All of it in one line, for a field.
+/// Formats the error as one line, for a header field.
 pub fn line(value: &Value) -> String {
     let text = |key: &str| {
         value

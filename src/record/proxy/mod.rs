@@ -1,8 +1,8 @@
-//! The other end of a program's connections: passes them on to the real servers and looks on, or
-//! plays those servers.
+//! Server side of a program's connections: relays them to the real servers and records, or replays
+//! those servers.
 //!
-//! It has a runtime of its own, so that the rest of the program can go on waiting in threads. A
-//! connection has a task; one that fails, also by a panic, ends alone.
+//! The proxy has its own runtime, so the rest of the program can use blocking threads. Each
+//! connection is a task; a failure or panic ends only that connection.
 
 mod connect;
 mod context;
@@ -52,7 +52,7 @@ use tokio::time::timeout;
 use self::connect::{Attempts, Decision};
 pub use self::host_mismatch::Misfit;
 pub use self::intercept_tls::{Inspector, Refusal, Rewriter};
-use self::judging::Unjudged;
+use self::judging::VerdictGuard;
 pub use self::login::StandIn;
 pub use self::outcome::{Counts, Note, Recorded};
 use self::session::Hub;
@@ -73,61 +73,60 @@ use crate::sandbox::intercept::{Datagrams, ProgramName};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// A number that no other one has at the same time.
+    /// Identifier, unique among concurrent attempts.
     pub key: u64,
     pub to: SocketAddr,
-    /// Who makes it.
+    /// Program that connects.
     pub by: ProgramName,
 }
 
-/// What is told of a connection, see [`Wires::dial`]; dropped if there is nobody to tell of it.
+/// Receiver of a dial's result, see [`Wires::dial`]; dropped if the caller is gone.
 pub type Dialed = Box<dyn FnOnce(io::Result<OwnedFd>) + Send>;
 
-/// Who knows where connections were going, and who may call whom. Called from threads that may wait
-/// a little.
+/// Source of the program's connections and their destinations. Its methods may block briefly.
 pub trait Wires: Send + Sync + 'static {
-    /// Who decides what may be reached; without one, everything may be that [`Self::dial`] reaches.
+    /// Returns the access policy. Without one, every address that [`Self::dial`] reaches is
+    /// permitted.
     fn door(&self) -> Option<&dyn Door> {
         None
     }
-    /// Where the connection was going that was accepted at this local address from this peer;
-    /// `None` if nobody knows it.
+    /// Returns the original destination of an accepted connection, by its local and peer address,
+    /// if known.
     fn destination(&self, accepted_local: SocketAddr, peer: SocketAddr) -> Option<Attempt>;
-    /// Has this be told every connection before it is made, which then waits for [`Self::decide`],
-    /// unless the one to its server is there already. Where connections do not wait they are told
-    /// by [`Self::destination`] only.
+    /// Registers a callback for each connection attempt. The attempt waits for [`Self::decide`],
+    /// unless the connection to the server already exists. Without waiting attempts, only
+    /// [`Self::destination`] reports connections.
     fn on_attempt(&self, _told: Box<dyn Fn(Attempt, Option<OwnedFd>) + Send + Sync>) {}
-    /// Has this be told the key of every attempt that its program has given up.
+    /// Registers a callback for the keys of attempts that the program gave up.
     fn on_given_up(&self, _told: Box<dyn Fn(u64) + Send + Sync>) {}
-    /// Has this be told every connection that is accepted by nobody, since it was on its way for
-    /// long.
+    /// Registers a callback for connections that no listener accepts, because they were under way
+    /// for long.
     fn on_arrival(&self, _told: Box<dyn Fn(OwnedFd) + Send + Sync>) {}
-    /// Has this be told every place before the first datagram goes there, which then waits for
+    /// Registers a callback for each new datagram target. The first datagram waits for
     /// [`Self::decide_datagrams`].
     fn on_datagrams(&self, _told: Box<dyn Fn(Datagrams) + Send + Sync>) {}
-    /// Datagrams may go to the place of this number, or have no route.
+    /// Permits datagrams to the target of this token, or reports no route.
     fn decide_datagrams(&self, _token: u64, _may_send: bool) {}
-    /// A socket that sends datagrams there and receives those from there alone.
+    /// Returns a UDP socket that is connected to this address.
     fn datagrams_to(&self, _to: SocketAddr) -> io::Result<UdpSocket> {
         Err(io::ErrorKind::PermissionDenied.into())
     }
-    /// The connection of this number may be made, or fails with this number of errno(3).
+    /// Permits the connection attempt of this key, or fails it with an errno.
     fn decide(&self, _key: u64, _errno: Option<i32>) {}
-    /// Has `done` be told a TCP connection to there, which does not block and may still be on its
-    /// way; or why nobody may call there. At once, or from another thread.
+    /// Opens a TCP connection and passes the result to `done`, at once or from another thread. The
+    /// socket is non-blocking and may still be connecting. A denied dial gives an error.
     fn dial(&self, to: SocketAddr, done: Dialed);
-    /// The real addresses of a name. `NotFound` says that there is no such name.
+    /// Returns the real addresses of a name. `NotFound` means that the name does not exist.
     fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Who decides what may be reached, and is told what was not. Called from threads that may wait a
-/// little.
+/// Access policy, which also receives denials. Its methods may block briefly.
 pub trait Door: Send + Sync {
-    /// Whether this program may connect there, or send.
+    /// Returns true if the program may connect or send to the target.
     fn admits(&self, transport: Transport, target: &Target, by: ProgramName) -> bool;
-    /// Whether the system's resolver may be asked for this name.
+    /// Returns true if the system's resolver may look up this name.
     fn may_ask(&self, name: &str) -> bool;
-    /// Whether a target that was admitted may be reached at this address.
+    /// Returns true if an admitted target may be reached at this address.
     fn leads_to(
         &self,
         transport: Transport,
@@ -135,67 +134,67 @@ pub trait Door: Send + Sync {
         address: IpAddr,
         by: ProgramName,
     ) -> bool;
-    /// Who judges what is asked for on a connection that was admitted, if it has to be opened for
-    /// that.
+    /// Returns the inspector of requests on an admitted connection, if its rules need decrypted
+    /// requests.
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;
-    /// How programs log in to a database there, if they do not have its password.
+    /// Returns the login method of a database whose password the program does not have.
     fn login(&self, _target: &Target) -> Option<StandIn> {
         None
     }
-    /// A connection that was admitted was ended, or a request on it was refused: what was said does
-    /// not fit the target.
+    /// Reports that an admitted connection was ended or a request refused, because its content
+    /// violates the target.
     fn ended(&self, target: &Target, misfit: Misfit, by: ProgramName) -> Refusal;
 }
 
 #[derive(Clone)]
 pub enum Mode {
-    /// Everything goes to the real servers, and nothing is kept.
+    /// Relays everything and records nothing.
     Pass,
-    /// The same, and it is kept.
+    /// Relays and records everything.
     Record,
     Replay {
         replay: Arc<Replay>,
-        /// What becomes of a call that nothing answers.
+        /// Handling of calls without a recording.
         on_miss: OnMiss,
     },
 }
 
 pub struct Replay {
     pub book: Arc<Book>,
-    /// What the same recordings say of their targets.
+    /// Server properties from the same recordings.
     pub outline: Outline,
-    /// How long what may be the beginning of a longer recorded message waits for the rest.
+    /// Time to wait for the rest of a possibly incomplete message.
     pub quiet: Duration,
 }
 
-/// What becomes of a call that no recording answers. With the last two, connections to a target of
-/// which nothing was recorded, and single calls of HTTP, go to the real server; other protocols
-/// answer with an error in any case, since their calls make sense in their own connection only.
+/// Handling of calls without a recording. The last two variants forward connections to unrecorded
+/// targets and single HTTP calls. Other protocols always answer with an error, because their calls
+/// depend on their connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMiss {
-    /// An error of its protocol.
+    /// Answer with an error of the protocol.
     Fail,
-    /// It goes to the real server.
+    /// Forward to the real server.
     Passthrough,
-    /// It goes to the real server and is kept.
+    /// Forward to the real server and record.
     Record,
 }
 
-/// Sockets that the program's connections arrive at.
+/// Sockets that receive the program's connections.
 #[derive(Debug, Default)]
 pub struct Sockets {
     pub tcp: Vec<TcpListener>,
-    /// Of questions of names.
+    /// DNS sockets.
     pub udp: Vec<UdpSocket>,
-    /// Of programs that were told to use this as their HTTP proxy (RFC 9112, 3.2.2 and 3.2.3),
-    /// where connections cannot be turned here without their knowing.
+    /// Listeners for programs that use this as their HTTP proxy (RFC 9112, 3.2.2 and 3.2.3), where
+    /// transparent redirection is impossible.
     pub forward: Vec<TcpListener>,
 }
 
-/// A proxy that runs. Dropping it ends it.
+/// A running proxy, which stops when dropped.
 pub struct Proxy {
     runtime: Handle,
-    /// If it is its own.
+    /// The proxy's own runtime, if it has one.
     own: Option<Runtime>,
     attempts: Arc<Attempts>,
     stop: watch::Sender<bool>,
@@ -203,8 +202,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Serves these sockets in this runtime or, without one, in one of its own, and keeps what is
-    /// recorded in memory of this account.
+    /// Serves these sockets in `runtime` or in a new one. Recorded data is charged to `account`.
     pub fn start(
         runtime: Option<&Handle>,
         sockets: Sockets,
@@ -222,7 +220,7 @@ impl Proxy {
         let shared = Hub::new(wires, mode, authority, verifier, stopped, account);
         let attempts = Arc::new(Attempts::new(shared));
         let (give, given) = mpsc::unbounded_channel();
-        let mut sources = vec![(Source::Given(given), false)];
+        let mut sources = vec![(ConnectionSource::HandedOver(given), false)];
         let entered = runtime.enter();
         let listeners = sockets.tcp.into_iter().map(|listener| (listener, false));
         for (listener, forward) in
@@ -230,7 +228,7 @@ impl Proxy {
         {
             listener.set_nonblocking(true)?;
             sources.push((
-                Source::Listener(tokio::net::TcpListener::from_std(listener)?),
+                ConnectionSource::Listener(tokio::net::TcpListener::from_std(listener)?),
                 forward,
             ));
         }
@@ -244,13 +242,13 @@ impl Proxy {
         let wires = &attempts.shared.wires;
         wires.on_attempt(Box::new(move |attempt, dialed| {
             if let Some(attempts) = weak.upgrade() {
-                attempts.asked(&handle, attempt, dialed);
+                attempts.decide_attempt(&handle, attempt, dialed);
             }
         }));
         let weak = Arc::downgrade(&attempts);
         wires.on_given_up(Box::new(move |key| {
             if let Some(attempts) = weak.upgrade() {
-                attempts.given_up(key);
+                attempts.forget_attempt(key);
             }
         }));
         let (weak, handle) = (Arc::downgrade(&attempts), runtime.clone());
@@ -264,7 +262,7 @@ impl Proxy {
             }
         }));
         wires.on_arrival(Box::new(move |socket| {
-            // Nobody takes it any more when all has ended.
+            // The receiver is gone after the proxy has stopped.
             let _ = give.send(socket);
         }));
         let served = runtime.spawn(serve(Arc::clone(&attempts), sources, datagrams));
@@ -281,19 +279,20 @@ impl Proxy {
         &self.runtime
     }
 
-    /// Waits a while until all that the program has said is judged. For when the program is over.
+    /// Waits briefly until all data of an ended program is judged.
     pub async fn settle(&self) {
         let judging = &self.attempts.shared.judging;
         judging.end();
-        let _ = timeout(Duration::from_millis(PROXY_END_MS), judging.settled()).await;
+        let _ = timeout(Duration::from_millis(PROXY_END_MS), judging.all_decided()).await;
     }
 
-    /// Ends all connections and gives what was recorded. Not for tasks of its runtime.
+    /// Ends all connections and returns the recording. Must not be called from a task of its
+    /// runtime.
     pub fn finish(mut self) -> Recorded {
         self.runtime.block_on(self.settle());
         self.wait();
         self.end();
-        self.attempts.shared.take()
+        self.attempts.shared.take_recording()
     }
 
     fn wait(&mut self) {
@@ -311,8 +310,8 @@ impl Proxy {
             return;
         };
         self.wait();
-        // Its threads are joined as far as that can be: glibc's pthread_detach(3) of one that is
-        // ending can touch a stack that is gone already.
+        // Join the threads as far as possible: glibc's pthread_detach(3) of an ending thread can
+        // touch a stack that is already freed.
         runtime.shutdown_timeout(Duration::from_millis(PROXY_END_MS));
     }
 }
@@ -333,24 +332,24 @@ fn own_runtime() -> io::Result<Runtime> {
         .build()
 }
 
-enum Source {
+enum ConnectionSource {
     Listener(tokio::net::TcpListener),
-    /// One of which only those are taken that wait already.
-    Left(std::net::TcpListener),
-    Given(mpsc::UnboundedReceiver<OwnedFd>),
+    /// A listener that only yields connections in its backlog.
+    Backlog(std::net::TcpListener),
+    HandedOver(mpsc::UnboundedReceiver<OwnedFd>),
 }
 
-impl Source {
-    /// The next one with its peer; `None` if there are no more.
+impl ConnectionSource {
+    /// Returns the next connection with its peer; `None` if there are no more.
     async fn next(&mut self) -> Option<io::Result<(TcpStream, SocketAddr)>> {
         match self {
             Self::Listener(listener) => Some(listener.accept().await),
-            Self::Left(listener) => listener
+            Self::Backlog(listener) => listener
                 .accept()
                 .ok()
-                .map(|(socket, peer)| Ok((watched(socket)?, peer))),
-            Self::Given(given) => {
-                let stream = watched(given.recv().await?.into());
+                .map(|(socket, peer)| Ok((into_async(socket)?, peer))),
+            Self::HandedOver(given) => {
+                let stream = into_async(given.recv().await?.into());
                 Some(
                     stream
                         .and_then(|stream| Ok((stream.peer_addr()?, stream)))
@@ -360,27 +359,28 @@ impl Source {
         }
     }
 
-    /// Who connected before the end is still told of: a program may have ended right after it.
-    fn last(self) -> Option<Self> {
+    /// Converts the source to one that only yields earlier connections. Their program may have
+    /// ended right after connecting.
+    fn into_backlog(self) -> Option<Self> {
         match self {
-            Self::Listener(listener) => listener.into_std().ok().map(Self::Left),
-            Self::Left(_) => Some(self),
-            Self::Given(mut given) => {
+            Self::Listener(listener) => listener.into_std().ok().map(Self::Backlog),
+            Self::Backlog(_) => Some(self),
+            Self::HandedOver(mut given) => {
                 given.close();
-                Some(Self::Given(given))
+                Some(Self::HandedOver(given))
             }
         }
     }
 }
 
-fn watched(socket: std::net::TcpStream) -> io::Result<TcpStream> {
+fn into_async(socket: std::net::TcpStream) -> io::Result<TcpStream> {
     socket.set_nonblocking(true)?;
     TcpStream::from_std(socket)
 }
 
 async fn serve(
     attempts: Arc<Attempts>,
-    sources: Vec<(Source, bool)>,
+    sources: Vec<(ConnectionSource, bool)>,
     datagrams: Vec<tokio::net::UdpSocket>,
 ) {
     let places = Arc::new(Semaphore::new(MAX_RECORDED_CONNECTIONS));
@@ -401,7 +401,7 @@ async fn serve(
 
 async fn accept(
     attempts: Arc<Attempts>,
-    mut source: Source,
+    mut source: ConnectionSource,
     forward: bool,
     places: Arc<Semaphore>,
 ) {
@@ -411,9 +411,9 @@ async fn accept(
     let (mut is_last, listening) = (false, shared.judging.begin());
     loop {
         let next = async {
-            // In this order: what has no place yet waits in the socket's queue.
+            // First the permit: without one, a connection waits in the listener's backlog.
             let place = Arc::clone(&places).acquire_owned().await.ok()?;
-            let room = shared.room(RECORDED_CONNECTION_BYTES).await;
+            let room = shared.wait_for_memory(RECORDED_CONNECTION_BYTES).await;
             Some(((place, room), source.next().await?))
         };
         let (place, accepted) = tokio::select! {
@@ -428,7 +428,7 @@ async fn accept(
             () = async { tokio::select! { _ = stop.wait_for(|stop| *stop) => {}, () = shared.judging.ending() => {} } },
                 if !is_last => {
                 is_last = true;
-                source = match source.last() {
+                source = match source.into_backlog() {
                     Some(source) => source,
                     None => break,
                 };
@@ -438,7 +438,8 @@ async fn accept(
         match accepted {
             Ok((client, peer)) => {
                 let _ = client.set_nodelay(true);
-                // Before the next one is accepted: who has no descriptor is gone by then.
+                // Decide before the next accept: a connection without a descriptor is closed by
+                // then.
                 let purpose = catch_unwind(AssertUnwindSafe(|| {
                     purpose(&attempts, &client, peer, forward)
                 }));
@@ -451,13 +452,13 @@ async fn accept(
                 let unjudged = shared.judging.begin();
                 connections.spawn(async move {
                     let _place = place;
-                    // A broken connection is the program's to notice, and it does.
+                    // The program notices a broken connection by itself.
                     if let Err(error) = serve_one(shared, purpose, client, unjudged).await {
                         tracing::debug!(%error, "a recorded connection broke");
                     }
                 });
             }
-            // No descriptors left: some connection will end (accept(2)).
+            // No free descriptors: wait until some connection ends (accept(2)).
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
@@ -476,14 +477,14 @@ fn count_panic(shared: &Hub, ended: &Result<(), JoinError>) {
     }
 }
 
-/// What a connection has come for.
+/// Service that a connection asks for.
 enum Purpose {
     Requests,
     Names,
     Decided(Decision),
 }
 
-/// With its descriptor; `None` if it is for nothing, or there is none.
+/// Returns the service and a descriptor; `None` without either.
 fn purpose(
     attempts: &Attempts,
     client: &TcpStream,
@@ -511,9 +512,9 @@ async fn serve_one(
     shared: Arc<Hub>,
     purpose: Purpose,
     client: Stream,
-    unjudged: Unjudged,
+    unjudged: VerdictGuard,
 ) -> io::Result<()> {
-    // Only what is passed on is judged.
+    // Verdicts exist only for relayed connections.
     let unjudged = if let Mode::Pass = shared.mode {
         Some(unjudged)
     } else {
@@ -532,7 +533,7 @@ async fn serve_one(
             (Ok(server), Mode::Record | Mode::Replay { .. }) => {
                 record::converse(context, client, server).await
             }
-            // Whoever dialed has told why.
+            // The dial task has recorded the reason.
             (Err(_), _) => {
                 client.reset();
                 Ok(())

@@ -1,4 +1,4 @@
-//! The login to `MySQL` or `MariaDB`, for [`super::login`].
+//! Login to `MySQL` or `MariaDB`, for [`super::login`].
 
 use std::io;
 
@@ -12,15 +12,15 @@ use crate::record::protocol::mysql::login::{
     server_said,
 };
 
-/// Both sides; nothing if the program was told why not, or wanted none.
-pub type LoggedIn = Option<(Stream, Stream)>;
+/// Both sides after a login; `None` if it failed or was not requested.
+pub type LoginStreams = Option<(Stream, Stream)>;
 
 pub async fn log_in(
     context: &Context,
     known: &[Known],
     mut client: Stream,
     mut server: Stream,
-) -> io::Result<LoggedIn> {
+) -> io::Result<LoginStreams> {
     let greeting = message(&mut server).await?;
     if is_refusal(&greeting) {
         say(&mut client, &greeting).await?;
@@ -95,7 +95,7 @@ pub async fn log_in(
     }
 }
 
-/// The next packet.
+/// Reads the next packet.
 async fn message(stream: &mut Stream) -> io::Result<Vec<u8>> {
     let mut said = Vec::new();
     loop {
@@ -103,7 +103,7 @@ async fn message(stream: &mut Stream) -> io::Result<Vec<u8>> {
             stream.put_back_now(said.split_off(length));
             return Ok(said);
         }
-        if stream.more(&mut said).await? == 0 {
+        if stream.read_more(&mut said).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }
@@ -114,7 +114,7 @@ async fn say(stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
     stream.flush().await
 }
 
-async fn refuse(mut client: Stream, asked: &[u8], reason: &str) -> io::Result<LoggedIn> {
+async fn refuse(mut client: Stream, asked: &[u8], reason: &str) -> io::Result<LoginStreams> {
     say(&mut client, &failure(asked, &format!("replay: {reason}"))).await?;
     client.shutdown().await?;
     Ok(None)

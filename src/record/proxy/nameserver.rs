@@ -1,4 +1,4 @@
-//! Answers questions of names, over UDP and TCP.
+//! DNS server over UDP and TCP.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -27,7 +27,7 @@ pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
             received = socket.recv_from(&mut buffer) => received,
             _ = stop.wait_for(|stop| *stop) => return,
         };
-        // An error is that of an answer to somebody who has gone (ip(7), ICMP).
+        // The error belongs to an answer to a closed socket (ip(7), ICMP).
         let Ok((count, peer)) = received else {
             continue;
         };
@@ -41,7 +41,7 @@ pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
                 let _ = socket.send_to(&answer, peer).await;
             }
         });
-        // Most is known at once, and another thread is awake later than that.
+        // Most answers are ready at once; a new task would be slower.
         if answering
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))
@@ -55,7 +55,7 @@ pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
     }
 }
 
-/// Answers questions on a connection, each after its length (RFC 1035, 4.2.2).
+/// Answers queries on a TCP connection, each with a length prefix (RFC 1035, 4.2.2).
 pub async fn serve_tcp(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     let mut stop = shared.stop.clone();
     loop {
@@ -98,7 +98,7 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
         Mode::Replay { replay, .. } => {
             let recorded = replay.outline.name(&question.name, kind);
             if recorded.is_some() && shared.is_first_question(&question.name, kind) {
-                // Taken out of the book so that it counts as used; the outline knows what it says.
+                // Marks the recording as used; the outline already has the answer.
                 let (name, kind) = (question.name.clone(), kind.to_owned());
                 let asked = Dns {
                     name,
@@ -111,7 +111,9 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
             match recorded {
                 Some(code) => code,
                 None if replay.outline.no_such_name(&question.name) => Dns::NXDOMAIN,
-                None if shared.beyond().is_some() => resolved(shared, &question, kind).await,
+                None if shared.miss_forwarding().is_some() => {
+                    resolved(shared, &question, kind).await
+                }
                 None => Dns::NOERROR,
             }
         }
@@ -125,15 +127,14 @@ async fn answer(shared: &Arc<Hub>, message: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The response code that the real resolver gives, if it may be asked.
+/// Returns the response code of the real resolver, if the lookup is permitted.
 async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str) -> u8 {
     if shared
         .wires
         .door()
         .is_some_and(|door| !door.may_ask(&question.name))
     {
-        // Who asks learns from its call of connect(2) that it may not go there, and so whoever
-        // reads what it did.
+        // A later connect(2) is denied, which the program sees and the report lists.
         return Dns::NOERROR;
     }
     let sent_at = SystemTime::now();
@@ -154,7 +155,7 @@ async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str)
             )
         })
         .collect();
-    if shared.beyond() == Some(true) && shared.is_first_question(&question.name, kind) {
+    if shared.miss_forwarding() == Some(true) && shared.is_first_question(&question.name, kind) {
         let dns = Dns {
             name: question.name.clone(),
             kind: kind.to_owned(),

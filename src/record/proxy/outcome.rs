@@ -1,4 +1,4 @@
-//! What a recording or a replay comes to: its calls, what there is to tell beside them, and counts.
+//! Result of a recording or a replay: calls, notes and counts.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,48 +9,47 @@ use crate::record::call::{Exchange, Target};
 
 #[derive(Debug, Default)]
 pub struct Recorded {
-    /// Calls in the order in which they were sent.
+    /// Calls in the order of sending.
     pub exchanges: Vec<Exchange>,
-    /// Targets whose connections were refused, or some of them if there are very many.
+    /// Targets that refused connections; incomplete if there are very many.
     pub refused: Vec<Target>,
-    /// The same of those that nothing answered.
+    /// Targets whose connections timed out; incomplete likewise.
     pub unanswered: Vec<Target>,
     pub notes: Vec<Note>,
     pub counts: Counts,
-    /// What the calls take of the budget.
+    /// Budget share of the calls.
     #[expect(dead_code, reason = "given back by its drop")]
     pub held: Option<Share>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Encrypted connections there pass, but nothing can be seen of them.
+    /// Encrypted connections to the target passed unseen.
     Opaque { target: Target, reason: String },
-    /// The certificate of the server is not good, so the program was refused.
+    /// The server's certificate is invalid, so the program's connection was refused.
     Certificate { target: Target, reason: String },
-    /// Something passed and was not kept.
+    /// Data passed without being recorded.
     Lost { what: String },
-    /// The recording is full: what came then passed and was not kept.
+    /// The recording is full: later calls passed without being recorded.
     Full,
-    /// Connections waited for memory, or requests of HTTP/2 were refused for want of it.
+    /// Connections waited for memory, or HTTP/2 requests were refused for lack of it.
     Crowded,
-    /// Connections were refused: there were as many at once as this process has descriptors for,
-    /// about so many.
+    /// Connections were refused: too many at once for the descriptors of this process, with the
+    /// approximate limit.
     Many(usize),
-    /// The program read further than when it was recorded: then it left in the middle of the
-    /// answer.
+    /// The program read further than in the recording, where it left in the middle of the answer.
     CutOff {
         call: String,
-        /// How much of the answer's body was recorded, in bytes.
+        /// Recorded length of the answer's body, in bytes.
         bytes: usize,
     },
-    /// The program waits longer than when it was recorded: then it left before the answer began.
+    /// The program waits longer than in the recording, where it left before the answer.
     Unanswered {
         call: String,
-        /// How long it stayed then.
+        /// Time that the program waited in the recording.
         stayed: Duration,
     },
-    /// What was said there began like HTTP and is none; it passed and was not kept.
+    /// Traffic that began like HTTP is invalid; it passed without being recorded.
     NotUnderstood { target: Target },
 }
 
@@ -107,18 +106,18 @@ impl fmt::Display for Note {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub connections: u64,
-    /// Connections whose destination nobody knew.
+    /// Connections without a known destination.
     pub strays: u64,
-    /// Connections that the real server, or its certificate, refused.
+    /// Connections refused by the real server or because of its certificate.
     pub refused: u64,
-    /// Connections that nothing answered.
+    /// Connections without an answer.
     pub unanswered: u64,
-    /// Connections that could not be looked into.
+    /// Connections that could not be decrypted.
     pub opaque: u64,
-    /// Calls that passed to the real server and were not kept because nobody wanted them.
+    /// Forwarded calls that were deliberately not recorded.
     pub passed: u64,
-    /// Calls that were not kept: they were too long, or all together, or had no end.
+    /// Calls that were not recorded: too long, over the total limit, or without an end.
     pub dropped: u64,
-    /// Connections that ended by a fault of this program.
+    /// Connections that ended by a panic.
     pub panics: u64,
 }

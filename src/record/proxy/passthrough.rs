@@ -1,6 +1,6 @@
-//! One connection that goes through: what the program says first is held against the name that it
-//! was let through for. TLS is not opened unless a rule is about what is said inside. HTTP without
-//! TLS is read and written anew, so no server reads something else in it than what was judged.
+//! One relayed connection: the program's first bytes are checked against the permitted host. TLS is
+//! decrypted only if a rule inspects requests. Plain HTTP is parsed and serialized again, so no
+//! server can interpret it differently than the judge.
 
 use std::io;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use super::context::Context;
 use super::first_bytes::is_settings;
 use super::host_mismatch::{Misfit, fits};
 use super::intercept_tls::{Inspector, Refusal};
-use super::judging::Unjudged;
+use super::judging::VerdictGuard;
 use super::session::Hub;
 use super::stream::Stream;
 use super::{intercept_tls, login, splice, tls};
@@ -22,28 +22,28 @@ use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::call::Target;
 use crate::sandbox::intercept::ProgramName;
 
-/// What a connection begins with, as far as it has come.
+/// Classification of the program's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Beginning {
+enum FirstBytes {
     Tls,
-    /// Something that a server might take for a request of HTTP/1, valid or not.
+    /// Data that a server might parse as an HTTP/1 request, valid or not.
     Http,
-    /// Something in which nothing says a name.
+    /// Data without a host name.
     Other,
-    /// One word at most, in which nobody is asked for anything yet.
+    /// At most one word, which cannot be a request yet.
     Word,
     /// A line that may become a request.
     Line,
 }
 
-/// Judges requests on a connection that no rule has opened.
-struct Named {
+/// Inspector of requests on a connection without inspection rules.
+struct MisfitInspector {
     shared: Arc<Hub>,
     target: Target,
     by: ProgramName,
 }
 
-impl Inspector for Named {
+impl Inspector for MisfitInspector {
     fn request(&self, _head: &mut request::Parts) -> Result<(), Refusal> {
         Ok(())
     }
@@ -56,12 +56,12 @@ impl Inspector for Named {
     }
 }
 
-/// Passes a connection on until both sides have ended, or until the program says what does not fit.
+/// Relays a connection until both sides have ended or the program violates its target.
 pub async fn converse(
     context: &Context,
     client: Stream,
     server: Stream,
-    unjudged: Option<Unjudged>,
+    unjudged: Option<VerdictGuard>,
 ) -> io::Result<()> {
     let (target, door) = (&context.link.target, context.shared.wires.door());
     if let Some(stand_in) = door.and_then(|door| door.login(target)) {
@@ -77,8 +77,8 @@ pub async fn converse(
     }
 }
 
-/// Tells of a misfit.
-fn tell(context: &Context, error: &io::Error) {
+/// Reports a violation to the access policy.
+fn report_misfit(context: &Context, error: &io::Error) {
     let misfit = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<Misfit>());
@@ -92,31 +92,31 @@ async fn pass(
     inspector: Option<Arc<dyn Inspector>>,
     client: Stream,
     server: Stream,
-    unjudged: Option<Unjudged>,
+    unjudged: Option<VerdictGuard>,
 ) -> io::Result<()> {
     if let Some(inspector) = inspector {
         return intercept_tls::serve(context, inspector, client, server)
             .await
-            .inspect_err(|error| tell(context, error));
+            .inspect_err(|error| report_misfit(context, error));
     }
     let target = &context.link.target;
     let mut ends = (client, server);
     if target.host.parse::<IpAddr>().is_err() {
-        match judged(target, &mut ends).await {
-            Ok(Beginning::Http) => {
-                let named = Named {
+        match judge_beginning(target, &mut ends).await {
+            Ok(FirstBytes::Http) => {
+                let named = MisfitInspector {
                     shared: Arc::clone(&context.shared),
                     target: target.clone(),
                     by: context.by,
                 };
                 let served = intercept_tls::serve(context, Arc::new(named), ends.0, ends.1).await;
-                return served.inspect_err(|error| tell(context, error));
+                return served.inspect_err(|error| report_misfit(context, error));
             }
             Ok(_) => {}
             Err(error) => {
-                // A program may end as soon as it is cut off.
-                tell(context, &error);
-                // Each side hears that it was cut off.
+                // Report first: a program may end as soon as it is cut off.
+                report_misfit(context, &error);
+                // Both sides receive a reset.
                 ends.0.reset();
                 ends.1.reset();
                 return Err(error);
@@ -132,56 +132,59 @@ async fn pass(
     passed
 }
 
-/// Finds out what is spoken, and judges what is no HTTP. What has come by then is read again, but
-/// for what was passed on: where anything may be spoken the server has at once what comes, as long
-/// as that asks for nothing.
-async fn judged(target: &Target, (client, server): &mut (Stream, Stream)) -> io::Result<Beginning> {
+/// Detects the protocol, and judges anything but HTTP. The read bytes are put back, except those
+/// already forwarded. On other ports than web ports, words that cannot be a request are forwarded
+/// at once.
+async fn judge_beginning(
+    target: &Target,
+    (client, server): &mut (Stream, Stream),
+) -> io::Result<FirstBytes> {
     let is_web = [80, 443].contains(&target.port);
     let (mut asked, mut said, mut passed) = (Vec::new(), Vec::new(), 0);
     let spoken = loop {
         let read = tokio::select! {
-            read = client.more(&mut asked) => read?,
-            read = server.more(&mut said) => read?,
+            read = client.read_more(&mut asked) => read?,
+            read = server.read_more(&mut said) => read?,
         };
         if is_settings(&said) || asked.starts_with(b"PRI * HTTP/2") {
             return Err(io::Error::other(Misfit::Tunnel));
         }
         if !said.is_empty() {
-            break Beginning::Other;
+            break FirstBytes::Other;
         }
         match beginning(&asked, read == 0) {
-            // The server has its first word already.
-            Beginning::Http if passed > 0 => return Err(io::Error::other(Misfit::Malformed)),
-            Beginning::Word | Beginning::Line if read == 0 => break Beginning::Other,
-            Beginning::Word if !is_web => {
+            // The server already has the first word.
+            FirstBytes::Http if passed > 0 => return Err(io::Error::other(Misfit::Malformed)),
+            FirstBytes::Word | FirstBytes::Line if read == 0 => break FirstBytes::Other,
+            FirstBytes::Word if !is_web => {
                 server.write_all(&asked[passed..]).await?;
                 server.flush().await?;
                 passed = asked.len();
             }
-            Beginning::Word | Beginning::Line => {}
+            FirstBytes::Word | FirstBytes::Line => {}
             spoken => break spoken,
         }
     };
-    if spoken == Beginning::Other && is_web && !asked.is_empty() {
+    if spoken == FirstBytes::Other && is_web && !asked.is_empty() {
         return Err(io::Error::other(Misfit::Unknown));
     }
     client.put_back_now(asked.split_off(passed));
     server.put_back_now(said);
-    if spoken == Beginning::Tls {
-        said_by_tls(target, client).await?;
+    if spoken == FirstBytes::Tls {
+        check_server_name(target, client).await?;
     }
     Ok(spoken)
 }
 
-fn beginning(asked: &[u8], is_end: bool) -> Beginning {
+fn beginning(asked: &[u8], is_end: bool) -> FirstBytes {
     match asked {
-        // A record of TLS (RFC 8446, 5.1). Some servers go on behind an alert, so what is no
-        // handshake is not passed on, either.
-        [0x14..=0x18] if !is_end => return Beginning::Line,
-        [0x14..=0x18, 3, ..] => return Beginning::Tls,
+        // A TLS record (RFC 8446, 5.1). Some servers continue after an alert, so other records are
+        // held back, too.
+        [0x14..=0x18] if !is_end => return FirstBytes::Line,
+        [0x14..=0x18, 3, ..] => return FirstBytes::Tls,
         _ => {}
     }
-    // What lenient servers take for spaces (RFC 9112, 3), and for the end of a line.
+    // Characters that lenient servers treat as spaces (RFC 9112, 3) or as line ends.
     let is_space = |byte: &u8| matches!(byte, b'\t' | b'\n' | 0x0b | 0x0c | b'\r' | b' ');
     let is_end_of_line = |byte: &u8| *byte == b'\n' || byte.is_ascii_control() && !is_space(byte);
     let skipped = |text: &[u8]| text.iter().take_while(|byte| is_space(byte)).count();
@@ -191,17 +194,17 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
     let (first, rest) = line.split_at(line.iter().position(is_space).unwrap_or(line.len()));
     if rest.is_empty() {
         return if is_whole {
-            Beginning::Other
+            FirstBytes::Other
         } else {
-            Beginning::Word
+            FirstBytes::Word
         };
     }
-    // Of a method (RFC 9110, 5.6.2 and 9.1).
+    // Characters of a method (RFC 9110, 5.6.2 and 9.1).
     if !first
         .iter()
         .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte))
     {
-        return Beginning::Other;
+        return FirstBytes::Other;
     }
     let rest = rest[skipped(rest)..].to_ascii_lowercase();
     let is_plain = first
@@ -213,13 +216,13 @@ fn beginning(asked: &[u8], is_end: bool) -> Beginning {
             .iter()
             .any(|part| memmem::find(&rest, part).is_some());
     match (is_request || line.len() > RELAY_BUFFER_BYTES, is_whole) {
-        (true, _) => Beginning::Http,
-        (false, true) => Beginning::Other,
-        (false, false) => Beginning::Line,
+        (true, _) => FirstBytes::Http,
+        (false, true) => FirstBytes::Other,
+        (false, false) => FirstBytes::Line,
     }
 }
 
-async fn said_by_tls(target: &Target, client: &mut Stream) -> io::Result<()> {
+async fn check_server_name(target: &Target, client: &mut Stream) -> io::Result<()> {
     let name = match tls::read_hello(client).await {
         Ok(hello) => hello.name,
         Err(error)
@@ -243,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_might_take_for_a_request_is_read_as_one() {
+    fn possible_request_is_classified_as_http() {
         for asked in [
             "GET / HTTP/1.1\r\n",
             "get /",
@@ -258,16 +261,16 @@ mod tests {
         ] {
             assert_eq!(
                 beginning(asked.as_bytes(), false),
-                Beginning::Http,
+                FirstBytes::Http,
                 "{asked:?}"
             );
         }
         let long = ["GET ", &"x".repeat(RELAY_BUFFER_BYTES)].concat();
-        assert_eq!(beginning(long.as_bytes(), false), Beginning::Http);
+        assert_eq!(beginning(long.as_bytes(), false), FirstBytes::Http);
     }
 
     #[test]
-    fn other_protocols_are_not_taken_for_http() {
+    fn other_protocols_are_not_classified_as_http() {
         for asked in [
             &b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"[..],
             b"EHLO example.com\r\n",
@@ -286,7 +289,7 @@ mod tests {
         ] {
             assert_eq!(
                 beginning(asked, false),
-                Beginning::Other,
+                FirstBytes::Other,
                 "{}",
                 asked.escape_ascii()
             );
@@ -294,15 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_nothing_yet_need_not_wait() {
+    fn incomplete_line_is_word_or_line() {
         for (asked, expected) in [
-            (&b""[..], Beginning::Word),
-            (b"\r\n", Beginning::Word),
-            (b"ruok", Beginning::Word),
-            (b"GET ", Beginning::Line),
-            (b"SSH-2.0-OpenSSH_9.2p1 Debian", Beginning::Line),
-            (b"\x15", Beginning::Line),
-            (b"\x15\x03", Beginning::Tls),
+            (&b""[..], FirstBytes::Word),
+            (b"\r\n", FirstBytes::Word),
+            (b"ruok", FirstBytes::Word),
+            (b"GET ", FirstBytes::Line),
+            (b"SSH-2.0-OpenSSH_9.2p1 Debian", FirstBytes::Line),
+            (b"\x15", FirstBytes::Line),
+            (b"\x15\x03", FirstBytes::Tls),
         ] {
             assert_eq!(
                 beginning(asked, false),

@@ -1,4 +1,4 @@
-//! Which recorder and which player a protocol has.
+//! Recorder and player for each protocol.
 
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
@@ -12,14 +12,15 @@ use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::registry;
 use crate::record::protocol::wire::{WirePlayer, WireRecorder};
 
-/// Takes a connection apart that was opened then; in turns where its protocol is not known.
+/// Creates the recorder for a connection opened at this time; unknown protocols are recorded in
+/// turns.
 pub fn recorder(
     context: &Context,
     protocol: Protocol,
     opened: SystemTime,
 ) -> Box<dyn WireRecorder> {
-    // Databases elsewhere often insist on encryption; near ones seldom do, and there it would keep
-    // clients from binding their authentication to the channel.
+    // Remote databases often require encryption, local ones seldom. There it would prevent clients
+    // from channel binding.
     let host = &context.link.target.host;
     let is_near = host == "localhost"
         || host
@@ -29,15 +30,14 @@ pub fn recorder(
     registry::recorder(protocol, &context.link, !is_near).unwrap_or_else(|| Box::new(in_turns()))
 }
 
-/// Who plays a server, and how long it waits for the program to say more before it goes on by
-/// itself.
-pub struct Actor {
+/// A replayed server, and the time after which it continues without further input.
+pub struct PlayedServer {
     pub player: Box<dyn WirePlayer>,
     pub patience: Duration,
 }
 
-impl Actor {
-    /// Of a protocol; in turns where it is not known.
+impl PlayedServer {
+    /// Creates the server of a protocol; unknown protocols are replayed in turns.
     pub fn new(context: &Context, replay: &Replay, protocol: Protocol) -> Self {
         match registry::player(protocol, &context.link, Connection::on(&replay.book)) {
             Some(player) => Self {
@@ -48,9 +48,9 @@ impl Actor {
         }
     }
 
-    /// Of a protocol that is not known, or of frames of `WebSocket`.
+    /// Creates the server of an unknown protocol or of `WebSocket` frames.
     pub fn in_turns(context: &Context, replay: &Replay, websocket: bool) -> Self {
-        let said = replay.outline.said(&context.link.target);
+        let said = replay.outline.first_messages(&context.link.target);
         let player = GenericPlayer::new(
             context.link.clone(),
             Connection::on(&replay.book),

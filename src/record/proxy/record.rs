@@ -1,4 +1,4 @@
-//! One connection while calls are recorded: the real server is at its other end.
+//! Recording of one connection, relayed to the real server.
 
 use std::future::Future;
 use std::io;
@@ -11,17 +11,17 @@ use super::context::Context;
 use super::first_bytes::{Opening, is_settings, opening};
 use super::relay::relay;
 use super::stream::Stream;
-use super::tap::{Tap, Then};
+use super::tap::{NextPhase, Tap};
 use super::{Note, h2, protocols, tls, upstream};
 use crate::limits::SERVER_FIRST_MS;
 use crate::record::call::{Protocol, Refusal, Side};
 use crate::record::http::h1;
 use crate::record::net::sniff;
 
-/// A future that may contain itself.
+/// A boxed future, for recursion.
 pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Finds out what is spoken, and looks on.
+/// Detects the protocol and records the connection.
 pub fn converse(
     context: Context,
     client: Stream,
@@ -31,10 +31,10 @@ pub fn converse(
         let (mut client, mut server) = (client, server);
         let (mut asked, mut said) = (Vec::new(), Vec::new());
         let opened = SystemTime::now();
-        // An end that is read here is read again by whoever looks on.
+        // The relay reads an end of stream again.
         let (by, read) = tokio::select! {
-            read = client.more(&mut asked) => (Some(Side::Client), read),
-            read = server.more(&mut said) => (Some(Side::Server), read),
+            read = client.read_more(&mut asked) => (Some(Side::Client), read),
+            read = server.read_more(&mut said) => (Some(Side::Server), read),
             () = context.stopped() => (None, Err(io::ErrorKind::ConnectionAborted.into())),
         };
         if let Err(error) = read {
@@ -42,10 +42,10 @@ pub fn converse(
             return Err(error);
         }
         if asked.is_empty() && is_settings(&said) {
-            // A server of HTTP/2 need not wait for the preface, without which the program is no
-            // client of it.
+            // An HTTP/2 server may send before the client's preface, which decides if the program
+            // speaks HTTP/2.
             tokio::select! {
-                read = client.more(&mut asked) => read,
+                read = client.read_more(&mut asked) => read,
                 () = context.stopped() => return Ok(()),
             }?;
         }
@@ -56,13 +56,13 @@ pub fn converse(
             opening(&asked, port)
         };
         while what == Opening::More {
-            let more = client.more(&mut asked);
+            let more = client.read_more(&mut asked);
             match timeout(Duration::from_millis(SERVER_FIRST_MS), more).await {
                 Ok(Ok(count)) if count > 0 => what = opening(&asked, port),
                 _ => what = Opening::Unknown,
             }
         }
-        if let Some(protocol) = sniff::greeted(&said, port) {
+        if let Some(protocol) = sniff::detect_greeting(&said, port) {
             what = Opening::Wire(protocol);
         }
         let (client, server) = (client.put_back(asked), server.put_back(said));
@@ -79,22 +79,22 @@ pub fn converse(
     })
 }
 
-/// Passes everything on until the end, through what the connection turns into.
+/// Relays everything until the end, including tunnels and TLS on the same connection.
 async fn pass(context: Context, client: Stream, server: Stream, mut tap: Tap) -> io::Result<()> {
     let Some((then, client, server)) = relay(&context, client, server, &mut tap).await? else {
         return Ok(());
     };
     match then {
-        Then::Tunnel { target, rest } => {
+        NextPhase::Tunnel { target, rest } => {
             converse(context.tunnel(target), client, server.put_back(rest)).await
         }
-        Then::StartTls { early } => {
+        NextPhase::StartTls { early } => {
             encrypted(context, client.put_back(early), server, Some(tap)).await
         }
     }
 }
 
-/// Shakes hands with both sides and passes on what is said inside. `tap` has looked on so far.
+/// Performs both TLS handshakes and relays the content. `tap` has observed the connection so far.
 fn encrypted(
     context: Context,
     client: Stream,
@@ -105,12 +105,12 @@ fn encrypted(
         let (shared, target) = (&context.shared, &context.link.target);
         if shared.is_opaque(target) {
             shared.count(|counts| counts.opaque += 1);
-            return pass(context, client, server, Tap::Nobody).await;
+            return pass(context, client, server, Tap::Off).await;
         }
         let (hello, client) = tls::hello(client).await?;
         let (server, protocol) = match tls::connect(&context, &hello, server).await {
             Ok(connected) => connected,
-            Err(tls::Refused::Certificate(reason)) => {
+            Err(tls::HandshakeError::Certificate(reason)) => {
                 context.refused(Refusal::Certificate);
                 shared.note(Note::Certificate {
                     target: target.clone(),
@@ -119,13 +119,13 @@ fn encrypted(
                 tls::alert(client).await;
                 return Ok(());
             }
-            Err(tls::Refused::Other(reason)) => {
-                // Something that only the two of them can agree on, such as a certificate of the
-                // client: they shall.
+            Err(tls::HandshakeError::Other(reason)) => {
+                // The two sides need something that only they can agree on, such as a client
+                // certificate. Let them.
                 shared.set_opaque(target, false, reason);
                 shared.count(|counts| counts.opaque += 1);
                 let server = upstream::dial(&context).await?;
-                return pass(context, client, server, Tap::Nobody).await;
+                return pass(context, client, server, Tap::Off).await;
             }
         };
         let client = match tls::accept(&context, &hello, client, protocol.clone()).await {
@@ -149,9 +149,13 @@ fn encrypted(
     })
 }
 
-/// Sends one request to the real server and its answer to the program, as both are. Says whether
-/// the connection to the program can go on.
-pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -> io::Result<bool> {
+/// Forwards one request and its answer unchanged. Returns true if the program's connection can
+/// continue.
+pub async fn forward_request(
+    context: &Context,
+    asked: &h1::ReceivedRequest,
+    client: &mut Stream,
+) -> io::Result<bool> {
     use tokio::io::AsyncWriteExt as _;
 
     let mut inner = context.tunnel(asked.target.clone());
@@ -173,8 +177,8 @@ pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -
     let mut goes_on = true;
     while done.is_empty() && !tap.is_idle() {
         said.clear();
-        if server.more(&mut said).await.unwrap_or(0) == 0 {
-            let end = h1::End {
+        if server.read_more(&mut said).await.unwrap_or(0) == 0 {
+            let end = h1::ConnectionEnd {
                 by: Side::Server,
                 server_ended: true,
             };
@@ -183,8 +187,8 @@ pub async fn beyond(context: &Context, asked: &h1::Asked, client: &mut Stream) -
             break;
         }
         goes_on &= tap.take(Side::Server, &said, now(), &mut done).is_none();
-        if !held.try_cover(tap.kept()) {
-            tap.forget();
+        if !held.try_cover(tap.buffered_bytes()) {
+            tap.discard_bodies();
         }
         client.write_all(&said).await?;
         client.flush().await?;

@@ -1,4 +1,4 @@
-//! Passes bytes between the program and the real server, and shows them to whoever records.
+//! Relay of bytes between the program and the real server, observed by a tap.
 
 use std::io;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::context::Context;
 use super::stream::Stream;
-use super::tap::{Tap, Then};
+use super::tap::{NextPhase, Tap};
 use crate::budget::Share;
 use crate::limits::{
     MAX_RELAY_BUFFER_BYTES, RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES, RELAY_QUIET_MS,
@@ -16,43 +16,43 @@ use crate::limits::{
 use crate::record::call::{Exchange, Side};
 use crate::record::http::h1;
 
-/// Bytes on their way in one direction. Nothing is read while some wait.
+/// Buffer of one direction. It reads nothing while bytes are pending.
 #[derive(Default)]
 struct Direction {
-    /// What is not written and flushed yet.
+    /// Bytes that are not written and flushed yet.
     waiting: Vec<u8>,
     written: usize,
     ended: bool,
-    /// That was passed on too.
+    /// `true` after the end was forwarded.
     shut: bool,
-    /// What the buffer takes of the budget, beyond what every connection has.
-    beyond: Share,
+    /// Budget share of the buffer above the size that each connection has.
+    extra: Share,
 }
 
-enum Step {
-    /// So many bytes were read, which wait now; 0 is the end.
+enum RelayStep {
+    /// Number of bytes read, now pending; 0 is the end of the stream.
     Read(io::Result<usize>),
-    /// All that waited was written, or the end was passed on.
+    /// All pending bytes were written, or the end was forwarded.
     Wrote(io::Result<()>),
 }
 
 impl Direction {
-    /// Does what is due. When it is dropped before it is ready, nothing is lost.
+    /// Performs the next read or write. Dropping the future loses no data.
     async fn step(
         &mut self,
         from: &mut ReadHalf<Stream>,
         to: &mut WriteHalf<Stream>,
         reads: bool,
-    ) -> Step {
+    ) -> RelayStep {
         if !self.waiting.is_empty() || self.ended && !self.shut {
-            return Step::Wrote(self.pass(to).await);
+            return RelayStep::Wrote(self.pass(to).await);
         }
         if self.ended || !reads {
             return std::future::pending().await;
         }
         self.waiting.reserve(RELAY_BUFFER_BYTES);
         let mut read = None;
-        if self.beyond.bytes() > 0 {
+        if self.extra.bytes() > 0 {
             read = timeout(
                 Duration::from_millis(RELAY_QUIET_MS),
                 from.read_buf(&mut self.waiting),
@@ -61,7 +61,7 @@ impl Direction {
             .ok();
             if read.is_none() {
                 self.waiting.shrink_to(RELAY_BUFFER_KEPT_BYTES);
-                self.beyond.shrink(0);
+                self.extra.shrink(0);
             }
         }
         let read = match read {
@@ -69,12 +69,12 @@ impl Direction {
             None => from.read_buf(&mut self.waiting).await,
         };
         let filled = self.waiting.capacity();
-        let more = (2 * filled).saturating_sub(RELAY_BUFFER_KEPT_BYTES + self.beyond.bytes());
+        let more = (2 * filled).saturating_sub(RELAY_BUFFER_KEPT_BYTES + self.extra.bytes());
         let is_full = self.waiting.len() == filled && filled < MAX_RELAY_BUFFER_BYTES;
-        if is_full && self.beyond.try_grow(more).is_ok() {
+        if is_full && self.extra.try_grow(more).is_ok() {
             self.waiting.reserve(filled);
         }
-        Step::Read(read)
+        RelayStep::Read(read)
     }
 
     async fn write(&mut self, to: &mut WriteHalf<Stream>) -> io::Result<()> {
@@ -84,7 +84,7 @@ impl Direction {
         to.flush().await
     }
 
-    /// The same, and passes the end on if there was one.
+    /// Writes pending bytes, and forwards the end of the stream.
     async fn pass(&mut self, to: &mut WriteHalf<Stream>) -> io::Result<()> {
         if !self.waiting.is_empty() {
             self.write(to).await?;
@@ -97,15 +97,15 @@ impl Direction {
         Ok(())
     }
 
-    /// Nothing waits any more.
+    /// Clears the buffer and shrinks it to its permitted size.
     fn clear(&mut self) {
         self.waiting.clear();
         self.waiting
-            .shrink_to(RELAY_BUFFER_KEPT_BYTES + self.beyond.bytes());
+            .shrink_to(RELAY_BUFFER_KEPT_BYTES + self.extra.bytes());
         self.written = 0;
     }
 
-    /// Nobody takes anything any more.
+    /// Closes the direction: the receiver accepts nothing more.
     fn give_up(&mut self) {
         *self = Self {
             ended: true,
@@ -116,21 +116,21 @@ impl Direction {
 }
 
 #[derive(Default)]
-struct State {
+struct RelayState {
     up: Direction,
     down: Direction,
     first_end: Option<Side>,
-    then: Option<Then>,
-    /// Calls that are complete, and kept once the program has its answer.
+    then: Option<NextPhase>,
+    /// Complete calls, recorded once the program has its answer.
     done: Vec<Exchange>,
-    /// The program was given something after it had said all that it had to say.
+    /// `true` if the program received data after it closed its sending side.
     heard: bool,
-    /// What calls that are not complete take of the budget.
+    /// Budget share of incomplete calls.
     held: Share,
 }
 
-impl State {
-    /// This side has ended, and was the first if none was before.
+impl RelayState {
+    /// Marks a side as ended, and as the first if it is.
     fn ended(&mut self, by: Side) {
         self.first_end.get_or_insert(by);
         let way = if by == Side::Client {
@@ -142,23 +142,23 @@ impl State {
     }
 }
 
-/// Passes bytes until both sides have ended, or until the connection becomes something else: then
-/// with both ends of it.
+/// Relays until both sides have ended. If the connection changes its protocol first, returns both
+/// ends.
 pub async fn relay(
     context: &Context,
     client: Stream,
     server: Stream,
     tap: &mut Tap,
-) -> io::Result<Option<(Then, Stream, Stream)>> {
+) -> io::Result<Option<(NextPhase, Stream, Stream)>> {
     let direction = || Direction {
-        beyond: context.shared.share(),
+        extra: context.shared.share(),
         ..Direction::default()
     };
-    let mut state = State {
+    let mut state = RelayState {
         up: direction(),
         down: direction(),
         held: context.shared.share(),
-        ..State::default()
+        ..RelayState::default()
     };
     let (result, client, server) = pass(context, client, server, tap, &mut state).await;
     context.keep(state.done.drain(..));
@@ -169,7 +169,7 @@ pub async fn relay(
         return Ok(Some((then, client, server)));
     }
     let by = state.first_end.unwrap_or(Side::Server);
-    let end = h1::End {
+    let end = h1::ConnectionEnd {
         by,
         server_ended: state.down.ended && (by == Side::Server || state.heard),
     };
@@ -178,13 +178,13 @@ pub async fn relay(
     result.map(|()| None)
 }
 
-/// Passes bytes and shows them, until it is over or there is something else to do; with both ends.
+/// Relays and observes until the end or a change of protocol. Returns both ends.
 async fn pass(
     context: &Context,
     client: Stream,
     server: Stream,
     tap: &mut Tap,
-    state: &mut State,
+    state: &mut RelayState,
 ) -> (io::Result<()>, Stream, Stream) {
     let (mut from_client, mut to_client) = split(client);
     let (mut from_server, mut to_server) = split(server);
@@ -208,27 +208,27 @@ async fn pass(
             }
         };
         match (step, from) {
-            (Step::Wrote(Ok(())), _) => continue,
-            // Who does not read any more may still answer.
-            (Step::Wrote(Err(_)), Side::Client) => {
+            (RelayStep::Wrote(Ok(())), _) => continue,
+            // A side that no longer reads may still answer.
+            (RelayStep::Wrote(Err(_)), Side::Client) => {
                 state.up.give_up();
                 continue;
             }
-            (Step::Wrote(Err(error)), Side::Server) | (Step::Read(Err(error)), Side::Client) => {
+            (RelayStep::Wrote(Err(error)), Side::Server)
+            | (RelayStep::Read(Err(error)), Side::Client) => {
                 state.first_end.get_or_insert(Side::Client);
                 break Err(error);
             }
-            // What the server sent before it broke off is still the program's.
-            (Step::Read(Ok(0) | Err(_)), _) => {
+            // Data that the server sent before the break belongs to the program.
+            (RelayStep::Read(Ok(0) | Err(_)), _) => {
                 state.ended(from);
                 continue;
             }
-            (Step::Read(Ok(_)), _) => {}
+            (RelayStep::Read(Ok(_)), _) => {}
         }
         let is_late = from == Side::Server && state.up.ended;
         if is_late {
-            // The program may have left, or have no more to say and listen: which of the two it is
-            // shows once it was given something.
+            // The program may have left, or may only listen. The next write shows which.
             let passed = tokio::select! {
                 passed = state.down.write(&mut to_client) => passed,
                 () = &mut stopped => break Ok(()),
@@ -237,7 +237,7 @@ async fn pass(
             let is_gone = client.is_gone();
             (from_client, to_client) = split(client);
             if passed.is_err() || is_gone {
-                // What nobody was given is no answer.
+                // Undelivered data is no answer.
                 break passed;
             }
             state.heard = true;
@@ -251,7 +251,7 @@ async fn pass(
         if is_late {
             state.down.clear();
         }
-        tap.hold(context, &mut state.held);
+        tap.charge_memory(context, &mut state.held);
         state.done.extend(seen.done);
         if seen.then.is_some() {
             state.then = seen.then;

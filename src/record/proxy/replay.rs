@@ -1,4 +1,4 @@
-//! One connection while recordings answer.
+//! Replay of one connection.
 
 use std::io;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use tokio::time::timeout;
 
 use super::context::Context;
 use super::first_bytes::{Opening, opening};
-use super::http_play::{self, Further};
-use super::protocols::Actor;
+use super::http_play::{self, NextProtocol};
+use super::protocols::PlayedServer;
 use super::record::Nested;
 use super::stream::Stream;
 use super::{Replay, h2_play, record, tls, upstream};
@@ -19,8 +19,8 @@ use crate::record::call::{Protocol, Refusal};
 use crate::record::net::sniff;
 use crate::record::protocol::wire::PlayStep;
 
-/// Decides about a connection before anything is said on it, once: whether it goes to the real
-/// server, and is recorded there, or with which number of errno(3) it fails.
+/// Decides about a connection before any traffic. `Ok(None)` replays it, `Ok(Some(keep))` forwards
+/// it to the real server, and an error is the errno.
 pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     let target = &context.link.target;
     if let Some(refusal) = replay.outline.refused(target, context.nth)
@@ -32,14 +32,14 @@ pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     if replay.outline.knows(target) {
         return Ok(None);
     }
-    let beyond = context.shared.beyond();
-    if beyond.is_some() {
+    let forwarding = context.shared.miss_forwarding();
+    if forwarding.is_some() {
         replay.book.forwarded(target);
-        return Ok(beyond);
+        return Ok(forwarding);
     }
-    // Who asks first can be told in the words of its protocol that nothing answers; here the server
-    // would have to begin.
-    if sniff::greets(target.port) && replay.book.protocol(target).is_none() {
+    // A client that speaks first can get an error in its protocol. Here the server would have to
+    // speak first.
+    if sniff::is_server_first(target.port) && replay.book.protocol(target).is_none() {
         replay
             .book
             .missed(target, "a connection whose server speaks first");
@@ -58,32 +58,36 @@ pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io:
     converse(context, replay, client).await
 }
 
-/// What becomes of a connection on which nothing is said.
+/// Handling of a connection without traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unspoken {
-    /// Who connects in advance to what is known may take its time.
+enum SilenceAction {
+    /// A program may connect to a known target early and take its time.
     Waits,
     Missed,
-    /// Nothing was said there while recording, so whatever is said now goes to the real server.
-    Beyond,
-    /// The server closes it, as it did while recording.
+    /// The recording has only idle connections, so traffic is forwarded to the real server.
+    Forward,
+    /// The server closes the connection, as in the recording.
     Closed(Duration),
 }
 
-fn unspoken(context: &Context, replay: &Replay) -> Unspoken {
+fn silence_action(context: &Context, replay: &Replay) -> SilenceAction {
     let target = &context.link.target;
     match replay.outline.closes_after(target) {
-        _ if !replay.outline.knows(target) => Unspoken::Missed,
-        _ if !replay.outline.is_silent(target) => Unspoken::Waits,
-        _ if context.shared.beyond().is_some() && !context.link.tls => Unspoken::Beyond,
-        // The program may have left before the server began.
-        _ if sniff::greets(target.port) => Unspoken::Missed,
-        None => Unspoken::Waits,
-        Some(after) => Unspoken::Closed(after.min(Duration::from_millis(MAX_SILENCE_PLAYED_MS))),
+        _ if !replay.outline.knows(target) => SilenceAction::Missed,
+        _ if !replay.outline.is_silent(target) => SilenceAction::Waits,
+        _ if context.shared.miss_forwarding().is_some() && !context.link.tls => {
+            SilenceAction::Forward
+        }
+        // The program may have left before the server spoke.
+        _ if sniff::is_server_first(target.port) => SilenceAction::Missed,
+        None => SilenceAction::Waits,
+        Some(after) => {
+            SilenceAction::Closed(after.min(Duration::from_millis(MAX_SILENCE_PLAYED_MS)))
+        }
     }
 }
 
-/// Finds out what is spoken, and plays.
+/// Detects the protocol and replays.
 fn converse(
     context: Context,
     replay: Arc<Replay>,
@@ -97,28 +101,28 @@ fn converse(
                 &context,
                 &replay,
                 client,
-                Actor::new(&context, &replay, protocol),
+                PlayedServer::new(&context, &replay, protocol),
             )
             .await;
         }
-        let unspoken = unspoken(&context, &replay);
+        let unspoken = silence_action(&context, &replay);
         let mut asked = Vec::new();
         let mut what = Opening::More;
         while what == Opening::More {
             let begins = asked.is_empty();
             let patience = match unspoken {
-                Unspoken::Closed(after) if begins => after,
+                SilenceAction::Closed(after) if begins => after,
                 _ => Duration::from_millis(SERVER_FIRST_MS),
             };
-            let waits = begins && unspoken == Unspoken::Waits;
+            let waits = begins && unspoken == SilenceAction::Waits;
             let read = tokio::select! {
-                read = client.more(&mut asked) => Some(read),
+                read = client.read_more(&mut asked) => Some(read),
                 () = tokio::time::sleep(patience), if !waits => None,
-                // The program has ended. That it left may not be seen here yet.
+                // The program has ended, but its close may not be visible here yet.
                 () = context.stopped() => if begins { Some(Ok(0)) } else { return Ok(()) },
             };
             match (read, unspoken) {
-                // Some leave with a reset, which is no more than that.
+                // Some programs leave with a reset, which means the same.
                 (Some(Ok(0) | Err(_)), _) if begins => {
                     if !replay.outline.knows(target) {
                         replay
@@ -128,12 +132,12 @@ fn converse(
                     return Ok(());
                 }
                 (Some(Err(error)), _) => return Err(error),
-                (Some(Ok(_)) | None, Unspoken::Beyond) if begins => {
-                    return go_beyond(context, &replay, client.put_back(asked)).await;
+                (Some(Ok(_)) | None, SilenceAction::Forward) if begins => {
+                    return forward_connection(context, &replay, client.put_back(asked)).await;
                 }
                 (Some(Ok(0)), _) => what = Opening::Unknown,
                 (Some(Ok(_)), _) => what = opening(&asked, target.port),
-                (None, Unspoken::Closed(_)) if begins => return client.shutdown().await,
+                (None, SilenceAction::Closed(_)) if begins => return client.shutdown().await,
                 (None, _) if begins => {
                     replay
                         .book
@@ -157,20 +161,20 @@ fn converse(
             &context,
             &replay,
             client,
-            Actor::new(&context, &replay, protocol),
+            PlayedServer::new(&context, &replay, protocol),
         )
         .await
     })
 }
 
-/// To the real server, with what has come: of its target nothing was recorded but connections.
-async fn go_beyond(context: Context, replay: &Replay, client: Stream) -> io::Result<()> {
+/// Forwards a connection to the real server, with the bytes read so far.
+async fn forward_connection(context: Context, replay: &Replay, client: Stream) -> io::Result<()> {
     let context = context.forwarded();
     replay.book.forwarded(&context.link.target);
     match upstream::dial(&context).await {
         Ok(server) => record::converse(context, client, server).await,
         Err(error) => {
-            context.not_reached(&error);
+            context.handle_failed_dial(&error);
             client.reset();
             Ok(())
         }
@@ -198,29 +202,34 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
     }
 }
 
-/// Plays HTTP/1, and what the connection becomes after it.
+/// Replays HTTP/1 and the protocol that may follow it.
 pub async fn http1(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     match http_play::serve(&context, &replay, client).await? {
         None => Ok(()),
-        Some((client, Further::Tunnel(target))) => {
+        Some((client, NextProtocol::Tunnel(target))) => {
             converse(context.tunnel(target), replay, client).await
         }
-        Some((client, Further::Turns { websocket })) => {
+        Some((client, NextProtocol::Turns { websocket })) => {
             play(
                 &context,
                 &replay,
                 client,
-                Actor::in_turns(&context, &replay, websocket),
+                PlayedServer::in_turns(&context, &replay, websocket),
             )
             .await
         }
     }
 }
 
-/// Plays a server that does not speak HTTP.
-async fn play(context: &Context, replay: &Replay, client: Stream, actor: Actor) -> io::Result<()> {
+/// Replays a server of a protocol other than HTTP.
+async fn play(
+    context: &Context,
+    replay: &Replay,
+    client: Stream,
+    actor: PlayedServer,
+) -> io::Result<()> {
     let mut client = client;
-    let Actor {
+    let PlayedServer {
         mut player,
         patience,
     } = actor;
@@ -238,11 +247,11 @@ async fn play(context: &Context, replay: &Replay, client: Stream, actor: Actor) 
                     let protocol = tls::choose(&hello, false);
                     client = tls::accept(context, &hello, plain, protocol).await?;
                 }
-                // The program does first what it did then.
+                // The program acts first, as in the recording.
                 PlayStep::UntilMore(patience) if later.is_empty() => {
                     client.flush().await?;
                     tokio::select! {
-                        read = client.more(&mut later) => if read? == 0 {
+                        read = client.read_more(&mut later) => if read? == 0 {
                             return Ok(());
                         },
                         () = tokio::time::sleep(patience) => {}
@@ -262,12 +271,12 @@ async fn play(context: &Context, replay: &Replay, client: Stream, actor: Actor) 
         }
         let mut bytes = std::mem::take(&mut later);
         let read = if bytes.is_empty() {
-            let reading = client.more(&mut bytes);
+            let reading = client.read_more(&mut bytes);
             tokio::select! {
                 read = reading => Some(read),
                 () = tokio::time::sleep(patience), if player.waits() => None,
                 () = context.stopped() => {
-                    // What was said and not answered counts.
+                    // Unanswered requests count as missed.
                     player.finish();
                     return Ok(());
                 }

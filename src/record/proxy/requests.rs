@@ -1,4 +1,4 @@
-//! Requests of HTTP/1 that are answered here, off a socket.
+//! HTTP/1 requests from a socket, for answers by the proxy.
 
 use std::io;
 
@@ -7,45 +7,45 @@ use tokio::io::AsyncWriteExt as _;
 use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
 use crate::budget::Share;
-use crate::record::http::h1::{Asked, Malformed, Next, Questions};
+use crate::record::http::h1::{Malformed, ReceivedRequest, RequestParser, RequestStep};
 
 pub struct Requests {
-    questions: Questions,
-    /// What a request that is not complete takes of the budget.
+    parser: RequestParser,
+    /// Budget share of an incomplete request.
     held: Share,
 }
 
 impl Requests {
     pub fn new(context: &Context) -> Self {
-        let keep_raw = context.shared.beyond().is_some();
-        let questions = Questions::new(context.link.clone(), keep_raw);
+        let keep_raw = context.shared.miss_forwarding().is_some();
+        let parser = RequestParser::new(context.link.clone(), keep_raw);
         Self {
-            questions,
+            parser,
             held: context.shared.share(),
         }
     }
 
-    /// Waits for the next one. If there is none the program has been told; with what is missed by
-    /// that.
+    /// Waits for the next request. Without one, the program has its error response, and the result
+    /// names the missed request, if any.
     pub async fn next(
         &mut self,
         context: &Context,
         client: &mut Stream,
-    ) -> io::Result<Result<Box<Asked>, Option<&'static str>>> {
+    ) -> io::Result<Result<Box<ReceivedRequest>, Option<&'static str>>> {
         loop {
-            match self.questions.next() {
-                Ok(Some(Next::Answer(asked))) => return Ok(Ok(asked)),
-                Ok(Some(Next::Continue)) => say(client, "100 Continue\r\n\r\n").await?,
+            match self.parser.next() {
+                Ok(Some(RequestStep::Answer(asked))) => return Ok(Ok(asked)),
+                Ok(Some(RequestStep::Continue)) => say(client, "100 Continue\r\n\r\n").await?,
                 Ok(None) => {
                     let count = tokio::select! {
-                        read = client.more(&mut self.questions.waiting) => read?,
+                        read = client.read_more(&mut self.parser.waiting) => read?,
                         () = context.stopped() => 0,
                     };
                     if count == 0 {
-                        let is_idle = self.questions.is_idle();
+                        let is_idle = self.parser.is_idle();
                         return Ok(Err((!is_idle).then_some("a request that was not finished")));
                     }
-                    if !self.held.try_cover(self.questions.kept()) {
+                    if !self.held.try_cover(self.parser.buffered_bytes()) {
                         return refuse(client, "413 Content Too Large", TOO_LONG).await;
                     }
                 }
@@ -56,16 +56,15 @@ impl Requests {
         }
     }
 
-    /// Says that the tunnel is there, and gives the connection with what the program has said into
-    /// it.
+    /// Confirms the tunnel, and returns the connection with the bytes that already belong to it.
     pub async fn into_tunnel(self, mut client: Stream) -> io::Result<Stream> {
         say(&mut client, "200 Connection established\r\n\r\n").await?;
         Ok(self.into_rest(client))
     }
 
-    /// The connection with what came and is no request of HTTP.
+    /// Returns the connection with the bytes after the last HTTP request.
     pub fn into_rest(self, client: Stream) -> Stream {
-        client.put_back(self.questions.waiting)
+        client.put_back(self.parser.waiting)
     }
 }
 
@@ -80,7 +79,7 @@ async fn refuse(
     client: &mut Stream,
     status: &str,
     missed: &'static str,
-) -> io::Result<Result<Box<Asked>, Option<&'static str>>> {
+) -> io::Result<Result<Box<ReceivedRequest>, Option<&'static str>>> {
     say(
         client,
         &format!("{status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),

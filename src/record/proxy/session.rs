@@ -1,4 +1,4 @@
-//! What the connections of one recording or replay share.
+//! State that all connections of one recording or replay share.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::judging::Judging;
+use super::judging::PendingVerdicts;
 use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::budget::{Account, Purpose, Share};
@@ -25,63 +25,63 @@ use crate::record::net::ca::Authority;
 use crate::record::net::dns::{FakeNames, is_fake};
 
 pub struct Hub {
-    /// Who pays for what is kept.
+    /// Budget account for recorded data.
     account: Account,
-    /// Who knows where connections go.
+    /// Source of connections and their destinations.
     pub wires: Arc<dyn Wires>,
     pub mode: Mode,
     pub authority: Arc<Authority>,
     pub verifier: Arc<Verifier>,
     pub names: FakeNames,
-    /// Turns true when all is to end.
+    /// Becomes true when the proxy stops.
     pub stop: watch::Receiver<bool>,
-    pub judging: Arc<Judging>,
-    /// Places for sockets that are asked for.
+    pub judging: Arc<PendingVerdicts>,
+    /// Permits for simultaneous dials.
     dialing: Semaphore,
-    kept: Mutex<Kept>,
-    /// Names that were asked for, and since when.
+    state: Mutex<RecordingState>,
+    /// Lookups by name, with their start.
     lookups: Mutex<HashMap<String, Lookup>>,
-    /// Places for those that the resolver is at.
+    /// Permits for simultaneous lookups.
     resolving: Arc<Semaphore>,
 }
 
-/// What the resolver says of a name.
-type Found = Result<Vec<IpAddr>, io::ErrorKind>;
-type Lookup = (Instant, watch::Receiver<Option<Found>>);
+/// Result of a name lookup.
+type LookupResult = Result<Vec<IpAddr>, io::ErrorKind>;
+type Lookup = (Instant, watch::Receiver<Option<LookupResult>>);
 
 /// A connection whose server has not answered yet.
-pub(super) struct Dialing {
+pub(super) struct PendingDial {
     pub link: Link,
     pub nth: u64,
     pub keep: bool,
 }
 
-/// What was recorded so far, and what it takes to record the rest.
+/// Data recorded so far, with the bookkeeping of the recording.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct RecordingState {
     exchanges: Vec<Exchange>,
     bytes: usize,
-    /// What they take of the budget.
+    /// Budget share of the exchanges.
     share: Option<Share>,
     notes: Vec<Note>,
     pub counts: Counts,
-    /// Targets whose programs do not accept our certificates, and whether that is only a guess: the
-    /// program left without a word.
+    /// Targets whose programs reject our certificates. `true` if that is a guess, because the
+    /// program closed the connection without an alert.
     opaque: HashMap<Target, bool>,
     /// Targets whose programs accept our certificates.
     trusted: HashSet<Target>,
     refused: BTreeSet<Target>,
     unanswered: BTreeSet<Target>,
     of_target: HashMap<Target, u64>,
-    /// Names and types that have an exchange.
+    /// Names and record types with an exchange.
     asked: HashSet<(String, &'static str)>,
-    /// Connections whose servers have not answered yet, by their numbers.
-    pub dialing: HashMap<u64, Dialing>,
-    /// Targets with an exchange that says that nothing was said.
+    /// Connections whose servers have not answered yet, by number.
+    pub dialing: HashMap<u64, PendingDial>,
+    /// Targets with an exchange for an idle connection.
     silent: HashSet<Target>,
 }
 
-impl Kept {
+impl RecordingState {
     pub fn refused(&mut self, refusal: Refusal, target: &Target) {
         let (count, targets) = if refusal.is_silence() {
             (&mut self.counts.unanswered, &mut self.unanswered)
@@ -112,9 +112,9 @@ impl Hub {
             verifier,
             names: FakeNames::default(),
             stop,
-            judging: Judging::new(),
+            judging: PendingVerdicts::new(),
             dialing: Semaphore::new(MAX_SOCKETS_ASKED_FOR),
-            kept: Mutex::default(),
+            state: Mutex::default(),
             lookups: Mutex::default(),
             resolving: Arc::new(Semaphore::new(MAX_LOOKUPS_AT_ONCE)),
         }
@@ -124,10 +124,9 @@ impl Hub {
         self.account.share()
     }
 
-    /// So many bytes for a connection, waited for as long as it takes; that it takes long is told.
-    /// Connections go further into the budget than calls that are kept, so a full recording does
-    /// not stop the program.
-    pub async fn room(&self, bytes: usize) -> Share {
+    /// Waits for memory for a connection and reports a long wait. Connections may use more of the
+    /// budget than recorded calls, so a full recording does not stop the program.
+    pub async fn wait_for_memory(&self, bytes: usize) -> Share {
         let begun = Instant::now();
         loop {
             match self.account.try_take(bytes, Purpose::Reply) {
@@ -141,8 +140,8 @@ impl Hub {
         }
     }
 
-    /// So many descriptors for a connection, before they are opened: [`Refusal::NO_ROOM`] if there
-    /// are none, which is told.
+    /// Reserves descriptors for a connection before they are opened. Without free ones, reports
+    /// that and returns [`Refusal::NO_ROOM`].
     pub fn descriptors(&self, count: usize) -> io::Result<Share> {
         self.account.descriptors(count).map_err(|_| {
             self.note(Note::Many(self.most_connections()));
@@ -150,22 +149,22 @@ impl Hub {
         })
     }
 
-    /// Connections that there can be at once while others have none.
+    /// Returns the maximum number of simultaneous connections, if all descriptors are free.
     pub fn most_connections(&self) -> usize {
         self.account.most_descriptors() / CONNECTION_DESCRIPTORS
     }
 
-    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn state(&self) -> MutexGuard<'_, RecordingState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn count(&self, change: impl FnOnce(&mut Counts)) {
-        change(&mut self.kept().counts);
+        change(&mut self.state().counts);
     }
 
-    /// Something to tell beside the calls, once.
+    /// Adds a note to the result, unless it exists.
     pub fn note(&self, note: Note) {
-        let mut kept = self.kept();
+        let mut kept = self.state();
         if kept.notes.len() < MAX_RECORDING_NOTES && !kept.notes.contains(&note) {
             kept.notes.push(note);
         }
@@ -173,8 +172,8 @@ impl Hub {
 
     pub fn keep(&self, exchange: Exchange) {
         let size = size(&exchange);
-        let mut kept = self.kept();
-        // However many spare connections there are, one says it.
+        let mut kept = self.state();
+        // One record stands for all idle connections to a target.
         if exchange.is_silent() && !kept.silent.insert(exchange.target.clone()) {
             return;
         }
@@ -190,10 +189,10 @@ impl Hub {
         kept.exchanges.push(exchange);
     }
 
-    /// The connection that goes to this target: with a number of its own, and which one to that
-    /// target it is, from 1.
+    /// Registers a connection to a target. Returns its link and its index among those to the
+    /// target, from 1.
     pub fn link(&self, target: Target) -> (Link, u64) {
-        let mut kept = self.kept();
+        let mut kept = self.state();
         kept.counts.connections += 1;
         let connection = kept.counts.connections;
         let nth = kept.of_target.entry(target.clone()).or_default();
@@ -209,12 +208,12 @@ impl Hub {
     }
 
     pub fn is_opaque(&self, target: &Target) -> bool {
-        self.kept().opaque.contains_key(target)
+        self.state().opaque.contains_key(target)
     }
 
-    /// From now on connections to this target are not looked into, which is told.
+    /// Stops decryption of connections to this target and reports the reason.
     pub fn set_opaque(&self, target: &Target, is_guess: bool, reason: String) {
-        self.kept().opaque.insert(target.clone(), is_guess);
+        self.state().opaque.insert(target.clone(), is_guess);
         self.note(Note::Opaque {
             target: target.clone(),
             reason,
@@ -222,12 +221,13 @@ impl Hub {
     }
 
     pub fn is_first_question(&self, name: &str, kind: &'static str) -> bool {
-        self.kept().asked.insert((name.to_owned(), kind))
+        self.state().asked.insert((name.to_owned(), kind))
     }
 
-    /// The program accepts our certificate for this target, whatever was guessed before.
-    pub fn trusts(&self, target: &Target) {
-        let mut kept = self.kept();
+    /// Records that the program accepts our certificate for this target, and revokes a contrary
+    /// guess.
+    pub fn mark_trusted(&self, target: &Target) {
+        let mut kept = self.state();
         kept.trusted.insert(target.clone());
         if kept.opaque.get(target) == Some(&true) {
             kept.opaque.remove(target);
@@ -237,21 +237,21 @@ impl Hub {
     }
 
     pub fn is_trusted(&self, target: &Target) -> bool {
-        self.kept().trusted.contains(target)
+        self.state().trusted.contains(target)
     }
 
-    /// All that was recorded, in the order in which the calls were sent.
-    pub fn take(&self) -> Recorded {
-        // Whoever waited for these has given them up.
-        let dialing = std::mem::take(&mut self.kept().dialing);
-        for Dialing { link, nth, keep } in dialing.into_values() {
+    /// Takes everything recorded, in the order in which the calls were sent.
+    pub fn take_recording(&self) -> Recorded {
+        // The programs of these dials have given up.
+        let dialing = std::mem::take(&mut self.state().dialing);
+        for PendingDial { link, nth, keep } in dialing.into_values() {
             let refusal = Refusal::Connect(libc::ETIMEDOUT);
-            self.kept().refused(refusal, &link.target);
+            self.state().refused(refusal, &link.target);
             if keep {
                 self.keep(link.refused(refusal, nth, SystemTime::now()));
             }
         }
-        let kept = std::mem::take(&mut *self.kept());
+        let kept = std::mem::take(&mut *self.state());
         let mut exchanges = kept.exchanges;
         let calls = exchanges.iter().filter(|exchange| !exchange.is_no_call());
         let spoken: HashSet<Target> = calls.map(|call| call.target.clone()).collect();
@@ -282,8 +282,9 @@ impl Hub {
         }
     }
 
-    /// Whether what nobody recorded may go to the real server, and is recorded there.
-    pub fn beyond(&self) -> Option<bool> {
+    /// Returns the handling of calls without a recording: `None` if they fail, else they are
+    /// forwarded. `true` if they are recorded, too.
+    pub fn miss_forwarding(&self) -> Option<bool> {
         match &self.mode {
             Mode::Pass => Some(false),
             Mode::Record => Some(true),
@@ -295,7 +296,7 @@ impl Hub {
         }
     }
 
-    /// The real addresses of a name, or the address that the host is.
+    /// Returns the real addresses of a name; an address resolves to itself.
     pub async fn resolve(self: &Arc<Self>, host: &str) -> io::Result<Vec<IpAddr>> {
         if let Ok(address) = host.parse() {
             if is_fake(address) {
@@ -319,9 +320,8 @@ impl Hub {
         }
     }
 
-    /// Has the resolver asked once for each name, however many wait for it: one that does not
-    /// answer holds a thread for long.
-    fn lookup(self: &Arc<Self>, host: &str) -> watch::Receiver<Option<Found>> {
+    /// Starts one lookup per name for all waiters, because a slow lookup occupies a thread.
+    fn lookup(self: &Arc<Self>, host: &str) -> watch::Receiver<Option<LookupResult>> {
         let mut lookups = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((since, found)) = lookups.get(host)
             && match &*found.borrow() {
@@ -344,7 +344,7 @@ impl Hub {
             host.to_owned(),
         );
         tokio::spawn(async move {
-            // It is never closed.
+            // The semaphore is never closed.
             let _place = places.acquire().await;
             let asked = tokio::task::spawn_blocking(move || wires.resolve(&name)).await;
             let found = asked.unwrap_or_else(|panic| Err(io::Error::other(panic)));
@@ -353,8 +353,8 @@ impl Hub {
         found
     }
 
-    /// The real server, at the first that answers of its addresses that are good; `EACCES` if none
-    /// is. One that does not answer does not keep from the next one (RFC 8305, 5).
+    /// Connects to the first responsive address that is permitted; `EACCES` if none is. Attempts
+    /// overlap, so a silent address does not block the next one (RFC 8305, 5).
     pub async fn dial(
         self: &Arc<Self>,
         target: &Target,
@@ -416,7 +416,7 @@ impl Hub {
     async fn connect(&self, to: SocketAddr, descriptor: Share) -> io::Result<Stream> {
         let place = self.dialing.acquire().await.map_err(io::Error::other)?;
         let (tell, told) = oneshot::channel();
-        // Who does not wait any more is told nothing.
+        // A closed receiver no longer waits for the result.
         self.wires
             .dial(to, Box::new(move |dialed| drop(tell.send(dialed))));
         let socket = told
@@ -425,10 +425,9 @@ impl Hub {
         drop(place);
         let stream = Stream::socket(socket, descriptor)?;
         let socket = stream.bottom();
-        // On this machine it mostly is connected by now.
+        // On this machine the connection usually is established by now.
         if socket.peer_addr().is_err() {
-            // connect(2): that it can be written to says that it is decided, and the error says
-            // how.
+            // connect(2): a writable socket has finished connecting, and its error is the result.
             socket.writable().await?;
             if let Some(error) = socket.take_error()? {
                 return Err(error);
@@ -438,7 +437,7 @@ impl Hub {
     }
 }
 
-/// About what an exchange takes in memory, in bytes.
+/// Returns the approximate memory size of an exchange, in bytes.
 fn size(exchange: &Exchange) -> usize {
     let fields = |headers: &[(String, Vec<u8>)]| {
         headers

@@ -1,5 +1,4 @@
-//! Passes bytes between two sockets, where there are many without taking them out of the kernel
-//! (splice(2)). Neither has layers above it.
+//! Relay between two plain sockets. Bulk data stays in the kernel (splice(2)).
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,9 +12,9 @@ use tokio::net::TcpStream;
 use super::stream::Stream;
 use crate::limits::{MAX_RELAY_PIPES, RELAY_BUFFER_BYTES, RELAY_PIPE_BYTES};
 
-/// Passes on what both say until both have ended.
+/// Relays both directions until both have ended.
 pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<()> {
-    let (asked, said) = (client.take_before(), server.take_before());
+    let (asked, said) = (client.take_unread(), server.take_unread());
     let (client, server) = (client.bottom(), server.bottom());
     write_all(server, &asked).await?;
     write_all(client, &said).await?;
@@ -24,15 +23,14 @@ pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<(
 }
 
 pub async fn one_way(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
-    let mut way = Way::default();
+    let mut way = CopyDirection::default();
     while way.step(from, to).await? > 0 {}
     Ok(())
 }
 
-/// One direction. Who says little at once is passed on without a pipe, which costs more than the
-/// bytes.
+/// One direction. Small transfers do without a pipe, which costs more than copying.
 #[derive(Default)]
-pub struct Way {
+pub struct CopyDirection {
     is_busy: bool,
 }
 
@@ -41,14 +39,14 @@ struct Pipe {
     into: OwnedFd,
 }
 
-/// Pipes that nobody uses now, all empty, and how many more there may be.
+/// Unused, empty pipes, and the number of pipes that may still be created.
 static PIPES: Mutex<(Vec<Pipe>, usize)> = Mutex::new((Vec::new(), MAX_RELAY_PIPES));
 
 const NOW: SpliceFlags = SpliceFlags::MOVE.union(SpliceFlags::NONBLOCK);
 
-/// A pipe while something passes through it.
-struct Lent {
-    /// Taken by its drop.
+/// A pipe in use.
+struct PipeLease {
+    /// Taken on drop.
     pipe: Option<Pipe>,
     held: usize,
 }
@@ -57,8 +55,8 @@ fn pipes() -> MutexGuard<'static, (Vec<Pipe>, usize)> {
     PIPES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Lent {
-    /// `None` if as many are used as there may be.
+impl PipeLease {
+    /// Takes a pipe; `None` at the limit.
     fn take() -> Option<Self> {
         let mut pipes = pipes();
         let pipe = if let Some(pipe) = pipes.0.pop() {
@@ -86,7 +84,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for PipeLease {
     fn drop(&mut self) {
         let mut pipes = pipes();
         match self.pipe.take() {
@@ -99,24 +97,27 @@ impl Drop for Lent {
 impl Pipe {
     fn new() -> io::Result<Self> {
         let (out, into) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        // Users with many get no more (pipe(7), `pipe-user-pages-soft`).
+        // A user with many pipes gets no larger one (pipe(7), `pipe-user-pages-soft`).
         let _ = fcntl_setpipe_size(&into, RELAY_PIPE_BYTES);
         Ok(Self { out, into })
     }
 }
 
-impl Way {
-    /// Passes on what has come, which it waits for: so many bytes of it, at most
-    /// [`RELAY_PIPE_BYTES`]. 0 is the end, which is passed on, too.
+impl CopyDirection {
+    /// Waits for data and relays at most [`RELAY_PIPE_BYTES`]. Returns the number of bytes; 0 is
+    /// the end of the stream, which is relayed, too.
     pub async fn step(&mut self, from: &TcpStream, to: &TcpStream) -> io::Result<usize> {
         let (mut lent, count) = loop {
             from.readable().await?;
-            let lent = if self.is_busy { Lent::take() } else { None };
+            let lent = if self.is_busy {
+                PipeLease::take()
+            } else {
+                None
+            };
             let Some(lent) = lent else {
                 return self.carry(from, to).await;
             };
-            // The pipe is empty, so nothing but the socket makes this wait; then the pipe is for
-            // others.
+            // The pipe is empty, so only the socket can block. Meanwhile others may use the pipe.
             match from.try_io(Interest::READABLE, || lent.fill(from)) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 count => break (lent, count?),
@@ -135,14 +136,14 @@ impl Way {
         Ok(count)
     }
 
-    /// The same without a pipe.
+    /// Relays without a pipe.
     async fn carry(&mut self, from: &TcpStream, to: &TcpStream) -> io::Result<usize> {
         let mut said = Vec::new();
         let count = read(from, &mut said).await?;
         if count == 0 {
             end(to);
         } else if write_all(to, &said).await.is_err() {
-            // Who takes nothing any more may still speak.
+            // A side that accepts nothing more may still send.
             return Ok(0);
         }
         self.is_busy = count >= RELAY_BUFFER_BYTES;
@@ -150,13 +151,13 @@ impl Way {
     }
 }
 
-/// Passes on that nothing more comes.
+/// Closes the sending side.
 pub fn end(to: &TcpStream) {
-    // Who is gone has no need to hear it.
+    // A closed peer needs no notice.
     let _ = shutdown(to, Shutdown::Write);
 }
 
-/// Reads once and appends; 0 is the end.
+/// Reads once and appends; 0 is the end of the stream.
 pub async fn read(from: &TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
     into.reserve(RELAY_BUFFER_BYTES);
     from.async_io(Interest::READABLE, || from.try_read_buf(into))

@@ -1,4 +1,4 @@
-//! A connection in whatever layers it has, into which bytes can be put back.
+//! A connection in any number of layers, with a buffer for unread bytes.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,7 @@ use crate::limits::RELAY_BUFFER_BYTES;
 use crate::record::http::h1::Rendered;
 
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {
-    /// The socket below all layers.
+    /// Returns the socket below all layers.
     fn bottom(&self) -> &TcpStream;
 }
 
@@ -38,10 +38,10 @@ impl Duplex for client::TlsStream<Stream> {
 }
 
 pub struct Stream {
-    /// Bytes that are read before any others.
+    /// Unread bytes, returned before the stream is read again.
     before: Bytes,
     layers: Box<dyn Duplex>,
-    /// The descriptor that it holds, if it is a socket.
+    /// Budget share of the descriptor, for a socket.
     _descriptor: Share,
 }
 
@@ -54,7 +54,7 @@ impl Stream {
         }
     }
 
-    /// A socket, with what its descriptor takes.
+    /// Wraps a socket, with the share of its descriptor.
     pub fn of(socket: TcpStream, descriptor: Share) -> Self {
         Self {
             _descriptor: descriptor,
@@ -62,38 +62,37 @@ impl Stream {
         }
     }
 
-    /// The same of one that does not block, and may still be on its way. Small messages go on as
-    /// they come.
+    /// Wraps a non-blocking socket that may still be connecting. Small messages are sent without
+    /// delay.
     pub fn socket(socket: OwnedFd, descriptor: Share) -> io::Result<Self> {
         let socket = TcpStream::from_std(socket.into())?;
         let _ = socket.set_nodelay(true);
         Ok(Self::of(socket, descriptor))
     }
 
-    /// Whether the other side has closed the connection altogether, as far as is known: it answers
-    /// with a reset to what is sent to it then, and not to what is sent to a side that only says
-    /// nothing more (RFC 9293, 3.10.7.4).
+    /// Returns true if the peer is known to have closed both directions. Only such a peer answers
+    /// data with a reset (RFC 9293, 3.10.7.4).
     pub fn is_gone(&self) -> bool {
         !matches!(self.layers.bottom().take_error(), Ok(None))
     }
 
-    /// Ends the connection so that the other side reads `ECONNRESET`.
+    /// Ends the connection so that the peer reads `ECONNRESET`.
     pub fn reset(self) {
         let _ = self.layers.bottom().set_zero_linger();
     }
 
-    /// The same with these bytes to be read first.
+    /// Returns the stream with these bytes put back.
     pub fn put_back(mut self, bytes: Vec<u8>) -> Self {
         self.put_back_now(bytes);
         self
     }
 
-    /// What was put back and is not read yet.
-    pub fn take_before(&mut self) -> Bytes {
+    /// Takes the unread bytes.
+    pub fn take_unread(&mut self) -> Bytes {
         std::mem::take(&mut self.before)
     }
 
-    /// The socket below all layers.
+    /// Returns the socket below all layers.
     pub fn bottom(&self) -> &TcpStream {
         self.layers.bottom()
     }
@@ -103,9 +102,8 @@ impl Stream {
         self.before = Bytes::from(bytes);
     }
 
-    /// Writes an answer of HTTP. A short one goes out in one piece, a long one without being put
-    /// together before.
-    pub async fn say(&mut self, answer: Rendered<'_>) -> io::Result<()> {
+    /// Writes an HTTP response: a short one in a single write, a long one without copying.
+    pub async fn write_response(&mut self, answer: Rendered<'_>) -> io::Result<()> {
         if answer.body.len() <= RELAY_BUFFER_BYTES {
             self.write_all(&answer.whole()).await?;
         } else {
@@ -116,9 +114,8 @@ impl Stream {
         self.flush().await
     }
 
-    /// Reads once and appends; 0 is the end. When it is dropped before it is ready nothing has been
-    /// read.
-    pub async fn more(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+    /// Reads once and appends; 0 is the end of the stream. A dropped future has read nothing.
+    pub async fn read_more(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
         into.reserve(RELAY_BUFFER_BYTES);
         self.read_buf(into).await
     }

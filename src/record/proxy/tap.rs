@@ -1,4 +1,4 @@
-//! Who looks on while bytes pass between the program and the real server.
+//! Observer of a relayed connection.
 
 use std::time::SystemTime;
 
@@ -13,40 +13,40 @@ use crate::record::protocol::wire::{RecordStep, WireRecorder};
 pub enum Tap {
     Http(Box<h1::Tap>),
     Wire(Box<dyn WireRecorder>),
-    Nobody,
+    Off,
 }
 
-/// What a connection becomes after bytes that have all been passed on.
-pub enum Then {
+/// Next phase of a connection after the relayed bytes.
+pub enum NextPhase {
     StartTls {
-        /// Bytes of the client that belong to that.
+        /// Bytes of the client that belong to the handshake.
         early: Vec<u8>,
     },
     Tunnel {
         target: Target,
-        /// Bytes of the server that came out of it.
+        /// Bytes of the server from inside the tunnel.
         rest: Vec<u8>,
     },
 }
 
-/// What looking at some bytes led to.
+/// Result of observing some bytes.
 #[derive(Default)]
-pub struct Seen {
+pub struct Observation {
     pub done: Vec<Exchange>,
-    pub then: Option<Then>,
+    pub then: Option<NextPhase>,
 }
 
 impl Tap {
-    /// What waits came from this side just now: what of it goes on is left there.
+    /// Observes pending bytes from one side, and leaves those to forward.
     pub fn take(
         &mut self,
         context: &Context,
         from: Side,
         up: &mut Vec<u8>,
         down: &mut Vec<u8>,
-    ) -> Seen {
+    ) -> Observation {
         let now = SystemTime::now();
-        let mut seen = Seen::default();
+        let mut seen = Observation::default();
         let said = if from == Side::Client {
             &mut *up
         } else {
@@ -60,28 +60,28 @@ impl Tap {
                     .for_each(|call| context.too_long(call));
                 match turn {
                     None => {}
-                    Some((h1::Turn::Tunnel(target), count)) => {
-                        seen.then = Some(Then::Tunnel {
+                    Some((h1::ProtocolChange::Tunnel(target), count)) => {
+                        seen.then = Some(NextPhase::Tunnel {
                             target,
                             rest: said.split_off(count),
                         });
                     }
-                    Some((h1::Turn::Upgrade(websocket), count)) => {
+                    Some((h1::ProtocolChange::Upgrade(websocket), count)) => {
                         let mut next = GenericRecorder::new(context.link.clone(), websocket);
                         if count < said.len() {
                             next.take(from, &said[count..], now);
                         }
                         *self = Self::Wire(Box::new(next));
                     }
-                    Some((h1::Turn::Lost, _)) => {
+                    Some((h1::ProtocolChange::Lost, _)) => {
                         context.shared.note(Note::NotUnderstood {
                             target: context.link.target.clone(),
                         });
-                        *self = Self::Nobody;
+                        *self = Self::Off;
                     }
                 }
             }
-            Self::Nobody => {}
+            Self::Off => {}
             Self::Wire(recorder) => {
                 let steps = recorder.take(from, said, now);
                 said.clear();
@@ -91,32 +91,32 @@ impl Tap {
         seen
     }
 
-    /// Keeps what came only if there is memory for it: else the calls that are not complete pass
-    /// and are not kept, and where calls have no bounds that can be seen without keeping them,
-    /// nothing more of the connection is.
-    pub fn hold(&mut self, context: &Context, held: &mut Share) {
+    /// Charges buffered data to the budget. Without memory, incomplete HTTP calls pass unrecorded.
+    /// Other protocols need their buffer to find the end of a call, so recording of the connection
+    /// stops.
+    pub fn charge_memory(&mut self, context: &Context, held: &mut Share) {
         let kept = match self {
-            Self::Http(tap) => tap.kept(),
+            Self::Http(tap) => tap.buffered_bytes(),
             Self::Wire(recorder) => recorder.kept(),
-            Self::Nobody => 0,
+            Self::Off => 0,
         };
         if held.try_cover(kept) {
             return;
         }
         context.shared.note(Note::Full);
         if let Self::Http(tap) = self {
-            tap.forget();
+            tap.discard_bodies();
         } else {
             context.shared.count(|counts| counts.dropped += 1);
-            *self = Self::Nobody;
+            *self = Self::Off;
         }
         held.shrink(0);
     }
 
-    /// The connection has ended: the calls that were still on the way.
-    pub fn end(&mut self, context: &Context, end: h1::End) -> Vec<Exchange> {
+    /// Returns the unfinished calls when the connection ends.
+    pub fn end(&mut self, context: &Context, end: h1::ConnectionEnd) -> Vec<Exchange> {
         let now = SystemTime::now();
-        let mut seen = Seen::default();
+        let mut seen = Observation::default();
         match self {
             Self::Http(tap) => {
                 tap.end(end, now, &mut seen.done);
@@ -128,7 +128,7 @@ impl Tap {
                 let steps = recorder.end(end.by, now);
                 apply(context, steps, &mut Vec::new(), &mut Vec::new(), &mut seen);
             }
-            Self::Nobody => {}
+            Self::Off => {}
         }
         seen.done
     }
@@ -139,13 +139,13 @@ fn apply(
     steps: Vec<RecordStep>,
     up: &mut Vec<u8>,
     down: &mut Vec<u8>,
-    seen: &mut Seen,
+    seen: &mut Observation,
 ) {
     for step in steps {
         match step {
             RecordStep::Forward(Side::Client, bytes) => up.extend_from_slice(&bytes),
             RecordStep::Forward(Side::Server, bytes) => down.extend_from_slice(&bytes),
-            RecordStep::StartTls(early) => seen.then = Some(Then::StartTls { early }),
+            RecordStep::StartTls(early) => seen.then = Some(NextPhase::StartTls { early }),
             RecordStep::Done(exchange) => seen.done.push(*exchange),
             RecordStep::Lost(what) => {
                 context.shared.count(|counts| counts.dropped += 1);

@@ -1,4 +1,4 @@
-//! Servers on loopback, recorded through the proxy, stopped, and played again.
+//! End-to-end tests: loopback servers are recorded through the proxy, stopped, and replayed.
 
 mod bodies;
 mod dialing;
@@ -24,10 +24,10 @@ use crate::record::call::{Exchange, Target};
 use crate::record::matching::{Noise, Report};
 use crate::record::net::ca::certificates;
 
-/// Longest that anything here waits.
+/// Maximum time of any wait.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Says which listener of the proxy stands for which server, and dials for it.
+/// Test network: maps listeners of the proxy to servers, and dials these.
 #[derive(Default)]
 pub struct Net {
     routes: Mutex<HashMap<SocketAddr, SocketAddr>>,
@@ -35,7 +35,7 @@ pub struct Net {
     door: Option<Arc<dyn Door>>,
 }
 
-/// A connection on its way.
+/// Opens a connection without waiting for it.
 fn connecting(to: SocketAddr) -> io::Result<OwnedFd> {
     let family = if to.is_ipv4() {
         AddressFamily::INET
@@ -83,7 +83,7 @@ impl Wires for Net {
     }
 }
 
-/// A server in threads.
+/// A server with one thread per connection.
 pub struct Server {
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -91,7 +91,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers each connection with this.
+    /// Starts a server that handles each connection with `serve`.
     pub fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -138,12 +138,12 @@ pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
     setup_within(mode, to, system, Account::default())
 }
 
-/// The same with the memory of this account.
+/// Does the same as [`setup`] with a memory account.
 pub fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
     setup_behind(None, mode, to, system, account)
 }
 
-/// The same with what decides about connections.
+/// Does the same as [`setup_within`] with an access policy.
 pub fn setup_behind(
     door: Option<Arc<dyn Door>>,
     mode: Mode,
@@ -178,8 +178,8 @@ pub fn setup_behind(
     }
 }
 
-/// Serves these in a runtime of its own. `system` are the authorities that real servers are
-/// verified with, as PEM.
+/// Starts a proxy with its own runtime. `system` holds the authorities (PEM) that verify real
+/// servers.
 pub fn start(
     sockets: Sockets,
     wires: Arc<dyn Wires>,
@@ -201,8 +201,8 @@ pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
     })
 }
 
-/// What recordings answer a client.
-pub fn played<T>(
+/// Replays recordings to a client, and returns its result and the report.
+pub fn run_replay<T>(
     exchanges: Vec<Exchange>,
     to: SocketAddr,
     client: impl Fn(&Setup) -> T,
@@ -217,14 +217,14 @@ pub fn played<T>(
         b"",
     );
     let got = client(&setup);
-    let counts = setup.proxy.attempts.shared.kept().counts;
+    let counts = setup.proxy.attempts.shared.state().counts;
     setup.proxy.finish();
     assert_eq!(counts.panics, 0);
     (got, replay.book.report())
 }
 
-/// Records what a client does, stops the server, and has the same done again.
-pub fn both<T: PartialEq + std::fmt::Debug>(
+/// Records a client, stops the server, and asserts that a replay has the same result.
+pub fn record_and_replay<T: PartialEq + std::fmt::Debug>(
     server: Server,
     system: &[u8],
     client: impl Fn(&Setup) -> T,
@@ -235,7 +235,7 @@ pub fn both<T: PartialEq + std::fmt::Debug>(
     let recorded = setup.proxy.finish();
     assert_eq!(recorded.counts.panics, 0);
     drop(server);
-    let (again, report) = played(recorded.exchanges.clone(), to, client);
+    let (again, report) = run_replay(recorded.exchanges.clone(), to, client);
     assert_eq!(again, live, "replayed and recorded");
     assert_eq!((report.missed, report.unused), (vec![], vec![]));
     (live, recorded)
@@ -247,7 +247,7 @@ pub fn connect(to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends bytes and reads until the other side closes.
+/// Sends bytes and reads until the peer closes.
 pub fn ask(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = connect(to);
     stream.write_all(bytes).unwrap();
@@ -256,7 +256,7 @@ pub fn ask(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     got
 }
 
-/// Reads exactly so much as ends with this.
+/// Reads up to and including `end`.
 pub fn until(stream: &mut impl io::Read, end: &[u8]) -> Vec<u8> {
     let mut got = Vec::new();
     let mut byte = [0];

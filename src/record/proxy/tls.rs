@@ -20,36 +20,36 @@ use crate::http_client;
 use crate::limits::UPSTREAM_TLS_MS;
 use crate::record::net::ca::leaf_name;
 
-/// Most bytes of a first message of a client that are waited for.
+/// Maximum size of a client's first message, in bytes.
 const MAX_HELLO_BYTES: usize = 64 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientHello {
     pub name: Option<String>,
-    /// Protocols that it offers inside, the best first.
+    /// ALPN protocols in order of preference.
     pub offers: Vec<Vec<u8>>,
 }
 
-/// Why there is no encrypted connection to the real server.
+/// Reason for a failed handshake with the real server.
 #[derive(Debug)]
-pub enum Refused {
-    /// Its certificate is not good, with the reason.
+pub enum HandshakeError {
+    /// Its certificate is invalid, with the reason.
     Certificate(String),
     Other(String),
 }
 
-/// Reads what a client says first and puts it back.
+/// Reads the client hello and puts it back.
 pub async fn hello(mut stream: Stream) -> io::Result<(ClientHello, Stream)> {
     Ok((read_hello(&mut stream).await?, stream))
 }
 
-/// The same of a stream that stays where it is.
+/// Reads the client hello from a borrowed stream and puts it back.
 pub async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
     let mut acceptor = Acceptor::default();
     let mut seen = Vec::new();
     let hello = loop {
         let start = seen.len();
-        if stream.more(&mut seen).await? == 0 || seen.len() > MAX_HELLO_BYTES {
+        if stream.read_more(&mut seen).await? == 0 || seen.len() > MAX_HELLO_BYTES {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let mut input = &seen[start..];
@@ -75,18 +75,19 @@ pub async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
     Ok(hello)
 }
 
-/// The encrypted connection to the real server, and the protocol inside if one was agreed on.
+/// Connects to the real server with TLS. Returns the negotiated protocol, if any.
 pub async fn connect(
     context: &Context,
     hello: &ClientHello,
     to: Stream,
-) -> Result<(Stream, Option<Vec<u8>>), Refused> {
+) -> Result<(Stream, Option<Vec<u8>>), HandshakeError> {
     let name = leaf_name(hello.name.as_deref(), &context.link.target.host).to_owned();
-    let name = ServerName::try_from(name).map_err(|error| Refused::Other(error.to_string()))?;
+    let name =
+        ServerName::try_from(name).map_err(|error| HandshakeError::Other(error.to_string()))?;
     let shared = &context.shared;
     let mut config = ClientConfig::builder_with_provider(shared.authority.provider())
         .with_safe_default_protocol_versions()
-        .map_err(|error| Refused::Other(error.to_string()))?
+        .map_err(|error| HandshakeError::Other(error.to_string()))?
         .dangerous()
         .with_custom_certificate_verifier(
             Arc::clone(&shared.verifier) as Arc<dyn ServerCertVerifier>
@@ -100,21 +101,22 @@ pub async fn connect(
             Ok((Stream::new(stream), agreed))
         }
         Ok(Err(error)) => Err(match fault(&error) {
-            Some(Error::InvalidCertificate(reason)) => Refused::Certificate(http_client::reason(
-                reason,
-                "SSL_CERT_FILE=FILE replay calls record ...",
-            )),
-            _ => Refused::Other(error.to_string()),
+            Some(Error::InvalidCertificate(reason)) => HandshakeError::Certificate(
+                http_client::reason(reason, "SSL_CERT_FILE=FILE replay calls record ..."),
+            ),
+            _ => HandshakeError::Other(error.to_string()),
         }),
-        Err(_) => Err(Refused::Other("the handshake took too long".to_owned())),
+        Err(_) => Err(HandshakeError::Other(
+            "the handshake took too long".to_owned(),
+        )),
     }
 }
 
-/// Why a password is not sent.
+/// Reason for not sending a password.
 pub const WITHOUT_TLS: &str =
     "the server does not speak TLS, and the password goes nowhere without it";
 
-/// The encrypted connection to a database that has agreed to TLS, or why there is none.
+/// Performs the TLS handshake with a database, or returns the reason for its failure.
 pub async fn to_database(
     context: &Context,
     server: Stream,
@@ -122,17 +124,16 @@ pub async fn to_database(
 ) -> Result<Stream, String> {
     match connect(context, &ClientHello { name: None, offers }, server).await {
         Ok((server, _)) => Ok(server),
-        Err(Refused::Certificate(reason)) => Err(format!(
+        Err(HandshakeError::Certificate(reason)) => Err(format!(
             "the certificate of the server is not good: {reason}"
         )),
-        Err(Refused::Other(reason)) => Err(format!(
+        Err(HandshakeError::Other(reason)) => Err(format!(
             "the server does not speak TLS as it should: {reason}"
         )),
     }
 }
 
-/// The encrypted connection to the program. `protocol` is what is spoken inside, if the program
-/// offers it.
+/// Performs the TLS handshake with the program. `protocol` is negotiated if the program offers it.
 pub async fn accept(
     context: &Context,
     hello: &ClientHello,
@@ -154,10 +155,10 @@ pub async fn accept(
     let accepting = TlsAcceptor::from(Arc::new(config)).accept(from);
     match timeout(Duration::from_millis(UPSTREAM_TLS_MS), accepting).await {
         Ok(Ok(stream)) => {
-            // On one that is opened a request shows it: some programs verify us when the handshake
-            // is over.
+            // On an opened connection, a request shows the trust: some programs verify certificates
+            // after the handshake.
             if !matches!(context.shared.mode, Mode::Pass) {
-                context.shared.trusts(&context.link.target);
+                context.shared.mark_trusted(&context.link.target);
             }
             Ok(Stream::new(stream))
         }
@@ -166,8 +167,8 @@ pub async fn accept(
     }
 }
 
-/// Whether the program broke the handshake off because it does not trust our certificate. Some just
-/// hang up, which says nothing of one that has trusted it before.
+/// Returns true if the program ended the handshake because it distrusts our certificate. A mere
+/// hangup counts, unless the program trusted it before.
 pub fn distrusts(context: &Context, error: &io::Error) -> bool {
     match fault(error) {
         Some(Error::AlertReceived(alert)) => matches!(
@@ -177,7 +178,7 @@ pub fn distrusts(context: &Context, error: &io::Error) -> bool {
                 | AlertDescription::CertificateUnknown
                 | AlertDescription::UnsupportedCertificate
                 | AlertDescription::AccessDenied
-                // The authority of an earlier recording has the same name and another key.
+                // The authority of an earlier recording has the same name with another key.
                 | AlertDescription::DecryptError
                 | AlertDescription::InternalError
                 | AlertDescription::CertificateExpired
@@ -187,8 +188,8 @@ pub fn distrusts(context: &Context, error: &io::Error) -> bool {
     }
 }
 
-/// Whether the program left in the middle of the handshake without a word, which it may have had
-/// other reasons for.
+/// Returns true if the program left during the handshake without an alert; the reason may be
+/// another.
 pub fn hung_up(error: &io::Error) -> bool {
     let kinds = [
         io::ErrorKind::UnexpectedEof,
@@ -198,15 +199,14 @@ pub fn hung_up(error: &io::Error) -> bool {
     fault(error).is_none() && kinds.contains(&error.kind())
 }
 
-/// Tells the program that the server could not be verified: a fatal alert in place of an answer
-/// (RFC 8446, 6).
+/// Sends a fatal alert: the server could not be verified (RFC 8446, 6).
 pub async fn alert(mut stream: Stream) {
     const BAD_CERTIFICATE: [u8; 7] = [21, 3, 3, 0, 2, 2, 42];
     let _ = stream.write_all(&BAD_CERTIFICATE).await;
     let _ = stream.shutdown().await;
 }
 
-/// What a program that offers these is given where recordings alone know the server.
+/// Chooses the protocol from the client's offers, if only recordings describe the server.
 pub fn choose(hello: &ClientHello, http2: bool) -> Option<Vec<u8>> {
     let offered = |name: &[u8]| {
         hello

@@ -1,4 +1,4 @@
-//! Answers that the program did not wait for the end of when they were recorded.
+//! Answers that the program did not wait for completely during recording.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use crate::record::call::{Exchange, HttpResponse};
 use crate::record::http::h1::is_cut_off;
 use crate::record::matching::describe;
 
-/// What becomes of a connection, or a stream, after what was recorded of an answer.
+/// Behavior after the recorded part of an answer.
 #[derive(Debug)]
 pub struct Truncation {
-    /// How long the program may stay before that is told: as long as it did, and a little more.
+    /// Time before a waiting program is reported: its recorded wait and a little more.
     pub patience: Duration,
     pub note: Note,
-    /// Whether the answer had begun. Then who stays reads further, and is told so by an error.
+    /// `true` if the answer had begun. A program that reads further then gets an error.
     pub resets: bool,
 }
 
 impl Truncation {
-    /// Tells that the program has stayed longer than when this was recorded, once it has, and ends
-    /// if the answer had begun.
+    /// Reports a program that waits longer than in the recording. Returns only if the answer had
+    /// begun.
     pub async fn overstayed(&self, context: &Context) {
         tokio::time::sleep(self.patience).await;
         context.shared.note(self.note.clone());
@@ -30,7 +30,7 @@ impl Truncation {
         }
     }
 
-    /// What was recorded of the answer to a call, and how it goes on if the program left there.
+    /// Returns the recorded part of an answer, and its truncation if the program left there.
     pub fn of<'a>(
         asked: &Exchange,
         found: &'a Exchange,

@@ -1,4 +1,4 @@
-//! Connections to real servers, as far as the door lets them be made.
+//! Connections to real servers, within the access policy.
 
 use std::io;
 use std::net::IpAddr;
@@ -13,13 +13,13 @@ use super::{Mode, passthrough, tls};
 use crate::budget::Share;
 use crate::network::rules::Transport;
 
-/// The real server, if the program may go there; `EACCES` if not.
+/// Connects to the real server; `EACCES` if the policy denies it.
 pub async fn dial(context: &Context) -> io::Result<Stream> {
-    dial_by(context, context.shared.descriptors(1)?).await
+    dial_with_descriptor(context, context.shared.descriptors(1)?).await
 }
 
-/// The same with a descriptor that it has already.
-pub async fn dial_by(context: &Context, descriptor: Share) -> io::Result<Stream> {
+/// Connects with an already reserved descriptor.
+pub async fn dial_with_descriptor(context: &Context, descriptor: Share) -> io::Result<Stream> {
     let (shared, target, by) = (&context.shared, &context.link.target, context.by);
     let Some(door) = shared.wires.door() else {
         return shared.dial(target, descriptor, |_| true).await;
@@ -36,15 +36,15 @@ pub async fn dial_by(context: &Context, descriptor: Share) -> io::Result<Stream>
     let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
     let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
     if is_looked_at {
-        behind_door(context, server)
+        judged_connection(context, server)
     } else {
         Ok(server)
     }
 }
 
-/// A connection to this server on which is said only what the door lets pass.
-fn behind_door(context: &Context, server: Stream) -> io::Result<Stream> {
-    // What is used of it every stream socket has.
+/// Returns a connection whose traffic the policy judges on the way to the server.
+fn judged_connection(context: &Context, server: Stream) -> io::Result<Stream> {
+    // The stream uses only features that all stream sockets have.
     let stream = |end: UnixStream, descriptor| {
         end.set_nonblocking(true)?;
         TcpStream::from_std(OwnedFd::from(end).into()).map(|end| Stream::of(end, descriptor))
@@ -63,7 +63,7 @@ fn behind_door(context: &Context, server: Stream) -> io::Result<Stream> {
     Ok(here)
 }
 
-/// A new connection to the real server, encrypted if this one is.
+/// Opens a new connection to the real server, encrypted if this one is.
 pub async fn reach(context: &Context, hello: &tls::ClientHello) -> io::Result<Stream> {
     let server = dial(context).await?;
     if !context.link.tls {
@@ -71,9 +71,9 @@ pub async fn reach(context: &Context, hello: &tls::ClientHello) -> io::Result<St
     }
     match tls::connect(context, hello, server).await {
         Ok((server, _)) => Ok(server),
-        Err(tls::Refused::Certificate(reason)) => Err(io::Error::other(format!(
+        Err(tls::HandshakeError::Certificate(reason)) => Err(io::Error::other(format!(
             "the certificate of the server is not good: {reason}"
         ))),
-        Err(tls::Refused::Other(reason)) => Err(io::Error::other(reason)),
+        Err(tls::HandshakeError::Other(reason)) => Err(io::Error::other(reason)),
     }
 }

@@ -1,8 +1,8 @@
-//! Replaces ranges of a text, front to back.
+//! Replacement of ranges in a text, front to back.
 
 use std::ops::Range;
 
-/// A text in which places are replaced from the front to the back.
+/// A text whose ranges are replaced in ascending order.
 pub(super) struct Edit<'a> {
     bytes: &'a [u8],
     out: Vec<u8>,
@@ -27,7 +27,7 @@ impl<'a> Edit<'a> {
         self.kept = at.end;
     }
 
-    /// All of it; `None` if nothing was replaced.
+    /// Returns the edited text; `None` if nothing changed.
     pub(super) fn end(mut self) -> Option<Vec<u8>> {
         (!self.out.is_empty()).then(|| {
             self.out.extend_from_slice(&self.bytes[self.kept..]);

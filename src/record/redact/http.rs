@@ -1,5 +1,5 @@
-//! Secrets of HTTP by where they stand: fields of the head, cookies, parameters of queries and
-//! forms, keys of JSON, parts of forms.
+//! Secrets of HTTP by place: header fields, cookies, query and form parameters, JSON keys and
+//! multipart parts.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
 use super::edit::Edit;
 use super::secret_names::{self, NameKind, decoded, is_word};
-use super::stand_in::{is_made, is_stand_in, signature};
+use super::stand_in::{is_placeholder, looks_random, signature};
 use super::{Redactor, json};
 
-/// Parameters of credentials that name who asks, and stay: what else is said there is made for each
-/// request (RFC 7616, 3.4; RFC 5849, 3.1; AWS, "Signature Version 4").
+/// Credential parameters that identify the caller and stay. All others vary with each request (RFC
+/// 7616, 3.4; RFC 5849, 3.1; AWS, "Signature Version 4").
 const CALLERS: [&str; 5] = ["username", "keyid", "id", "realm", "algorithm"];
 
-/// What is encoded in a parameter (RFC 3986, 2.1).
+/// Characters to percent-encode in a parameter (RFC 3986, 2.1).
 const MARKED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -52,7 +52,7 @@ pub(super) fn field(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec
     } else if secret_names::is_key(name, text) {
         edit.put(at, Some(found.secret(text)));
     } else if let Some(question) = memchr::memchr2(b'?', b'#', value) {
-        // An address, whose query or fragment may have some.
+        // A URL, whose query or fragment may hold secrets.
         let ends = |byte: &u8| b">\" ".contains(byte);
         let end = value[question..]
             .iter()
@@ -64,7 +64,7 @@ pub(super) fn field(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec
     edit.end()
 }
 
-/// What stands for a value of this name, if it is a secret.
+/// Returns the placeholder for a value of this name, if it is a secret.
 fn of_name(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let kind = found.secrets.kind(name);
     let is_sentence = found.is_answer && value.contains(&b' ');
@@ -74,13 +74,14 @@ fn of_name(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
 }
 
 fn whole(name: &str, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
-    if value.is_empty() || is_stand_in(value) {
+    if value.is_empty() || is_placeholder(value) {
         return None;
     }
     if let Some(slash) =
         memchr::memchr(b'/', value).filter(|_| name.to_ascii_lowercase().ends_with("credential"))
     {
-        // Who signs stays, which is no secret but a key that has a shape; behind it stands when.
+        // The signer stays: it is no secret, or it is a key with a known shape. The signing time
+        // follows.
         return Some([&value[..=slash], &signature(b"")].concat());
     }
     Some(if secret_names::is_signature(name) {
@@ -99,13 +100,13 @@ fn is_list(text: &[u8]) -> bool {
     })
 }
 
-/// Parameters of credentials: who asks stays, a token is told apart, and of what is made for each
-/// request nothing stays.
+/// Redacts credential parameters: the caller stays, a token gets its own placeholder, and values
+/// that vary with each request are erased.
 fn signed(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
     for (name, at) in named(text, b",") {
         let (name, secret) = (name.to_ascii_lowercase(), &text[at.clone()]);
-        if CALLERS.contains(&name.as_str()) || is_stand_in(secret) || secret.is_empty() {
+        if CALLERS.contains(&name.as_str()) || is_placeholder(secret) || secret.is_empty() {
         } else if found.secrets.kind(&name) != NameKind::Other && !secret_names::is_signature(&name)
         {
             edit.put(at, whole(&name, secret, found));
@@ -116,21 +117,21 @@ fn signed(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     edit.end()
 }
 
-/// The values of a `Cookie`, or the one of a `Set-Cookie` (RFC 6265, 4.1 and 4.2). Words are
-/// settings, such as a language: a program chooses by them what it does.
+/// Redacts the values of a `Cookie` or the one value of a `Set-Cookie` (RFC 6265, 4.1 and 4.2).
+/// Words stay: they are settings, such as a language, that steer the program.
 fn cookies(value: &[u8], is_set: bool, found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(value);
     for (name, at) in named(value, b";").take(if is_set { 1 } else { usize::MAX }) {
         let plain = decoded(&value[at.clone()], false);
         let is_named = found.secrets.kind(&name) != NameKind::Other && !is_word(&plain);
-        if (is_named || is_made(&plain)) && !plain.is_empty() && !is_stand_in(&plain) {
+        if (is_named || looks_random(&plain)) && !plain.is_empty() && !is_placeholder(&plain) {
             edit.put(at, Some(found.secret(&plain)));
         }
     }
     edit.end()
 }
 
-/// The names in a list of `name=value` between these bytes, and where their values stand, without
+/// Returns names and value ranges of a `name=value` list with these separators. The ranges exclude
 /// quotes.
 fn named<'a>(
     text: &'a [u8],
@@ -160,7 +161,7 @@ pub(super) fn path(path: &str, found: Redactor<'_>) -> Option<String> {
     Some(format!("{before}?{}", String::from_utf8_lossy(&other)))
 }
 
-/// The parameters of a query or a form; of a form values may be JSON.
+/// Redacts the parameters of a query or a form. Values may be JSON.
 fn parameters(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let mut edit = Edit::new(text);
     for (name, at) in named(text, b"&#") {
@@ -207,8 +208,7 @@ pub(super) fn body(
     }
 }
 
-/// The parts of a form (RFC 7578): values of those that have the name of a secret, and JSON in the
-/// others.
+/// Redacts multipart forms (RFC 7578): values with a secret's name, and JSON in other parts.
 fn parts(body: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     let first = body.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
     if first.len() < 3 || !first.starts_with(b"--") {

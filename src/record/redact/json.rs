@@ -1,6 +1,6 @@
-//! Secrets in texts that are JSON or hold some: lines of it, events of a stream. Nothing but values
-//! changes, and no depth costs anything: a name holds for the value behind it, and for what stands
-//! in a list there.
+//! Secrets in JSON texts, in JSON lines and in event streams. Only values change. The scan is
+//! linear at any nesting depth: a name applies to the value after it, and to the items of a list
+//! there.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,20 +9,20 @@ use super::edit::Edit;
 use super::secret_names::{self, NameKind};
 use super::{Redactor, stand_in};
 
-/// The same with others in place of the values of names of secrets; `None` if nothing changes. What
-/// a text says that is JSON again is looked at once more, and no deeper.
+/// Replaces the values of secret names; `None` if nothing changes. JSON inside a string is scanned
+/// too, one level deep.
 pub(super) fn values(bytes: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     walk(bytes, found, true)
 }
 
 fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>> {
     let mut edit = Edit::new(bytes);
-    let mut here = Name {
+    let mut here = JsonName {
         text: Cow::Borrowed(""),
         kind: NameKind::Other,
         is_listed: false,
     };
-    // The same few names come again and again.
+    // Few distinct names occur, many times each.
     let mut kinds: HashMap<&[u8], NameKind> = HashMap::new();
     let mut at = 0;
     while let Some(byte) = bytes.get(at).copied() {
@@ -44,7 +44,7 @@ fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>
                     let kind = *kinds
                         .entry(text)
                         .or_insert_with(|| found.secrets.kind(&name));
-                    here = Name {
+                    here = JsonName {
                         text: name,
                         kind,
                         is_listed: false,
@@ -71,21 +71,21 @@ fn walk(bytes: &[u8], found: Redactor<'_>, is_outermost: bool) -> Option<Vec<u8>
     edit.end()
 }
 
-/// The name that holds here.
-struct Name<'a> {
+/// The name that applies at the current position.
+struct JsonName<'a> {
     text: Cow<'a, str>,
     kind: NameKind,
-    /// Whether a list stands under it.
+    /// `true` inside a list under this name.
     is_listed: bool,
 }
 
-impl Name<'_> {
+impl JsonName<'_> {
     fn text(&self, value: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
         if self.kind == NameKind::Other || value.is_empty() {
             return None;
         }
         let value = unescaped(value);
-        // An answer says in a sentence what is wrong with a password.
+        // An answer may describe a problem with a password in a sentence.
         let is_sentence = found.is_answer && value.contains(char::is_whitespace);
         let is_secret =
             secret_names::is_secret(self.kind, &self.text, value.as_bytes(), self.is_listed)
@@ -98,11 +98,11 @@ impl Name<'_> {
             value.iter().all(u8::is_ascii_digit) && !secret_names::is_counted(&self.text);
         let is_secret = self.kind == NameKind::Secret && is_number && !self.is_listed;
         (is_secret && secret_names::is_secret(self.kind, &self.text, value, false))
-            .then(|| stand_in::stand_in(value))
+            .then(|| stand_in::placeholder(value))
     }
 }
 
-/// What a text says that is JSON itself.
+/// Redacts a string that holds JSON itself.
 fn inner(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
     if !matches!(text.first(), Some(b'{' | b'[')) || !text.contains(&b'\\') {
         return None;
@@ -111,7 +111,7 @@ fn inner(text: &[u8], found: Redactor<'_>) -> Option<Vec<u8>> {
         .map(|other| escaped(&String::from_utf8_lossy(&other)))
 }
 
-/// Where the quote is that ends a text which begins here.
+/// Returns the position of the closing quote of the string that begins here.
 fn end_of_text(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -123,7 +123,7 @@ fn end_of_text(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// What a text says (RFC 8259, 7). What is no escape stays.
+/// Decodes the escapes of a JSON string (RFC 8259, 7). Invalid strings stay unchanged.
 fn unescaped(text: &[u8]) -> Cow<'_, str> {
     if memchr::memchr(b'\\', text).is_none() {
         return String::from_utf8_lossy(text);
@@ -134,7 +134,7 @@ fn unescaped(text: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// How a text is written, without quotes.
+/// Encodes a JSON string, without quotes.
 fn escaped(text: &str) -> Vec<u8> {
     let quoted = serde_json::Value::from(text).to_string().into_bytes();
     quoted[1..quoted.len() - 1].to_vec()

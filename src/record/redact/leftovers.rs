@@ -1,30 +1,29 @@
-//! What looks like a secret and was left, so that a person sees it before a set is committed.
+//! Possible secrets that redaction left, for review before a set is committed.
 
 use std::collections::HashMap;
 
-use super::stand_in::{is_stand_in, is_uuid};
+use super::stand_in::{is_placeholder, is_uuid};
 use crate::record::call::{Content, Exchange, Side};
 
-/// Shortest value that looks like a secret, in bytes.
+/// Minimum length of a possible secret, in bytes.
 const FEWEST_BYTES: usize = 20;
-/// Longest one: what is longer is data, such as a picture.
+/// Maximum length; longer values are data, such as images.
 const MOST_BYTES: usize = 512;
-/// Fewest bits of entropy of a byte: of words there are about three, of random base64 five or more.
+/// Minimum entropy per byte, in bits. Words have about three, random base64 at least five.
 const FEWEST_BITS: f64 = 3.5;
-/// Most values of one call that are told.
+/// Maximum number of values reported per call.
 const MOST_TOLD: usize = 20;
 
-/// A value that looks like a secret.
+/// A value that may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leftover {
-    /// Where it stands: `path`, `field NAME`, `body`, `answer`, `message`.
+    /// Location of the value: `path`, `field NAME`, `body`, `answer`, `message`.
     pub place: String,
     pub value: String,
 }
 
-/// What looks like a secret in a call whose secrets were replaced: long, letters and digits mixed,
-/// and of high entropy. Fields of the heads of answers are not looked at: numbers of versions and
-/// requests are all that stands there.
+/// Returns possible secrets of a redacted call: long values with letters, digits and high entropy.
+/// Response headers are skipped, because they hold versions and request identifiers.
 pub fn left_over(call: &Exchange) -> Vec<Leftover> {
     let mut left = Vec::new();
     let mut look = |place: &str, text: &[u8]| {
@@ -83,14 +82,14 @@ fn looks_secret(value: &[u8]) -> bool {
     (FEWEST_BYTES..=MOST_BYTES).contains(&value.len())
         && has(u8::is_ascii_digit)
         && has(u8::is_ascii_alphabetic)
-        // A path and a date are made of short parts.
+        // Paths and dates consist of short parts.
         && longest >= FEWEST_BYTES / 2
         && !is_uuid(value)
-        && !is_stand_in(value)
+        && !is_placeholder(value)
         && entropy(value) >= FEWEST_BITS
 }
 
-/// Bits that a byte of this text tells (Shannon).
+/// Returns the Shannon entropy in bits per byte.
 fn entropy(value: &[u8]) -> f64 {
     let mut counts: HashMap<u8, usize> = HashMap::new();
     for byte in value {

@@ -1,23 +1,23 @@
-//! Logins of Redis, of which nothing stays that proves a password, and keys of documents of
-//! `MongoDB`. Logins of other databases are recorded without what proves one.
+//! Redis logins, whose passwords are replaced, and document keys of `MongoDB`. Recordings of other
+//! databases never contain password proofs.
 
 use std::ops::Range;
 
 use super::Redactor;
 use super::secret_names::{self, NameKind};
-use super::stand_in::stand_in;
+use super::stand_in::placeholder;
 use crate::record::protocol::mongo::{self, bson};
 use crate::record::protocol::redis::command;
 
-/// `AUTH [user] password` and `HELLO 3 AUTH user password`, one after another, with what stands for
-/// the password: a program may try another one, which is refused.
+/// Replaces the passwords in a pipeline of `AUTH [user] password` and `HELLO 3 AUTH user password`.
+/// Each password has its own placeholder, because a program may try a wrong one.
 pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
     let (mut out, mut rest, mut is_changed) = (Vec::new(), bytes, false);
     while let Some((words, after)) = command(rest) {
         let is = |word: &[u8], other: &str| word.eq_ignore_ascii_case(other.as_bytes());
         let first = words.first().copied().unwrap_or_default();
         let password = match words.len() {
-            // More than a user and a password are words of one.
+            // More than two arguments are words of one password.
             2 | 3 if is(first, "AUTH") => Some(words.len() - 1),
             4.. if is(first, "AUTH") => Some(1),
             _ if is(first, "HELLO") => words
@@ -38,7 +38,7 @@ pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
         } else {
             password + 1
         };
-        let other = stand_in(&words[password..end].join(&b' '));
+        let other = placeholder(&words[password..end].join(&b' '));
         let words: Vec<&[u8]> = [&words[..password], &[&other], &words[end..]].concat();
         out.extend(format!("*{}\r\n", words.len()).into_bytes());
         for word in words {
@@ -49,8 +49,8 @@ pub(super) fn login(bytes: &[u8]) -> Option<Vec<u8>> {
     is_changed.then_some(out)
 }
 
-/// A message of `MongoDB` with others in place of the values of keys of secrets, at the same
-/// length, and without what proves a password.
+/// Replaces secret values in a `MongoDB` message by placeholders of equal length, and erases
+/// password proofs.
 pub(super) fn documents(message: &mut [u8], found: Redactor<'_>) {
     let mut is_login = false;
     for (name, kind, at) in elements(message) {
@@ -74,8 +74,8 @@ pub(super) fn documents(message: &mut [u8], found: Redactor<'_>) {
     }
 }
 
-/// The elements of all documents of a message that have a value of their own, as far as it can be
-/// read: their names, their types, and where their values stand.
+/// Returns name, type and value range of the leaf elements in all documents of a message, as far as
+/// it is valid.
 fn elements(message: &[u8]) -> Vec<(String, u8, Range<usize>)> {
     let mut found = Vec::new();
     for section in mongo::sections(message).unwrap_or_default() {
@@ -84,7 +84,7 @@ fn elements(message: &[u8]) -> Vec<(String, u8, Range<usize>)> {
             mongo::Section::Sequence(_, documents) => documents,
         };
         for document in documents {
-            // Of a broken one what stands before the fault.
+            // A broken document yields the elements before the fault.
             let _ = bson::leaves(document, &mut found);
         }
     }

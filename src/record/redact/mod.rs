@@ -1,12 +1,15 @@
-//! Takes secrets out of calls before they are written, and out of those that are asked before they
-//! are looked up: a replay needs none, and has other ones.
+//! Redaction of secrets in recorded calls before they are written. Looked-up calls are redacted
+//! too, because a replay has other secrets than the recording.
 //!
-//! Three things tell a secret: its *place* (`secret_names` has the rule; `http`, `json` and `wires`
-//! know the places), its *shape* (`shapes` is the table), and its *value*: those of the program's
-//! environment under names of secrets, what the set's file declares, and what was found by its
-//! place in one call of HTTP and stands in another. What stands for a secret (`stand_in`) is a
-//! function of its value alone, so the same secret is the same everywhere, in calls that are
-//! recorded and in those that are asked.
+//! Three properties identify a secret:
+//!
+//! * its *place*: `secret_names` has the rule; `http`, `json` and `logins` know the places
+//! * its *shape*: `shapes` has the table
+//! * its *value*: secrets of the program's environment, declarations in the set's file, and values
+//!   found by place in another HTTP call
+//!
+//! A placeholder (`stand_in`) depends only on the secret's value. One secret therefore has the same
+//! placeholder in all recorded and looked-up calls.
 
 mod edit;
 mod http;
@@ -23,33 +26,33 @@ use std::collections::HashMap;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 pub use leftovers::{Leftover, left_over};
-pub use stand_in::is_stand_in;
-pub(in crate::record) use stand_in::{is_made, is_signed, is_uuid, places};
+pub use stand_in::is_placeholder;
+pub(in crate::record) use stand_in::{is_signed, is_uuid, looks_random, places};
 
 use secret_names::NameKind;
 use shapes::Shapes;
-use stand_in::stand_in;
+use stand_in::placeholder;
 
 use crate::record::call::{Content, Exchange, Http, HttpResponse, Message, Protocol, Side, Wire};
 use crate::record::http::coding;
 
-/// Secrets of one recording that are looked for in its other calls, at most.
+/// Maximum number of secrets from one call that are searched in the other calls.
 const MAX_FOLLOWED: usize = 65_536;
 
-/// The rules of one set of calls.
+/// Redaction rules for one set of calls.
 #[derive(Debug, Default)]
 pub struct Secrets {
-    /// Names that the set declares, as words without marks.
+    /// Names that the set declares, normalized to lower-case letters and digits.
     names: Vec<String>,
     /// Patterns that the set declares.
     patterns: Option<Shapes>,
-    /// Values of the program's environment.
-    values: Option<Values>,
+    /// Secret values in the program's environment.
+    values: Option<SecretMatcher>,
 }
 
 impl Secrets {
-    /// The rules for a program with this environment, and what the set's file declares: names, and
-    /// patterns between slashes. Fails when one cannot be used, with what to write instead.
+    /// Builds the rules from the program's environment and the set's declarations: names, and
+    /// patterns between slashes. An invalid declaration gives an error with a correct example.
     pub fn new(
         environment: impl Iterator<Item = (String, String)>,
         declared: &[String],
@@ -83,7 +86,7 @@ impl Secrets {
             secret_names::is_secret_variable(name, value)
                 || secrets.names.contains(&joined(name)) && !value.is_empty()
         };
-        secrets.values = Values::new(
+        secrets.values = SecretMatcher::new(
             environment
                 .filter(is_one)
                 .map(|(_, value)| value.into_bytes()),
@@ -91,8 +94,7 @@ impl Secrets {
         Ok(secrets)
     }
 
-    /// Takes the secrets out of the calls of a recording. A second time changes nothing. What is
-    /// returned is to be told.
+    /// Redacts the calls of a recording; a second pass changes nothing. Returns notes for the user.
     pub fn calls(&self, calls: &mut [Exchange]) -> Vec<String> {
         let seen = RefCell::default();
         for call in calls.iter_mut() {
@@ -105,7 +107,7 @@ impl Secrets {
         (answered > 0).then_some(told).into_iter().collect()
     }
 
-    /// What a call asks, without secrets: that by which it is looked up.
+    /// Returns the redacted request of a call, for lookups.
     pub fn asked(&self, call: &Exchange) -> Exchange {
         let of = |http: &Http| {
             Box::new(Http {
@@ -175,14 +177,14 @@ impl Secrets {
     }
 }
 
-/// Replaces secrets that were found by their place wherever else they stand: in answers all of
-/// them, and what an answer has, the program may show again, so everywhere. Returns in how many
-/// answers one stood.
+/// Replaces secrets that were found by place everywhere else. Secrets from requests are replaced in
+/// answers. Values that an answer contains are replaced in all calls, since the program may send
+/// them. Returns the number of answers that contained a secret.
 fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
     let (given, asked): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(_, is_given)| *is_given);
     let mut given: Vec<Vec<u8>> = given.into_iter().map(|(value, _)| value).collect();
     let mut answered = 0;
-    if let Some(values) = Values::new(asked.into_iter().map(|(value, _)| value)) {
+    if let Some(values) = SecretMatcher::new(asked.into_iter().map(|(value, _)| value)) {
         for call in calls.iter_mut() {
             let mut is_in = false;
             texts(call, &mut |side, text| {
@@ -196,7 +198,7 @@ fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
             answered += usize::from(is_in);
         }
     }
-    if let Some(values) = Values::new(given.into_iter()) {
+    if let Some(values) = SecretMatcher::new(given.into_iter()) {
         for call in calls {
             texts(call, &mut |_, text| values.replace(text));
         }
@@ -204,14 +206,14 @@ fn follow(seen: HashMap<Vec<u8>, bool>, calls: &mut [Exchange]) -> usize {
     answered
 }
 
-/// A line about a call without tokens of a known shape, for whoever reads it.
+/// Returns a log line about a call with its tokens of known shape redacted.
 pub(in crate::record) fn told(line: &str) -> String {
     let mut line = line.as_bytes().to_vec();
     Shapes::known(true).replace(&mut line);
     String::from_utf8_lossy(&line).into_owned()
 }
 
-/// A path and its query without the secrets in it.
+/// Returns a path with the secrets in its query redacted.
 pub(in crate::record) fn path(path: &str) -> String {
     let found = Redactor {
         secrets: &Secrets::default(),
@@ -221,7 +223,7 @@ pub(in crate::record) fn path(path: &str) -> String {
     http::path(path, found).unwrap_or_else(|| path.to_owned())
 }
 
-/// A name without marks and capitals.
+/// Normalizes a name to lower-case letters and digits.
 fn joined(name: &str) -> String {
     name.chars()
         .filter(char::is_ascii_alphanumeric)
@@ -229,39 +231,39 @@ fn joined(name: &str) -> String {
         .collect()
 }
 
-/// Where secrets are found: by which rules, and what becomes of them.
+/// Context of one redaction: rules, direction and the secrets found so far.
 #[derive(Clone, Copy)]
 struct Redactor<'a> {
     secrets: &'a Secrets,
     is_answer: bool,
-    /// Those that may stand elsewhere, and whether an answer gave them.
+    /// Secrets that may occur elsewhere; `true` if an answer contained the secret.
     seen: &'a RefCell<HashMap<Vec<u8>, bool>>,
 }
 
 impl Redactor<'_> {
-    /// What stands for a secret.
+    /// Returns the placeholder for a secret and notes the secret.
     fn secret(&self, value: &[u8]) -> Vec<u8> {
         let mut seen = self.seen.borrow_mut();
-        if is_made(value) && (seen.len() < MAX_FOLLOWED || seen.contains_key(value)) {
+        if looks_random(value) && (seen.len() < MAX_FOLLOWED || seen.contains_key(value)) {
             *seen.entry(value.to_vec()).or_default() |= self.is_answer;
         }
-        // Of a token that has a shape its beginning stays, wherever it stands.
+        // A token with a known shape keeps its prefix in every place.
         let mut shaped = value.to_vec();
         if Shapes::known(true).replace(&mut shaped) {
             shaped
         } else {
-            stand_in(value)
+            placeholder(value)
         }
     }
 }
 
 #[derive(Debug)]
-struct Values(AhoCorasick);
+struct SecretMatcher(AhoCorasick);
 
-impl Values {
-    /// `None` of none.
+impl SecretMatcher {
+    /// Builds a matcher for these values; `None` without values.
     fn new(values: impl Iterator<Item = Vec<u8>>) -> Option<Self> {
-        let values: Vec<Vec<u8>> = values.filter(|value| !is_stand_in(value)).collect();
+        let values: Vec<Vec<u8>> = values.filter(|value| !is_placeholder(value)).collect();
         let built = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
             .build(&values);
@@ -275,19 +277,18 @@ impl Values {
             .collect()
     }
 
-    /// Puts what stands for it in the place of each, at the same length; whether there is any.
+    /// Replaces each value by a placeholder of equal length. Returns true if there was one.
     fn replace(&self, text: &mut [u8]) -> bool {
         let found: Vec<_> = self.0.find_iter(&*text).map(|at| at.range()).collect();
         for at in &found {
-            let other = stand_in(&text[at.clone()]);
+            let other = placeholder(&text[at.clone()]);
             text[at.clone()].copy_from_slice(&other);
         }
         !found.is_empty()
     }
 }
 
-/// Shows all texts of a call, in which bytes may be replaced by as many; `replace` says whether it
-/// did that.
+/// Passes all texts of a call to `replace`, which may overwrite bytes and returns true if it did.
 fn texts(call: &mut Exchange, replace: &mut dyn FnMut(Side, &mut [u8]) -> bool) {
     let http = match &mut call.content {
         Content::Http(http) | Content::Grpc(http) => http,
@@ -321,7 +322,7 @@ fn texts(call: &mut Exchange, replace: &mut dyn FnMut(Side, &mut [u8]) -> bool) 
     }
 }
 
-/// A body that was kept in its content coding, without it.
+/// Returns the decoded form of a body that was stored encoded.
 fn plain_body(response: &HttpResponse) -> Option<Vec<u8>> {
     let is_coded = coding::has_note(&response.headers, coding::CODED);
     is_coded
@@ -329,7 +330,7 @@ fn plain_body(response: &HttpResponse) -> Option<Vec<u8>> {
         .flatten()
 }
 
-/// Keeps such a body without its coding: that nothing leaks counts for more than its very bytes.
+/// Stores such a body decoded: a leak would be worse than changed bytes.
 fn uncover(response: &mut HttpResponse, plain: Vec<u8>) {
     response.body = plain;
     response
@@ -376,8 +377,8 @@ fn fields(fields: &mut [(String, Vec<u8>)], found: Redactor<'_>) {
     }
 }
 
-/// A length of a body that was changed. Where it was another one (a coding was taken off), it is of
-/// something else.
+/// Updates a content length that matched the old body. A different length belongs to the encoded
+/// body.
 fn resize(headers: &mut [(String, Vec<u8>)], before: usize, after: usize) {
     let (before, after) = (before.to_string(), after.to_string());
     for (name, value) in headers {

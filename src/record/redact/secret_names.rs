@@ -1,17 +1,17 @@
-//! The one rule by which a name says that its value is a secret.
+//! Classification of names: decides from a name if its value is a secret.
 //!
-//! A name is taken apart into words: `clientSecret`, `client-secret` and `CLIENT_SECRET` are all
-//! `client` and `secret`. What it ends in says what it is, so `token_count`, `secretName` and
-//! `key_type` are none.
+//! A name is split into words: `clientSecret`, `client-secret` and `CLIENT_SECRET` all become
+//! `client` and `secret`. The last words decide, so `token_count`, `secretName` and `key_type` are
+//! not secrets.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode;
 
-use super::stand_in::{is_made, is_stand_in};
+use super::stand_in::{is_placeholder, looks_random};
 
-/// What names of secrets end in, without marks between their words: one of these ends, behind one
-/// of those beginnings.
+/// Endings of secret names, without separators between words: one of these prefixes, then the
+/// ending.
 const ENDS: [(&str, &[&str]); 7] = [
     (
         "",
@@ -85,26 +85,25 @@ const ENDS: [(&str, &[&str]); 7] = [
         ],
     ),
 ];
-/// Last words of such names, which may be the end of other words.
+/// Last words of secret names, matched as whole words only.
 const LAST: &str =
     " pass pwd pw pin otp totp cvv cvc jwt psk sig hmac sess bearer csrf xsrf ssn iban creds pan ";
-/// Last words of names that are said of other things as well: the value has to be one that nobody
-/// chose.
+/// Ambiguous last words: the value must look random.
 const DOUBTFUL: &str = " session sid auth code pat appid ";
-/// Last words that say in which form a secret is, or which of several.
+/// Last words for the form or the variant of a secret.
 const FORMS: &str = " value hash digest confirmation confirm text string binary base64 sha256 sha1 current new old ";
-/// Words of names that have such an end and are none: places in lists that are read in pages, and
-/// what makes a request or a connection the same as another.
+/// Words that make a name harmless: pagination cursors, and identifiers of repeated requests or
+/// connections.
 const PAGES: &str = " page paging next prev previous cursor continuation sync idempotency socket ";
-/// Longest name that is looked at, in bytes.
+/// Maximum length of a name that is classified, in bytes.
 const LONGEST_BYTES: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameKind {
     Secret,
-    /// It is one unless it is a word: parts of a text are tokens, too.
+    /// A secret, except if the value is a word: parts of a text are called tokens, too.
     Worded,
-    /// It is one if nobody chose it.
+    /// A secret if the value looks random.
     Doubtful,
     Other,
 }
@@ -113,7 +112,7 @@ pub fn is_secret_name(name: &str) -> bool {
     matches!(kind(name), NameKind::Secret | NameKind::Worded)
 }
 
-/// What a name says of its value. Of `user[password]` and `user.password` the last part counts.
+/// Classifies a name by its last part: `password` in `user[password]` and `user.password`.
 pub(super) fn kind(name: &str) -> NameKind {
     let mut words = words(name);
     while words.len() > 1
@@ -126,7 +125,7 @@ pub(super) fn kind(name: &str) -> NameKind {
     let Some(last) = words.last_mut() else {
         return NameKind::Other;
     };
-    // Of several passwords each has a number.
+    // Numbered passwords, such as `password2`.
     last.truncate(
         last.trim_end_matches(|letter: char| letter.is_ascii_digit())
             .len(),
@@ -156,14 +155,14 @@ fn is_page(words: &[String]) -> bool {
     words.iter().any(|word| is_in(PAGES, word))
 }
 
-/// Whether this value of a field, a parameter of a query or a variable is a key that nobody chose.
-/// Documents have other keys.
+/// Returns true if the name ends in `key` and the value looks random. For fields, query parameters
+/// and variables only; documents have other kinds of keys.
 pub(super) fn is_key(name: &str, value: &[u8]) -> bool {
     let words = words(name);
     words.last().is_some_and(|last| last == "key")
         && !is_page(&words)
-        && is_made(value)
-        && !is_stand_in(value)
+        && looks_random(value)
+        && !is_placeholder(value)
 }
 
 fn ends(joined: &str) -> bool {
@@ -174,20 +173,20 @@ fn ends(joined: &str) -> bool {
     })
 }
 
-/// Whether this value of a name is a secret. `is_listed` of those that stand in a list under the
-/// name, which are words as often.
+/// Returns true if this value of a name is a secret. `is_listed` marks items of a list under the
+/// name, which often are plain words.
 pub(super) fn is_secret(kind: NameKind, name: &str, value: &[u8], is_listed: bool) -> bool {
     match kind {
-        _ if is_stand_in(value) => false,
+        _ if is_placeholder(value) => false,
         NameKind::Secret if is_listed => !is_word(value) && !is_flag(name, value),
         NameKind::Secret => !is_flag(name, value),
         NameKind::Worded => !is_word(value) && !is_flag(name, value),
-        NameKind::Doubtful => is_made(value),
+        NameKind::Doubtful => looks_random(value),
         NameKind::Other => false,
     }
 }
 
-/// Whether a secret of this name is made for each request, and tells nothing apart.
+/// Returns true if the name is that of a signature, which differs for each request.
 pub(super) fn is_signature(name: &str) -> bool {
     let mut words = words(name);
     words.retain(|word| !is_in(FORMS, word) && !is_number(word));
@@ -196,7 +195,7 @@ pub(super) fn is_signature(name: &str) -> bool {
         .is_some_and(|last| matches!(last.as_str(), "signature" | "sig" | "sign" | "hmac"))
 }
 
-/// Whether a number under this name is a count, and none that a person keeps for herself.
+/// Returns true if a number under this name is a count and not a private number.
 pub(super) fn is_counted(name: &str) -> bool {
     let joined = words(name).concat();
     [
@@ -211,14 +210,13 @@ pub(super) fn is_counted(name: &str) -> bool {
     .any(|word| joined.contains(word))
 }
 
-/// Whether a variable of the environment with this name and value is a secret: its value is looked
-/// for wherever it may stand.
+/// Returns true if an environment variable is a secret, whose value is then searched everywhere.
 pub(super) fn is_secret_variable(name: &str, value: &str) -> bool {
     const FEWEST_BYTES: usize = 8;
     let is_path = ["/", "./", "~/", "../"]
         .iter()
         .any(|begin| value.starts_with(begin));
-    let is_doubtful = || kind(name) == NameKind::Doubtful && is_made(value.as_bytes());
+    let is_doubtful = || kind(name) == NameKind::Doubtful && looks_random(value.as_bytes());
     let is_one = is_secret_name(name) || is_doubtful() || is_key(name, value.as_bytes());
     is_one
         && value.len() >= FEWEST_BYTES
@@ -227,8 +225,8 @@ pub(super) fn is_secret_variable(name: &str, value: &str) -> bool {
         && value.parse::<f64>().is_err()
 }
 
-/// A count, a flag, the name again as on a label, or nothing: no secret whatever it is called.
-/// Codes on cards have three digits.
+/// Returns true for a count, a flag, the name itself as on a label, or an empty value. A card code
+/// has three digits.
 fn is_flag(name: &str, value: &[u8]) -> bool {
     const FEWEST_DIGITS: usize = 4;
     const MOST_COUNTED: usize = 19;
@@ -242,8 +240,8 @@ fn is_flag(name: &str, value: &[u8]) -> bool {
             .any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether this is a word, or some: letters as words have them, and behind them at most two digits;
-/// or a text with spaces.
+/// Returns true for words: letters in usual case with at most two digits behind, or any text with
+/// spaces.
 pub(super) fn is_word(value: &[u8]) -> bool {
     const MOST_LETTERS: usize = 20;
     let is_part = |part: &[u8]| {
@@ -266,7 +264,7 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The words of the last part of a name, in small letters; none of one that is too long.
+/// Returns the words of the last part of a name, in lower case; empty for an overlong name.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let last = name
@@ -297,8 +295,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// A text without its percent-encoding (RFC 3986, 2.1), in forms with spaces for `+`; what is none
-/// stays.
+/// Decodes percent-encoding (RFC 3986, 2.1), and in forms `+` as a space. Invalid sequences stay.
 pub fn decoded(text: &[u8], is_form: bool) -> Cow<'_, [u8]> {
     if is_form && text.contains(&b'+') {
         let spaced: Vec<u8> = text

@@ -1,6 +1,5 @@
-//! Secrets that are known by their shape, wherever they stand: in fields without a telling name, in
-//! messages that name nothing, such as those of gRPC, in statements and values of databases, in
-//! answers.
+//! Secrets with a known shape. They are found in any text: fields without a telling name, gRPC
+//! messages, database statements and values, answers.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,12 +8,12 @@ use regex_automata::meta::{Config, Regex};
 use regex_automata::util::captures::Captures;
 use regex_automata::util::syntax;
 
-use super::stand_in::{is_part, is_stand_in, stand_in};
+use super::stand_in::{is_part, is_placeholder, placeholder};
 use crate::limits::MAX_PATTERN_PROGRAM_BYTES;
 
-/// What has the shape, and its pattern. The group is what is replaced: what stands before it says
-/// what it is, and programs read it. Before a pattern can know that it fits it reads no more than
-/// some hundred bytes, or none that could begin it anew: so all of them together read a text once.
+/// Name and pattern of each shape. The capture group is replaced; the prefix stays, because
+/// programs read it. A pattern fails after at most some hundred bytes, or at a byte that cannot
+/// begin it again. The search is therefore linear.
 pub(super) const SHAPES: [(&str, &str); 69] = [
     ("AWS access key", r"(?:AKIA|ASIA)([0-9A-Z]{16})"),
     (
@@ -125,11 +124,10 @@ pub(super) const SHAPES: [(&str, &str); 69] = [
         r"tskey-(?:auth|api|client)-([A-Za-z0-9-]{16,})",
     ),
 ];
-/// Lines and their ends, also those written as escapes; before them what says how the key is
-/// encrypted.
+/// Lines and line ends, possibly escaped, after optional encryption headers.
 const PRIVATE_KEY: &str = r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\r|\\n)*(?:Proc-Type:[^\r\n\\]{0,40}(?:\s|\\r|\\n)+DEK-Info:[^\r\n\\]{0,80}(?:\s|\\r|\\n)+)?([A-Za-z0-9+/][A-Za-z0-9+/=\s\\]{15,})";
-/// Hashes of passwords (crypt(5); the PHC string format; frameworks; RFC 5803, 3). They stay in
-/// what databases answer, since a program checks passwords by them.
+/// Password hashes (crypt(5); the PHC string format; frameworks; RFC 5803, 3). They stay in
+/// database answers, because programs verify passwords against them.
 pub(super) const HASHES: [(&str, &str); 7] = [
     ("bcrypt", r"\$2[abxy]?\$[0-9]{2}\$([A-Za-z0-9./]{22,})"),
     ("Argon2", r"\$argon2(?:id|i|d)\$([\w=,$+/-]{20,})"),
@@ -155,20 +153,20 @@ pub(super) const HASHES: [(&str, &str); 7] = [
 static ALL: LazyLock<Shapes> = LazyLock::new(|| Shapes::of(SHAPES.iter().chain(&HASHES)));
 static WITHOUT_HASHES: LazyLock<Shapes> = LazyLock::new(|| Shapes::of(SHAPES.iter()));
 
-/// Patterns that are searched for at once.
+/// A set of patterns with one combined search.
 #[derive(Debug)]
 pub(super) struct Shapes(Regex);
 
 impl Shapes {
     fn of<'a>(rows: impl Iterator<Item = &'a (&'static str, &'static str)>) -> Self {
         let patterns: Vec<&str> = rows.map(|(_, pattern)| *pattern).collect();
-        // Nothing may be written whose secrets cannot be found.
+        // Without a valid table, secrets would be written to disk.
         Self::new(&patterns, false)
             .unwrap_or_else(|(_, reason)| unreachable!("the table of shapes: {reason}"))
     }
 
-    /// Fails when a pattern cannot be read, or all are too large together: says which one, if it is
-    /// known, and why.
+    /// Compiles patterns. Fails for an invalid pattern or if the total is too large, with the
+    /// pattern's index if known and the reason.
     pub(super) fn new(patterns: &[&str], unicode: bool) -> Result<Self, (Option<usize>, String)> {
         let syntax = syntax::Config::new().unicode(unicode).utf8(false);
         let config = Config::new()
@@ -196,8 +194,8 @@ impl Shapes {
         if with_hashes { &ALL } else { &WITHOUT_HASHES }
     }
 
-    /// Puts what stands for it in the place of each secret, at the same length; whether there is
-    /// one, or what stands for it.
+    /// Replaces each secret by a placeholder of equal length. Returns true if there was a secret or
+    /// a placeholder.
     pub(super) fn replace(&self, bytes: &mut [u8]) -> bool {
         let groups = self.0.captures_iter(&*bytes);
         let secret = |groups: Captures| {
@@ -207,9 +205,9 @@ impl Shapes {
         };
         let found: Vec<Range<usize>> = groups.filter_map(secret).map(Range::from).collect();
         for at in &found {
-            // A pattern may match a part of what stands for a secret.
-            if !is_stand_in(&bytes[around(bytes, at)]) {
-                let other = stand_in(&bytes[at.clone()]);
+            // A pattern may match part of a placeholder.
+            if !is_placeholder(&bytes[around(bytes, at)]) {
+                let other = placeholder(&bytes[at.clone()]);
                 bytes[at.clone()].copy_from_slice(&other);
             }
         }
@@ -217,9 +215,9 @@ impl Shapes {
     }
 }
 
-/// A place, and what it may be a part of.
+/// Extends a range to the whole possible placeholder around it.
 fn around(bytes: &[u8], at: &Range<usize>) -> Range<usize> {
-    /// Most that is looked at on either side.
+    /// Maximum number of bytes to extend on either side.
     const MOST_BYTES: usize = 256;
     let before = bytes[at.start.saturating_sub(MOST_BYTES)..at.start]
         .iter()

@@ -1,15 +1,14 @@
-//! What stands in place of a secret: a function of its value alone, of the same length, known by
-//! how it begins, and in the form that programs check.
+//! Placeholders for secrets. A placeholder depends only on the secret, has its length and a
+//! recognizable prefix, and keeps the form that programs check:
 //!
-//! | the secret is | what stands for it |
-//! |---|---|
-//! | a UUID, or 16 hexadecimal digits or more | such digits: `edac7`, a hash, four that check the others |
-//! | digits | digits: `7332`, noughts, a hash of the last two or four; from 20 on four that check the others |
-//! | anything else of 13 bytes or more | `redacted-` (`redactedx` where only letters and digits stood), a hash, and so many of the same mark |
-//! | anything shorter | as much of `redacted` as there is room for, `*`, a hash |
+//! * A UUID, or 16 or more hexadecimal digits: `edac7`, a hash, four check digits.
+//! * Up to 19 decimal digits: `7332`, zeros, a hash of at most four digits.
+//! * 20 or more decimal digits: `7332`, a hash, four check digits.
+//! * Another value of 13 bytes or more: `redacted-`, a hash, padding of `-`. For plain letters and
+//!   digits the mark is `x` instead of `-`.
+//! * A shorter value: as much of `redacted` as fits, `*`, a hash.
 //!
-//! What a person may have chosen gets so little of a hash that it cannot be guessed by it: 16 bits,
-//! or less.
+//! A value that a person may have chosen gets at most 16 bits of hash, too few to guess it.
 
 use std::ops::Range;
 
@@ -17,32 +16,32 @@ use sha2::{Digest as _, Sha256};
 
 use crate::text::escape::hex;
 
-/// How long ones begin.
+/// Prefix of long placeholders.
 const WORD: &[u8] = b"redacted";
-/// How those of hexadecimal digits begin.
+/// Prefix of hexadecimal placeholders.
 const HEXADECIMAL: &[u8] = b"edac7";
-/// How those of digits begin.
+/// Prefix of decimal placeholders.
 const DECIMAL: &[u8] = b"7332";
-/// Digits that check those before them.
+/// Number of digits that verify the preceding ones.
 const CHECK_DIGITS: usize = 4;
-/// Fewest digits of a hexadecimal number that is written as one: a shorter one may be a word.
+/// Minimum length of a hexadecimal number; shorter ones may be words.
 const FEWEST_HEXADECIMAL: usize = 16;
-/// Fewest bytes for a whole word, its mark and a hash.
+/// Minimum length for the whole prefix, its mark and a hash.
 const FEWEST_LONG: usize = 13;
-/// Digits (hexadecimal) of the hash of what may be guessed.
+/// Hexadecimal digits of hash for values that could be guessed.
 const FEW_DIGITS: usize = 4;
-/// Most digits of a hash: 128 bits tell any two apart.
+/// Maximum number of hash digits: 128 bits distinguish all values.
 const MOST_DIGITS: usize = 32;
-/// Fewest digits of a number with a hash in it: what is shorter is told apart by nothing.
+/// Minimum length of a decimal placeholder with a hash; shorter ones are indistinguishable.
 const FEWEST_TOLD: usize = 8;
-/// Fewest digits of a number that has no other meaning: of cards there are up to 19.
+/// Minimum length of a decimal number without another meaning: card numbers have up to 19 digits.
 const FEWEST_RANDOM_DECIMAL: usize = 20;
-/// What stands for a signature, which is made anew for each request and tells nothing apart.
+/// Hash part of a signature's placeholder. Signatures differ for each request and identify nothing.
 const NOTHING: &[u8] = b"0000";
 
-/// What stands for this secret. What stands for one already stays.
-pub(super) fn stand_in(secret: &[u8]) -> Vec<u8> {
-    if is_stand_in(secret) {
+/// Returns the placeholder for a secret. A placeholder is returned unchanged.
+pub(super) fn placeholder(secret: &[u8]) -> Vec<u8> {
+    if is_placeholder(secret) {
         return secret.to_vec();
     }
     if secret.iter().all(u8::is_ascii_digit) {
@@ -52,7 +51,7 @@ pub(super) fn stand_in(secret: &[u8]) -> Vec<u8> {
         Some(digits) => hexadecimal(secret, &digits),
         None => worded(
             secret,
-            &hashed(secret)[..if is_made(secret) {
+            &hashed(secret)[..if looks_random(secret) {
                 MOST_DIGITS
             } else {
                 FEW_DIGITS
@@ -69,8 +68,8 @@ pub(super) fn signature(secret: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Whether this stands for a secret; behind a beginning that says what it was, too.
-pub fn is_stand_in(value: &[u8]) -> bool {
+/// Returns true for a placeholder, also behind a prefix that names the kind of secret.
+pub fn is_placeholder(value: &[u8]) -> bool {
     if value.iter().all(u8::is_ascii_digit) {
         return is_decimal(value);
     }
@@ -88,9 +87,9 @@ pub fn is_stand_in(value: &[u8]) -> bool {
         || is_short(value)
 }
 
-/// Whether nobody chose a value: long, in one piece, letters with digits among them in a run, and
-/// many different ones.
-pub fn is_made(value: &[u8]) -> bool {
+/// Returns true if a value looks random: long, in one piece, a run of mixed letters and digits,
+/// many different bytes.
+pub fn looks_random(value: &[u8]) -> bool {
     const FEWEST_BYTES: usize = 16;
     const FEWEST_IN_RUN: usize = 12;
     const FEWEST_DIFFERENT: usize = 6;
@@ -113,7 +112,7 @@ pub fn is_made(value: &[u8]) -> bool {
             || is_uuid(value))
 }
 
-/// Whether this is written as a UUID (RFC 9562, 4).
+/// Returns true for the text form of a UUID (RFC 9562, 4).
 pub fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(at, byte)| match at {
@@ -148,7 +147,7 @@ fn decimal(secret: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The beginning, a hash and noughts, with room for digits that check them.
+/// Returns prefix, hash and zeros, with room for the check digits.
 fn filled(begin: &[u8], hash: &[u8], length: usize) -> Vec<u8> {
     let mut out = [begin, hash].concat();
     out.resize(length - CHECK_DIGITS, b'0');
@@ -166,7 +165,7 @@ fn is_checked(begin: &[u8], digits: &[u8], hash: fn(&[u8]) -> Vec<u8>) -> bool {
     told.starts_with(begin) && check == &hash(told)[..CHECK_DIGITS]
 }
 
-/// How many digits of a hash there are in a number that a person may have chosen.
+/// Returns the number of hash digits in a number that a person may have chosen.
 fn decimal_told(length: usize) -> usize {
     match length {
         0..FEWEST_TOLD => 0,
@@ -185,8 +184,8 @@ fn is_decimal(value: &[u8]) -> bool {
     length > 2 && DECIMAL.starts_with(begin) && noughts.iter().all(|byte| *byte == b'0')
 }
 
-/// The digits of a UUID or a hexadecimal number, in small letters; both are written in small
-/// letters or in capitals.
+/// Returns the lower-case digits of a UUID or a hexadecimal number, if they are written in a single
+/// case.
 fn hexadecimal_digits(value: &[u8]) -> Option<Vec<u8>> {
     let one_case =
         !(value.iter().any(u8::is_ascii_lowercase) && value.iter().any(u8::is_ascii_uppercase));
@@ -203,7 +202,7 @@ fn hexadecimal_digits(value: &[u8]) -> Option<Vec<u8>> {
 fn hexadecimal(secret: &[u8], digits: &[u8]) -> Vec<u8> {
     let mut other = filled(HEXADECIMAL, &hashed(secret), digits.len());
     if is_uuid(secret) {
-        // Version and variant, which programs look at.
+        // Programs check version and variant.
         (other[12], other[16]) = (digits[12], digits[16]);
     }
     let mut others = checked(other, hashed).into_iter();
@@ -242,7 +241,7 @@ fn worded(secret: &[u8], hash: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What follows the word: a mark, a hash, the same mark, and the end of base64.
+/// Returns true for the part after the prefix: mark, hash, padding with the mark, base64 padding.
 fn is_long(rest: &[u8]) -> bool {
     let Some((mark, rest)) = rest
         .split_first()
@@ -272,7 +271,7 @@ fn short(secret: &[u8]) -> Vec<u8> {
     out
 }
 
-/// How many digits of a hash there are in a short one: none where there is no room.
+/// Returns the number of hash digits in a short placeholder; zero without room.
 fn short_told(length: usize) -> usize {
     length.saturating_sub(2).min(FEW_DIGITS)
 }
@@ -290,7 +289,7 @@ fn is_short(value: &[u8]) -> bool {
     value.len() < FEWEST_LONG && is_told && marks == 1
 }
 
-/// Whether this stands for a signature, which tells nothing apart.
+/// Returns true for the placeholder of a signature.
 pub fn is_signed(value: &[u8]) -> bool {
     let rest = value.strip_prefix(WORD).filter(|rest| is_long(rest));
     rest.is_some_and(|rest| {
@@ -298,13 +297,13 @@ pub fn is_signed(value: &[u8]) -> bool {
     })
 }
 
-/// Whether a byte may belong to what stands for a secret, or to the beginning that it has.
+/// Returns true if a byte may belong to a placeholder or its prefix.
 pub(super) fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-*_".contains(&byte)
 }
 
-/// Where what stands for secrets is in a text, in its order; but for numbers that may be of
-/// something else.
+/// Returns the ranges of all placeholders in a text, except short numbers, which may have another
+/// meaning.
 pub fn places(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -312,7 +311,7 @@ pub fn places(text: &[u8]) -> Vec<Range<usize>> {
         let length = text[at..].iter().take_while(|byte| is_part(**byte)).count();
         let part = &text[at..at + length];
         let is_number = length < FEWEST_RANDOM_DECIMAL && part.iter().all(u8::is_ascii_digit);
-        if length > 2 && !is_number && is_stand_in(part) {
+        if length > 2 && !is_number && is_placeholder(part) {
             let long = memchr::memmem::rfind(part, WORD)
                 .filter(|begin| is_long(&part[begin + WORD.len()..]));
             let end = at + length;

@@ -1,4 +1,4 @@
-//! Calls of all kinds with secrets in them, and what becomes of them.
+//! Redaction of calls in all protocols.
 
 mod corpus;
 mod laws;
@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use super::*;
 use crate::record::call::{End, HttpRequest, HttpVersion, Target};
 
-/// A call over HTTP: what is asked, and what is answered.
+/// Builds an HTTP call from its request and response parts.
 fn call(
     path: &str,
     asks: &[(&str, &str)],
@@ -62,7 +62,7 @@ fn of(content: Content) -> Exchange {
     }
 }
 
-/// Messages of a database, from its client where it says so.
+/// Builds a database call from messages and their senders.
 fn wire(protocol: Protocol, is_session: bool, messages: &[(Side, &[u8])]) -> Exchange {
     let messages = messages
         .iter()
@@ -80,7 +80,8 @@ fn wire(protocol: Protocol, is_session: bool, messages: &[(Side, &[u8])]) -> Exc
     ))
 }
 
-/// A call without its secrets, twice as well as once, and on being asked as on being recorded.
+/// Returns the redacted call. Asserts that a second pass changes nothing, and that a lookup redacts
+/// like a recording.
 fn redacted(secrets: &Secrets, call: &Exchange) -> Exchange {
     let mut once = vec![call.clone()];
     secrets.calls(&mut once);
@@ -96,7 +97,7 @@ fn redacted(secrets: &Secrets, call: &Exchange) -> Exchange {
     once
 }
 
-/// The parts of a call as texts: of HTTP path, fields and bodies, else messages.
+/// Returns the parts of a call as texts: path, fields and bodies of HTTP, else messages.
 fn parts(call: &Exchange) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match &call.content {
@@ -147,7 +148,7 @@ fn resp(words: &[&str]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// An `OP_MSG` with one document.
+/// Builds an `OP_MSG` with one document.
 fn op_msg(document: &[u8]) -> Vec<u8> {
     let length = (document.len() as u32 + 21).to_le_bytes();
     [
@@ -160,7 +161,7 @@ fn op_msg(document: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// A document of texts; of a name that ends in `{}` the text is such a document.
+/// Builds a document of string elements.
 fn bson(elements: &[(&str, &str)]) -> Vec<u8> {
     let mut inside = Vec::new();
     for (name, text) in elements {

@@ -5,7 +5,7 @@ fn headers(coding: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn every_known_coding_comes_off_as_it_was_put_on() {
+fn codings_round_trip_bodies() {
     let long: Vec<u8> = (0..300_000_u32).map(|at| (at * 7 % 251) as u8).collect();
     for body in [
         &b"x"[..],
@@ -36,16 +36,16 @@ fn every_known_coding_comes_off_as_it_was_put_on() {
 }
 
 #[test]
-fn a_body_stays_coded_where_somebody_may_look_at_its_bytes() {
+fn body_with_digest_stays_encoded() {
     let plain = b"hello hello hello".to_vec();
     let ours = encoded(&headers("gzip"), &plain).unwrap();
-    // Another coder: the same with the name of a file in its head (RFC 1952, 2.3.1).
+    // Output of another encoder: the header holds a file name (RFC 1952, 2.3.1).
     let theirs = [&ours[..3], &[8], &ours[4..10], b"name\0", &ours[10..]].concat();
     let with = |digest: &str, body: &[u8]| {
         let mut headers = headers("gzip");
         headers.push((digest.to_owned(), b"x".to_vec()));
-        let kept = kept(&mut headers, body.to_vec());
-        let sent = sent(&headers, &kept).into_owned();
+        let kept = stored_body(&mut headers, body.to_vec());
+        let sent = sent_body(&headers, &kept).into_owned();
         (kept, sent, has_note(&headers, CODED))
     };
     assert_eq!(with("ETag", &theirs), (plain.clone(), ours.clone(), false));
@@ -58,13 +58,13 @@ fn a_body_stays_coded_where_somebody_may_look_at_its_bytes() {
         with("X-Amz-Checksum-CRC32", &theirs),
         (theirs.clone(), theirs, true)
     );
-    // What cannot be read is not coded once more.
+    // An undecodable body is not encoded again.
     let cut = ours[..12].to_vec();
     assert_eq!(with("ETag", &cut), (cut.clone(), cut, true));
 }
 
 #[test]
-fn what_cannot_be_taken_off_stays() {
+fn undecodable_body_stays_unchanged() {
     assert_eq!(decoded(&headers("gzip"), b"no gzip"), None);
     assert_eq!(decoded(&headers("dcb"), b"x"), None);
     assert_eq!(

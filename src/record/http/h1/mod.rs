@@ -1,5 +1,5 @@
-//! HTTP/1 without a socket: what passes is looked at, never rewritten, so the program gets the very
-//! bytes of the server.
+//! HTTP/1 parsing without sockets. It observes bytes and never rewrites them, so the program
+//! receives the server's exact bytes.
 
 mod play;
 mod reader;
@@ -8,10 +8,10 @@ mod tap;
 #[cfg(test)]
 mod tests;
 
-pub use play::{Asked, Next, Questions, asked};
+pub use play::{ReceivedRequest, RequestParser, RequestStep, unanswered_call};
 pub use reader::{Malformed, Message};
 pub use render::{Rendered, closes, refusal, render};
-pub use tap::{End, Tap, Turn};
+pub use tap::{ConnectionEnd, ProtocolChange, Tap};
 
 use std::time::SystemTime;
 
@@ -19,17 +19,17 @@ use crate::record::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Li
 use crate::record::http::coding::{self, has_note};
 pub use crate::record::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
 
-/// Whether the recording of this response ends where the program left.
+/// Returns true if the recorded response ends where the program closed the connection.
 pub fn is_cut_off(response: &HttpResponse) -> bool {
     has_note(&response.headers, CUT_OFF)
 }
 
-/// Value of the first field of that name (in lower case), as text.
+/// Returns the first field of this (lower-case) name as text.
 pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {
     values(headers, name).next().flatten()
 }
 
-/// Whether a field that holds a list has this token in it.
+/// Returns true if a list field contains this token.
 pub fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool {
     values(headers, name).flatten().any(|value| {
         value
@@ -48,7 +48,7 @@ fn values<'a>(
     fields.map(|(_, value)| std::str::from_utf8(value).ok())
 }
 
-/// A call on a connection, by what its request says it is.
+/// Returns a call on a connection; its content type decides between HTTP and gRPC.
 pub fn exchange(
     link: &Link,
     request: HttpRequest,
@@ -70,7 +70,7 @@ pub fn exchange(
     )
 }
 
-/// Host and port of an authority; the port of the scheme where it names none.
+/// Parses an authority into host and port, with the scheme's default port.
 pub fn authority(text: &str, default_port: u16) -> Option<Target> {
     let text = text.rsplit('@').next().unwrap_or(text);
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
@@ -88,8 +88,8 @@ pub fn authority(text: &str, default_port: u16) -> Option<Target> {
     (!host.is_empty()).then_some(Target { host, port })
 }
 
-/// The request of a head and its body, and where it goes if the head says so itself (absolute-form,
-/// RFC 9112, 3.2.2).
+/// Returns the request of a message, and its target if the head has one (absolute-form, RFC 9112,
+/// 3.2.2).
 pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
     let mut scheme = if tls { "https" } else { "http" };
     let mut host = field(&message.headers, "host")
@@ -110,7 +110,7 @@ pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
             let (named, after) = rest.split_at(end);
             target = authority(named, port);
             scheme = name;
-            // Who asks is said by a field (RFC 9110, 4.2.4).
+            // The authority holds no credentials; a header field does (RFC 9110, 4.2.4).
             named
                 .rsplit('@')
                 .next()

@@ -1,30 +1,30 @@
-//! Takes requests off a connection whose server is played.
+//! Request parsing on a connection whose server is replayed.
 
 use std::time::SystemTime;
 
 use crate::limits::MAX_RECORDED_BODY_BYTES;
 use crate::record::call::{Exchange, HttpRequest, Link, Target};
 
-use super::reader::{Answered, Malformed, Reader};
+use super::reader::{ExpectedBody, Malformed, Reader};
 use super::tap::tunnel;
 use super::{exchange, field, request};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub request: HttpRequest,
     pub target: Target,
-    /// Whether it would be encrypted.
+    /// `true` for an encrypted connection to the target.
     pub tls: bool,
-    /// Where a tunnel would lead, for CONNECT.
+    /// Destination of the tunnel, for CONNECT.
     pub tunnel: Option<Target>,
-    /// Whether the body was longer than what is kept; then it equals nothing that was recorded.
+    /// `true` if the body exceeded the recording limit; it then matches no recorded body.
     pub too_long: bool,
     pub raw: Vec<u8>,
 }
 
-impl Asked {
-    /// Its bytes as a server itself gets them: a proxy is asked with the whole address
-    /// (absolute-form, RFC 9112, 3.2.2), which not every server understands.
+impl ReceivedRequest {
+    /// Returns the request as an origin server expects it. Requests to a proxy name the full URL
+    /// (absolute-form, RFC 9112, 3.2.2), which not all servers accept.
     pub fn origin_form(&self) -> Vec<u8> {
         let end = memchr::memchr(b'\n', &self.raw).unwrap_or(0);
         let line = String::from_utf8_lossy(&self.raw[..end]);
@@ -43,12 +43,12 @@ impl Asked {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum RequestStep {
     Continue,
-    Answer(Box<Asked>),
+    Answer(Box<ReceivedRequest>),
 }
 
-pub fn asked(link: &Link, asked: &Asked) -> Exchange {
+pub fn unanswered_call(link: &Link, asked: &ReceivedRequest) -> Exchange {
     let now = SystemTime::now();
     let link = Link {
         target: asked.target.clone(),
@@ -59,20 +59,20 @@ pub fn asked(link: &Link, asked: &Asked) -> Exchange {
 }
 
 #[derive(Debug)]
-pub struct Questions {
+pub struct RequestParser {
     link: Link,
     reader: Reader,
-    /// Bytes that came and were not looked at: what belongs to no request is what a tunnel or
-    /// another protocol begins with.
+    /// Received bytes that are not parsed yet. After the last request, these begin a tunnel or
+    /// another protocol.
     pub waiting: Vec<u8>,
     raw: Vec<u8>,
     keep_raw: bool,
     promised: bool,
 }
 
-impl Questions {
-    /// Of a connection that has not said anything yet. `keep_raw`: the bytes of requests are
-    /// wanted, to send them on.
+impl RequestParser {
+    /// Creates a parser for a new connection. `keep_raw` keeps the bytes of requests for
+    /// forwarding.
     pub fn new(link: Link, keep_raw: bool) -> Self {
         let reader = Reader::requests(MAX_RECORDED_BODY_BYTES);
         Self {
@@ -85,19 +85,19 @@ impl Questions {
         }
     }
 
-    pub fn kept(&self) -> usize {
-        self.reader.kept() + self.raw.len() + self.waiting.len()
+    pub fn buffered_bytes(&self) -> usize {
+        self.reader.buffered_bytes() + self.raw.len() + self.waiting.len()
     }
 
     pub fn is_idle(&self) -> bool {
         self.reader.is_idle() && self.waiting.is_empty()
     }
 
-    /// What is to be done for what has come; `None` asks for more.
-    pub fn next(&mut self) -> Result<Option<Next>, Malformed> {
+    /// Returns the next step for the received bytes; `None` if more bytes are needed.
+    pub fn next(&mut self) -> Result<Option<RequestStep>, Malformed> {
         while !self.waiting.is_empty() {
             let mut input = self.waiting.as_slice();
-            let whole = self.reader.take(&mut input, Answered::Other)?;
+            let whole = self.reader.take(&mut input, ExpectedBody::Other)?;
             let taken = self.waiting.len() - input.len();
             if self.keep_raw && self.raw.len() + taken <= 2 * MAX_RECORDED_BODY_BYTES {
                 self.raw.extend_from_slice(&self.waiting[..taken]);
@@ -110,7 +110,7 @@ impl Questions {
                 });
                 if expects && !self.promised {
                     self.promised = true;
-                    return Ok(Some(Next::Continue));
+                    return Ok(Some(RequestStep::Continue));
                 }
                 continue;
             };
@@ -118,7 +118,7 @@ impl Questions {
             let tunnel = tunnel(&message);
             let too_long = message.too_long;
             let (request, named) = request(message, self.link.tls);
-            return Ok(Some(Next::Answer(Box::new(Asked {
+            return Ok(Some(RequestStep::Answer(Box::new(ReceivedRequest {
                 tls: self.link.tls || request.scheme == "https",
                 request,
                 target: named.unwrap_or_else(|| self.link.target.clone()),

@@ -1,46 +1,46 @@
-//! Takes one direction of an HTTP/1 connection apart (RFC 9112), in pieces of any size.
+//! Incremental parser for one direction of an HTTP/1 connection (RFC 9112).
 
 use crate::limits::{MAX_HTTP_FIELDS, MAX_HTTP_HEAD_BYTES};
 use crate::record::call::HttpVersion;
 
 use super::{field, has_token};
 
-/// A message without its transfer coding.
+/// A message after transfer decoding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     pub version: HttpVersion,
-    /// Of a request as it was sent; empty for a response.
+    /// Method of a request, as sent; empty for a response.
     pub method: String,
-    /// The request target in whatever form it was sent.
+    /// The request target, in any form.
     pub path: String,
-    /// Three digits of a response; 0 for a request.
+    /// Status code of a response; 0 for a request.
     pub status: u16,
     pub reason: String,
-    /// Fields in their order, names as they were sent.
+    /// Fields in order, names as sent.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// Its body, content coding and all; what fits below the reader's cap.
+    /// The body with its content coding, up to the reader's cap.
     pub body: Vec<u8>,
     pub trailers: Vec<(String, Vec<u8>)>,
     pub too_long: bool,
 }
 
-/// What a response answers, which decides where it ends (RFC 9112, 6.3).
+/// Request kinds that determine the end of a response (RFC 9112, 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answered {
-    /// A request whose answer has a body.
+pub enum ExpectedBody {
+    /// A request whose response has a body.
     Other,
-    /// HEAD: no body whatever the fields say.
+    /// HEAD: the response has no body, despite its fields.
     Head,
-    /// CONNECT: after a 2xx comes a tunnel.
+    /// CONNECT: a tunnel follows a 2xx response.
     Connect,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// How the body of a message ends.
+/// Parser state, including the framing of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ParserState {
     Head,
     Sized(u64),
     UntilClose,
@@ -54,8 +54,8 @@ enum Stage {
 pub struct Reader {
     requests: bool,
     cap: usize,
-    stage: Stage,
-    /// The head, the line of a chunk's size, or the trailers, as far as they have come.
+    stage: ParserState,
+    /// Incomplete head, chunk-size line or trailers.
     line: Vec<u8>,
     message: Option<Message>,
 }
@@ -65,7 +65,7 @@ impl Reader {
         Self {
             requests: true,
             cap,
-            stage: Stage::Head,
+            stage: ParserState::Head,
             line: Vec::new(),
             message: None,
         }
@@ -78,7 +78,7 @@ impl Reader {
         }
     }
 
-    /// The message that is being read, once its head is complete.
+    /// Returns the current message, once its head is complete.
     pub fn head(&self) -> Option<&Message> {
         self.message.as_ref()
     }
@@ -87,7 +87,7 @@ impl Reader {
         self.message.is_none() && self.line.is_empty()
     }
 
-    pub fn kept(&self) -> usize {
+    pub fn buffered_bytes(&self) -> usize {
         self.line.len()
             + self
                 .message
@@ -95,45 +95,45 @@ impl Reader {
                 .map_or(0, |message| message.body.len())
     }
 
-    pub fn forget(&mut self) {
+    pub fn discard_body(&mut self) {
         if let Some(message) = &mut self.message {
             message.too_long = true;
             message.body = Vec::new();
         }
     }
 
-    /// Takes bytes off the input until a message is complete. `Ok(None)` with nothing left in the
-    /// input asks for more; with something left it says that a head has just been completed.
+    /// Consumes input until a message is complete. `Ok(None)` with an empty input means that more
+    /// input is needed. With input left, it means that a head was completed.
     pub fn take(
         &mut self,
         input: &mut &[u8],
-        answered: Answered,
+        expected: ExpectedBody,
     ) -> Result<Option<Message>, Malformed> {
         loop {
             match self.stage {
-                Stage::Head => {
+                ParserState::Head => {
                     if !self.gather(input, MAX_HTTP_HEAD_BYTES)? {
                         return Ok(None);
                     }
-                    self.begin(answered)?;
-                    return Ok(if self.stage == Stage::Head {
+                    self.begin(expected)?;
+                    return Ok(if self.stage == ParserState::Head {
                         self.message.take()
                     } else {
                         None
                     });
                 }
                 _ if input.is_empty() => return Ok(None),
-                Stage::Sized(left) => {
+                ParserState::Sized(left) => {
                     let left = left - self.keep(input, left);
-                    self.stage = Stage::Sized(left);
+                    self.stage = ParserState::Sized(left);
                     if left == 0 {
                         return Ok(self.finish());
                     }
                 }
-                Stage::UntilClose => {
+                ParserState::UntilClose => {
                     self.keep(input, u64::MAX);
                 }
-                Stage::ChunkSize => {
+                ParserState::ChunkSize => {
                     let Some(line) = self.read_line(input)? else {
                         return Ok(None);
                     };
@@ -144,33 +144,33 @@ impl Reader {
                     }
                     let size = u64::from_str_radix(digits, 16).map_err(|_| Malformed)?;
                     self.stage = if size == 0 {
-                        Stage::Trailers
+                        ParserState::Trailers
                     } else {
-                        Stage::Chunk(size)
+                        ParserState::Chunk(size)
                     };
                     if size == 0 {
-                        // An empty line at once ends them.
+                        // An immediate empty line ends the trailers.
                         self.line.push(b'\n');
                     }
                 }
-                Stage::Chunk(left) => {
+                ParserState::Chunk(left) => {
                     let left = left - self.keep(input, left);
                     self.stage = if left == 0 {
-                        Stage::ChunkEnd
+                        ParserState::ChunkEnd
                     } else {
-                        Stage::Chunk(left)
+                        ParserState::Chunk(left)
                     };
                 }
-                Stage::ChunkEnd => {
+                ParserState::ChunkEnd => {
                     let Some(line) = self.read_line(input)? else {
                         return Ok(None);
                     };
                     if !line.iter().all(u8::is_ascii_whitespace) {
                         return Err(Malformed);
                     }
-                    self.stage = Stage::ChunkSize;
+                    self.stage = ParserState::ChunkSize;
                 }
-                Stage::Trailers => {
+                ParserState::Trailers => {
                     if !self.gather(input, MAX_HTTP_HEAD_BYTES)? {
                         return Ok(None);
                     }
@@ -184,20 +184,20 @@ impl Reader {
         }
     }
 
-    /// The connection has ended: the message that was being read, and whether that was its proper
-    /// end.
+    /// Returns the unfinished message when the connection ends. The flag is true if that end is its
+    /// framing.
     pub fn end(&mut self) -> Option<(Message, bool)> {
-        let whole = self.stage == Stage::UntilClose;
+        let whole = self.stage == ParserState::UntilClose;
         self.finish().map(|message| (message, whole))
     }
 
     fn finish(&mut self) -> Option<Message> {
-        self.stage = Stage::Head;
+        self.stage = ParserState::Head;
         self.line.clear();
         self.message.take()
     }
 
-    /// Keeps up to `most` bytes of the input as body; says how many those were.
+    /// Consumes up to `most` bytes as body and returns their number.
     fn keep(&mut self, input: &mut &[u8], most: u64) -> u64 {
         let count = usize::try_from(most).unwrap_or(usize::MAX).min(input.len());
         let (piece, rest) = input.split_at(count);
@@ -215,11 +215,11 @@ impl Reader {
         count as u64
     }
 
-    /// Gathers up to an empty line; true once it is there.
+    /// Collects bytes up to an empty line; returns true when it is complete.
     fn gather(&mut self, input: &mut &[u8], most: usize) -> Result<bool, Malformed> {
         // A client may send empty lines before a request (RFC 9112, 2.2).
         while self.line.is_empty()
-            && self.stage == Stage::Head
+            && self.stage == ParserState::Head
             && matches!(input.first(), Some(b'\r' | b'\n'))
         {
             *input = &input[1..];
@@ -248,7 +248,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Gathers one short line, without its end, until it is there.
+    /// Collects one short line and returns it without its line ending when complete.
     fn read_line(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, Malformed> {
         let end = memchr::memchr(b'\n', input);
         let (piece, rest) = input.split_at(end.unwrap_or(input.len()));
@@ -260,8 +260,8 @@ impl Reader {
         Ok(end.map(|_| std::mem::take(&mut self.line)))
     }
 
-    /// A head is complete: what it says of the body.
-    fn begin(&mut self, answered: Answered) -> Result<(), Malformed> {
+    /// Parses a complete head and derives the framing of the body.
+    fn begin(&mut self, expected: ExpectedBody) -> Result<(), Malformed> {
         let line = std::mem::take(&mut self.line);
         let mut space = vec![httparse::EMPTY_HEADER; MAX_HTTP_FIELDS];
         let whole = |parsed| {
@@ -299,33 +299,33 @@ impl Reader {
         if minor == Some(0) {
             message.version = HttpVersion::Http10;
         }
-        self.stage = self.framing(&message, answered)?;
+        self.stage = self.framing(&message, expected)?;
         self.message = Some(message);
         Ok(())
     }
 
-    /// Where the body of a message ends; [`Stage::Head`] for none at all.
+    /// Returns the framing of the body, or [`ParserState::Head`] without a body.
     fn framing(
         &self,
         Message {
             status, headers, ..
         }: &Message,
-        answered: Answered,
-    ) -> Result<Stage, Malformed> {
-        let bodiless = matches!(status, 100..=199 | 204 | 304) || answered == Answered::Head;
-        let is_tunnel = answered == Answered::Connect && (200..300).contains(status);
+        expected: ExpectedBody,
+    ) -> Result<ParserState, Malformed> {
+        let bodiless = matches!(status, 100..=199 | 204 | 304) || expected == ExpectedBody::Head;
+        let is_tunnel = expected == ExpectedBody::Connect && (200..300).contains(status);
         if !self.requests && (bodiless || is_tunnel) {
-            return Ok(Stage::Head);
+            return Ok(ParserState::Head);
         }
         if field(headers, "transfer-encoding").is_some() {
             let is_chunked = has_token(headers, "transfer-encoding", "chunked");
             let until_close = if self.requests {
                 Err(Malformed)
             } else {
-                Ok(Stage::UntilClose)
+                Ok(ParserState::UntilClose)
             };
             return if is_chunked {
-                Ok(Stage::ChunkSize)
+                Ok(ParserState::ChunkSize)
             } else {
                 until_close
             };
@@ -350,9 +350,9 @@ impl Reader {
             }
         }
         Ok(match length {
-            None if !self.requests => Stage::UntilClose,
-            None | Some(0) => Stage::Head,
-            Some(length) => Stage::Sized(length),
+            None if !self.requests => ParserState::UntilClose,
+            None | Some(0) => ParserState::Head,
+            Some(length) => ParserState::Sized(length),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Writes a recorded response as HTTP/1.
+//! Serialization of a recorded response as HTTP/1.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use crate::record::http::coding;
 
 use super::{BODY_NOTE, TRUNCATED, field, has_token, is_cut_off};
 
-/// Whether the connection ends with this answer (RFC 9112, 9.3).
+/// Returns true if the connection ends with this response (RFC 9112, 9.3).
 pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
     let bodiless = is_bodiless(request, response);
     let unframed = field(&response.headers, "content-length").is_none() && !is_chunked(response);
@@ -20,13 +20,14 @@ pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
         || !bodiless && unframed && response.version == HttpVersion::Http10
 }
 
-/// A response as it is sent. Its body is that of the recording where it can be, which may be long.
+/// A response in its sent form. It borrows the recorded body where possible, since bodies can be
+/// long.
 #[derive(Debug)]
 pub struct Rendered<'a> {
-    /// The head, and what frames the body before it.
+    /// The head, plus the framing before the body.
     pub head: Vec<u8>,
     pub body: Cow<'a, [u8]>,
-    /// What frames the body behind it, and trailers.
+    /// The framing after the body, plus trailers.
     pub tail: Vec<u8>,
 }
 
@@ -36,19 +37,19 @@ impl Rendered<'_> {
     }
 }
 
-/// A recorded response as the answer to a request: its fields in their order, with the framing that
-/// its body needs now.
+/// Serializes a recorded response to a request: its fields in order, with the framing that its
+/// current body needs.
 pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered<'a> {
     let bodiless = is_bodiless(request, response);
     let truncated = truncated(response);
     let body = if bodiless {
         Cow::default()
     } else {
-        coding::sent(&response.headers, &response.body)
+        coding::sent_body(&response.headers, &response.body)
     };
     let chunked = !bodiless && is_chunked(response) && request.version != HttpVersion::Http10;
-    // Without either the connection's end is the body's; only what really ends may go out like
-    // that.
+    // Without framing, the end of the connection ends the body. Only a response that closes the
+    // connection may use that.
     let until_close = !bodiless
         && !chunked
         && field(&response.headers, "content-length").is_none()
@@ -118,7 +119,7 @@ pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered
     }
 }
 
-/// An answer of our own: that there is no recording, or that the real server cannot be reached.
+/// Returns a response of this server: no recording, or the real server is unreachable.
 pub fn refusal(status: u16, body: &serde_json::Value) -> HttpResponse {
     let mut body = serde_json::to_vec_pretty(body).unwrap_or_default();
     body.push(b'\n');
@@ -148,7 +149,7 @@ fn canonical_reason(status: u16) -> &'static str {
 fn put(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     out.extend_from_slice(one_line(name).as_bytes());
     out.extend_from_slice(b": ");
-    // A file may hold anything; a line break in a value would be another field.
+    // Recordings may hold any bytes; a line break in a value would start another field.
     out.extend(value.iter().map(|byte| {
         if matches!(byte, b'\r' | b'\n' | 0) {
             b' '

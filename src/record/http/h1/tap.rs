@@ -1,4 +1,4 @@
-//! Looks at both directions of an HTTP/1 connection while it is recorded.
+//! Observer of both directions of an HTTP/1 connection during recording.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -7,36 +7,36 @@ use crate::limits::{MAX_HTTP_PIPELINED, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_N
 use crate::record::call::{Content, Exchange, HttpResponse, Link, Side, Target};
 use crate::record::http::coding;
 
-use super::reader::{Answered, Malformed, Message, Reader};
+use super::reader::{ExpectedBody, Malformed, Message, Reader};
 use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, exchange, request};
 
-/// The connection is no HTTP any more: what follows the bytes that were taken.
+/// Change of protocol after the consumed bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// A tunnel to there (CONNECT was answered with 2xx).
+pub enum ProtocolChange {
+    /// A tunnel to this target (CONNECT answered with 2xx).
     Tunnel(Target),
-    /// Another protocol (101); whether it is `WebSocket`.
+    /// Another protocol (status 101); `true` for `WebSocket`.
     Upgrade(bool),
-    /// Nothing that is understood.
+    /// Data that is not valid HTTP.
     Lost,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct ConnectionEnd {
     pub by: Side,
-    /// Whether the server has said all that it had to say, to somebody who listened.
+    /// `true` if the server completed its data while the program was still reading.
     pub server_ended: bool,
 }
 
 #[derive(Debug)]
-struct Waiting {
-    answered: Answered,
+struct PendingRequest {
+    answered: ExpectedBody,
     tunnel: Option<Target>,
     sent_at: SystemTime,
-    /// `None` while its body is still on the way.
+    /// `None` while the request body is incomplete.
     call: Option<Exchange>,
     too_long: bool,
-    /// Its answer, which may come before it is complete.
+    /// The response, which may arrive before the request is complete.
     answer: Option<(HttpResponse, SystemTime)>,
 }
 
@@ -45,10 +45,10 @@ pub struct Tap {
     link: Link,
     requests: Reader,
     responses: Reader,
-    waiting: VecDeque<Waiting>,
-    /// Whether the request that is being read stands in `waiting`.
+    waiting: VecDeque<PendingRequest>,
+    /// `true` if `waiting` contains the current request.
     begun: bool,
-    /// Exchanges whose bodies were too long to be kept, without them.
+    /// Exchanges with bodies above the limit, without these bodies.
     too_long: Vec<Exchange>,
 }
 
@@ -64,15 +64,14 @@ impl Tap {
         }
     }
 
-    /// Exchanges since the last time that are not kept because a body was too long, without their
-    /// bodies.
+    /// Returns the exchanges since the last call that had too long bodies, without these bodies.
     pub fn too_long(&mut self) -> Vec<Exchange> {
         std::mem::take(&mut self.too_long)
     }
 
-    /// Bytes of calls that are not complete.
-    pub fn kept(&self) -> usize {
-        let of = |waiting: &Waiting| {
+    /// Returns the buffered bytes of incomplete calls.
+    pub fn buffered_bytes(&self) -> usize {
+        let of = |waiting: &PendingRequest| {
             let call = waiting.call.as_ref().and_then(|call| call.content.http());
             let answer = waiting
                 .answer
@@ -80,13 +79,15 @@ impl Tap {
                 .map_or(0, |(answer, _)| answer.body.len());
             call.map_or(0, |http| http.request.body.len()) + answer
         };
-        self.waiting.iter().map(of).sum::<usize>() + self.requests.kept() + self.responses.kept()
+        self.waiting.iter().map(of).sum::<usize>()
+            + self.requests.buffered_bytes()
+            + self.responses.buffered_bytes()
     }
 
-    /// Keeps none of the calls that are not complete.
-    pub fn forget(&mut self) {
-        self.requests.forget();
-        self.responses.forget();
+    /// Discards the bodies of incomplete calls.
+    pub fn discard_bodies(&mut self) {
+        self.requests.discard_body();
+        self.responses.discard_body();
         for waiting in &mut self.waiting {
             waiting.too_long = true;
             waiting.call.iter_mut().for_each(empty);
@@ -100,15 +101,15 @@ impl Tap {
         self.waiting.is_empty()
     }
 
-    /// Bytes passed from this side: exchanges that are complete go to `done`. With a turn comes how
-    /// many of the bytes still were HTTP.
+    /// Observes bytes from one side and appends complete exchanges to `done`. With a change of
+    /// protocol, returns the number of bytes that were still HTTP.
     pub fn take(
         &mut self,
         from: Side,
         bytes: &[u8],
         at: SystemTime,
         done: &mut Vec<Exchange>,
-    ) -> Option<(Turn, usize)> {
+    ) -> Option<(ProtocolChange, usize)> {
         let mut input = bytes;
         let turn = match from {
             Side::Client => self.client(&mut input, at, done).map(|()| None),
@@ -117,7 +118,7 @@ impl Tap {
         match turn {
             Ok(None) => None,
             Ok(Some(turn)) => Some((turn, bytes.len() - input.len())),
-            Err(Malformed) => Some((Turn::Lost, bytes.len())),
+            Err(Malformed) => Some((ProtocolChange::Lost, bytes.len())),
         }
     }
 
@@ -128,16 +129,16 @@ impl Tap {
         done: &mut Vec<Exchange>,
     ) -> Result<(), Malformed> {
         while !input.is_empty() {
-            let whole = self.requests.take(input, Answered::Other)?;
+            let whole = self.requests.take(input, ExpectedBody::Other)?;
             if let Some(head) = whole.as_ref().or(self.requests.head())
                 && !self.begun
             {
                 if self.waiting.len() >= MAX_HTTP_PIPELINED {
                     return Err(Malformed);
                 }
-                let (answered, tunnel) = (answered(&head.method), tunnel(head));
+                let (answered, tunnel) = (expected_body(&head.method), tunnel(head));
                 let (call, too_long, answer) = (None, false, None);
-                self.waiting.push_back(Waiting {
+                self.waiting.push_back(PendingRequest {
                     answered,
                     tunnel,
                     sent_at: at,
@@ -167,7 +168,7 @@ impl Tap {
                     waiting.sent_at,
                 ));
             }
-            self.settle(done);
+            self.hand_out_complete(done);
         }
         Ok(())
     }
@@ -177,13 +178,13 @@ impl Tap {
         input: &mut &[u8],
         at: SystemTime,
         done: &mut Vec<Exchange>,
-    ) -> Result<Option<Turn>, Malformed> {
+    ) -> Result<Option<ProtocolChange>, Malformed> {
         while !input.is_empty() {
             let next = self
                 .waiting
                 .iter()
                 .position(|waiting| waiting.answer.is_none());
-            let answered = next.map_or(Answered::Other, |next| self.waiting[next].answered);
+            let answered = next.map_or(ExpectedBody::Other, |next| self.waiting[next].answered);
             let Some(message) = self.responses.take(input, answered)? else {
                 continue;
             };
@@ -200,21 +201,21 @@ impl Tap {
                 .take()
                 .filter(|_| (200..300).contains(&status))
             {
-                // No call by itself: what is said inside are the calls, wherever the tunnel began.
+                // A tunnel is no call; the calls inside it count.
                 self.waiting.remove(next);
-                return Ok(Some(Turn::Tunnel(target)));
+                return Ok(Some(ProtocolChange::Tunnel(target)));
             }
             waiting.answer = Some((response(message), at));
-            self.settle(done);
+            self.hand_out_complete(done);
             if status == 101 {
-                return Ok(Some(Turn::Upgrade(websocket)));
+                return Ok(Some(ProtocolChange::Upgrade(websocket)));
             }
         }
         Ok(None)
     }
 
-    /// Hands out what is complete at the front.
-    fn settle(&mut self, done: &mut Vec<Exchange>) {
+    /// Moves complete exchanges from the front of the queue to `done`.
+    fn hand_out_complete(&mut self, done: &mut Vec<Exchange>) {
         while let Some(front) = self
             .waiting
             .pop_front_if(|front| front.call.is_some() && front.answer.is_some())
@@ -223,7 +224,7 @@ impl Tap {
         }
     }
 
-    fn hand_out(&mut self, waiting: Waiting, done: &mut Vec<Exchange>) {
+    fn hand_out(&mut self, waiting: PendingRequest, done: &mut Vec<Exchange>) {
         let Some(mut call) = waiting.call else { return };
         if let (Content::Http(http) | Content::Grpc(http), Some((response, at))) =
             (&mut call.content, waiting.answer)
@@ -239,8 +240,8 @@ impl Tap {
         }
     }
 
-    /// The connection has ended: what was still on the way.
-    pub fn end(&mut self, end: End, at: SystemTime, done: &mut Vec<Exchange>) {
+    /// Finishes the pending exchanges when the connection ends.
+    pub fn end(&mut self, end: ConnectionEnd, at: SystemTime, done: &mut Vec<Exchange>) {
         if let Some((message, whole)) = self.responses.end()
             && let Some(waiting) = self
                 .waiting
@@ -250,14 +251,14 @@ impl Tap {
             waiting.too_long |= message.too_long;
             let mut response = response(message);
             let note = match end {
-                // A client may have said all that it had to say and still listen.
-                End {
+                // A client may close its sending side and continue to read.
+                ConnectionEnd {
                     server_ended: true, ..
                 } if whole => None,
-                End {
+                ConnectionEnd {
                     by: Side::Client, ..
                 } => Some(CUT_OFF),
-                End {
+                ConnectionEnd {
                     by: Side::Server, ..
                 } => Some(TRUNCATED),
             };
@@ -268,7 +269,7 @@ impl Tap {
             }
             waiting.answer = Some((response, at));
         }
-        self.settle(done);
+        self.hand_out_complete(done);
         for mut waiting in std::mem::take(&mut self.waiting) {
             if let Some(call) = &mut waiting.call {
                 call.answered_at = at;
@@ -282,7 +283,7 @@ impl Tap {
     }
 }
 
-/// Takes out what may be long.
+/// Removes the parts of a call that may be long.
 fn empty(call: &mut Exchange) {
     if let Content::Http(http) | Content::Grpc(http) = &mut call.content {
         (http.request.body, http.response) = (Vec::new(), None);
@@ -295,17 +296,17 @@ pub(super) fn tunnel(request: &Message) -> Option<Target> {
         .flatten()
 }
 
-/// What the method of a request means for where its response ends.
-pub(super) fn answered(method: &str) -> Answered {
+/// Returns the request kind of a method, which determines the end of the response.
+pub(super) fn expected_body(method: &str) -> ExpectedBody {
     match method {
-        "HEAD" => Answered::Head,
-        "CONNECT" => Answered::Connect,
-        _ => Answered::Other,
+        "HEAD" => ExpectedBody::Head,
+        "CONNECT" => ExpectedBody::Connect,
+        _ => ExpectedBody::Other,
     }
 }
 
 fn response(mut message: Message) -> HttpResponse {
-    let body = coding::kept(&mut message.headers, message.body);
+    let body = coding::stored_body(&mut message.headers, message.body);
     let Message {
         version,
         status,

@@ -16,7 +16,7 @@ fn link() -> Link {
     }
 }
 
-/// What is recorded of these pieces.
+/// Records these pieces and returns the exchanges.
 fn recorded(pieces: &[(Side, &[u8])]) -> Vec<Exchange> {
     let mut tap = Tap::new(link());
     let mut done = Vec::new();
@@ -27,7 +27,7 @@ fn recorded(pieces: &[(Side, &[u8])]) -> Vec<Exchange> {
         );
     }
     tap.end(
-        End {
+        ConnectionEnd {
             by: Side::Server,
             server_ended: true,
         },
@@ -44,7 +44,7 @@ HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nwhy\r\n0\r\nX-T
 HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nHTTP/1.1 204 No Content\r\n\r\nHTTP/1.0 200 OK\r\n\r\nto the end";
 
 #[test]
-fn wherever_the_bytes_are_cut_the_same_is_recorded() {
+fn http1_recording_is_equal_at_any_split() {
     let whole = recorded(&[(Side::Client, ASKED), (Side::Server, ANSWERED)]);
     assert_eq!(whole.len(), 5);
     let bodies: Vec<_> = whole
@@ -96,7 +96,7 @@ fn wherever_the_bytes_are_cut_the_same_is_recorded() {
 }
 
 #[test]
-fn lengths_that_contradict_each_other_are_not_understood() {
+fn conflicting_or_invalid_framing_is_malformed() {
     for head in [
         &b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"[..],
         b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
@@ -109,11 +109,11 @@ fn lengths_that_contradict_each_other_are_not_understood() {
         let lost = Tap::new(link()).take(Side::Client, head, SystemTime::UNIX_EPOCH, &mut done);
         assert_eq!(
             lost,
-            Some((Turn::Lost, head.len())),
+            Some((ProtocolChange::Lost, head.len())),
             "{}",
             head.escape_ascii()
         );
-        let mut questions = Questions::new(link(), false);
+        let mut questions = RequestParser::new(link(), false);
         questions.waiting.extend_from_slice(head);
         let refused = std::iter::repeat_with(|| questions.next())
             .take(3)
@@ -136,7 +136,7 @@ fn answer(headers: &[(&str, &str)], body: &[u8], version: HttpVersion) -> HttpRe
     }
 }
 
-fn asked(version: HttpVersion) -> HttpRequest {
+fn get_request(version: HttpVersion) -> HttpRequest {
     HttpRequest {
         version,
         method: "GET".to_owned(),
@@ -149,10 +149,10 @@ fn asked(version: HttpVersion) -> HttpRequest {
 }
 
 #[test]
-fn an_answer_has_the_framing_that_its_body_needs() {
+fn rendered_response_has_framing_for_its_body() {
     use HttpVersion::{Http2, Http10, Http11};
     for (headers, body, recorded, wanted, expected) in [
-        // Edited by a person: the length is that of the body.
+        // Edited by a person: the length matches the body.
         (
             &[("Content-Length", "3")][..],
             "longer",
@@ -198,14 +198,14 @@ fn an_answer_has_the_framing_that_its_body_needs() {
     ] {
         let recorded = answer(headers, body.as_bytes(), recorded);
         assert_eq!(
-            String::from_utf8(render(&asked(wanted), &recorded).whole()).unwrap(),
+            String::from_utf8(render(&get_request(wanted), &recorded).whole()).unwrap(),
             expected
         );
     }
 }
 
 #[test]
-fn authorities_are_read() {
+fn authority_is_parsed_to_host_and_port() {
     for (text, expected) in [
         ("A.Example.:81", Some(("a.example", 81))),
         ("user:pass@a.example", Some(("a.example", 443))),
@@ -224,16 +224,16 @@ fn authorities_are_read() {
 }
 
 proptest! {
-    /// Whatever bytes come in whatever order, nothing panics, and no more is kept than came.
+    /// Arbitrary input never panics and records no more bytes than it contains.
     #[test]
-    fn any_bytes_are_survived(pieces in prop::collection::vec((any::<bool>(), prop_oneof![
+    fn arbitrary_bytes_do_not_panic(pieces in prop::collection::vec((any::<bool>(), prop_oneof![
         prop::collection::vec(any::<u8>(), 0..200),
         Just(ASKED.to_vec()), Just(ANSWERED.to_vec()),
         Just(b"HTTP/1.1 101 X\r\nUpgrade: websocket\r\n\r\n".to_vec()),
         Just(b"CONNECT a:1 HTTP/1.1\r\n\r\n".to_vec()),
     ]), 0..8)) {
         let mut tap = Tap::new(link());
-        let mut questions = Questions::new(link(), true);
+        let mut questions = RequestParser::new(link(), true);
         let mut done = Vec::new();
         for (client, bytes) in &pieces {
             let from = if *client { Side::Client } else { Side::Server };
@@ -243,7 +243,7 @@ proptest! {
             questions.waiting.extend_from_slice(bytes);
             while let Ok(Some(_)) = questions.next() {}
         }
-        tap.end(End { by: Side::Client, server_ended: false }, SystemTime::UNIX_EPOCH, &mut done);
+        tap.end(ConnectionEnd { by: Side::Client, server_ended: false }, SystemTime::UNIX_EPOCH, &mut done);
         let sent: usize = pieces.iter().map(|(_, bytes)| bytes.len()).sum();
         let kept: usize = done.iter().map(|exchange| match &exchange.content {
             Content::Http(http) => http.request.body.len() + http.response.as_ref().map_or(0, |response| response.body.len()),

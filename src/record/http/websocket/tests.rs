@@ -19,7 +19,7 @@ fn frame(payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
 }
 
 #[test]
-fn frames_lose_their_masks_however_they_are_cut() {
+fn masks_are_removed_at_any_split() {
     let long = vec![b'x'; 300];
     let sent = [
         frame(b"hello", [1, 2, 3, 4]),
@@ -42,7 +42,7 @@ fn frames_lose_their_masks_however_they_are_cut() {
 }
 
 #[test]
-fn the_answer_to_a_key_is_the_one_of_the_rfc() {
+fn accept_key_matches_rfc_example() {
     assert_eq!(
         accept(b"dGhlIHNhbXBsZSBub25jZQ=="),
         "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="

@@ -1,4 +1,4 @@
-//! The body of an answer on its way to the program.
+//! Body of an answer to the program.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,18 +8,18 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use super::Rewriter;
 
-pub enum Said {
-    /// That of the real server.
+pub enum AnswerBody {
+    /// Body from the real server.
     Passing {
         body: Incoming,
         rewriter: Option<Box<dyn Rewriter>>,
-        /// What comes behind what the rewriter has held back.
+        /// Frame that follows the bytes held back by the rewriter.
         next: Option<Frame<Bytes>>,
     },
     Text(Bytes),
 }
 
-impl Said {
+impl AnswerBody {
     pub fn passing(body: Incoming, rewriter: Option<Box<dyn Rewriter>>) -> Self {
         Self::Passing {
             body,
@@ -33,7 +33,7 @@ impl Said {
     }
 }
 
-impl Body for Said {
+impl Body for AnswerBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

@@ -5,7 +5,8 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::budget::{Budget, Purpose};
 
-/// A direction with so much memory after eight reads that filled its buffer, and the connection.
+/// Returns a direction with this memory budget after eight reads that filled its buffer, and its
+/// connection.
 async fn filled(budget: usize) -> (Direction, crate::budget::Account, Stream, TcpStream) {
     let account = Budget::new(budget).account();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -18,11 +19,11 @@ async fn filled(budget: usize) -> (Direction, crate::budget::Account, Stream, Tc
     let stream = Stream::new(listener.accept().await.unwrap().0).put_back(vec![7; all]);
     let (mut from, mut to) = split(stream);
     let mut direction = Direction {
-        beyond: account.share(),
+        extra: account.share(),
         ..Direction::default()
     };
     for _ in 0..8 {
-        let Step::Read(Ok(1..)) = direction.step(&mut from, &mut to, true).await else {
+        let RelayStep::Read(Ok(1..)) = direction.step(&mut from, &mut to, true).await else {
             panic!("nothing was read")
         };
         direction.clear();
@@ -31,13 +32,13 @@ async fn filled(budget: usize) -> (Direction, crate::budget::Account, Stream, Tc
 }
 
 #[tokio::test]
-async fn a_buffer_grows_as_far_as_there_is_memory() {
+async fn relay_buffer_grows_within_memory_budget() {
     for (budget, expected) in [
         (64 << 10, RELAY_BUFFER_KEPT_BYTES),
         (4 << 20, MAX_RELAY_BUFFER_BYTES),
     ] {
         let (direction, ..) = filled(budget).await;
-        let taken = (direction.waiting.capacity(), direction.beyond.bytes());
+        let taken = (direction.waiting.capacity(), direction.extra.bytes());
         assert_eq!(
             taken,
             (expected, expected - RELAY_BUFFER_KEPT_BYTES),
@@ -47,7 +48,7 @@ async fn a_buffer_grows_as_far_as_there_is_memory() {
 }
 
 #[tokio::test]
-async fn a_buffer_gives_back_what_it_took_when_nothing_comes() {
+async fn idle_relay_buffer_returns_memory() {
     let (mut direction, account, stream, _other) = filled(4 << 20).await;
     let (mut from, mut to) = split(stream);
     let until = Instant::now() + Duration::from_secs(20);
@@ -61,7 +62,7 @@ async fn a_buffer_gives_back_what_it_took_when_nothing_comes() {
         free = free => assert!(free.unwrap(), "it was not given back"),
     }
     assert_eq!(
-        (direction.waiting.capacity(), direction.beyond.bytes()),
+        (direction.waiting.capacity(), direction.extra.bytes()),
         (RELAY_BUFFER_KEPT_BYTES, 0)
     );
 }

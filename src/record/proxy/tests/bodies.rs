@@ -1,4 +1,4 @@
-//! Bodies that are long, and those that are not whole.
+//! Long and incomplete bodies.
 
 use super::http1::http;
 use super::*;
@@ -6,7 +6,7 @@ use crate::budget::{Budget, Purpose};
 use crate::record::call::Http;
 
 #[test]
-fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {
+fn replay_past_cut_off_answer_is_reset() {
     for head in [
         "HTTP/1.1 200 OK\r\nContent-Length: 100",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked",
@@ -20,7 +20,7 @@ fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {
         let server = Server::start(move |mut stream| {
             until(&mut stream, b"\r\n\r\n");
             stream.write_all(said.as_bytes()).unwrap();
-            // Until the program has left.
+            // Wait until the program has left.
             let _ = stream.read(&mut [0]);
         });
         let to = server.address;
@@ -30,12 +30,12 @@ fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {
             .write_all(b"GET /long?access_token=s3cr3t HTTP/1.1\r\nHost: h\r\n\r\n")
             .unwrap();
         until(&mut stream, b"begin");
-        // With nothing left to be read, so that the connection ends and does not break.
+        // Read everything, so that the connection is closed and not reset.
         if head.contains("chunked") {
             until(&mut stream, b"\r\n");
         }
         drop(stream);
-        // The call is complete once the server has seen that.
+        // The call is complete once the server has seen the close.
         drop(server);
         let recorded = recording.proxy.finish();
         let response = http(&recorded.exchanges[0]).response.clone().unwrap();
@@ -83,7 +83,7 @@ fn an_answer_that_the_program_cut_off_does_not_look_whole_again() {
 }
 
 #[test]
-fn long_bodies_pass_in_both_directions_as_they_are() {
+fn long_bodies_pass_unchanged_in_both_directions() {
     const LENGTH: usize = 5_000_000;
     let body: Vec<u8> = (0..LENGTH).map(|at| (at % 251) as u8).collect();
     for kind in ["sized", "chunked", "until the end"] {
@@ -126,7 +126,7 @@ fn long_bodies_pass_in_both_directions_as_they_are() {
             &asked,
         ]
         .concat();
-        let (got, recorded) = both(server, b"", |setup| ask(setup.address, &question));
+        let (got, recorded) = record_and_replay(server, b"", |setup| ask(setup.address, &question));
         assert!(got == answer, "{kind}: {} bytes", got.len());
         let Http { request, response } = http(&recorded.exchanges[0]).clone();
         let response = response.unwrap();
@@ -142,7 +142,7 @@ fn long_bodies_pass_in_both_directions_as_they_are() {
 }
 
 #[test]
-fn a_request_that_comes_while_a_long_answer_passes_goes_on_at_once() {
+fn pipelined_request_passes_during_long_answer() {
     const LENGTH: usize = 2_000_000;
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
@@ -150,14 +150,14 @@ fn a_request_that_comes_while_a_long_answer_passes_goes_on_at_once() {
         stream
             .write_all(&[head.as_bytes(), &vec![b'a'; LENGTH / 2]].concat())
             .unwrap();
-        // The rest only once the next request is there.
+        // Send the rest after the next request.
         until(&mut stream, b"\r\n\r\n");
         stream.write_all(&vec![b'b'; LENGTH / 2]).unwrap();
         stream
             .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
             .unwrap();
     });
-    let (got, recorded) = both(server, b"", |setup| {
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
         let mut stream = connect(setup.address);
         stream
             .write_all(b"GET /1 HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -176,7 +176,7 @@ fn a_request_that_comes_while_a_long_answer_passes_goes_on_at_once() {
 }
 
 #[test]
-fn a_body_that_is_too_long_passes_and_is_told() {
+fn too_long_body_passes_with_note() {
     const LENGTH: usize = crate::limits::MAX_RECORDED_BODY_BYTES + 1_000_000;
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
@@ -216,7 +216,7 @@ fn a_body_that_is_too_long_passes_and_is_told() {
 }
 
 #[test]
-fn what_there_is_no_memory_for_passes_is_told_and_leaves_nothing_behind() {
+fn traffic_above_memory_limit_passes_unrecorded() {
     const TOTAL: usize = 8 << 20;
     const LENGTH: usize = 24 << 20;
     for kind in ["sized", "until the end", "other"] {
@@ -270,14 +270,14 @@ fn what_there_is_no_memory_for_passes_is_told_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn connections_that_have_ended_leave_their_memory_to_the_next() {
+fn ended_connections_release_memory() {
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
         stream
             .write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
             .unwrap();
     });
-    // For four of them, and what is kept.
+    // Memory for four connections and the recorded calls.
     let account = Budget::new(4 * crate::limits::RECORDED_CONNECTION_BYTES + (2 << 20)).account();
     let recording = setup_within(Mode::Record, server.address, b"", account);
     for _ in 0..100 {

@@ -2,7 +2,7 @@ use super::*;
 use crate::budget::{Budget, Share};
 use crate::limits::UPSTREAM_CONNECT_MS;
 
-/// A host with two addresses, of which one never answers.
+/// A host with two addresses, one of which never answers.
 #[derive(Default)]
 struct HalfSilent {
     held: Mutex<Vec<Dialed>>,
@@ -34,7 +34,7 @@ impl Wires for HalfSilent {
 }
 
 #[test]
-fn an_address_that_does_not_answer_does_not_keep_from_the_next_one() {
+fn dial_tries_next_address_after_silent_one() {
     let server = Server::start(|_| ());
     let authority = Arc::new(Authority::new().unwrap());
     let wires = Arc::new(HalfSilent::default());
@@ -74,7 +74,7 @@ fn an_address_that_does_not_answer_does_not_keep_from_the_next_one() {
 }
 
 #[test]
-fn a_server_is_not_called_any_more_when_its_caller_is_gone() {
+fn abandoned_attempt_cancels_its_dial() {
     let authority = Arc::new(Authority::new().unwrap());
     let (wires, account) = (
         Arc::new(HalfSilent::default()),
@@ -96,7 +96,9 @@ fn a_server_is_not_called_any_more_when_its_caller_is_gone() {
             to: silent,
             by: ProgramName::default(),
         };
-        proxy.attempts.asked(proxy.runtime(), attempt, None);
+        proxy
+            .attempts
+            .decide_attempt(proxy.runtime(), attempt, None);
     };
     let decided = |count: usize| {
         let is_early = |decided: &mut Vec<(u64, Option<i32>)>| decided.len() < count;
@@ -112,14 +114,14 @@ fn a_server_is_not_called_any_more_when_its_caller_is_gone() {
     ask(2);
     let no_room = (2, Some(libc::ENOBUFS));
     assert_eq!(decided(1), [no_room]);
-    proxy.attempts.given_up(1);
+    proxy.attempts.forget_attempt(1);
     assert_eq!(decided(2), [no_room, (1, Some(libc::ETIMEDOUT))]);
     assert!(account.descriptors(2).is_ok());
     proxy.finish();
 }
 
 #[test]
-fn connections_take_descriptors_and_give_them_back() {
+fn ended_connections_release_descriptors() {
     let server =
         Server::start(|mut stream| drop(io::copy(&mut stream.try_clone().unwrap(), &mut stream)));
     let account = Budget::with_descriptors(64 << 20, 6).account();
@@ -147,7 +149,7 @@ fn connections_take_descriptors_and_give_them_back() {
 }
 
 #[test]
-fn much_passes_through_pipes_that_connections_share() {
+fn bulk_data_passes_through_shared_pipes() {
     let server =
         Server::start(|mut stream| drop(io::copy(&mut stream.try_clone().unwrap(), &mut stream)));
     let setup = setup_within(Mode::Pass, server.address, b"", Account::default());

@@ -9,8 +9,8 @@ use crate::record::matching::Connection;
 use crate::record::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer as _, WireRecorder as _};
 
-/// Who said what, in order.
-fn said(exchange: &Exchange) -> Vec<(Side, String)> {
+/// Returns senders and texts of the messages, in order.
+fn messages(exchange: &Exchange) -> Vec<(Side, String)> {
     let Content::Wire(_, wire) = &exchange.content else {
         panic!("{exchange:?}")
     };
@@ -21,7 +21,7 @@ fn said(exchange: &Exchange) -> Vec<(Side, String)> {
 }
 
 #[test]
-fn turns_are_recorded_and_answered() {
+fn unknown_protocol_is_replayed_in_turns() {
     let server = Server::start(|mut stream| {
         let mut count = 0;
         loop {
@@ -42,7 +42,7 @@ fn turns_are_recorded_and_answered() {
             }
         }
     });
-    let (got, recorded) = both(server, b"", |setup| {
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
         let mut stream = connect(setup.address);
         let mut got = Vec::new();
         for line in ["hello\n", "same\n", "same\n"] {
@@ -54,7 +54,7 @@ fn turns_are_recorded_and_answered() {
         text(&got)
     });
     assert_eq!(got, "1:hello\n2:same\n3:same\n4:quit\n");
-    let all: Vec<_> = recorded.exchanges.iter().map(said).collect();
+    let all: Vec<_> = recorded.exchanges.iter().map(messages).collect();
     let (client, server) = (Side::Client, Side::Server);
     let turn = |a: &str, b: &str| vec![(client, a.to_owned()), (server, b.to_owned())];
     let mut last = turn("quit\n", "4:quit\n");
@@ -71,14 +71,14 @@ fn turns_are_recorded_and_answered() {
 }
 
 #[test]
-fn a_server_may_speak_first() {
+fn server_greeting_is_replayed_first() {
     let server = Server::start(|mut stream| {
         stream.write_all(b"220 ready\r\n").unwrap();
         until(&mut stream, b"\r\n");
         stream.write_all(b"250 hello\r\n").unwrap();
         let _ = stream.read(&mut [0]);
     });
-    let (got, recorded) = both(server, b"", |setup| {
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
         let mut stream = connect(setup.address);
         let mut got = until(&mut stream, b"\r\n");
         stream.write_all(b"EHLO me\r\n").unwrap();
@@ -90,7 +90,7 @@ fn a_server_may_speak_first() {
 }
 
 #[test]
-fn a_message_may_come_in_pieces_and_be_the_beginning_of_another() {
+fn split_message_and_its_prefix_are_distinguished() {
     let server = Server::start(|mut stream| {
         let mut got = Vec::new();
         stream.read_to_end(&mut got).unwrap();
@@ -98,14 +98,14 @@ fn a_message_may_come_in_pieces_and_be_the_beginning_of_another() {
             .write_all(format!("{} bytes", got.len()).as_bytes())
             .unwrap();
     });
-    let (got, _) = both(server, b"", |setup| {
+    let (got, _) = record_and_replay(server, b"", |setup| {
         ["\x01ab", "\x01abcdef", "\x01abc"].map(|message| {
             let mut stream = connect(setup.address);
             for piece in message.as_bytes().chunks(2) {
                 stream.write_all(piece).unwrap();
             }
-            // Who needs no end to answer may have answered and gone, and where many do the kernel
-            // forgets them with a reset.
+            // A server that needs no end may have answered and closed. Under load, the kernel then
+            // answers with a reset.
             let _ = stream.shutdown(Shutdown::Write);
             let mut got = Vec::new();
             stream.read_to_end(&mut got).unwrap();
@@ -116,9 +116,9 @@ fn a_message_may_come_in_pieces_and_be_the_beginning_of_another() {
 }
 
 #[test]
-fn what_was_not_recorded_ends_the_connection_and_is_counted() {
+fn unrecorded_message_closes_connection_as_miss() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
-    let (got, report) = played(Vec::new(), to, |setup| {
+    let (got, report) = run_replay(Vec::new(), to, |setup| {
         let mut stream = connect(setup.address);
         stream.write_all(b"\x00\x01what").unwrap();
         let mut got = Vec::new();
@@ -136,7 +136,7 @@ fn what_was_not_recorded_ends_the_connection_and_is_counted() {
 }
 
 #[test]
-fn much_in_both_directions_at_once_does_not_stop() {
+fn bidirectional_bulk_data_does_not_deadlock() {
     const SIZE: usize = 8 * 1024 * 1024;
     let server = Server::start(|mut stream| {
         let mut reading = stream.try_clone().unwrap();
@@ -155,7 +155,7 @@ fn much_in_both_directions_at_once_does_not_stop() {
     assert!(got.iter().all(|byte| *byte == 7));
 }
 
-/// Connects, says nothing, and leaves; or waits until the server has.
+/// Connects and closes without sending, or waits until the server closes.
 fn silent(to: SocketAddr, waits: bool) {
     let mut stream = connect(to);
     if waits {
@@ -164,31 +164,31 @@ fn silent(to: SocketAddr, waits: bool) {
 }
 
 #[test]
-fn a_connection_on_which_nothing_is_said_is_kept_once_and_is_no_miss() {
+fn idle_connections_are_recorded_once_without_miss() {
     let server = Server::start(|mut stream| {
         let _ = stream.read(&mut [0]);
     });
-    let ((), recorded) = both(server, b"", |setup| {
+    let ((), recorded) = record_and_replay(server, b"", |setup| {
         silent(setup.address, false);
         silent(setup.address, false);
-        // The third is open at the end.
+        // The third connection is open at the end.
         let (stream, begun) = (connect(setup.address), Instant::now());
-        while setup.proxy.attempts.shared.kept().counts.connections < 3 {
+        while setup.proxy.attempts.shared.state().counts.connections < 3 {
             assert!(begun.elapsed() < PATIENCE);
             thread::yield_now();
         }
         assert!(stream.peer_addr().is_ok());
     });
     assert_eq!(
-        recorded.exchanges.iter().map(said).collect::<Vec<_>>(),
+        recorded.exchanges.iter().map(messages).collect::<Vec<_>>(),
         [vec![]]
     );
     assert_eq!(recorded.exchanges[0].end, End::Silent);
 }
 
 #[test]
-fn a_server_that_closes_a_silent_connection_does_so_again() {
-    let ((), recorded) = both(Server::start(drop), b"", |setup| {
+fn server_close_of_idle_connection_is_replayed() {
+    let ((), recorded) = record_and_replay(Server::start(drop), b"", |setup| {
         silent(setup.address, true)
     });
     assert_eq!(
@@ -202,13 +202,13 @@ fn a_server_that_closes_a_silent_connection_does_so_again() {
 }
 
 #[test]
-fn a_spare_connection_to_a_server_that_was_called_is_not_kept() {
+fn idle_connection_beside_calls_is_dropped() {
     let server = Server::start(|mut stream| {
         if stream.read(&mut [0]).unwrap_or(0) == 1 {
             stream.write_all(b"yes").unwrap();
         }
     });
-    let ((), recorded) = both(server, b"", |setup| {
+    let ((), recorded) = record_and_replay(server, b"", |setup| {
         silent(setup.address, false);
         let mut stream = connect(setup.address);
         stream.write_all(b"?").unwrap();
@@ -218,7 +218,7 @@ fn a_spare_connection_to_a_server_that_was_called_is_not_kept() {
 }
 
 #[test]
-fn what_is_said_where_nothing_was_is_a_miss() {
+fn message_on_recorded_idle_target_is_missed() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
     let link = Link {
         target: Target {
@@ -230,7 +230,7 @@ fn what_is_said_where_nothing_was_is_a_miss() {
     };
     let now = SystemTime::UNIX_EPOCH;
     let kept = vec![link.silent(now, now, Some(Side::Client))];
-    let (got, report) = played(kept, to, |setup| {
+    let (got, report) = run_replay(kept, to, |setup| {
         silent(setup.address, false);
         let mut stream = connect(setup.address);
         stream.write_all(b"\x00what").unwrap();
@@ -247,7 +247,7 @@ fn what_is_said_where_nothing_was_is_a_miss() {
 }
 
 #[test]
-fn a_server_that_refused_before_it_spoke_first_speaks_first() {
+fn refused_then_greeting_server_is_replayed() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
     let link = Link {
         target: Target {
@@ -265,7 +265,7 @@ fn a_server_that_refused_before_it_spoke_first_speaks_first() {
     else {
         panic!("nothing was recorded")
     };
-    let (got, report) = played(vec![refused, *greeting], to, |setup| {
+    let (got, report) = run_replay(vec![refused, *greeting], to, |setup| {
         assert!(
             TcpStream::connect(setup.address)
                 .unwrap()
@@ -278,7 +278,7 @@ fn a_server_that_refused_before_it_spoke_first_speaks_first() {
 }
 
 #[test]
-fn a_server_that_refused_before_a_silent_connection_refuses_no_more() {
+fn recorded_refusal_applies_only_to_its_index() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
     let link = Link {
         target: Target {
@@ -297,14 +297,14 @@ fn a_server_that_refused_before_a_silent_connection_refuses_no_more() {
         [1, 2, 3].map(|nth| outline.refused(target, nth).is_some()),
         [true, false, false]
     );
-    let ((), report) = played(vec![refused, silence], to, |setup| {
+    let ((), report) = run_replay(vec![refused, silence], to, |setup| {
         drop(connect(setup.address))
     });
     assert_eq!(report.missed, vec![]);
 }
 
 #[test]
-fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
+fn turn_limit_applies_to_each_direction() {
     const HALF: usize = crate::limits::MAX_RECORDED_BODY_BYTES / 2 + 1;
     let link = Link {
         target: Target {
@@ -319,7 +319,7 @@ fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
         .end(Side::Client, SystemTime::now())
         .pop()
     {
-        Some(RecordStep::Done(exchange)) => said(&exchange)
+        Some(RecordStep::Done(exchange)) => messages(&exchange)
             .into_iter()
             .map(|(from, text)| (from, text.len()))
             .collect::<Vec<_>>(),
@@ -342,7 +342,7 @@ fn each_direction_of_a_turn_may_be_as_long_as_a_body() {
     );
 }
 
-/// What answers a program for which these questions and answers were recorded.
+/// Returns a factory of players for these recorded requests and answers.
 fn player_of(calls: &[(&[u8], &[u8])]) -> (impl Fn() -> GenericPlayer, Arc<Book>) {
     let link = Link {
         target: Target {
@@ -372,7 +372,7 @@ fn player_of(calls: &[(&[u8], &[u8])]) -> (impl Fn() -> GenericPlayer, Arc<Book>
 }
 
 #[test]
-fn a_program_may_pause_within_a_message() {
+fn pause_inside_message_waits_for_rest() {
     let (player, book) = player_of(&[(b"one two", b"answer")]);
     let mut slow = player();
     assert_eq!(
@@ -380,7 +380,7 @@ fn a_program_may_pause_within_a_message() {
         (vec![], true, vec![], false)
     );
     assert_eq!(slow.take(b" two"), [PlayStep::Send(b"answer".to_vec())]);
-    // What never becomes the whole message is told in the end.
+    // An incomplete message is reported at the end.
     let mut half = player();
     assert_eq!(
         (half.take(b"one"), half.pause(), half.finish()),
@@ -390,7 +390,7 @@ fn a_program_may_pause_within_a_message() {
 }
 
 #[test]
-fn the_pieces_of_a_message_may_come_in_any_lengths() {
+fn message_is_recognized_at_any_split() {
     let player = || player_of(&[(b"one", b"1"), (b"one two", b"2")]).0();
     let whole = b"one two";
     for cut in 1..whole.len() {
@@ -412,7 +412,7 @@ fn the_pieces_of_a_message_may_come_in_any_lengths() {
 }
 
 #[test]
-fn a_notification_comes_to_a_program_that_says_nothing() {
+fn postgres_notification_reaches_idle_program() {
     const LOGIN: &[u8] = b"\0\0\0\x10\0\x03\0\0user\0u\0\0";
     const LISTEN: &[u8] = b"Q\0\0\0\x10LISTEN news\0";
     const READY: &[u8] = b"Z\0\0\0\x05I";
@@ -432,7 +432,7 @@ fn a_notification_comes_to_a_program_that_says_nothing() {
             .unwrap();
         let _ = stream.read(&mut asked);
     });
-    let (got, _) = both(server, b"", |setup| {
+    let (got, _) = record_and_replay(server, b"", |setup| {
         let mut stream = connect(setup.address);
         stream.write_all(LOGIN).unwrap();
         until(&mut stream, READY);

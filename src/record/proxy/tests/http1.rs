@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::record::call::{Content, Http, HttpVersion};
 
-/// Reads requests (heads only) and answers each with what the function makes of its first line.
+/// Starts a server that reads request heads and answers each by its first line.
 fn server(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Server {
     Server::start(move |mut stream| {
         loop {
@@ -42,7 +42,7 @@ pub fn http(exchange: &Exchange) -> &Http {
 }
 
 #[test]
-fn requests_in_a_row_get_their_answers_in_order() {
+fn pipelined_requests_are_answered_in_order() {
     let count = AtomicU64::new(0);
     let server = server(move |_| {
         let at = count.fetch_add(1, Ordering::SeqCst);
@@ -51,8 +51,8 @@ fn requests_in_a_row_get_their_answers_in_order() {
             .into_bytes()
     });
     let port = server.address.port();
-    let (got, recorded) = both(server, b"", |setup| {
-        // All of them before the first answer.
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
+        // All requests before the first answer.
         text(&ask(
             setup.address,
             &b"GET /n HTTP/1.1\r\nHost: a.example\r\n\r\n".repeat(3),
@@ -97,7 +97,7 @@ fn requests_in_a_row_get_their_answers_in_order() {
 }
 
 #[test]
-fn chunks_and_trailers_are_taken_off_and_put_on() {
+fn chunked_body_with_trailers_is_replayed() {
     let server = server(|_| {
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3;a=b\r\nabc\r\n2\r\nde\r\n0\r\nX-Sum: 5\r\n\r\n"
             .to_vec()
@@ -106,7 +106,7 @@ fn chunks_and_trailers_are_taken_off_and_put_on() {
     let setup = setup(Mode::Record, to, b"");
     let request =
         b"POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n";
-    // The server reads no bodies, so the answer comes before the request is all there; what passed
+    // The server reads no bodies, so it answers before the request is complete; the recorded call
     // is the same.
     let live = ask(setup.address, request);
     let recorded = setup.proxy.finish();
@@ -122,7 +122,7 @@ fn chunks_and_trailers_are_taken_off_and_put_on() {
     );
     assert_eq!(response.trailers, [("X-Sum".to_owned(), b"5".to_vec())]);
     drop(server);
-    let (again, report) = played(recorded.exchanges, to, |setup| {
+    let (again, report) = run_replay(recorded.exchanges, to, |setup| {
         text(&ask(setup.address, request))
     });
     assert_eq!(
@@ -133,14 +133,14 @@ fn chunks_and_trailers_are_taken_off_and_put_on() {
 }
 
 #[test]
-fn answers_without_a_body_end_with_their_head() {
+fn bodiless_responses_end_with_their_head() {
     let server = server(|line| match line.split(' ').next().unwrap() {
         "HEAD" => b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n".to_vec(),
         "PUT" => b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(),
         "GET" => b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n".to_vec(),
         _ => b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nlast".to_vec(),
     });
-    let (got, recorded) = both(server, b"", |setup| {
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
         text(&ask(
             setup.address,
             b"HEAD / HTTP/1.1\r\n\r\nPUT / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\nPOST / HTTP/1.1\r\n\r\n",
@@ -156,7 +156,7 @@ fn answers_without_a_body_end_with_their_head() {
 }
 
 #[test]
-fn compressed_bodies_are_recorded_plain_and_answered_compressed() {
+fn compressed_body_is_recorded_decoded() {
     let headers = vec![("content-encoding".to_owned(), b"gzip".to_vec())];
     let plain = b"hello hello hello hello hello".repeat(50);
     let packed = crate::record::http::coding::encoded(&headers, &plain).unwrap();
@@ -171,7 +171,7 @@ fn compressed_bodies_are_recorded_plain_and_answered_compressed() {
     .concat();
     let server = server(move |_| sent.clone());
     let unpacked = plain.clone();
-    let (_, recorded) = both(server, b"", move |setup| {
+    let (_, recorded) = record_and_replay(server, b"", move |setup| {
         let mut stream = connect(setup.address);
         stream
             .write_all(b"GET /z HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
@@ -204,7 +204,7 @@ fn compressed_bodies_are_recorded_plain_and_answered_compressed() {
 }
 
 #[test]
-fn a_body_may_wait_for_its_permission() {
+fn expect_100_continue_is_replayed() {
     let server = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap();
@@ -214,7 +214,7 @@ fn a_body_may_wait_for_its_permission() {
             .write_all(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             .unwrap();
     });
-    let (got, recorded) = both(server, b"", |setup| {
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
         let mut stream = connect(setup.address);
         stream
             .write_all(
@@ -234,7 +234,7 @@ fn a_body_may_wait_for_its_permission() {
 }
 
 #[test]
-fn a_stream_is_passed_on_as_it_comes_and_ends_when_the_program_leaves() {
+fn event_stream_passes_unbuffered_until_client_leaves() {
     let (go, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     let server = Server::start(move |mut stream| {
@@ -243,14 +243,14 @@ fn a_stream_is_passed_on_as_it_comes_and_ends_when_the_program_leaves() {
             .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
             .unwrap();
         stream.write_all(b"9\r\ndata: 1\n\n\r\n").unwrap();
-        // Only after the program has seen the first event.
+        // Sent only after the program has read the first event.
         wait.lock().unwrap().recv_timeout(PATIENCE).unwrap();
         stream.write_all(b"9\r\ndata: 2\n\n\r\n").unwrap();
-        // It never ends by itself.
+        // The stream has no end of its own.
         let _ = stream.read(&mut [0]);
     });
     let go = Mutex::new(go);
-    let ((), recorded) = both(server, b"", move |setup| {
+    let ((), recorded) = record_and_replay(server, b"", move |setup| {
         let mut stream = connect(setup.address);
         stream
             .write_all(b"GET /events HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -271,7 +271,7 @@ fn a_stream_is_passed_on_as_it_comes_and_ends_when_the_program_leaves() {
 }
 
 #[test]
-fn a_truncated_answer_stays_truncated() {
+fn truncated_response_is_replayed_truncated() {
     for cut in [
         &b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"[..],
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nonly this\r\n",
@@ -280,7 +280,7 @@ fn a_truncated_answer_stays_truncated() {
             until(&mut stream, b"\r\n\r\n");
             stream.write_all(cut).unwrap();
         });
-        let (got, recorded) = both(server, b"", |setup| {
+        let (got, recorded) = record_and_replay(server, b"", |setup| {
             ask(setup.address, b"GET /t HTTP/1.1\r\nHost: h\r\n\r\n")
         });
         assert_eq!(got, cut);
@@ -292,7 +292,7 @@ fn a_truncated_answer_stays_truncated() {
     let silent = Server::start(|mut stream| {
         until(&mut stream, b"\r\n\r\n");
     });
-    let (got, recorded) = both(silent, b"", |setup| {
+    let (got, recorded) = record_and_replay(silent, b"", |setup| {
         ask(setup.address, b"GET /t HTTP/1.1\r\nHost: h\r\n\r\n")
     });
     assert_eq!(
@@ -302,9 +302,9 @@ fn a_truncated_answer_stays_truncated() {
 }
 
 #[test]
-fn an_answer_may_end_with_its_connection() {
+fn close_delimited_response_is_replayed() {
     let server = server(|_| b"HTTP/1.0 200 OK\r\nConnection: close\r\n\r\nto the end".to_vec());
-    let (got, _) = both(server, b"", |setup| {
+    let (got, _) = record_and_replay(server, b"", |setup| {
         text(&ask(setup.address, b"GET / HTTP/1.0\r\n\r\n"))
     });
     assert_eq!(
@@ -314,7 +314,7 @@ fn an_answer_may_end_with_its_connection() {
 }
 
 #[test]
-fn huge_heads_and_slow_writers_are_understood() {
+fn long_head_and_bytewise_request_are_parsed() {
     let value = "v".repeat(200_000);
     let long = value.clone();
     let server = server(move |_| {
@@ -323,7 +323,7 @@ fn huge_heads_and_slow_writers_are_understood() {
         )
         .into_bytes()
     });
-    let (got, _) = both(server, b"", |setup| {
+    let (got, _) = record_and_replay(server, b"", |setup| {
         let mut stream = connect(setup.address);
         stream.set_nodelay(true).unwrap();
         for byte in format!("GET /slow HTTP/1.1\r\nX-Long: {}\r\n\r\n", "w".repeat(300)).bytes() {
@@ -337,7 +337,7 @@ fn huge_heads_and_slow_writers_are_understood() {
 }
 
 #[test]
-fn a_program_that_has_said_all_still_gets_its_answer() {
+fn half_closed_client_receives_response() {
     let server = Server::start(|mut stream| {
         let mut all = Vec::new();
         stream.read_to_end(&mut all).unwrap();
@@ -347,7 +347,7 @@ fn a_program_that_has_said_all_still_gets_its_answer() {
         );
         stream.write_all(answer.as_bytes()).unwrap();
     });
-    let (got, _) = both(server, b"", |setup| {
+    let (got, _) = record_and_replay(server, b"", |setup| {
         let mut stream = connect(setup.address);
         stream.write_all(b"GET /half HTTP/1.1\r\n\r\n").unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
@@ -359,7 +359,7 @@ fn a_program_that_has_said_all_still_gets_its_answer() {
 }
 
 #[test]
-fn websocket_frames_are_matched_without_their_masks() {
+fn websocket_replay_ignores_frame_masks() {
     fn frame(payload: &[u8], mask: u8) -> Vec<u8> {
         let mut frame = vec![0x81, 0x80 | payload.len() as u8, mask, mask, mask, mask];
         frame.extend(payload.iter().map(|byte| byte ^ mask));
@@ -393,7 +393,7 @@ fn websocket_frames_are_matched_without_their_masks() {
         }
     });
     let run = AtomicU64::new(1);
-    let (got, recorded) = both(server, b"", move |setup| {
+    let (got, recorded) = record_and_replay(server, b"", move |setup| {
         let run = run.fetch_add(1, Ordering::SeqCst);
         let key = format!("key of run {run}");
         let mut stream = connect(setup.address);
@@ -427,13 +427,13 @@ fn websocket_accept(key: &str) -> String {
 }
 
 #[test]
-fn a_tunnel_and_an_absolute_form_go_to_what_they_name() {
-    // A proxy that the program was told to use: it answers CONNECT, then speaks as the server.
+fn tunnel_and_absolute_form_set_target() {
+    // An explicit proxy: it answers CONNECT, then acts as the server.
     let server = server(|line| match line.split(' ').next().unwrap() {
         "CONNECT" => b"HTTP/1.1 200 Connection established\r\n\r\n".to_vec(),
         _ => b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\ninside".to_vec(),
     });
-    let (got, recorded) = both(server, b"", |setup| {
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
         let mut stream = connect(setup.address);
         stream
             .write_all(b"CONNECT api.example:80 HTTP/1.1\r\nHost: api.example:80\r\n\r\n")
@@ -485,7 +485,7 @@ fn a_tunnel_and_an_absolute_form_go_to_what_they_name() {
 }
 
 #[test]
-fn a_call_that_nobody_recorded_is_told_so_at_once_and_the_connection_goes_on() {
+fn unrecorded_call_gets_502_on_open_connection() {
     let server = server(|line| {
         let line = line.to_owned();
         format!(
@@ -504,14 +504,14 @@ fn a_call_that_nobody_recorded_is_told_so_at_once_and_the_connection_goes_on() {
     drop(stream);
     let recorded = setup.proxy.finish();
     drop(server);
-    let ((), report) = played(recorded.exchanges, to, |setup| {
+    let ((), report) = run_replay(recorded.exchanges, to, |setup| {
         let mut stream = connect(setup.address);
         stream
             .write_all(
                 b"GET /unknown HTTP/1.1\r\nHost: h\r\n\r\nGET /known HTTP/1.1\r\nHost: h\r\n\r\n",
             )
             .unwrap();
-        // Both answers may come at once.
+        // Both answers may arrive together.
         let answers = text(&until(&mut stream, b"/known HTTP/1.1"));
         let (missed, known) = answers.split_at(answers.find("HTTP/1.1 200 OK").unwrap());
         assert!(
@@ -534,7 +534,7 @@ fn a_call_that_nobody_recorded_is_told_so_at_once_and_the_connection_goes_on() {
 }
 
 #[test]
-fn what_nobody_recorded_may_go_to_the_real_server_and_be_recorded_there() {
+fn missed_call_is_forwarded_by_policy() {
     let server = server(|line| {
         let line = line.to_owned();
         format!(
@@ -584,7 +584,7 @@ fn what_nobody_recorded_may_go_to_the_real_server_and_be_recorded_there() {
 }
 
 #[test]
-fn five_hundred_connections_at_once_miss_nothing() {
+fn five_hundred_concurrent_connections_are_recorded() {
     let server = server(|line| {
         let line = line.to_owned();
         format!(
@@ -593,7 +593,7 @@ fn five_hundred_connections_at_once_miss_nothing() {
         )
         .into_bytes()
     });
-    let ((), recorded) = both(server, b"", |setup| {
+    let ((), recorded) = record_and_replay(server, b"", |setup| {
         let to = setup.address;
         let mut streams: Vec<_> = (0..500).map(|_| connect(to)).collect();
         for (at, stream) in streams.iter_mut().enumerate() {
@@ -612,8 +612,8 @@ fn five_hundred_connections_at_once_miss_nothing() {
 }
 
 #[test]
-fn who_is_refused_is_refused_again() {
-    // Bound and not listened at: nobody else gets the port meanwhile.
+fn refused_connection_is_replayed_as_refused() {
+    // Bound without listening, so nobody else gets the port.
     let unused = socket_with(
         AddressFamily::INET,
         SocketType::STREAM,
@@ -640,7 +640,7 @@ fn who_is_refused_is_refused_again() {
     assert_eq!(reset(&recording), Err(io::ErrorKind::ConnectionReset));
     let recorded = recording.proxy.finish();
     assert_eq!((recorded.counts.refused, recorded.exchanges.len()), (1, 1));
-    let (got, report) = played(recorded.exchanges, to, |setup| (reset(setup), reset(setup)));
+    let (got, report) = run_replay(recorded.exchanges, to, |setup| (reset(setup), reset(setup)));
     assert_eq!(
         got,
         (
@@ -652,7 +652,7 @@ fn who_is_refused_is_refused_again() {
 }
 
 #[test]
-fn a_program_may_be_told_to_use_it_as_its_proxy() {
+fn explicit_http_proxy_records_and_replays() {
     let server = server(|line| {
         let line = line.to_owned();
         format!(

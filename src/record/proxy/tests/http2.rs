@@ -23,7 +23,7 @@ pub async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
     )
 }
 
-/// A gRPC server: sends every message back, twice, and a status after that. Over TLS.
+/// Starts a gRPC server over TLS that echoes each message twice, then sends a status.
 pub fn grpc(authority: &Arc<Authority>) -> Server {
     let acceptor = acceptor(authority, &[b"h2"]);
     async_server(move |stream| {
@@ -47,7 +47,7 @@ pub fn grpc(authority: &Arc<Authority>) -> Server {
                         let _ = respond.send_response(head, true);
                         return;
                     }
-                    // The head goes out before the request has ended.
+                    // The head is sent before the request ends.
                     let mut down = respond.send_response(head, false).unwrap();
                     let mut up = request.into_body();
                     while let Some(Ok(data)) = up.data().await {
@@ -70,7 +70,7 @@ pub fn grpc(authority: &Arc<Authority>) -> Server {
 
 pub use ::h2 as h2_crate;
 
-/// One call with this body.
+/// Makes one call with this body.
 async fn call(
     send: &h2_crate::client::SendRequest<Bytes>,
     path: &str,
@@ -82,7 +82,7 @@ async fn call(
         .unwrap();
     let mut send = send.clone().ready().await.unwrap();
     let (response, mut up) = send.send_request(request, false).unwrap();
-    // At once, since the answer begins before the request has ended.
+    // Concurrently, because the answer begins before the request ends.
     let asking = async {
         super::super::h2::send(&mut up, Bytes::copy_from_slice(message))
             .await
@@ -116,11 +116,11 @@ fn framed(message: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn grpc_calls_with_trailers_and_a_hundred_streams_at_once() {
+fn hundred_concurrent_grpc_streams_are_replayed() {
     let real = Arc::new(Authority::new().unwrap());
     let server = grpc(&real);
     let system = real.pem().as_bytes().to_vec();
-    let (got, recorded) = both(server, &system, |setup| {
+    let (got, recorded) = record_and_replay(server, &system, |setup| {
         block_on(async {
             let send = open(setup).await;
             let mut calls = tokio::task::JoinSet::new();
@@ -138,7 +138,7 @@ fn grpc_calls_with_trailers_and_a_hundred_streams_at_once() {
             let large = call(&send, "/shop.Shop/Large", &framed(&vec![5; 3_000_000])).await;
             let failed = call(&send, "/shop.Shop/Fail", &framed(b"")).await;
             let (status, head, all, trailers) = large;
-            // Lengths say more than millions of bytes when they differ.
+            // Compare length and sum: a failed assertion would print millions of bytes.
             let sum = all.iter().map(|byte| u64::from(*byte)).sum::<u64>();
             (got, (status, head, (all.len(), sum), trailers), failed)
         })
@@ -173,7 +173,7 @@ fn grpc_calls_with_trailers_and_a_hundred_streams_at_once() {
 }
 
 #[test]
-fn both_sides_of_a_stream_may_speak_in_turns_while_it_is_recorded() {
+fn bidirectional_grpc_stream_is_recorded() {
     let real = Arc::new(Authority::new().unwrap());
     let server = grpc(&real);
     let setup = setup(Mode::Record, server.address, real.pem().as_bytes());
@@ -216,9 +216,9 @@ fn both_sides_of_a_stream_may_speak_in_turns_while_it_is_recorded() {
 }
 
 #[test]
-fn a_call_that_nobody_recorded_is_unavailable() {
+fn unrecorded_grpc_call_is_unavailable() {
     let to: SocketAddr = "127.0.0.1:9".parse().unwrap();
-    let ((status, head, all, _), report) = played(Vec::new(), to, |setup| {
+    let ((status, head, all, _), report) = run_replay(Vec::new(), to, |setup| {
         block_on(async { call(&open_grpc(setup).await, "/shop.Shop/New", &framed(b"x")).await })
     });
     assert_eq!((status, all.len()), (StatusCode::OK, 0));
@@ -233,7 +233,7 @@ fn a_call_that_nobody_recorded_is_unavailable() {
     assert_eq!(report.missed.len(), 1);
 }
 
-/// As a program that speaks nothing but HTTP/2, in plain text.
+/// Connects with prior knowledge of HTTP/2, in plain text.
 async fn open_grpc(setup: &Setup) -> h2_crate::client::SendRequest<Bytes> {
     let stream = tokio::net::TcpStream::connect(setup.address).await.unwrap();
     let (send, connection) = h2_crate::client::handshake(stream).await.unwrap();
@@ -244,7 +244,7 @@ async fn open_grpc(setup: &Setup) -> h2_crate::client::SendRequest<Bytes> {
 }
 
 #[test]
-fn a_stream_that_the_program_takes_back_is_taken_back_from_the_server() {
+fn client_reset_is_forwarded_to_server() {
     let (gone, wait) = oneshot::channel::<()>();
     let gone = Arc::new(Mutex::new(Some(gone)));
     let server = async_server(move |stream| {
@@ -296,7 +296,7 @@ fn a_stream_that_the_program_takes_back_is_taken_back_from_the_server() {
     );
 }
 
-/// What a server says of `/slow` once it was asked for `/next`; all in one piece.
+/// Starts a server that answers `/slow` after it received `/next`.
 fn slow() -> Server {
     let next = Arc::new(tokio::sync::Notify::new());
     async_server(move |stream| {
@@ -322,9 +322,9 @@ fn slow() -> Server {
 }
 
 #[test]
-fn an_answer_that_the_program_gave_up_without_a_word_comes_once_it_has_gone_on() {
+fn late_response_is_replayed_after_next_request() {
     let limit = Duration::from_millis(2 * OVERTAKEN_MS);
-    let (got, recorded) = both(slow(), b"", |setup| {
+    let (got, recorded) = record_and_replay(slow(), b"", |setup| {
         block_on(async {
             let send = open_grpc(setup).await;
             let ask = |mut ready: h2_crate::client::SendRequest<Bytes>, path: &str| {
@@ -335,7 +335,7 @@ fn an_answer_that_the_program_gave_up_without_a_word_comes_once_it_has_gone_on()
             };
             let mut first = ask(send.clone().ready().await.unwrap(), "/slow");
             let in_time = tokio::time::timeout(limit, &mut first).await.is_ok();
-            // Its stream is not taken back.
+            // Its stream is not reset.
             let next = ask(send.ready().await.unwrap(), "/next")
                 .await
                 .unwrap()
@@ -359,7 +359,7 @@ fn an_answer_that_the_program_gave_up_without_a_word_comes_once_it_has_gone_on()
 }
 
 #[test]
-fn heads_of_requests_that_are_recorded_take_what_the_budget_has() {
+fn recorded_http2_heads_are_charged_to_budget() {
     let real = Arc::new(Authority::new().unwrap());
     let acceptor = acceptor(&real, &[b"h2"]);
     let server = async_server(move |stream| {
@@ -386,7 +386,7 @@ fn heads_of_requests_that_are_recorded_take_what_the_budget_has() {
             .body(())
             .unwrap()
     };
-    // Besides: the connection, and the next one, which is waited for.
+    // Other memory: this connection, and the reserve for the next one.
     let besides = 2 * RECORDED_CONNECTION_BYTES + 2 * HTTP2_CONNECTION_BYTES;
     let one = head_bytes(asked().uri(), asked().headers()).next_multiple_of(MEMORY_STEP_BYTES)
         - MEMORY_STEP_BYTES;

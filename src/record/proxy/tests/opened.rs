@@ -1,5 +1,4 @@
-//! Connections that are opened: HTTP/2, what an inspector changes, and programs that do not want
-//! it.
+//! Opened connections: HTTP/2, changes by an inspector, and programs that reject the certificate.
 
 use bytes::Bytes;
 use http::{Request, StatusCode, request, response};
@@ -12,12 +11,12 @@ use super::*;
 use crate::budget::Budget;
 use crate::limits::{HTTP2_CONNECTION_BYTES, MAX_HTTP2_STREAMS, MAX_OPENED_HEAD_BYTES};
 
-/// Refuses what has `no` in its path, and has bodies in capital letters, the last byte of each
-/// piece only behind the next one.
+/// Inspector that refuses paths with `no` and changes bodies to upper case. It delays the last byte
+/// of each piece to the next one.
 struct Capitals;
 
 #[derive(Default)]
-struct Held(Option<u8>);
+struct DelayingRewriter(Option<u8>);
 
 impl Inspector for Capitals {
     fn request(&self, head: &mut request::Parts) -> Result<(), Refusal> {
@@ -36,11 +35,11 @@ impl Inspector for Capitals {
 
     fn answer(&self, head: &mut response::Parts) -> Result<Option<Box<dyn Rewriter>>, Refusal> {
         head.headers.insert("seen", "yes".parse().unwrap());
-        Ok(Some(Box::new(Held::default())))
+        Ok(Some(Box::new(DelayingRewriter::default())))
     }
 }
 
-impl Rewriter for Held {
+impl Rewriter for DelayingRewriter {
     fn piece(&mut self, bytes: Bytes) -> Bytes {
         let mut all: Vec<u8> = self
             .0
@@ -58,9 +57,9 @@ impl Rewriter for Held {
 }
 
 #[derive(Default)]
-struct Opening(Mutex<Vec<Misfit>>, Condvar);
+struct InspectingDoor(Mutex<Vec<Misfit>>, Condvar);
 
-impl Door for Opening {
+impl Door for InspectingDoor {
     fn admits(&self, _: Transport, _: &Target, _: ProgramName) -> bool {
         true
     }
@@ -85,8 +84,8 @@ impl Door for Opening {
     }
 }
 
-fn opening(server: &Server, real: &Authority) -> (Arc<Opening>, Setup) {
-    let door = Arc::new(Opening::default());
+fn opening(server: &Server, real: &Authority) -> (Arc<InspectingDoor>, Setup) {
+    let door = Arc::new(InspectingDoor::default());
     let behind = Some(Arc::clone(&door) as Arc<dyn Door>);
     let setup = setup_behind(
         behind,
@@ -99,7 +98,7 @@ fn opening(server: &Server, real: &Authority) -> (Arc<Opening>, Setup) {
 }
 
 #[test]
-fn streams_of_http_2_are_judged_one_by_one() {
+fn http2_requests_are_judged_individually() {
     let real = Arc::new(Authority::new().unwrap());
     let server = grpc(&real);
     let (door, setup) = opening(&server, &real);
@@ -150,7 +149,7 @@ fn streams_of_http_2_are_judged_one_by_one() {
 }
 
 #[test]
-fn a_body_is_rewritten_whatever_frames_it() {
+fn body_is_rewritten_in_any_framing() {
     for (framing, said, expected) in [
         ("Content-Length: 5", "hello", "HELLO"),
         (
@@ -176,7 +175,7 @@ fn a_body_is_rewritten_whatever_frames_it() {
         );
         let got = text(&ask(setup.address, asked.as_bytes()));
         let (head, body) = got.split_once("\r\n\r\n").unwrap();
-        // How chunks are cut is not promised.
+        // The chunk boundaries are not guaranteed.
         let letters = |text: &str| {
             text.chars()
                 .filter(char::is_ascii_alphabetic)
@@ -188,7 +187,7 @@ fn a_body_is_rewritten_whatever_frames_it() {
 }
 
 #[test]
-fn a_program_with_its_own_certificates_is_told_of() {
+fn certificate_rejection_is_reported_as_misfit() {
     let real = Arc::new(Authority::new().unwrap());
     let server = grpc(&real);
     let (door, setup) = opening(&server, &real);
@@ -200,7 +199,7 @@ fn a_program_with_its_own_certificates_is_told_of() {
             .is_ok()
     });
     assert!(!connected);
-    // What the program said of the certificate comes when it is gone already.
+    // The alert may arrive after the connection is closed.
     let is_untold = |told: &mut Vec<Misfit>| told.is_empty();
     let (told, _) = door
         .1
@@ -210,7 +209,7 @@ fn a_program_with_its_own_certificates_is_told_of() {
 }
 
 #[test]
-fn a_server_reads_what_was_judged() {
+fn judged_request_is_serialized_unambiguously() {
     for (asked, expected) in [
         (
             "POST /yes HTTP/1.1\r\nHost: HOST\r\nContent-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
@@ -250,7 +249,7 @@ fn a_server_reads_what_was_judged() {
                     break;
                 }
             }
-            // Who is refused is gone.
+            // A refused client has already left.
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
             let _ = say.send(got);
         });
@@ -270,7 +269,7 @@ fn a_server_reads_what_was_judged() {
 }
 
 #[test]
-fn heads_of_requests_at_once_take_what_the_budget_has() {
+fn concurrent_http2_heads_are_charged_to_budget() {
     let real = Arc::new(Authority::new().unwrap());
     let acceptor = acceptor(&real, &[b"h2"]);
     let server = async_server(move |stream| {
@@ -293,14 +292,14 @@ fn heads_of_requests_at_once_take_what_the_budget_has() {
             |request: request::Builder, at| request.header(format!("x-{at}"), "v".repeat(2000));
         (0..30).fold(request, with_fields).body(()).unwrap()
     };
-    // Besides: the connection, and the next one, which is waited for.
+    // Other memory: this connection, and the reserve for the next one.
     let besides = 2 * RECORDED_CONNECTION_BYTES
         + 2 * MAX_OPENED_HEAD_BYTES
         + 2 * HTTP2_CONNECTION_BYTES
         + MAX_HTTP2_STREAMS as usize * MAX_OPENED_HEAD_BYTES;
     let one = head_bytes(asked().uri(), asked().headers());
     let account = Budget::new((besides + 10 * one + one / 2) * 16 / 14).account();
-    let door = Some(Arc::new(Opening::default()) as Arc<dyn Door>);
+    let door = Some(Arc::new(InspectingDoor::default()) as Arc<dyn Door>);
     let setup = setup_behind(
         door,
         Mode::Pass,
@@ -330,6 +329,6 @@ fn heads_of_requests_at_once_take_what_the_budget_has() {
         }
         refused
     });
-    // Which ten got room is up to the threads.
+    // The threads decide which ten requests get memory.
     assert_eq!(refused, [StatusCode::SERVICE_UNAVAILABLE; 30]);
 }

@@ -1,16 +1,16 @@
-//! What connections begin with.
+//! Protocol detection from the first bytes.
 
 use super::super::first_bytes::{Opening, is_settings, opening};
 
 #[test]
-fn a_server_of_http2_is_known_by_its_settings() {
+fn http2_server_is_detected_by_settings_frame() {
     let settings = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
     assert!(is_settings(&settings) && is_settings(&[0, 0, 0, 4, 0, 0, 0, 0, 0]));
     assert!(!is_settings(b"220 mail.example ESMTP\r\n") && !is_settings(&settings[..8]));
 }
 
 #[test]
-fn protocols_are_told_by_their_first_bytes() {
+fn protocol_is_detected_from_first_bytes() {
     for (bytes, expected) in [
         (&b"\x16\x03\x01"[..], Opening::Tls),
         (b"GET / HTTP/1.1\r\n", Opening::Http1),

@@ -12,9 +12,9 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 use super::*;
 
 #[derive(Debug)]
-struct Named(Arc<Authority>);
+struct LeafResolver(Arc<Authority>);
 
-impl ResolvesServerCert for Named {
+impl ResolvesServerCert for LeafResolver {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.0.leaf(hello.server_name().unwrap_or("127.0.0.1")).ok()
     }
@@ -25,12 +25,12 @@ pub fn acceptor(authority: &Arc<Authority>, protocols: &[&[u8]]) -> TlsAcceptor 
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_cert_resolver(Arc::new(Named(Arc::clone(authority))));
+        .with_cert_resolver(Arc::new(LeafResolver(Arc::clone(authority))));
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Trusts this authority alone.
+/// Returns a client that trusts only this authority.
 pub fn connector(authority: &Authority, protocols: &[&[u8]]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots
@@ -53,7 +53,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(async { timeout(PATIENCE, future).await.expect("in time") })
 }
 
-/// Runs a server of streams in a thread of its own.
+/// Starts an asynchronous server with one thread per connection.
 pub fn async_server<F>(serve: impl Fn(tokio::net::TcpStream) -> F + Send + Sync + 'static) -> Server
 where
     F: Future<Output = ()> + Send + 'static,
@@ -71,7 +71,7 @@ where
     })
 }
 
-/// Answers one request over TLS.
+/// Starts a TLS server that answers one request per connection.
 fn https(authority: &Arc<Authority>) -> Server {
     let acceptor = acceptor(authority, &[b"http/1.1"]);
     async_server(move |stream| {
@@ -106,11 +106,11 @@ async fn get(to: SocketAddr, connector: &TlsConnector) -> io::Result<String> {
 }
 
 #[test]
-fn encrypted_calls_are_recorded_and_answered() {
+fn tls_call_is_recorded_and_replayed() {
     let real = Arc::new(Authority::new().unwrap());
     let server = https(&real);
     let system = real.pem().as_bytes().to_vec();
-    let (got, recorded) = both(server, &system, |setup| {
+    let (got, recorded) = record_and_replay(server, &system, |setup| {
         block_on(get(
             setup.address,
             &connector(&setup.authority, &[b"h2", b"http/1.1"]),
@@ -126,9 +126,9 @@ fn encrypted_calls_are_recorded_and_answered() {
 }
 
 #[test]
-fn a_server_that_cannot_be_verified_is_refused_in_both() {
+fn untrusted_server_is_refused_and_replayed() {
     let server = https(&Arc::new(Authority::new().unwrap()));
-    let (got, recorded) = both(server, b"", |setup| {
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
         block_on(get(setup.address, &connector(&setup.authority, &[])))
             .map_err(|error| error.to_string())
     });
@@ -140,8 +140,8 @@ fn a_server_that_cannot_be_verified_is_refused_in_both() {
     assert!(reason.contains("authority"), "{reason}");
 }
 
-/// As `openssl req -x509` makes it: signed by itself, and one of an authority. With what says that
-/// it is good until then.
+/// Returns an acceptor with a self-signed CA certificate, as from `openssl req -x509`, and its PEM.
+/// Negative `days` make it expired.
 fn own_certificate(days: i64) -> (TlsAcceptor, Vec<u8>) {
     let key = rcgen::KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(vec!["api.example".to_owned()]).unwrap();
@@ -166,7 +166,7 @@ fn own_certificate(days: i64) -> (TlsAcceptor, Vec<u8>) {
     )
 }
 
-/// Why a server of this is refused, which is asked for under this name; nothing if it is not.
+/// Returns the reason for refusing a server that is requested by this name, if it is refused.
 fn refused(acceptor: TlsAcceptor, system: &[u8], name: &'static str) -> Option<String> {
     let server = async_server(move |stream| {
         let acceptor = acceptor.clone();
@@ -202,7 +202,7 @@ fn refused(acceptor: TlsAcceptor, system: &[u8], name: &'static str) -> Option<S
 }
 
 #[test]
-fn a_server_whose_own_certificate_is_trusted() {
+fn self_signed_certificate_is_checked_fully() {
     let (acceptor, pem) = own_certificate(1);
     assert_eq!(refused(acceptor.clone(), &pem, "api.example"), None);
     let other = refused(acceptor.clone(), &pem, "other.example");
@@ -225,14 +225,14 @@ fn a_server_whose_own_certificate_is_trusted() {
 }
 
 #[test]
-fn a_program_that_trusts_its_server_alone_passes_unseen_from_the_second_time() {
+fn pinning_client_passes_unseen_after_first_failure() {
     let real = Arc::new(Authority::new().unwrap());
     let server = https(&real);
     let setup = setup(Mode::Record, server.address, real.pem().as_bytes());
     let pinned = connector(&real, &[]);
     let first = block_on(get(setup.address, &pinned));
     assert!(first.is_err(), "{first:?}");
-    // The program may come again before its refusal was read.
+    // The program may reconnect before its alert was read.
     let passed = (0..1000).find_map(|_| block_on(get(setup.address, &pinned)).ok());
     assert!(passed.unwrap().ends_with("secret"));
     let recorded = setup.proxy.finish();
@@ -241,11 +241,11 @@ fn a_program_that_trusts_its_server_alone_passes_unseen_from_the_second_time() {
 }
 
 #[test]
-fn who_hangs_up_in_one_of_several_handshakes_trusts_all_the_same() {
+fn hangup_in_handshake_keeps_target_trusted() {
     let real = Arc::new(Authority::new().unwrap());
     let server = https(&real);
     let system = real.pem().as_bytes().to_vec();
-    let (got, recorded) = both(server, &system, |setup| {
+    let (got, recorded) = record_and_replay(server, &system, |setup| {
         let trusting = connector(&setup.authority, &[]);
         block_on(async {
             let first = get(setup.address, &trusting).await.unwrap();
@@ -253,7 +253,7 @@ fn who_hangs_up_in_one_of_several_handshakes_trusts_all_the_same() {
             tokio::select! {
                 biased;
                 _ = trusting.connect(ServerName::try_from("api.example").unwrap(), other) => {}
-                // It has said what begins a handshake, and leaves.
+                // The client has begun a handshake and leaves.
                 () = std::future::ready(()) => {}
             }
             first + &get(setup.address, &trusting).await.unwrap()
@@ -264,7 +264,7 @@ fn who_hangs_up_in_one_of_several_handshakes_trusts_all_the_same() {
 }
 
 #[test]
-fn a_panic_costs_one_connection() {
+fn panic_ends_only_its_connection() {
     struct Panics(AtomicUsize, SocketAddr);
     impl Wires for Panics {
         fn destination(&self, _: SocketAddr, _: SocketAddr) -> Option<Attempt> {
@@ -321,7 +321,7 @@ fn ask_or_nothing(to: SocketAddr) -> Vec<u8> {
 }
 
 #[test]
-fn names_have_addresses_that_lead_to_them() {
+fn fake_addresses_lead_to_named_servers() {
     let server = Server::start(|mut stream| {
         until(&mut stream, b"?");
         std::io::Write::write_all(&mut stream, b"!").unwrap();

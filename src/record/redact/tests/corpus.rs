@@ -1,11 +1,11 @@
-//! Calls as services and frameworks make them, with their secrets marked `«...»`: nothing else of
-//! them may change, and of the marked nothing may stay.
+//! Sample calls of services and frameworks with secrets marked `«...»`. Redaction must replace
+//! exactly the marked parts.
 
 use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// Calls begin with a line `=== name`; an answer follows a line `<<<`.
+/// Sample files: each call begins with a line `=== name`; an answer follows a line `<<<`.
 const FILES: [&str; 4] = [
     include_str!("corpus/logins.txt"),
     include_str!("corpus/services.txt"),
@@ -17,7 +17,7 @@ fn plain(marked: &str) -> String {
     marked.replace(['«', '»'], "")
 }
 
-/// A head and a body, with or without marks.
+/// Parses head and body, with or without marks.
 fn message(text: &str) -> (String, Vec<(String, String)>, String) {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let mut lines = head.lines();
@@ -34,8 +34,8 @@ fn message(text: &str) -> (String, Vec<(String, String)>, String) {
     )
 }
 
-/// The call, and its parts as they are marked.
-fn made(text: &str) -> (Exchange, Vec<String>) {
+/// Builds the call and returns its marked parts.
+fn marked_call(text: &str) -> (Exchange, Vec<String>) {
     let (asked, answered) = text.split_once("\n<<<\n").unwrap_or((text, "200"));
     let (first, fields, body) = message(asked);
     let is_parts = fields
@@ -71,8 +71,8 @@ fn made(text: &str) -> (Exchange, Vec<String>) {
     (made, parts)
 }
 
-/// What is wrong with a part of a call.
-fn wrong(marked: &str, left: &str) -> Option<String> {
+/// Returns the fault in a redacted part, if any.
+fn fault(marked: &str, left: &str) -> Option<String> {
     let (mut rest, mut marks) = (left, marked);
     while let Some((before, more)) = marks.split_once('«') {
         let (secret, after) = more.split_once('»').unwrap();
@@ -82,7 +82,7 @@ fn wrong(marked: &str, left: &str) -> Option<String> {
         let is_one = |length: &usize| {
             found
                 .get(..*length)
-                .is_some_and(|text| is_stand_in(&secret_names::decoded(text.as_bytes(), true)))
+                .is_some_and(|text| is_placeholder(&secret_names::decoded(text.as_bytes(), true)))
         };
         let ends = |length: &usize| {
             after.is_empty() && found.len() == *length || {
@@ -102,19 +102,19 @@ fn wrong(marked: &str, left: &str) -> Option<String> {
 }
 
 #[test]
-fn of_calls_of_services_the_marked_goes_and_the_rest_stays() {
+fn exactly_marked_secrets_of_services_are_redacted() {
     let (mut count, mut failed) = (0, Vec::new());
     for text in FILES.iter().flat_map(|file| file.split("=== ").skip(1)) {
         let (name, text) = text.split_once('\n').unwrap();
         count += 1;
-        let (asked, marked) = made(text);
+        let (asked, marked) = marked_call(text);
         let left = parts(&redacted(&Secrets::default(), &asked));
         assert_eq!(left.len(), marked.len());
         failed.extend(
             marked
                 .iter()
                 .zip(&left)
-                .filter_map(|(marked, left)| Some(format!("{name}: {}", wrong(marked, left)?))),
+                .filter_map(|(marked, left)| Some(format!("{name}: {}", fault(marked, left)?))),
         );
     }
     assert_eq!((failed, count), (Vec::<String>::new(), 106));

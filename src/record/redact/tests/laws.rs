@@ -1,4 +1,4 @@
-//! What holds of any stand-in, of calls of any bytes, and of time.
+//! Properties of placeholders, redaction of arbitrary bytes, and linear run time.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use rustix::time::{ClockId, clock_gettime};
 use super::*;
 use crate::record::redact::stand_in::{is_uuid, places};
 
-fn shown(secret: &str) -> String {
-    String::from_utf8(stand_in(secret.as_bytes())).unwrap()
+fn placeholder_text(secret: &str) -> String {
+    String::from_utf8(placeholder(secret.as_bytes())).unwrap()
 }
 
 #[test]
-fn what_stands_for_a_secret_has_its_length_and_its_form() {
+fn placeholder_keeps_length_and_form() {
     for (secret, expected) in [
         ("a", "*"),
         ("ab", "r*"),
@@ -46,15 +46,15 @@ fn what_stands_for_a_secret_has_its_length_and_its_form() {
             "edac707e23ede2756aa3f5f7cc9759117c491b3e",
         ),
     ] {
-        assert_eq!(shown(secret), expected, "{secret}");
+        assert_eq!(placeholder_text(secret), expected, "{secret}");
     }
 }
 
 #[test]
-fn stand_ins_are_found_in_any_text_and_numbers_are_none() {
+fn placeholders_are_found_in_text_except_numbers() {
     let (uuid, token) = (
-        shown("0f8fad5b-d9cb-469f-a165-70867728950e"),
-        shown("q1w2e3r4t5y6u7i8o9p0"),
+        placeholder_text("0f8fad5b-d9cb-469f-a165-70867728950e"),
+        placeholder_text("q1w2e3r4t5y6u7i8o9p0"),
     );
     let text = format!(
         "SELECT '{uuid}', \"ghp_{token}\" FROM t WHERE id = 7332 AND red_acted = 'redacted'"
@@ -67,7 +67,7 @@ fn stand_ins_are_found_in_any_text_and_numbers_are_none() {
 }
 
 #[test]
-fn words_and_numbers_stand_for_nothing() {
+fn words_and_numbers_are_no_placeholders() {
     for value in [
         "",
         "redacted",
@@ -82,31 +82,31 @@ fn words_and_numbers_stand_for_nothing() {
         "a*b",
         "2026",
     ] {
-        assert!(!is_stand_in(value.as_bytes()), "{value}");
+        assert!(!is_placeholder(value.as_bytes()), "{value}");
     }
 }
 
 proptest! {
     #[test]
-    fn any_secret_becomes_one_that_is_known_and_stays(secret in prop::collection::vec(any::<u8>(), 1..100)) {
-        let other = stand_in(&secret);
+    fn placeholder_of_any_secret_is_stable(secret in prop::collection::vec(any::<u8>(), 1..100)) {
+        let other = placeholder(&secret);
         prop_assert_eq!(other.len(), secret.len());
-        prop_assert_eq!(&stand_in(&other), &other);
-        prop_assert!(is_stand_in(&other) || secret.len() < 3 && secret.iter().all(u8::is_ascii_digit));
+        prop_assert_eq!(&placeholder(&other), &other);
+        prop_assert!(is_placeholder(&other) || secret.len() < 3 && secret.iter().all(u8::is_ascii_digit));
     }
 
     #[test]
-    fn forms_stay(secret in "[0-9]{1,40}|[0-9a-f]{16,80}|[0-9A-F]{16,80}|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}") {
-        let other = shown(&secret);
+    fn placeholder_keeps_digits_and_uuid_form(secret in "[0-9]{1,40}|[0-9a-f]{16,80}|[0-9A-F]{16,80}|[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}") {
+        let other = placeholder_text(&secret);
         let is_digits = secret.bytes().all(|byte| byte.is_ascii_digit());
         prop_assert_eq!(other.bytes().all(|byte| byte.is_ascii_digit()), is_digits);
         prop_assert_eq!(is_uuid(other.as_bytes()), is_uuid(secret.as_bytes()));
         prop_assert!(other.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
-        prop_assert!(is_stand_in(other.as_bytes()) || secret.len() < 3);
+        prop_assert!(is_placeholder(other.as_bytes()) || secret.len() < 3);
     }
 
     #[test]
-    fn any_bytes_are_redacted_once(
+    fn redaction_of_any_bytes_is_idempotent(
         path in "/[a-z?&=%#:@._-]{0,40}",
         name in "[a-z-]{1,12}|cookie|authorization|set-cookie",
         value in prop::collection::vec(any::<u8>(), 0..60),
@@ -125,8 +125,8 @@ proptest! {
     }
 }
 
-/// What this thread has worked: other threads do not matter.
-fn worked(mut all: Vec<Exchange>) -> Duration {
+/// Returns the CPU time of this thread for redacting calls.
+fn redaction_time(mut all: Vec<Exchange>) -> Duration {
     let now = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
         Duration::new(
@@ -140,14 +140,14 @@ fn worked(mut all: Vec<Exchange>) -> Duration {
 }
 
 #[test]
-fn what_is_long_takes_as_long_as_it_is() {
-    /// How often the longer text has the shorter one, and how many times as long it may take.
+fn redaction_time_is_linear_in_length() {
+    /// Length ratio of the texts, and the maximum ratio of the times.
     const TIMES: usize = 8;
     const MOST_TIMES: u32 = 32;
     const SHORT_BYTES: usize = 8 * 1024;
-    worked(vec![call("/", &[], "ghp_", &[], "")]);
+    redaction_time(vec![call("/", &[], "ghp_", &[], "")]);
     let check = |what: &str, piece: &str, made: &dyn Fn(&str) -> Exchange| {
-        let of = |bytes: usize| worked(vec![made(&piece.repeat(bytes / piece.len()))]);
+        let of = |bytes: usize| redaction_time(vec![made(&piece.repeat(bytes / piece.len()))]);
         let (short, long) = (
             of(SHORT_BYTES).max(Duration::from_millis(1)),
             of(TIMES * SHORT_BYTES),

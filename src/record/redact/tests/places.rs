@@ -1,5 +1,4 @@
-//! Where secrets stand: names, logins, values of the environment, what a set declares, and what is
-//! shown again.
+//! Secrets by place: names, logins, environment values, declarations, and repeated occurrences.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -17,12 +16,12 @@ fn secrets(environment: &[(&str, &str)], declared: &[&str]) -> Result<Secrets, S
     Secrets::new(environment, &declared)
 }
 
-fn shown(secret: &str) -> String {
-    String::from_utf8(stand_in(secret.as_bytes())).unwrap()
+fn placeholder_text(secret: &str) -> String {
+    String::from_utf8(placeholder(secret.as_bytes())).unwrap()
 }
 
 #[test]
-fn a_name_says_by_its_end_whether_it_is_of_a_secret() {
+fn secret_names_are_classified_by_ending() {
     let all = [
         (
             "password passwd user_password userPassword DB_PASSWORD user[password] user.password password2 passwords",
@@ -74,8 +73,8 @@ fn a_name_says_by_its_end_whether_it_is_of_a_secret() {
 }
 
 #[test]
-fn logins_say_who_and_not_with_which_password() {
-    let password = shown("geheim");
+fn logins_keep_user_without_password() {
+    let password = placeholder_text("geheim");
     let cases = [
         (
             Protocol::Redis,
@@ -139,7 +138,7 @@ fn logins_say_who_and_not_with_which_password() {
 }
 
 #[test]
-fn values_of_the_environment_are_found_wherever_they_stand() {
+fn environment_secrets_are_redacted_in_all_places() {
     let environment = [
         ("DB_PASSWORD", "correct-horse-42x"),
         ("STRIPE_KEY", "q1w2e3r4t5y6u7i8o9p0"),
@@ -150,8 +149,11 @@ fn values_of_the_environment_are_found_wherever_they_stand() {
         ("GREETING", "good-morning-42x"),
     ];
     let said = "'correct-horse-42x' 'q1w2e3r4t5y6u7i8o9p0' '/run/token/0a1b2c3d' 'development' '12345678' '/home/a1/b2/c3' 'good-morning-42x'";
-    let expected = said.replace("correct-horse-42x", &shown("correct-horse-42x"));
-    let expected = expected.replace("q1w2e3r4t5y6u7i8o9p0", &shown("q1w2e3r4t5y6u7i8o9p0"));
+    let expected = said.replace("correct-horse-42x", &placeholder_text("correct-horse-42x"));
+    let expected = expected.replace(
+        "q1w2e3r4t5y6u7i8o9p0",
+        &placeholder_text("q1w2e3r4t5y6u7i8o9p0"),
+    );
     let rules = secrets(&environment, &[]).unwrap();
     for (protocol, make) in [
         (Protocol::Postgres, query as fn(&str) -> Vec<u8>),
@@ -184,7 +186,7 @@ fn values_of_the_environment_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn a_set_declares_names_and_patterns() {
+fn declared_names_and_patterns_are_redacted() {
     let rules = secrets(
         &[("INTERNAL_REF", "ab-cd")],
         &["internal-ref", "/CUST-[0-9]{6}/", "/ref: (\\w+)/"],
@@ -194,10 +196,10 @@ fn a_set_declares_names_and_patterns() {
         "{\"internalRef\":\"words here\",\"note\":\"CUST-123456, ref: abcdef\",\"id\":\"ab-cd\"}";
     let expected = format!(
         "{{\"internalRef\":\"{}\",\"note\":\"{}, ref: {}\",\"id\":\"{}\"}}",
-        shown("words here"),
-        shown("CUST-123456"),
-        shown("abcdef"),
-        shown("ab-cd")
+        placeholder_text("words here"),
+        placeholder_text("CUST-123456"),
+        placeholder_text("abcdef"),
+        placeholder_text("ab-cd")
     );
     let json = [("content-type", "application/json")];
     assert_eq!(
@@ -207,7 +209,7 @@ fn a_set_declares_names_and_patterns() {
 }
 
 #[test]
-fn a_declaration_that_cannot_be_used_says_what_to_write() {
+fn invalid_declaration_error_shows_valid_form() {
     let refused = |rule: &str| secrets(&[], &[rule]).unwrap_err();
     assert_eq!(
         refused("--"),
@@ -220,7 +222,7 @@ fn a_declaration_that_cannot_be_used_says_what_to_write() {
 }
 
 #[test]
-fn a_token_that_an_answer_gave_is_the_same_wherever_it_is_shown_again() {
+fn answered_token_has_same_placeholder_everywhere() {
     let token = "v8m2k5j8h1g4f7d0s3a6q9w2";
     let json = [("content-type", "application/json")];
     let calls = |token: &str| {
@@ -258,11 +260,11 @@ fn a_token_that_an_answer_gave_is_the_same_wherever_it_is_shown_again() {
     };
     let mut made = calls(token);
     assert_eq!(Secrets::default().calls(&mut made), Vec::<String>::new());
-    assert_eq!(made, calls(&shown(token)));
+    assert_eq!(made, calls(&placeholder_text(token)));
 }
 
 #[test]
-fn a_secret_of_a_request_is_replaced_in_answers_which_is_told() {
+fn request_secret_in_answers_is_redacted() {
     let key = "v8m2k5j8h1g4f7d0s3a6q9w2";
     let calls = |asked: &str, read: &str| {
         let row = [b"D\0\0\0\x22\0\x01\0\0\0\x18", read.as_bytes()].concat();
@@ -287,11 +289,11 @@ fn a_secret_of_a_request_is_replaced_in_answers_which_is_told() {
     let mut made = calls(key, key);
     let told = "a secret of another place stood in 2 answers, which say what stands for it instead";
     assert_eq!(Secrets::default().calls(&mut made), [told]);
-    assert_eq!(made, calls(&shown(key), &shown(key)));
+    assert_eq!(made, calls(&placeholder_text(key), &placeholder_text(key)));
 }
 
 #[test]
-fn documents_keep_their_lengths_and_rows_their_hashes() {
+fn mongo_redaction_keeps_lengths_and_answered_hashes() {
     let hash = format!(
         "$2{}$12${}",
         "b", "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6q1W2e3R4t5Y6u7I8o9P0a"
@@ -311,13 +313,20 @@ fn documents_keep_their_lengths_and_rows_their_hashes() {
         )
     };
     let made = redacted(&Secrets::default(), &of("geheim", "b7f3c9d1e5a2", &hash));
-    assert_eq!(made, of(&shown("geheim"), &shown("b7f3c9d1e5a2"), &hash));
+    assert_eq!(
+        made,
+        of(
+            &placeholder_text("geheim"),
+            &placeholder_text("b7f3c9d1e5a2"),
+            &hash
+        )
+    );
 }
 
 #[test]
-fn every_document_of_a_message_is_looked_at_however_long() {
+fn all_documents_of_mongo_message_are_redacted() {
     let of = |password: &str| {
-        // A document of 256 bytes, whose length begins with a zero.
+        // A document of 256 bytes, whose length begins with a zero byte.
         let long = bson(&[("text", &"a".repeat(256 - 5 - 1 - 5 - 4 - 1))]);
         assert_eq!(long.len(), 256);
         let secret = bson(&[("password", password)]);
@@ -352,12 +361,12 @@ fn every_document_of_a_message_is_looked_at_however_long() {
     };
     assert_eq!(
         redacted(&Secrets::default(), &of("geheim")),
-        of(&shown("geheim"))
+        of(&placeholder_text("geheim"))
     );
 }
 
 #[test]
-fn a_body_that_is_kept_in_its_coding_comes_out_of_it_only_for_a_secret() {
+fn encoded_body_is_decoded_only_for_secret() {
     let coded = |text: &str| {
         let mut coder = GzEncoder::new(Vec::new(), Compression::default());
         coder.write_all(text.as_bytes()).unwrap();
@@ -381,13 +390,13 @@ fn a_body_that_is_kept_in_its_coding_comes_out_of_it_only_for_a_secret() {
     for (body, expected) in [
         (
             "{\"password\":\"geheim\"}".to_owned(),
-            format!("{{\"password\":\"{}\"}}", shown("geheim")),
+            format!("{{\"password\":\"{}\"}}", placeholder_text("geheim")),
         ),
         (
             format!("[\"ghp_{}\"]", "q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8"),
             format!(
                 "[\"ghp_{}\"]",
-                shown("q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8")
+                placeholder_text("q1w2e3r4t5y6u7i8o9p0q1w2e3r4t5y6u7i8")
             ),
         ),
     ] {
@@ -400,7 +409,7 @@ fn a_body_that_is_kept_in_its_coding_comes_out_of_it_only_for_a_secret() {
 }
 
 #[test]
-fn a_length_that_stands_beside_a_body_stays_true() {
+fn content_length_follows_redacted_body() {
     let asked = "{\"password\":\"a\\u0042c\\/def\"}";
     let json = |length: usize| {
         [
@@ -416,12 +425,12 @@ fn a_length_that_stands_beside_a_body_stays_true() {
             .collect();
         call("/", &fields, body, &fields, body)
     };
-    let expected = format!("{{\"password\":\"{}\"}}", shown("aBc/def"));
+    let expected = format!("{{\"password\":\"{}\"}}", placeholder_text("aBc/def"));
     assert_eq!(redacted(&Secrets::default(), &of(asked)), of(&expected));
 }
 
 #[test]
-fn what_looks_like_a_secret_and_was_left_is_listed() {
+fn possible_secrets_are_listed_as_leftovers() {
     let key = "Zk3v9Qm2Xc7Bn4Lp8Rt1Wd6";
     let asked = format!(
         "<Password>{key}</Password><Id>0f8fad5b-d9cb-469f-a165-70867728950e</Id><At>2026-11-22T10:00:00Z</At>"

@@ -1,4 +1,4 @@
-//! A value of each shape, in pieces, so that nobody takes this file for a leak.
+//! One value for each shape, split so that scanners do not report this file.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::record::redact::shapes::{HASHES, SHAPES, Shapes};
 
-/// Letters and digits, so many of them.
+/// Returns this many letters and digits.
 fn run(count: usize) -> String {
     "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6"
         .chars()
@@ -24,7 +24,7 @@ fn capitals(count: usize) -> String {
     run(count).to_ascii_uppercase()
 }
 
-/// By the name of a shape what stands before the secret, the secret, and what follows it.
+/// For each shape: text before the secret, the secret, text after it.
 fn values() -> BTreeMap<&'static str, (String, String, &'static str)> {
     let of = |before: &[&str], secret: String| (before.concat(), secret, "");
     let until = |before: &[&str], secret: String, after| (before.concat(), secret, after);
@@ -195,7 +195,7 @@ fn values() -> BTreeMap<&'static str, (String, String, &'static str)> {
 }
 
 #[test]
-fn every_shape_is_found_in_any_text_and_nothing_around_it_changes() {
+fn each_shape_is_redacted_without_its_surroundings() {
     let mut values = values();
     let shapes = Shapes::known(true);
     for (name, _) in SHAPES.iter().chain(&HASHES) {
@@ -204,15 +204,15 @@ fn every_shape_is_found_in_any_text_and_nothing_around_it_changes() {
             .unwrap_or_else(|| panic!("no value of {name}"));
         let mut text = format!("a '{before}{secret}{after}' b").into_bytes();
         assert!(shapes.replace(&mut text), "{name} is not found");
-        let other = stand_in(secret.as_bytes());
+        let other = placeholder(secret.as_bytes());
         let expected = format!(
             "a '{before}{}{after}' b",
             String::from_utf8(other.clone()).unwrap()
         );
         assert_eq!(String::from_utf8(text.clone()).unwrap(), expected, "{name}");
-        assert!(is_stand_in(&other), "{name}");
+        assert!(is_placeholder(&other), "{name}");
         assert_eq!(
-            is_stand_in(&[before.as_bytes(), &other].concat()),
+            is_placeholder(&[before.as_bytes(), &other].concat()),
             secret.len() > 12,
             "{name}"
         );
@@ -224,7 +224,7 @@ fn every_shape_is_found_in_any_text_and_nothing_around_it_changes() {
 }
 
 #[test]
-fn what_only_begins_like_a_token_stays() {
+fn token_prefix_alone_is_not_redacted() {
     for text in [
         "sk-learn is a library for machine learning, and sk-ant is none",
         "risk_live_data_of_2026 and task_test_1",
@@ -248,7 +248,7 @@ fn what_only_begins_like_a_token_stays() {
 }
 
 #[test]
-fn hashes_stay_in_what_a_database_answers_and_in_nothing_else() {
+fn hashes_stay_only_in_database_answers() {
     let hash = format!("$2{}$12${}", "b", run(53));
     let row = [b"D\0\0\0\x46\0\x01\0\0\0\x3c", hash.as_bytes()].concat();
     let asked = query(&format!("INSERT INTO u VALUES ('{hash}')"));
@@ -259,7 +259,7 @@ fn hashes_stay_in_what_a_database_answers_and_in_nothing_else() {
     );
     let other = hash.replace(
         &run(53),
-        std::str::from_utf8(&stand_in(run(53).as_bytes())).unwrap(),
+        std::str::from_utf8(&placeholder(run(53).as_bytes())).unwrap(),
     );
     let expected = wire(
         Protocol::Postgres,

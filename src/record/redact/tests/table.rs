@@ -1,18 +1,17 @@
-//! Sixty planted secrets, and which of them are found: what is claimed of secrets is this table,
-//! and no more.
+//! Sixty planted secrets and the expected results. The documentation claims exactly this table.
 
 use crate::record::test_support::{client, record, server};
 use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// Something that no shape gives away.
+/// A secret without a known shape.
 const SECRET: &str = "Zk3v9Qm2Xc7Bn4Lp8Rt1Wd6Y";
 const PASSWORD: &str = "correct-Horse";
 const UUID: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
-/// The value of the variable `APP_TOKEN`.
+/// Value of the environment variable `APP_TOKEN`.
 const OF_ENVIRONMENT: &str = "of-the-environment-42x";
-/// In pieces, so that nobody takes this file for a leak.
+/// Split so that scanners do not report this file.
 const GITHUB: &str = concat!("gh", "p_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8");
 const BCRYPT: &str = concat!(
     "$2",
@@ -21,8 +20,7 @@ const BCRYPT: &str = concat!(
 
 const DOCUMENTS: &str = include_str!("../../../../docs/calls.md");
 
-/// Place, value, whether it is found. `{}` is where the value stands; behind `<<<` is what is
-/// answered.
+/// Place, value, and `true` if redaction finds it. `{}` marks the value; `<<<` marks an answer.
 const PLANTED: [(&str, &str, bool); 60] = [
     ("GET /a?access_token={}", SECRET, true),
     ("GET /a?api_key={}&page=2", SECRET, true),
@@ -114,7 +112,7 @@ const PLANTED: [(&str, &str, bool); 60] = [
     ("<<< postgres a hash of a password: {}", BCRYPT, false),
 ];
 
-fn made(place: &str, value: &str) -> Exchange {
+fn planted_call(place: &str, value: &str) -> Exchange {
     let (is_answer, place) = place
         .strip_prefix("<<< ")
         .map_or((false, place), |place| (true, place));
@@ -165,7 +163,7 @@ fn made(place: &str, value: &str) -> Exchange {
     }
 }
 
-/// A login of `PostgreSQL` as it is recorded.
+/// Records a `PostgreSQL` login.
 fn login(password: &str) -> Exchange {
     let proof = [
         b"p",
@@ -184,19 +182,19 @@ fn login(password: &str) -> Exchange {
 }
 
 #[test]
-fn of_sixty_planted_secrets_those_are_found_that_the_table_says() {
+fn planted_secrets_are_found_as_in_table() {
     let environment = [("APP_TOKEN".to_owned(), OF_ENVIRONMENT.to_owned())];
     let rules = Secrets::new(environment.into_iter(), &[]).unwrap();
     let found = |(place, value, _): &(&'static str, &'static str, bool)| {
-        let without = redacted(&rules, &made(place, value));
+        let without = redacted(&rules, &planted_call(place, value));
         (*place, *value, !parts(&without).concat().contains(value))
     };
     assert_eq!(PLANTED.iter().map(found).collect::<Vec<_>>(), PLANTED);
 }
 
-/// The table of the documents: of each kind of place how many are found, and which are not.
+/// Compares the table in the documentation with the results per kind of place.
 #[test]
-fn the_documents_claim_what_the_table_says() {
+fn documentation_matches_planted_secrets_table() {
     let kinds = [
         ("URL, head, cookies", &["GET", "field"][..]),
         ("JSON", &["json"]),
