@@ -1,6 +1,6 @@
-//! What headers of HTTP repeat of a message, so that whoever stands in between need not read it
-//! (2026-07-28, basic/transports/streamable-http.mdx). The server must compare the two: who decides
-//! by the one must not be made to let the other pass.
+//! HTTP headers that mirror fields of the message, so that proxies need not parse the body
+//! (2026-07-28, basic/transports/streamable-http.mdx). The server must compare the two. Otherwise a
+//! client could pass a proxy's check by a false header.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use super::code::Code;
 use super::message::Request;
 use super::reply::RpcError;
 
-/// The headers, each `None` if it is not there. One that is there twice is not read, and matches
+/// The mirrored headers, each `None` if absent. A header that occurs twice is not read, and matches
 /// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mirrored<'a> {
@@ -24,7 +24,7 @@ pub struct Mirrored<'a> {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NameParams {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
@@ -32,7 +32,7 @@ struct Named {
 }
 
 impl Mirrored<'_> {
-    /// Compares the headers with a stateless message, whose own version is `version`. The error is
+    /// Compares the headers with a stateless message of the revision `version`. The error is
     /// [`Code::HeaderMismatch`], and names the header.
     pub fn check(&self, request: &Request<'_>, version: &str) -> Result<(), RpcError> {
         agree("MCP-Protocol-Version", self.version, version)?;
@@ -66,9 +66,9 @@ fn agree(header: &str, given: Option<&str>, own: &str) -> Result<(), RpcError> {
     Err(RpcError::new(Code::HeaderMismatch, message))
 }
 
-/// What the message is about, for the methods that have a name in their head.
+/// Returns the `name` or `uri` of the parameters, for the methods that mirror it in `Mcp-Name`.
 fn name_of(request: &Request<'_>) -> Option<String> {
-    let named: Named = serde_json::from_str(request.params.map(RawValue::get)?).ok()?;
+    let named: NameParams = serde_json::from_str(request.params.map(RawValue::get)?).ok()?;
     match &*request.method {
         "tools/call" | "prompts/get" => named.name,
         "resources/read" => named.uri,
@@ -76,7 +76,7 @@ fn name_of(request: &Request<'_>) -> Option<String> {
     }
 }
 
-/// A value that no header can hold as it stands comes as `=?base64?...?=`.
+/// Decodes the form `=?base64?...?=`, which carries values that a header cannot hold as plain text.
 fn decoded(value: &str) -> Option<String> {
     let Some(inner) = value
         .strip_prefix("=?base64?")
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_must_say_what_the_message_says() {
+    fn mirrored_header_that_differs_is_refused() {
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"größe"}}"#;
         let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
         let version = Some("2026-07-28");

@@ -1,4 +1,4 @@
-//! The server of tools as a service: which method does what.
+//! The tool server as a service: dispatch of requests by method.
 
 use super::call;
 use super::front::{no_method, tell};
@@ -63,7 +63,7 @@ impl Server {
         }
     }
 
-    /// A client has come, and sees these tools.
+    /// Notes that a client has fetched the tool list.
     pub fn met(&self) {
         if self
             .front
