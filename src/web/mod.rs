@@ -36,7 +36,7 @@ use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::transport::http::{
-    Nothing, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
+    NoLeavings, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
 };
 use crate::transport::{Door, Limits, Writer};
 use notify::Notifier;
@@ -305,7 +305,7 @@ pub fn serve_mock(
         tools: Vec::new(),
         usage: Box::new(Usage::default),
         place: Box::new(|| Value::Null),
-        leavings: Box::new(Nothing),
+        leavings: Box::new(NoLeavings),
     };
     let tenant = Tenant::new(ANYONE.to_owned(), None, true, offer, held);
     let settings = Settings {
