@@ -1,4 +1,4 @@
-//! What a dry run would have changed, in words, in numbers, and as a diff.
+//! Changes of a dry run, as text, as counts, and as a diff.
 
 use serde::Serialize;
 
@@ -16,12 +16,12 @@ pub struct WouldChange {
     counts: Counts,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub diff: String,
-    /// Why there may be more.
+    /// Reasons why there may be more changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     gaps: Vec<String>,
 }
 
-/// The note below the reply to a dry run, and the same for programs.
+/// Returns a note on a dry run, and the same as data.
 pub fn would_change(
     context: &Context<'_>,
     report: DryRunReport,

@@ -1,4 +1,4 @@
-//! `edit_files`: the same replacements in many files.
+//! `edit_files`: applies the same replacements to many files.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -101,7 +101,7 @@ impl Tool for EditFiles {
         let mut attempts = 1..CHANGE_ATTEMPTS;
         let results = loop {
             match batch.write(&paths, params.atomic == Some(true)) {
-                // Nothing was written: all files are read again.
+                // No file was written: all files are read again.
                 Err(Error::Fs(FsError::Changed { .. })) if attempts.next().is_some() => {}
                 results => break results?,
             }
@@ -111,17 +111,17 @@ impl Tool for EditFiles {
     }
 }
 
-/// A file's text for the reply, and its edits.
+/// The reply text of a file, and its edits.
 type FileResult = Result<(String, Vec<EditReport>), Error>;
 
-/// Paths as they stand and globs expanded, in the order given, each path once.
+/// Returns literal paths and expanded globs in the given order, each path once.
 fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     let policy = &context.services.policy;
     let mut paths: Vec<PathBuf> = Vec::new();
     let globs: Vec<&String> = patterns.iter().filter(|pattern| is_glob(pattern)).collect();
     few_enough(&globs).map_err(|source| Error::params(format!("`paths` {source}")))?;
     for (index, pattern) in patterns.iter().enumerate() {
-        // A name that has the characters of a glob and exists is that file.
+        // An existing name with glob characters is that file.
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -136,7 +136,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
                 source,
             });
         }
-        // A set could choose another file than the name that it looks like.
+        // A character set could match another file than the literal name.
         let named = LiteralGlob::new(pattern);
         let path = if is_there {
             Some(pattern)
@@ -144,7 +144,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
             named.path.as_ref()
         };
         if let Some(path) = path {
-            // One spelling for one place, so that no file is edited twice; what has none is
+            // Normalized, so that no file is edited twice. A path without an absolute form is
             // reported with the others.
             paths.push(policy.absolute(path).unwrap_or_else(|_| path.into()));
             continue;
@@ -207,7 +207,7 @@ fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
     ))
 }
 
-/// Diffs that fit into a reply of so many bytes: the first ones whole, then a line for each.
+/// Fits diffs into a reply of `most` bytes: the first ones whole, then a line for each.
 fn fitted(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
     let mut room = most;
     let fit = |result: FileResult| {
@@ -220,8 +220,7 @@ fn fitted(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
     results.into_iter().map(fit).collect()
 }
 
-/// Files named by a glob were not looked at by anybody, so what searches leave out as binary is
-/// left alone here too.
+/// Applies the edits. A file matched by a glob may be binary, and is skipped like in searches.
 fn apply<'a>(
     shown: &Path,
     bytes: Cow<'a, [u8]>,
@@ -240,27 +239,27 @@ fn apply<'a>(
     })
 }
 
-/// A call that writes.
+/// A call that writes files.
 struct Batch<'a> {
     context: &'a Context<'a>,
     edits: &'a [Edit],
-    /// Each file is computed and then written, which makes two steps.
+    /// Number of steps: each file is first computed, then written.
     steps: AtomicU64,
     files: u64,
 }
 
-/// A file's new content, and which version of the file it was made from.
+/// New content of a file, and the version it is based on.
 struct Computed {
     applied: Applied<'static>,
     stamp: Stamp,
-    /// What the old content took of the budget.
+    /// Memory share of the old content.
     _share: Share,
 }
 
 impl Batch<'_> {
     fn step(&self) {
         let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
-        // Of an attempt that is made anew nothing is reported.
+        // A retry reports no progress.
         if self.context.progress.is_wanted() && step <= self.files * 2 {
             let done = step.saturating_sub(self.files);
             let message = format!(
@@ -281,7 +280,7 @@ impl Batch<'_> {
             .report_now(self.files * 2, Some(self.files * 2), &message);
     }
 
-    /// Computes every file first and then writes, so that a call that is cancelled early has done
+    /// Computes all files before the first write, so that a call cancelled early has changed
     /// nothing.
     fn write(&self, paths: &[PathBuf], atomic: bool) -> Result<Vec<FileResult>, Error> {
         let policy = &self.context.services.policy;
@@ -308,7 +307,7 @@ impl Batch<'_> {
             let writer = self.context.writer();
             let target = policy.write(path)?;
             let _locked = writer.lock(&target);
-            // The stamp refuses a file that was changed since it was read, so no update is lost.
+            // The stamp detects changes since the file was read, so no update is lost.
             match writer.replace(
                 &target,
                 computed.applied.content.pieces(),
@@ -358,7 +357,7 @@ impl Batch<'_> {
             mut share,
             stamp,
         } = current;
-        // Of small ones there may be many.
+        // There may be many small files, which are not charged yet.
         let uncounted = bytes.len().saturating_sub(share.bytes());
         self.context.room().grow(&mut share, uncounted)?;
         let applied = apply(
@@ -374,8 +373,8 @@ impl Batch<'_> {
         })
     }
 
-    /// All files or none: everything that can fail for want of space or rights happens before the
-    /// first rename, and a rename that fails puts back the files before it.
+    /// Writes all files or none. Everything that can fail for lack of space or permission precedes
+    /// the first rename. A failed rename reverts the earlier ones.
     fn write_all(
         &self,
         paths: &[PathBuf],
@@ -417,7 +416,7 @@ impl Batch<'_> {
     }
 }
 
-/// For a file that was fine, in a call that was not.
+/// Error for a valid file in a failed atomic call.
 fn unwritten() -> Error {
     Error::Unsuitable {
         message: "not written, because another file of this atomic call failed".to_owned(),
@@ -425,7 +424,8 @@ fn unwritten() -> Error {
     }
 }
 
-/// `written` holds what was computed anew, if the file had changed meanwhile.
+/// Returns the result of a file. `written` has the recomputed content if the file changed
+/// meanwhile.
 fn done(
     path: &Path,
     edits: &[Edit],
@@ -452,7 +452,7 @@ fn done(
 
 /// A call that writes nothing.
 struct Preview {
-    /// Whether it would write nothing either, if any file fails.
+    /// `true` if one failed file would prevent all writes.
     atomic: bool,
 }
 
@@ -480,12 +480,12 @@ fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<&Preview>
             }
             Err(error) => {
                 let told = error.to_string();
-                // The path stands before the message anyway.
+                // The path precedes the message anyway.
                 let told = told
                     .strip_prefix(&path)
                     .and_then(|rest| rest.strip_prefix(": "))
                     .unwrap_or(&told);
-                // Once is enough: many files often fail for the same reason.
+                // Shown once: many files often fail for the same reason.
                 let hint = error
                     .hint()
                     .filter(|hint| !hint.is_empty() && hints.insert(hint.to_string()));

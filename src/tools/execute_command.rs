@@ -1,5 +1,5 @@
-//! `execute_command`: one shell command, its output and its exit status; or one that runs on in the
-//! background, at once or because it takes long.
+//! `execute_command`: runs a shell command, and returns its output and exit status. It may run in
+//! the background, at once or after its timeout.
 
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ use crate::protocol::Content;
 use crate::testrun::path;
 use crate::text::escape::show_path;
 
-/// Said of a dry run that failed.
+/// Note on a failed dry run.
 const DRY_RUN_DIFFERS: &str = "in a dry run there are no sockets with names (EACCES), a directory that was there before cannot be \
      renamed (EXDEV), files of other groups cannot be written (EOVERFLOW), and there is less room (ENOSPC): for real it may not fail";
 
-/// Runs a line of a shell in an allowed directory.
+/// Runs a shell command line in an allowed directory.
 pub struct ExecuteCommand;
 
 /// Arguments of `execute_command`.
@@ -143,7 +143,7 @@ impl Tool for ExecuteCommand {
     }
 }
 
-/// The one asked for, else the first writable one, else the project.
+/// Returns the requested directory, else the first writable one, else the project.
 fn directory(context: &Context<'_>, asked: Option<&str>) -> Result<Checked<Read>, Error> {
     let policy = &context.services.policy;
     let default = policy
@@ -277,7 +277,7 @@ fn run(
     ))
 }
 
-/// The output until now, of a command that goes on.
+/// Replies with the output so far of a command that continues in the background.
 fn handed_over(
     handed: &HandedOver,
     after: Duration,
@@ -290,7 +290,7 @@ fn handed_over(
         stderr,
     } = handed;
     if context.cancel.is_cancelled() {
-        // Nobody hears of it.
+        // The client is gone, so nobody could end the command later.
         command.end();
         return Err(Error::Cancelled);
     }
@@ -316,7 +316,7 @@ fn handed_over(
     Ok(Reply::content(content).with(output).starting(id))
 }
 
-/// The texts, the first of them with notes below it, and the logs.
+/// Returns the texts, the first of them with notes, and the logs.
 fn shown([stdout, stderr]: [ShownOutput; 2]) -> (String, String, Notes, Vec<String>) {
     let mut notes = Notes::below(&stdout.text, "(no output)");
     notes.show_all([stdout.note, stderr.note].into_iter().flatten());

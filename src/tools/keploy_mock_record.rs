@@ -1,4 +1,4 @@
-//! `keploy_mock_record`: runs a command and keeps its outgoing calls as a mock set.
+//! `keploy_mock_record`: runs a command and stores its outgoing calls as a mock set.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ impl Tool for KeployMockRecord {
         let output = match done {
             Ok((kept, exchanges, ran)) => {
                 context.services.calls.remember(&configuration.path);
-                told(context, configuration, &kept, &exchanges, &ran)
+                build_output(context, configuration, &kept, &exchanges, &ran)
             }
             Err(reason) => Output {
                 success: false,
@@ -104,20 +104,20 @@ impl Tool for KeployMockRecord {
     }
 }
 
-/// What was kept, or why nothing was even tried.
-type Recorded = Result<(Kept, Vec<Exchange>, Ran), String>;
+/// The stored set with its calls and the run, or the reason why nothing was run.
+type RecordingResult = Result<(Kept, Vec<Exchange>, Ran), String>;
 
 fn record(
     context: &Context<'_>,
     command: &str,
     path: &str,
     timeout: Option<u64>,
-) -> Result<Recorded, Error> {
+) -> Result<RecordingResult, Error> {
     if command.trim().is_empty() {
         return Ok(Err("Command is required".to_owned()));
     }
     let services = context.services;
-    // Before a program runs for minutes.
+    // Fails before a program runs for minutes.
     sets::prepare(&services.policy, context.writer(), path)?;
     let declared = declared(&services.policy, path, command)?;
     let rules = secrets(services, &declared)?;
@@ -154,7 +154,7 @@ fn record(
     }
     let folder = folder(services);
     let named = (command, folder.as_str());
-    // What a cancelled application has called until then is kept, too.
+    // The calls of a cancelled application are stored, too.
     let kept = keep(
         &services.policy,
         context.writer(),
@@ -176,7 +176,7 @@ fn record(
     }
 }
 
-fn told(
+fn build_output(
     context: &Context<'_>,
     configuration: Configuration,
     kept: &Kept,
@@ -191,8 +191,7 @@ fn told(
     };
     let protocols: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let message = if summary.is_nothing {
-        // The contract calls that a success; whoever reads on learns whether the application was
-        // one.
+        // By the tool's contract this is a success; the message tells if the application failed.
         let code = exit_code(ran.outcome.exit);
         let failed = if code == 0 {
             String::new()

@@ -100,7 +100,7 @@ impl Tool for KeployMockTest {
             path: None,
         };
         let output = match replay(context, &params, &mut configuration)? {
-            Ok((ran, more)) => told(context, configuration, &ran, more),
+            Ok((ran, more)) => build_output(context, configuration, &ran, more),
             Err(reason) => Output {
                 success: false,
                 mocks_replayed: 0,
@@ -120,7 +120,7 @@ impl Tool for KeployMockTest {
     }
 }
 
-/// The run and what there is to tell of the set, or why there was none.
+/// Returns the run and notes on the set, or the reason why there was none.
 fn replay(
     context: &Context<'_>,
     params: &Params,
@@ -212,7 +212,7 @@ fn replay(
     }
 }
 
-fn told(
+fn build_output(
     context: &Context<'_>,
     configuration: Configuration,
     ran: &Ran,
@@ -253,7 +253,7 @@ fn told(
     }
 }
 
-/// What may be the matter where nothing was asked where the recordings went.
+/// Hint for a run in which all calls went to other servers than the recorded ones.
 fn elsewhere(report: &Report) -> Option<String> {
     report.went_elsewhere().then(|| {
         "every call went to another server than those that were recorded: commands get no variables of the operator's, such as \

@@ -1,4 +1,4 @@
-//! `list_changes`: what calls have changed, and how one of them did.
+//! `list_changes`: lists the changes of calls, or the diff of one call.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::journal::{Change, Entry, Journal, Place};
 use crate::limits::MAX_LISTED_CALLS;
 
-/// Calls where nothing is said.
+/// Default number of calls.
 const USUAL_CALLS: u64 = 20;
 
 pub struct ListChanges;
@@ -34,7 +34,7 @@ pub struct Params {
 #[derive(Debug, Serialize)]
 pub struct Output {
     calls: Vec<Call>,
-    /// Of the one call that was asked for.
+    /// Diff of the single requested call.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -69,7 +69,7 @@ impl Tool for ListChanges {
             if context.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            // It may have been let go of meanwhile.
+            // The entry may have been dropped meanwhile.
             let listed = journal
                 .store
                 .entry(*number)
@@ -100,7 +100,7 @@ impl Tool for ListChanges {
     }
 }
 
-/// One call, with the difference that it made.
+/// Returns one call with its diff.
 fn alone(
     context: &Context<'_>,
     journal: &Journal,

@@ -1,7 +1,7 @@
 //! The tools: one file each, and the ordered list of them.
 //!
-//! A new tool is one file and two lines here: its `mod`, and its place in `in_order!`, which is
-//! also its place in tools/list and in the documents.
+//! A new tool needs one file and two lines here: its `mod`, and its place in `in_order!`. The
+//! latter is also its position in tools/list and in the documents.
 
 mod alike_names;
 mod alike_paths;

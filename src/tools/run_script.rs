@@ -1,4 +1,4 @@
-//! `run_script`: a Python file as a program of its own.
+//! `run_script`: runs a Python file in its own process.
 
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// What came of it.
+/// Result of the script.
 #[derive(Debug, Serialize)]
 pub struct Output {
     stdout: String,
@@ -49,7 +49,7 @@ pub struct Output {
     modified_files: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
-    /// Changed parts that programs outside run.
+    /// Changes to files that programs outside the sandbox run.
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<Settled>,
     #[serde(flatten)]
@@ -167,7 +167,7 @@ impl Tool for RunScript {
     }
 }
 
-/// The command line: the session's interpreter and variables, nothing of which the shell reads.
+/// Returns the command line: the session's interpreter and variables, quoted for the shell.
 fn line(session: &Session, path: &str, args: &[String]) -> String {
     let mut words = vec!["exec env".to_owned()];
     for (name, value) in &session.settings().environment {

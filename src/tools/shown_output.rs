@@ -1,20 +1,20 @@
-//! What a reply shows of what a program wrote, and where the rest is.
+//! Shortens a program's output for a reply, and stores the full output as a log.
 
 use super::Context;
 use crate::exec::Captured;
 use crate::limits::{FOLDED_LINE_BYTES, SMALL_MESSAGE_BYTES};
 
-/// One output.
+/// Shortened output of one stream.
 #[derive(Debug)]
 pub struct ShownOutput {
     pub text: String,
-    /// If that is not all.
+    /// Note about the omitted part, if any.
     pub note: Option<String>,
-    /// The URI of all of it, if that was kept.
+    /// URI of the full output, if it was stored.
     pub log: Option<String>,
 }
 
-/// One stream folded, and cut in the middle if it is longer than `most` bytes all the same.
+/// Folds one stream, and cuts it in the middle if it is still longer than `most` bytes.
 pub fn folded(
     context: &Context<'_>,
     tool: &str,
@@ -30,8 +30,8 @@ pub fn folded(
     )
 }
 
-/// Standard output folded, and standard error as it is. Together they have at most `most` bytes, of
-/// which half is for standard error.
+/// Folds standard output; standard error stays unfolded. Together they have at most `most` bytes,
+/// half of them for standard error.
 pub fn both(
     context: &Context<'_>,
     tool: &str,
@@ -54,7 +54,7 @@ pub fn both(
     ]
 }
 
-/// Folded, or as it is where there is no memory to fold it.
+/// Folds the output, unless there is no memory for that.
 fn shorter(context: &Context<'_>, stream: &Captured) -> String {
     let lines = memchr::memchr_iter(b'\n', &stream.bytes).count();
     let bytes = stream.bytes.len() * 2 + lines * FOLDED_LINE_BYTES;
@@ -74,7 +74,7 @@ fn shown(
     mut text: String,
     most: usize,
 ) -> ShownOutput {
-    // What is put between beginning and end is not of the stream.
+    // The marker between start and end is not part of the stream.
     let mut bytes = if stream.truncated {
         text.len().min(stream.bytes.len())
     } else {
