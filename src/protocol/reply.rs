@@ -117,7 +117,7 @@ pub struct RpcError {
 pub struct Unsent {
     /// `true` if a permission was missing, whatever the error code.
     pub is_denial: bool,
-    /// As in a [`ToolReply`].
+    /// Same as [`ToolReply::outside`].
     pub outside: Option<Value>,
 }
 

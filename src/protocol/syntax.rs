@@ -3,7 +3,7 @@
 use serde_json::Error;
 use serde_json::error::Category;
 
-/// Messages of serde_json, by prefix, and the wording used instead.
+/// Messages of `serde_json`, by prefix, and the wording used instead.
 const REASONS: [(&str, &str); 15] = [
     ("expected value", "there is no value"),
     (

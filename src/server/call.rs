@@ -129,8 +129,8 @@ impl Call<'_> {
     }
 
     /// Renders a tool's failure. Handshake revisions get an error with its code, or a result if the
-    /// operator chose so. 2026-07-28 gets a result: it forbids one of the codes and discourages the
-    /// other.
+    /// operator chose so. Revision 2026-07-28 gets a result, since it forbids or discourages these
+    /// codes.
     fn failed(&self, error: &Error, ended: &Ended) -> Outcome {
         let mut message = match error.hint() {
             Some(hint) => format!("{error}\nhint: {hint}"),

@@ -93,8 +93,7 @@ macro_rules! in_order {
         /// Every tool, in the order in which clients see them.
         pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[$(declare::<$tool>),*];
 
-        /// What `schemas.rs` has to say of each. For the tests alone: what derives schemas is not
-        /// in the program.
+        /// Match arms of `schemas.rs`, for tests only: the program does not derive schemas.
         pub const DERIVED: &[fn() -> String] = &[$(derived::arm::<$tool>),*];
     };
 }

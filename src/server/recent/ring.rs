@@ -79,7 +79,7 @@ impl RecentCall {
         )
     }
 
-    /// All of it, as a JSON object.
+    /// Returns all details, as a JSON object.
     pub fn whole(&self, view: View<'_>) -> String {
         let (id, summary, detail) = (self.id.seen(view), self.told.summary(), self.told.detail());
         let comma = if detail.is_empty() { "" } else { "," };

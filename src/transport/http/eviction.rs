@@ -111,8 +111,8 @@ impl<T> AnonymousConnections<T> {
     }
 
     /// Evicts a connection for a new one from `peer`, where `places` is the total number. Returns
-    /// `None` in the grace period. It ends if half of the places are anonymous, or if an address
-    /// has more connections than `peer` will have.
+    /// `None` if all are in their grace period. It does not apply to silent connections, to an
+    /// address with more connections than `peer` will have, and if half of the places are anonymous.
     pub fn give_way(&mut self, peer: Peer, places: usize, now: Instant) -> Option<T> {
         let &((most, is_silent, Reverse(number)), _) = self.ranking.last()?;
         let own = self.by_peer.get(&peer).map_or(0, Queue::count);

@@ -80,8 +80,8 @@ pub trait Leavings: Send + Sync {
     fn end(&self);
     /// Returns true if nothing runs any more. Call it when no call runs.
     fn have_ended(&self) -> bool;
-    /// Removes the rest. Returns the number of commands that still ran. NoLeavings can be served after
-    /// that.
+    /// Removes the rest, after which no call can be served. Returns the number of commands that still
+    /// ran.
     fn remove(&self) -> usize;
 }
 
