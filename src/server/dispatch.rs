@@ -1,7 +1,7 @@
 //! The tool server as a service: dispatch of requests by method.
 
 use super::call;
-use super::front::{no_method, tell};
+use super::front::{log_outcome, no_method};
 use super::service::{AdmittedRequest, Service};
 use super::tool_server::Server;
 use crate::budget::Account;
@@ -26,7 +26,7 @@ impl Service for Server {
     }
 
     fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
-        tell(exchange, outcome);
+        log_outcome(exchange, outcome);
     }
 }
 

@@ -135,7 +135,7 @@ pub(super) fn no_method(request: &Request<'_>, revision: Revision) -> RpcError {
 }
 
 /// Sends the client a log message about a request, if its log level includes it.
-pub(super) fn tell(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
+pub(super) fn log_outcome(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
     let AdmittedRequest {
         ticket,
         request,
@@ -209,7 +209,7 @@ impl Service for Coming {
     fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
         match self.inner() {
             Some(service) => service.served(exchange, outcome),
-            None => tell(exchange, outcome),
+            None => log_outcome(exchange, outcome),
         }
     }
 }

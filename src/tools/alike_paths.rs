@@ -10,7 +10,7 @@ use crate::text::alike::{Divergence, skeleton};
 use crate::text::escape::show_path;
 
 /// Adds the similar path to the error, if there is one.
-pub fn explained(policy: &Policy, error: Error) -> Error {
+pub fn explain_error(policy: &Policy, error: Error) -> Error {
     let explained = |error: PolicyError| {
         let PolicyError::NotFound { path } = error else {
             return error;

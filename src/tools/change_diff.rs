@@ -144,7 +144,7 @@ pub fn between(name: &str, before: Side, after: Side) -> String {
 }
 
 /// Joins the diffs of `count` changes, up to a limit. Diffs are computed lazily.
-pub fn shown(
+pub fn join_diffs(
     count: usize,
     changes: impl Iterator<Item = Result<String, Error>>,
 ) -> Result<String, Error> {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Context;
-use super::change_diff::{HIDDEN, Side, between, shown};
+use super::change_diff::{HIDDEN, Side, between, join_diffs};
 use super::change_notes::{Counts, NAMED, name, verb};
 use crate::error::Error;
 use crate::journal::Change;
@@ -75,7 +75,7 @@ pub fn would_change(
         }
         Ok(text)
     };
-    let diff = shown(all, report.told.iter().map(one))?;
+    let diff = join_diffs(all, report.told.iter().map(one))?;
     Ok((
         note,
         WouldChange {

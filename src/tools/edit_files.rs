@@ -83,7 +83,7 @@ impl Tool for EditFiles {
         let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
         if params.dry_run == Some(true) {
             let results = parallel::map(&paths, |path| preview(context, path, &edits));
-            let results = fitted(results, context.most_bytes(None));
+            let results = fit_diffs(results, context.most_bytes(None));
             return Ok(report(
                 &paths,
                 results,
@@ -106,7 +106,7 @@ impl Tool for EditFiles {
                 results => break results?,
             }
         };
-        batch.finished();
+        batch.report_finished();
         Ok(report(&paths, results, None))
     }
 }
@@ -208,11 +208,11 @@ fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
 }
 
 /// Fits diffs into a reply of `most` bytes: the first ones whole, then a line for each.
-fn fitted(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
+fn fit_diffs(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
     let mut room = most;
     let fit = |result: FileResult| {
         result.map(|(diff, edits)| {
-            let diff = edits::fitted(diff, room);
+            let diff = edits::truncate_diff(diff, room);
             room = room.saturating_sub(diff.len());
             (diff, edits)
         })
@@ -273,7 +273,7 @@ impl Batch<'_> {
         }
     }
 
-    fn finished(&self) {
+    fn report_finished(&self) {
         let message = format!("{} files done", self.files);
         self.context
             .progress
@@ -329,7 +329,7 @@ impl Batch<'_> {
         Ok(items
             .into_iter()
             .zip(written)
-            .map(|((path, computed), written)| done(path, self.edits, computed, written))
+            .map(|((path, computed), written)| file_result(path, self.edits, computed, written))
             .collect())
     }
 
@@ -383,7 +383,7 @@ impl Batch<'_> {
         let (policy, writer) = (&self.context.services.policy, self.context.writer());
         if computed.iter().any(Result::is_err) {
             let unwritten = |computed: Result<Computed, Error>| match computed {
-                Ok(_) => Err(unwritten()),
+                Ok(_) => Err(skipped_error()),
                 Err(error) => Err(error),
             };
             return Ok(computed.into_iter().map(unwritten).collect());
@@ -411,13 +411,13 @@ impl Batch<'_> {
         Ok(paths
             .iter()
             .zip(computed)
-            .map(|(path, file)| done(path, self.edits, Ok(file), Ok(None)))
+            .map(|(path, file)| file_result(path, self.edits, Ok(file), Ok(None)))
             .collect())
     }
 }
 
 /// Error for a valid file in a failed atomic call.
-fn unwritten() -> Error {
+fn skipped_error() -> Error {
     Error::Unsuitable {
         message: "not written, because another file of this atomic call failed".to_owned(),
         hint: "".into(),
@@ -426,7 +426,7 @@ fn unwritten() -> Error {
 
 /// Returns the result of a file. `written` has the recomputed content if the file changed
 /// meanwhile.
-fn done(
+fn file_result(
     path: &Path,
     edits: &[Edit],
     computed: Result<Computed, Error>,

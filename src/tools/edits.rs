@@ -107,7 +107,7 @@ pub fn preview(
 
 /// Cuts a diff to whole lines of at most `most` bytes, and appends a line with the size of the
 /// rest.
-pub fn fitted(mut diff: String, most: usize) -> String {
+pub fn truncate_diff(mut diff: String, most: usize) -> String {
     if diff.len() <= most {
         return diff;
     }
@@ -185,7 +185,7 @@ pub fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
 }
 
 /// Describes the edits of a file that does not exist.
-pub fn intended(path: &str, edits: &[Edit]) -> String {
+pub fn describe_intended(path: &str, edits: &[Edit]) -> String {
     let list: Vec<String> = edits
         .iter()
         .enumerate()

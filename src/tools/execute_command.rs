@@ -10,7 +10,7 @@ use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
-use super::shown_output::{ShownOutput, both};
+use super::shown_output::{ShownOutput, shorten_streams};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{
@@ -295,8 +295,12 @@ fn handed_over(
         return Err(Error::Cancelled);
     }
     let (id, cursor) = (command.id(), stdout.total_bytes + stderr.total_bytes);
-    let (stdout, stderr, notes, logs) =
-        shown(both(context, ExecuteCommand::NAME, [stdout, stderr], most));
+    let (stdout, stderr, notes, logs) = split_output(shorten_streams(
+        context,
+        ExecuteCommand::NAME,
+        [stdout, stderr],
+        most,
+    ));
     let state = format!(
         "still running after {} s, and goes on in the background as commandId \"{id}\", without stdin; follow_command waits for \
          its end, reads on from cursor {cursor}, and ends it",
@@ -317,7 +321,7 @@ fn handed_over(
 }
 
 /// Returns the texts, the first of them with notes, and the logs.
-fn shown([stdout, stderr]: [ShownOutput; 2]) -> (String, String, Notes, Vec<String>) {
+fn split_output([stdout, stderr]: [ShownOutput; 2]) -> (String, String, Notes, Vec<String>) {
     let mut notes = Notes::below(&stdout.text, "(no output)");
     notes.show_all([stdout.note, stderr.note].into_iter().flatten());
     let logs = [stdout.log, stderr.log].into_iter().flatten().collect();
@@ -338,8 +342,12 @@ fn reply(
 ) -> Reply<Output> {
     let exit_code = exit_code(outcome.exit);
     let streams = [&outcome.stdout, &outcome.stderr];
-    let (stdout, stderr, mut notes, logs) =
-        shown(both(context, ExecuteCommand::NAME, streams, most));
+    let (stdout, stderr, mut notes, logs) = split_output(shorten_streams(
+        context,
+        ExecuteCommand::NAME,
+        streams,
+        most,
+    ));
     if outcome.timed_out {
         let seconds = timeout.as_secs();
         notes.add(format_args!(

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::change_notes::{ChangesMade, describe_changes};
 use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::python::Open;
-use super::shown_output::folded;
+use super::shown_output::shorten_stream;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
@@ -127,7 +127,7 @@ impl Tool for FollowCommand {
             Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
         let mut beyond = params.cursor.unwrap_or_else(|| command.seen());
         if let Some(text) = params.stdin.as_deref().filter(|text| !text.is_empty()) {
-            give(
+            write_stdin(
                 &command,
                 text,
                 until.max(Instant::now() + Duration::from_secs(1)),
@@ -156,7 +156,7 @@ impl Tool for FollowCommand {
             None if is_answer && !ends => WaitCondition::OutputBeyond(beyond),
             None => WaitCondition::End,
         };
-        attend(&command, awaited, until, context)?;
+        wait_for(&command, awaited, until, context)?;
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -173,7 +173,7 @@ enum WaitCondition<'a> {
 }
 
 /// Waits for the condition, at most until `until`, and reports progress.
-fn attend(
+fn wait_for(
     command: &Background,
     mut awaited: WaitCondition<'_>,
     until: Instant,
@@ -194,7 +194,7 @@ fn attend(
         let is_here = match &mut awaited {
             WaitCondition::End => false,
             WaitCondition::OutputBeyond(beyond) => command.written() > *beyond,
-            WaitCondition::Match(search) => search.goes_on(command, cancel)?,
+            WaitCondition::Match(search) => search.advance(command, cancel)?,
         };
         if is_over || is_here {
             return Ok(());
@@ -224,7 +224,7 @@ struct Search {
 
 impl Search {
     /// Searches new output. Returns true if there is a match.
-    fn goes_on(&mut self, command: &Background, cancel: &CancelToken) -> Result<bool, Error> {
+    fn advance(&mut self, command: &Background, cancel: &CancelToken) -> Result<bool, Error> {
         let bound = Bound {
             deadline: None,
             cancel: Some(cancel),
@@ -281,7 +281,7 @@ fn reply(
         .map_err(ExecError::Follow)?;
     let is_long = page.bytes.len() >= MAX_FOLLOW_BYTES / 2;
     let whole = Captured::whole(page.bytes);
-    let shown = folded(
+    let shown = shorten_stream(
         context,
         FollowCommand::NAME,
         ("output", &whole),
@@ -361,7 +361,7 @@ fn reply(
     Ok(reply)
 }
 
-fn give(
+fn write_stdin(
     command: &Background,
     text: &str,
     until: Instant,

@@ -71,7 +71,7 @@ impl Tool for InstallPackages {
         let wanted = params
             .packages
             .iter()
-            .map(|package| one(context, package))
+            .map(|package| pip_argument(context, package))
             .collect::<Result<Vec<_>, _>>()?;
         let Some(directory) = private_directory(context) else {
             return Err(ExecError::NoLauncher.into());
@@ -203,7 +203,7 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
 }
 
 /// Returns a package argument for pip: a path is checked, and made absolute.
-fn one(context: &Context<'_>, package: &str) -> Result<String, Error> {
+fn pip_argument(context: &Context<'_>, package: &str) -> Result<String, Error> {
     let package = package.trim();
     if package.is_empty() || package.starts_with('-') || package.chars().any(char::is_control) {
         return Err(Error::params(format!(

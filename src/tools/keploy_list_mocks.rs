@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded_calls::{none_in, some_of};
+use super::recorded_calls::{no_sets_message, some_of};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::sets::{self, Set};
 use crate::error::Error;
@@ -44,7 +44,7 @@ impl Tool for KeployListMocks {
             .unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
         let found = sets::list(&context.services.policy, &path)?;
         let message = if found.is_empty() {
-            none_in(&path)
+            no_sets_message(&path)
         } else {
             summarize(&found)
         };

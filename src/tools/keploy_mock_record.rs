@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
 use super::recorded_calls::{
-    Wanted, did_not_run, folder, last_words, left_out, notes, run_command, secrets, unreached,
+    Wanted, did_not_run, failure_output, folder, left_out, notes, run_command, secrets, unreached,
 };
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Kept, Play, Ran, declared, keep, sets};
@@ -55,7 +55,7 @@ pub struct Output {
     app_exit_code: Option<i32>,
     /// The end of what a failed application wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
-    last_words: Option<String>,
+    failure_output: Option<String>,
     /// What could not be recorded, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -96,7 +96,7 @@ impl Tool for KeployMockRecord {
                 configuration,
                 isolation: None,
                 app_exit_code: None,
-                last_words: None,
+                failure_output: None,
                 notes: Vec::new(),
             },
         };
@@ -146,7 +146,7 @@ fn record(
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
     if exchanges.is_empty() && did_not_run(&ran) {
         let code = exit_code(ran.outcome.exit);
-        let words = last_words(&ran).unwrap_or_default();
+        let words = failure_output(&ran).unwrap_or_default();
         return Ok(Err(format!(
             "the command did not run (exit code {code}): {}",
             words.trim_end()
@@ -224,7 +224,7 @@ fn build_output(
         configuration,
         isolation: Some(ran.isolation),
         app_exit_code: Some(exit_code(ran.outcome.exit)),
-        last_words: last_words(ran),
+        failure_output: failure_output(ran),
         notes: [left_out(kept), notes(context.services, ran), unreached].concat(),
     }
 }

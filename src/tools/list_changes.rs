@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_diff::{HIDDEN, difference, shown};
+use super::change_diff::{HIDDEN, difference, join_diffs};
 use super::change_notes::{Call, Names, gone, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -53,7 +53,7 @@ impl Tool for ListChanges {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
         if let Some(number) = params.call {
-            return alone(context, journal, &*journal.store.entry(number)?);
+            return show_call(context, journal, &*journal.store.entry(number)?);
         }
         let names = Names::new(context.services, journal);
         let (numbers, undone) = (journal.store.numbers()?, journal.store.undone()?);
@@ -101,7 +101,7 @@ impl Tool for ListChanges {
 }
 
 /// Returns one call with its diff.
-fn alone(
+fn show_call(
     context: &Context<'_>,
     journal: &Journal,
     entry: &Entry,
@@ -123,7 +123,7 @@ fn alone(
         };
         Ok(format!("{}\n{difference}", names.change(change)))
     };
-    let text = shown(changes.len(), changes.iter().map(one))?;
+    let text = join_diffs(changes.len(), changes.iter().map(one))?;
     let call = names.call(entry, &journal.store.undone()?);
     let content = if text.is_empty() {
         call.to_string()

@@ -99,7 +99,7 @@ pub(super) fn session(context: &Context<'_>, name: Option<&str>) -> Result<Arc<S
 }
 
 /// Converts paths below a session's directory to the form of the file tools.
-pub(super) fn shown<'a>(
+pub(super) fn file_tool_paths<'a>(
     context: &Context<'_>,
     session: &Session,
     paths: impl IntoIterator<Item = &'a [u8]>,

@@ -242,13 +242,13 @@ fn whole(
     let reply = if let Some(label) = forced {
         text(encoding::detect_and_decode(bytes, Some(label))?, size, most)?
     } else {
-        by_content(context, file, bytes, most)?
+        read_by_content(context, file, bytes, most)?
     };
     Ok(reply.holding(held))
 }
 
 /// Returns the content as text, picture, sound or bytes.
-fn by_content(
+fn read_by_content(
     context: &Context<'_>,
     file: &Checked<Read>,
     bytes: Vec<u8>,

@@ -157,7 +157,7 @@ pub fn did_not_run(ran: &Ran) -> bool {
 }
 
 /// Message for a directory without sets; `path` is as the caller wrote it.
-pub(super) fn none_in(path: &str) -> String {
+pub(super) fn no_sets_message(path: &str) -> String {
     format!(
         "No mock sets found. Use keploy_mock_record to create mocks first. Searched: `{path}`; name another \
          directory as `path`"
@@ -165,7 +165,7 @@ pub(super) fn none_in(path: &str) -> String {
 }
 
 /// Returns the end of a failed command's output, both streams.
-pub(super) fn last_words(ran: &Ran) -> Option<String> {
+pub(super) fn failure_output(ran: &Ran) -> Option<String> {
     const SHOWN_CHARS: usize = 2000;
     if exit_code(ran.outcome.exit) == 0 && !ran.outcome.timed_out {
         return None;

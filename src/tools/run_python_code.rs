@@ -12,7 +12,7 @@ use super::cell_notes::{CellContext, NO_NETWORK, hints};
 use super::change_notes::{ChangesMade, describe_changes};
 use super::command_notes::denied_lines;
 use super::python::{
-    Open, absolute, has_network, host, note_written, seconds, session, shown, time_limit,
+    Open, absolute, file_tool_paths, has_network, host, note_written, seconds, session, time_limit,
 };
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
@@ -163,9 +163,9 @@ fn reply(
         .flat_map(|shown| &shown.files)
         .chain(&logs)
         .map(String::as_bytes);
-    let outputs = shown(context, session, shown_files);
-    let new_files = shown(context, session, changes.new.iter().map(|path| &**path));
-    let modified_files = shown(
+    let outputs = file_tool_paths(context, session, shown_files);
+    let new_files = file_tool_paths(context, session, changes.new.iter().map(|path| &**path));
+    let modified_files = file_tool_paths(
         context,
         session,
         changes.modified.iter().map(|path| &**path),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Remarks, denied_lines, exit_code, left_note, signal};
-use super::python::{Open, host, note_written, seconds, shown, time_limit};
+use super::python::{Open, file_tool_paths, host, note_written, seconds, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
@@ -149,8 +149,8 @@ impl Tool for RunScript {
             exit_code,
             execution_time: seconds(begun.elapsed()),
             timed_out: outcome.timed_out,
-            new_files: shown(context, &session, changes.new.iter().map(|path| &**path)),
-            modified_files: shown(
+            new_files: file_tool_paths(context, &session, changes.new.iter().map(|path| &**path)),
+            modified_files: file_tool_paths(
                 context,
                 &session,
                 changes.modified.iter().map(|path| &**path),

@@ -15,47 +15,41 @@ pub struct ShownOutput {
 }
 
 /// Folds one stream, and cuts it in the middle if it is still longer than `most` bytes.
-pub fn folded(
+pub fn shorten_stream(
     context: &Context<'_>,
     tool: &str,
     (name, stream): (&str, &Captured),
     most: usize,
 ) -> ShownOutput {
-    shown(
-        context,
-        tool,
-        (name, stream),
-        shorter(context, stream),
-        most,
-    )
+    shorten(context, tool, (name, stream), fold(context, stream), most)
 }
 
 /// Folds standard output; standard error stays unfolded. Together they have at most `most` bytes,
 /// half of them for standard error.
-pub fn both(
+pub fn shorten_streams(
     context: &Context<'_>,
     tool: &str,
     [stdout, stderr]: [&Captured; 2],
     most: usize,
 ) -> [ShownOutput; 2] {
-    let (output, errors) = (shorter(context, stdout), stderr.text().into_owned());
+    let (output, errors) = (fold(context, stdout), stderr.text().into_owned());
     let most_errors = errors
         .len()
         .min((most / 2).max(most.saturating_sub(output.len())));
     [
-        shown(
+        shorten(
             context,
             tool,
             ("stdout", stdout),
             output,
             most - most_errors,
         ),
-        shown(context, tool, ("stderr", stderr), errors, most_errors),
+        shorten(context, tool, ("stderr", stderr), errors, most_errors),
     ]
 }
 
 /// Folds the output, unless there is no memory for that.
-fn shorter(context: &Context<'_>, stream: &Captured) -> String {
+fn fold(context: &Context<'_>, stream: &Captured) -> String {
     let lines = memchr::memchr_iter(b'\n', &stream.bytes).count();
     let bytes = stream.bytes.len() * 2 + lines * FOLDED_LINE_BYTES;
     match (bytes > SMALL_MESSAGE_BYTES)
@@ -67,7 +61,7 @@ fn shorter(context: &Context<'_>, stream: &Captured) -> String {
     }
 }
 
-fn shown(
+fn shorten(
     context: &Context<'_>,
     tool: &str,
     (name, stream): (&str, &Captured),

@@ -321,7 +321,7 @@ impl<T: Tool> Callable for DeclaredTool<T> {
         let params =
             schema::read_params::<T::Params>(T::NAME, self.schema.get_or_init(read), arguments)?;
         let reply = T::run(context, params)
-            .map_err(|error| alike_paths::explained(&context.services.policy, error))?;
+            .map_err(|error| alike_paths::explain_error(&context.services.policy, error))?;
         let structured = match reply.structured.filter(|_| structured) {
             Some(Structured::Typed(output)) => {
                 let write = || serde_json::to_string(&output);

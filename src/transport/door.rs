@@ -175,7 +175,7 @@ impl Door {
                 self.session.cancel_all();
                 return Ok(End::Stopped);
             }
-            self.wake.hush();
+            self.wake.reset();
             if self.writer.is_broken() {
                 // The client no longer reads.
                 self.session.cancel_all();

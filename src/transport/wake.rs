@@ -25,7 +25,7 @@ impl Wake {
     }
 
     /// Makes it unreadable until the next ring.
-    pub fn hush(&self) {
+    pub fn reset(&self) {
         let mut count = [0; 8];
         let _ = rustix::io::read(&self.0, &mut count);
     }

@@ -35,15 +35,15 @@ impl Notifier {
     }
 
     pub fn ready(&self) {
-        self.say("READY=1");
+        self.send("READY=1");
     }
 
     /// Reports that the server shuts down, and finishes running requests.
     pub fn stopping(&self) {
-        self.say("STOPPING=1");
+        self.send("STOPPING=1");
     }
 
-    fn say(&self, state: &str) {
+    fn send(&self, state: &str) {
         if let Some(socket) = &self.0
             && let Err(error) = socket.send(state.as_bytes())
         {
@@ -56,7 +56,7 @@ impl Notifier {
 mod tests {
     use super::*;
 
-    fn heard(name: &OsStr, manager: &UnixDatagram) -> [String; 2] {
+    fn received(name: &OsStr, manager: &UnixDatagram) -> [String; 2] {
         let notifier = Notifier::connect(Some(name)).unwrap();
         notifier.ready();
         notifier.stopping();
@@ -73,11 +73,11 @@ mod tests {
         let path = dir.path().join("notify");
         let manager = UnixDatagram::bind(&path).unwrap();
         let said = ["READY=1", "STOPPING=1"].map(str::to_owned);
-        assert_eq!(heard(path.as_os_str(), &manager), said);
+        assert_eq!(received(path.as_os_str(), &manager), said);
         let name = format!("replay-notify-{}", std::process::id());
         let manager =
             UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        assert_eq!(heard(OsStr::new(&format!("@{name}")), &manager), said);
+        assert_eq!(received(OsStr::new(&format!("@{name}")), &manager), said);
     }
 
     #[test]

@@ -207,7 +207,7 @@ impl LedgerService {
     }
 
     /// Reports the end of a call to the first `most` observers. Returns the first error.
-    fn tell(
+    fn report_end(
         &self,
         flight: &Flight,
         outcome: Ending,
@@ -327,7 +327,7 @@ impl Service for LedgerService {
             if let Err(error) = observer.begun(&flight.call) {
                 let refused = Err(error);
                 // The client gets the first refusal.
-                let _ = self.tell(
+                let _ = self.report_end(
                     &flight,
                     Ending::of(Some(&refused), false),
                     Some(&refused),
@@ -356,10 +356,10 @@ impl Service for LedgerService {
         match served {
             Ok(outcome) => {
                 let ending = Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled());
-                let told = self.tell(&flight, ending, outcome.as_ref(), all);
+                let told = self.report_end(&flight, ending, outcome.as_ref(), all);
                 told.map_or_else(|error| Some(Err(error)), |()| outcome)
             }
-            Err(panic) => match self.tell(&flight, Ending::Panicked, None, all) {
+            Err(panic) => match self.report_end(&flight, Ending::Panicked, None, all) {
                 Ok(()) => resume_unwind(panic),
                 Err(error) => Some(Err(error)),
             },
@@ -373,8 +373,9 @@ impl Service for LedgerService {
             .find(|flight| flight.token.is_same(cancel))
             .cloned();
         // The client gets an error in any case.
-        let _ = flight
-            .map(|flight| self.tell(&flight, Ending::GaveUp, None, self.ledger.observers.len()));
+        let _ = flight.map(|flight| {
+            self.report_end(&flight, Ending::GaveUp, None, self.ledger.observers.len())
+        });
         self.inner.given_up(cancel);
     }
 }

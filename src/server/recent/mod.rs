@@ -169,7 +169,7 @@ impl Recent {
             .rings(view)
             .flat_map(|ring| ring.ended_before(view, before).take(most + 1))
             .collect();
-        found.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.seq.seen(view)));
+        found.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.seq.in_view(view)));
         let mut calls: Vec<String> = Vec::new();
         let mut bytes = 0;
         for entry in found.iter().take(most) {
@@ -184,7 +184,7 @@ impl Recent {
             .len()
             .checked_sub(1)
             .filter(|_| found.len() > calls.len())
-            .map(|last| found[last].seq.seen(view));
+            .map(|last| found[last].seq.in_view(view));
         Page {
             position: self.position(state.last(view)),
             running: state
@@ -305,7 +305,7 @@ impl Follower {
         let view = self.only.as_deref().map_or(View::All, View::Only);
         let forgotten = state
             .rings(view)
-            .map(|ring| ring.forgotten.seen(view))
+            .map(|ring| ring.forgotten.in_view(view))
             .max()
             .unwrap_or_default();
         if self.has_missed || self.seen < forgotten {
@@ -318,10 +318,13 @@ impl Follower {
         let next = state
             .rings(view)
             .filter_map(|ring| ring.after(view, self.seen))
-            .min_by_key(|entry| entry.seq.seen(view));
+            .min_by_key(|entry| entry.seq.in_view(view));
         if let Some(entry) = next {
-            let (position, call) = (recent.position(entry.seq.seen(view)), entry.summary(view));
-            self.seen = entry.seq.seen(view);
+            let (position, call) = (
+                recent.position(entry.seq.in_view(view)),
+                entry.summary(view),
+            );
+            self.seen = entry.seq.in_view(view);
             return Poll::Ready(Some(News::Call { position, call }));
         }
         if let Some(waiting) = state.followers.get_mut(&self.own) {

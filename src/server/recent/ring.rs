@@ -19,7 +19,7 @@ pub struct Number {
 
 impl Number {
     /// Returns the number for this view.
-    pub const fn seen(self, view: View<'_>) -> u64 {
+    pub const fn in_view(self, view: View<'_>) -> u64 {
         match view {
             View::All => self.all,
             View::Only(_) => self.own,
@@ -73,7 +73,7 @@ impl RecentCall {
     pub fn summary(&self, view: View<'_>) -> String {
         format!(
             "{{\"id\":{},{}{}}}",
-            self.id.seen(view),
+            self.id.in_view(view),
             self.told.summary(),
             self.progress_member()
         )
@@ -81,7 +81,11 @@ impl RecentCall {
 
     /// Returns all details, as a JSON object.
     pub fn whole(&self, view: View<'_>) -> String {
-        let (id, summary, detail) = (self.id.seen(view), self.told.summary(), self.told.detail());
+        let (id, summary, detail) = (
+            self.id.in_view(view),
+            self.told.summary(),
+            self.told.detail(),
+        );
         let comma = if detail.is_empty() { "" } else { "," };
         format!(
             "{{\"id\":{id},{summary}{}{comma}{detail}}}",
@@ -168,7 +172,7 @@ impl Ring {
     pub fn ended_before(&self, view: View<'_>, seq: u64) -> impl Iterator<Item = &RecentCall> {
         let end = self
             .ended
-            .partition_point(|entry| entry.seq.seen(view) < seq);
+            .partition_point(|entry| entry.seq.in_view(view) < seq);
         self.ended.range(..end).rev()
     }
 
@@ -176,15 +180,15 @@ impl Ring {
     pub fn after(&self, view: View<'_>, seq: u64) -> Option<&RecentCall> {
         let ended = self.ended.get(
             self.ended
-                .partition_point(|entry| entry.seq.seen(view) <= seq),
+                .partition_point(|entry| entry.seq.in_view(view) <= seq),
         );
         let running = self
             .running
             .values()
-            .filter(|entry| entry.seq.seen(view) > seq);
+            .filter(|entry| entry.seq.in_view(view) > seq);
         running
             .chain(ended)
-            .min_by_key(|entry| entry.seq.seen(view))
+            .min_by_key(|entry| entry.seq.in_view(view))
     }
 
     /// Returns the call with this number.
@@ -192,6 +196,6 @@ impl Ring {
         self.running
             .values()
             .chain(&self.ended)
-            .find(|entry| entry.id.seen(view) == id)
+            .find(|entry| entry.id.in_view(view) == id)
     }
 }

@@ -36,7 +36,7 @@ impl CallDescription {
     /// Describes a call that begins.
     pub fn begun(call: &Arc<Begun>) -> Self {
         let told = Self::Begun(Arc::clone(call));
-        if is_short(call) { told } else { told.written() }
+        if is_short(call) { told } else { told.render() }
     }
 
     /// Describes a call that has ended.
@@ -56,11 +56,11 @@ impl CallDescription {
         if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS {
             told
         } else {
-            told.written()
+            told.render()
         }
     }
 
-    fn written(self) -> Self {
+    fn render(self) -> Self {
         Self::Written {
             summary: self.summary().into_owned(),
             detail: self.detail().into_owned(),

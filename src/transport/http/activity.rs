@@ -52,7 +52,7 @@ impl Activity {
     pub fn open(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Relaxed);
         self.asked.store(true, Relaxed);
-        self.moved();
+        self.touch();
         Open {
             activity: Arc::clone(self),
             owes: false,
@@ -64,7 +64,7 @@ impl Activity {
         self.asked.load(Relaxed)
     }
 
-    pub fn moved(&self) {
+    pub fn touch(&self) {
         self.moved_ms
             .store(self.began.elapsed().as_millis() as u64, Relaxed);
     }
@@ -101,8 +101,8 @@ pub struct Open {
 
 impl Open {
     /// Sets if there are bytes that the connection could take now.
-    pub fn owes(&mut self, owes: bool) {
-        self.activity.moved();
+    pub fn set_owing(&mut self, owes: bool) {
+        self.activity.touch();
         if owes != self.owes {
             self.owes = owes;
             if owes {
@@ -116,7 +116,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.owes(false);
+        self.set_owing(false);
         self.activity.open.fetch_sub(1, Relaxed);
     }
 }
@@ -137,15 +137,15 @@ mod tests {
         let mut open = activity.open();
         assert!(activity.was_asked());
         assert_eq!(activity.state(now, now), State::Good);
-        open.owes(true);
-        open.owes(true);
+        open.set_owing(true);
+        open.set_owing(true);
         assert_eq!(
             [activity.state(now, now), activity.state(now, never)],
             [State::Stalled, State::Good]
         );
-        open.owes(false);
+        open.set_owing(false);
         assert_eq!(activity.state(now, now), State::Good);
-        open.owes(true);
+        open.set_owing(true);
         drop(open);
         assert_eq!(activity.state(now, now), State::Idle);
     }

@@ -176,14 +176,14 @@ impl Seat {
     }
 
     /// The client has sent bytes.
-    pub fn speaks(&self) {
-        self.places.lock().strangers.speaks(self.number);
+    pub fn mark_speaking(&self) {
+        self.places.lock().strangers.mark_speaking(self.number);
     }
 
     /// The client was refused, and the connection is about to close: its place can be taken at
     /// once.
-    pub fn falls_silent(&self) {
-        self.places.lock().strangers.falls_silent(self.number);
+    pub fn mark_silent(&self) {
+        self.places.lock().strangers.mark_silent(self.number);
     }
 
     /// Returns a new receiver that signals the end of the connection, after an upgrade.
@@ -268,13 +268,13 @@ mod tests {
         assert!(known.iter().all(|(seat, _)| seat.claim(&alice, None)));
         let (first, mut first_leave) = take(&places).unwrap();
         let (_second, mut second_leave) = take(&places).unwrap();
-        first.speaks();
+        first.mark_speaking();
         let (third, mut third_leave) = take(&places).unwrap();
         assert_eq!(
             [&mut first_leave, &mut second_leave, &mut third_leave].map(is_signalled),
             [false, true, false]
         );
-        third.speaks();
+        third.mark_speaking();
         assert_eq!(take(&places).err(), Some(NoPlace::Crowded));
         let elsewhere = Peer::from(std::net::IpAddr::from([127, 0, 0, 2]));
         assert!(places.try_take(elsewhere, Instant::now()).is_ok());

@@ -33,13 +33,13 @@ impl Refusals {
     /// Notes a request from this address.
     pub fn note(&self, peer: Peer) {
         if let Some(line) = self.count(peer, Instant::now()) {
-            say(line);
+            log(line);
         }
     }
 
     /// Logs the requests since the last line of each address.
     pub fn sweep(&self) {
-        self.due(Instant::now()).into_iter().for_each(say);
+        self.due(Instant::now()).into_iter().for_each(log);
     }
 
     fn count(&self, peer: Peer, now: Instant) -> Option<LogLine> {
@@ -90,7 +90,7 @@ impl Refusals {
     }
 }
 
-fn say((peer, count): LogLine) {
+fn log((peer, count): LogLine) {
     let from = peer.map_or_else(|| "other addresses".to_owned(), |peer| peer.to_string());
     let plural = if count == 1 { "" } else { "s" };
     tracing::warn!("{count} request{plural} with an unknown token from {from}");

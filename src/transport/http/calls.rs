@@ -222,7 +222,7 @@ impl CallRunner {
     async fn account(&self, mut answer: Answer, id: Option<&Id>) -> Answer {
         if answer.room.is_none() {
             let Some(room) = room(&self.tenant, answer.bytes.len()).await else {
-                return crowded(id, self.conversation.session.state.revision());
+                return no_memory_reply(id, self.conversation.session.state.revision());
             };
             answer.room = Some(Arc::new(room));
         }
@@ -245,7 +245,7 @@ async fn room(tenant: &Tenant, bytes: usize) -> Option<Share> {
 }
 
 /// Error reply if there is no memory for the real one.
-fn crowded(id: Option<&Id>, revision: Revision) -> Answer {
+fn no_memory_reply(id: Option<&Id>, revision: Revision) -> Answer {
     let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or ask \
         for less at once";
     let mut bytes = Vec::new();
@@ -319,7 +319,7 @@ fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) ->
         _ => None,
     };
     let Some(room) = held.or_else(|| waits.block_on(room(tenant, bytes)).map(Arc::new)) else {
-        return crowded(Some(&ticket.id), ticket.revision);
+        return no_memory_reply(Some(&ticket.id), ticket.revision);
     };
     let code = outcome.as_ref().err().map(|error| error.code);
     // `render` reserves a sixteenth more than the text; untouched pages take no memory.

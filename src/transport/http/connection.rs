@@ -57,7 +57,7 @@ pub async fn serve(
 async fn converse(context: Arc<Context>, stream: TcpStream, seat: Seat) -> Result<(), String> {
     // Readiness alone may be a false alarm (tokio's `TcpStream::readable`).
     match timeout(first(&context), stream.peek(&mut [0])).await {
-        Ok(Ok(_)) => seat.speaks(),
+        Ok(Ok(_)) => seat.mark_speaking(),
         Ok(Err(error)) => return Err(error.to_string()),
         Err(_) => return Err("it said nothing".to_owned()),
     }

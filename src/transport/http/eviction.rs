@@ -79,7 +79,7 @@ impl<T> AnonymousConnections<T> {
     }
 
     /// The connection has sent its first bytes.
-    pub fn speaks(&mut self, number: u64) {
+    pub fn mark_speaking(&mut self, number: u64) {
         if let Some(peer) = self.each.get(&number).map(|stranger| stranger.peer) {
             self.change(peer, |queue| {
                 queue.silent.remove(&number) && queue.speaking.insert(number)
@@ -88,7 +88,7 @@ impl<T> AnonymousConnections<T> {
     }
 
     /// The connection was refused, and will send no more.
-    pub fn falls_silent(&mut self, number: u64) {
+    pub fn mark_silent(&mut self, number: u64) {
         if let Some(peer) = self.each.get(&number).map(|stranger| stranger.peer) {
             self.change(peer, |queue| {
                 queue.speaking.remove(&number) && queue.silent.insert(number)
@@ -170,7 +170,7 @@ mod tests {
         let now = Instant::now();
         let mut strangers = of(&[1, 2, 2, 2, 3], now);
         for number in 0..5 {
-            strangers.speaks(number);
+            strangers.mark_speaking(number);
         }
         // Even new connections: the oldest of that address, until none has more than the others.
         let given = [0; 3].map(|_| strangers.give_way(peer(4), 100, now));
@@ -189,10 +189,10 @@ mod tests {
     fn silent_connection_is_evicted_before_speaking() {
         let now = Instant::now();
         let mut strangers = of(&[1, 1, 1, 1], now);
-        strangers.speaks(0);
-        strangers.speaks(2);
-        strangers.speaks(2);
-        strangers.speaks(7);
+        strangers.mark_speaking(0);
+        strangers.mark_speaking(2);
+        strangers.mark_speaking(2);
+        strangers.mark_speaking(7);
         assert_eq!(
             [0; 3].map(|_| strangers.give_way(peer(1), 100, now)),
             [Some(1), Some(3), None]
@@ -207,9 +207,9 @@ mod tests {
         );
         // A refused connection counts as silent again.
         let mut refused = of(&[1, 1], now);
-        refused.speaks(0);
-        refused.speaks(1);
-        refused.falls_silent(1);
+        refused.mark_speaking(0);
+        refused.mark_speaking(1);
+        refused.mark_silent(1);
         assert_eq!(
             [0; 2].map(|_| refused.give_way(peer(1), 100, now)),
             [Some(1), None]
@@ -227,7 +227,7 @@ mod tests {
         let now = Instant::now();
         let mut strangers = of(&[1, 2, 3, 4, 5], now);
         for number in 0..5 {
-            strangers.speaks(number);
+            strangers.mark_speaking(number);
         }
         assert_eq!(strangers.give_way(peer(6), 11, now), None);
         // The oldest is evicted, until fewer than half of the places are anonymous.

@@ -486,7 +486,7 @@ pub fn only_post() -> Reply {
 
 /// Opens the event stream of a session's unsolicited messages.
 pub fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
-    let name = match named(headers, tenant) {
+    let name = match session_id(headers, tenant) {
         Ok(name) => name.to_owned(),
         Err(refusal) => return *refusal,
     };
@@ -503,7 +503,7 @@ pub fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
 }
 
 pub fn end(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
-    match named(headers, tenant) {
+    match session_id(headers, tenant) {
         Ok(name) if tenant.sessions.close(name) => empty(StatusCode::NO_CONTENT),
         Ok(_) => no_session(None),
         Err(refusal) => *refusal,

@@ -197,13 +197,13 @@ impl ReplyBody {
     #[must_use]
     pub fn on(mut self, open: Open) -> Self {
         self.open = Some(open);
-        self.owes(true);
+        self.set_owing(true);
         self
     }
 
-    fn owes(&mut self, owes: bool) {
+    fn set_owing(&mut self, owes: bool) {
         if let Some(open) = &mut self.open {
-            open.owes(owes);
+            open.set_owing(owes);
         }
     }
 }
@@ -277,7 +277,7 @@ impl Body for ReplyBody {
         let this = self.get_mut();
         while this.ready.is_empty() {
             let Some(events) = &mut this.events else {
-                this.owes(false);
+                this.set_owing(false);
                 return Poll::Ready(None);
             };
             match events.poll_ready(cx) {
@@ -293,17 +293,17 @@ impl Body for ReplyBody {
                     );
                 }
                 Poll::Ready(None) => {
-                    this.owes(false);
+                    this.set_owing(false);
                     return Poll::Ready(None);
                 }
                 Poll::Pending => {
-                    this.owes(false);
+                    this.set_owing(false);
                     return Poll::Pending;
                 }
             }
         }
         let chunk = this.ready.split_to(this.ready.len().min(HTTP_CHUNK_BYTES));
-        this.owes(true);
+        this.set_owing(true);
         Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 

@@ -90,9 +90,9 @@ pub async fn answer(
     };
     let answered = match tenant(&context, request.headers(), open.activity.seat.peer()) {
         Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => {
-            open.activity.seat.falls_silent();
+            open.activity.seat.mark_silent();
             let (head, body) = request.into_parts();
-            pass_over(crowded(&tenant, version), &head.headers, body).await
+            pass_over(too_many_connections(&tenant, version), &head.headers, body).await
         }
         Ok((tenant, shown)) if request.uri().path() == "/mcp/ws" => {
             // The connection outlives the reply, and counts as busy.
@@ -171,7 +171,7 @@ fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderV
     if request.uri().path() == "/" {
         return Err(Box::new(match *request.method() {
             Method::GET | Method::HEAD => context.pages.calls(),
-            _ => only("GET"),
+            _ => method_not_allowed("GET"),
         }));
     }
     Ok(page)
@@ -208,7 +208,7 @@ fn health(context: &Context, request: &Request<Incoming>) -> Reply {
             json(StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"failing\"}")
         }
         Method::GET | Method::HEAD => json(StatusCode::OK, "{\"status\":\"ok\"}"),
-        _ => only("GET"),
+        _ => method_not_allowed("GET"),
     }
 }
 
@@ -233,7 +233,7 @@ fn preflight(page: HeaderValue) -> Reply {
 }
 
 /// Error reply for a tenant at its connection limit.
-fn crowded(tenant: &Tenant, version: Version) -> Reply {
+fn too_many_connections(tenant: &Tenant, version: Version) -> Reply {
     tenant.metrics.turned_away.fetch_add(1, Relaxed);
     let text =
         "this client has as many connections as it may have (--max-connections); use one of those";
@@ -303,11 +303,13 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
             return match head.method {
                 Method::GET => mcp::listen(tenant, &head.headers),
                 Method::DELETE => mcp::end(tenant, &head.headers),
-                _ => only("GET, POST, DELETE"),
+                _ => method_not_allowed("GET, POST, DELETE"),
             };
         }
-        "/health/detailed" | "/metrics" | "/openapi.json" | "/docs" if !is_get => only("GET"),
-        _ if is_told && !is_get => only("GET"),
+        "/health/detailed" | "/metrics" | "/openapi.json" | "/docs" if !is_get => {
+            method_not_allowed("GET")
+        }
+        _ if is_told && !is_get => method_not_allowed("GET"),
         _ if let Err(wait) = tenant.look() => {
             tenant.metrics.rate_limited.fetch_add(1, Relaxed);
             let text = format!(
@@ -344,12 +346,12 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
         ),
         "/openapi.json" => json(
             StatusCode::OK,
-            drawn(Arc::clone(tenant), pages::openapi).await,
+            render_blocking(Arc::clone(tenant), pages::openapi).await,
         ),
         "/docs" => context
             .pages
-            .tools(drawn(Arc::clone(tenant), pages::docs).await),
-        _ if is_told => watching::one(
+            .tools(render_blocking(Arc::clone(tenant), pages::docs).await),
+        _ if is_told => watching::detail(
             &context.recent,
             tenant,
             path.trim_start_matches("/activity/"),
@@ -369,13 +371,13 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
 }
 
 /// Renders a page about the tools on a blocking thread, since listing the tools may take long.
-async fn drawn(tenant: Arc<Tenant>, draw: fn(&Tenant) -> String) -> String {
+async fn render_blocking(tenant: Arc<Tenant>, draw: fn(&Tenant) -> String) -> String {
     tokio::task::spawn_blocking(move || draw(&tenant))
         .await
         .unwrap_or_default()
 }
 
-fn only(methods: &'static str) -> Reply {
+fn method_not_allowed(methods: &'static str) -> Reply {
     let text = format!("only {methods} here");
     let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
     reply

@@ -36,11 +36,11 @@ pub fn tenant(name: &str, max_connections: usize) -> Arc<Tenant> {
 
 /// The same, with a usage report.
 pub fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> Arc<Tenant> {
-    served(name, max_connections, usage, Arc::new(EmptyService))
+    tenant_serving(name, max_connections, usage, Arc::new(EmptyService))
 }
 
 /// Returns a tenant with this service, one call at a time.
-pub fn served(
+pub fn tenant_serving(
     name: &str,
     max_connections: usize,
     usage: fn() -> Usage,

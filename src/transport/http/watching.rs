@@ -87,7 +87,7 @@ impl Pages {
 
     /// `GET /docs` with a token.
     pub fn tools(&self, text: impl Into<Vec<u8>>) -> Reply {
-        shown(ReplyBody::text(text), self.tools_policy.as_ref())
+        page_reply(ReplyBody::text(text), self.tools_policy.as_ref())
     }
 }
 
@@ -105,7 +105,7 @@ impl StaticPage {
     }
 
     fn answer(&self) -> Reply {
-        shown(ReplyBody::shared(self.text.clone()), self.policy.as_ref())
+        page_reply(ReplyBody::shared(self.text.clone()), self.policy.as_ref())
     }
 }
 
@@ -116,7 +116,7 @@ fn policy(style: &str, more: &str) -> String {
     )
 }
 
-fn shown(body: ReplyBody, policy: Option<&HeaderValue>) -> Reply {
+fn page_reply(body: ReplyBody, policy: Option<&HeaderValue>) -> Reply {
     let Some(policy) = policy else {
         return refuse(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -208,7 +208,7 @@ fn describe(tenant: &Tenant) -> Value {
 }
 
 /// `GET /activity/ID`: all details of one call.
-pub fn one(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
+pub fn detail(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
     let found = id
         .parse()
         .ok()

@@ -371,7 +371,7 @@ impl Reader<'_> {
     async fn accept(&mut self, message: Message) {
         let (work, id, waits) = match self.look(message) {
             Step::Done(bytes) if bytes.is_empty() => return,
-            Step::Done(bytes) => return self.say(bytes).await,
+            Step::Done(bytes) => return self.reply(bytes).await,
             Step::Serve(work, id, waits) => (work, id, waits),
         };
         let Some(place) = self.tenant.queue(self.shown) else {
@@ -381,7 +381,7 @@ impl Reader<'_> {
             }
             let text = "too many calls wait already (--max-calls); try again in 1 s";
             let bytes = error(id.as_ref(), RpcError::new(Code::Internal, text));
-            return self.say(bytes).await;
+            return self.reply(bytes).await;
         };
         let runner = CallRunner {
             tenant: Arc::clone(self.tenant),
@@ -408,7 +408,7 @@ impl Reader<'_> {
 
     /// Sends a reply without work. It waits for memory like any other, so a client that does not
     /// read is not read from either.
-    async fn say(&mut self, bytes: Vec<u8>) {
+    async fn reply(&mut self, bytes: Vec<u8>) {
         let room = Some(Arc::new(self.tenant.give_out(bytes.len()).await));
         self.feed.answer(Answer {
             bytes,

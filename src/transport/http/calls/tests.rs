@@ -8,7 +8,7 @@ use crate::protocol::{Body, Content, Outcome, Request, ToolReply};
 use crate::server::{Admission, AdmittedRequest, Service, Session};
 use crate::transport::http::feed::NullOutbox;
 use crate::transport::http::tenant::Usage;
-use crate::transport::http::tests::served;
+use crate::transport::http::tests::tenant_serving;
 
 /// A service of quick calls, which panics on request.
 struct PanickingService(Mutex<Vec<ThreadId>>);
@@ -51,7 +51,7 @@ impl Service for LargeReplyService {
 
 #[tokio::test(flavor = "current_thread")]
 async fn reply_memory_is_reserved_before_rendering() {
-    let tenant = served("alice", 1, Usage::default, Arc::new(LargeReplyService));
+    let tenant = tenant_serving("alice", 1, Usage::default, Arc::new(LargeReplyService));
     let conversation = Conversation::new(Session::new(tenant.service.clone()));
     let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{}}}"#.to_owned();
     let all = tenant.try_give_out(usize::MAX).unwrap();
@@ -88,7 +88,7 @@ async fn reply_memory_is_reserved_before_rendering() {
 #[tokio::test(flavor = "current_thread")]
 async fn panicking_quick_call_is_answered_with_error() {
     let service = Arc::new(PanickingService(Mutex::default()));
-    let tenant = served("alice", 1, Usage::default, service.clone());
+    let tenant = tenant_serving("alice", 1, Usage::default, service.clone());
     let conversation = Conversation::new(Session::new(tenant.service.clone()));
     let ask = async |id: u64, name: &str| {
         let text = format!(
