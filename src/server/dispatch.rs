@@ -63,7 +63,7 @@ impl Server {
         }
     }
 
-    /// Notes that a client has fetched the tool list.
+    /// Starts the first Python interpreter in advance, for a client that sees the Python tools.
     pub fn met(&self) {
         if self
             .front

@@ -1,4 +1,4 @@
-//! Activity of a connection: its open requests, and its client's reading.
+//! Activity of a connection: its open requests, and its unread replies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -100,7 +100,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// Sets if there are bytes that the connection could take now.
+    /// Records that the connection could take bytes of the reply now, or that there are none.
     pub fn set_owing(&mut self, owes: bool) {
         self.activity.touch();
         if owes != self.owes {

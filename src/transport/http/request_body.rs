@@ -87,7 +87,7 @@ pub async fn read(
     Ok(message)
 }
 
-/// Discards the body of a request that is refused. A short body is read first, since some clients
+/// Answers a request without using its body. A short body is read first, since some clients
 /// treat an early reply as a failure. Otherwise the reply is sent first, and holds the unread body
 /// so that the request is not reset (RFC 9113, 8.1).
 pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Reply {

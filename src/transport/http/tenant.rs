@@ -284,8 +284,8 @@ impl Tenant {
         self.sees_all.load(SeqCst)
     }
 
-    /// Sets if it sees the calls of all tenants. Returns true if it loses this right. Its
-    /// connections are closed then, as one may show other tenants' calls.
+    /// Grants or withdraws the right to see the calls of all tenants. Returns true if it was
+    /// withdrawn; all connections are closed then, as one may show other tenants' calls.
     pub fn set_operator(&self, sees_all: bool) -> bool {
         let is_less = self.sees_all.swap(sees_all, SeqCst) && !sees_all;
         if is_less {

@@ -2,7 +2,7 @@
 
 const commands = () => (state.about?.tenants ?? []).flatMap((tenant) => (tenant.place?.background ?? []).map((one) => ({ ...one, client: tenant.name })));
 
-// The background command that a call started, while its server knows it. A restarted server reuses command ids, so the
+// The background command that a call started, while its server knows it. A new server of a token reuses command ids, so the
 // command must have begun within the call.
 function commandOf(call) {
   const from = Date.parse(call.at);
