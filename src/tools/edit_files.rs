@@ -220,7 +220,7 @@ fn fit_diffs(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
     results.into_iter().map(fit).collect()
 }
 
-/// Applies the edits. A file matched by a glob may be binary, and is skipped like in searches.
+/// Applies the edits. Binary files are refused, since a glob may match some by accident.
 fn apply<'a>(
     shown: &Path,
     bytes: Cow<'a, [u8]>,
