@@ -37,37 +37,37 @@ pub struct Reload {
 }
 
 pub struct Reloader {
-    tells: Sender<bool>,
+    sender: Sender<bool>,
     thread: JoinHandle<()>,
 }
 
 impl Reloader {
     pub fn start(reload: Reload) -> Result<Self> {
-        let (tells, told) = channel();
-        let run = move || reload.run(&told);
+        let (sender, receiver) = channel();
+        let run = move || reload.run(&receiver);
         let thread = thread::Builder::new()
             .name("reload".to_owned())
             .spawn(run)
             .context("no thread to be had")?;
-        Ok(Self { tells, thread })
+        Ok(Self { sender, thread })
     }
 
     /// Returns the channel that requests a reload, by `true`.
     pub fn sender(&self) -> Sender<bool> {
-        self.tells.clone()
+        self.sender.clone()
     }
 
     /// Stops the thread, which then removes the directories that only it can remove.
     pub fn end(self) {
         // The thread ends only here, so this cannot fail.
-        let _ = self.tells.send(false);
+        let _ = self.sender.send(false);
         let _ = self.thread.join();
     }
 }
 
 impl Reload {
-    fn run(mut self, told: &Receiver<bool>) {
-        while told.recv() == Ok(true) {
+    fn run(mut self, receiver: &Receiver<bool>) {
+        while receiver.recv() == Ok(true) {
             if self.args.token_file.is_some() {
                 match self.tokens() {
                     Ok(now) => self.apply(&now),

@@ -170,7 +170,7 @@ struct Flight {
     touched: Touched,
     since: Instant,
     /// `true` once its end was reported. An abandoned call that returns ends twice.
-    told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 impl LedgerService {
@@ -214,7 +214,7 @@ impl LedgerService {
         reply: Option<&Outcome>,
         most: usize,
     ) -> Result<(), RpcError> {
-        if flight.told.swap(true, SeqCst) {
+        if flight.is_reported.swap(true, SeqCst) {
             return Ok(());
         }
         let record = flight.touched.take();
@@ -321,7 +321,7 @@ impl Service for LedgerService {
             call,
             token: exchange.ticket.cancel.clone(),
             since: Instant::now(),
-            told: AtomicBool::new(false),
+            is_reported: AtomicBool::new(false),
         });
         for (index, observer) in self.ledger.observers.iter().enumerate() {
             if let Err(error) = observer.begun(&flight.call) {

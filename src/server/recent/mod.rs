@@ -113,8 +113,8 @@ impl Recent {
     }
 
     /// Adds a running call of this tenant. Its id must be unique over all tenants.
-    pub fn begin(&self, tenant: &Arc<str>, id: u64, told: CallDescription) {
-        let entry = RecentCall::new(id, told);
+    pub fn begin(&self, tenant: &Arc<str>, id: u64, description: CallDescription) {
+        let entry = RecentCall::new(id, description);
         self.change(tenant, |ring, seq| ring.begin(seq, entry));
     }
 
@@ -126,8 +126,8 @@ impl Recent {
     }
 
     /// Ends a call, and replaces its description.
-    pub fn end(&self, tenant: &Arc<str>, id: u64, told: CallDescription) {
-        let entry = RecentCall::new(id, told);
+    pub fn end(&self, tenant: &Arc<str>, id: u64, description: CallDescription) {
+        let entry = RecentCall::new(id, description);
         let mut forgotten = None;
         self.change(tenant, |ring, seq| {
             forgotten = ring.end(seq, entry);

@@ -49,7 +49,7 @@ pub struct RecentCall {
     /// Number of its last change.
     pub seq: Number,
     id: Number,
-    told: CallDescription,
+    description: CallDescription,
     /// The last progress value, and the time of its report.
     progress: Option<(String, Instant)>,
     /// Memory of the call, in bytes.
@@ -58,12 +58,12 @@ pub struct RecentCall {
 
 impl RecentCall {
     /// Creates a call with a number over all tenants. The ring sets the other numbers.
-    pub fn new(id: u64, told: CallDescription) -> Self {
-        let bytes = OVERHEAD_BYTES + told.bytes();
+    pub fn new(id: u64, description: CallDescription) -> Self {
+        let bytes = OVERHEAD_BYTES + description.bytes();
         Self {
             seq: Number::default(),
             id: Number { all: id, own: 0 },
-            told,
+            description,
             progress: None,
             bytes,
         }
@@ -74,7 +74,7 @@ impl RecentCall {
         format!(
             "{{\"id\":{},{}{}}}",
             self.id.in_view(view),
-            self.told.summary(),
+            self.description.summary(),
             self.progress_member()
         )
     }
@@ -83,8 +83,8 @@ impl RecentCall {
     pub fn whole(&self, view: View<'_>) -> String {
         let (id, summary, detail) = (
             self.id.in_view(view),
-            self.told.summary(),
-            self.told.detail(),
+            self.description.summary(),
+            self.description.detail(),
         );
         let comma = if detail.is_empty() { "" } else { "," };
         format!(

@@ -25,7 +25,7 @@ struct Table {
     taken: usize,
     next: u64,
     /// Anonymous connections, each with the sender that ends it.
-    strangers: AnonymousConnections<oneshot::Sender<()>>,
+    anonymous: AnonymousConnections<oneshot::Sender<()>>,
 }
 
 /// A place, and the receiver that signals that the connection must end. A dropped sender has no
@@ -109,11 +109,11 @@ impl Places {
         let (sender, receiver) = oneshot::channel();
         let mut table = self.lock();
         if table.taken >= self.most {
-            if table.strangers.is_empty() {
+            if table.anonymous.is_empty() {
                 return Err(NoPlace::Full);
             }
             let given = table
-                .strangers
+                .anonymous
                 .give_way(peer, self.most, now)
                 .ok_or(NoPlace::Crowded)?;
             table.taken -= 1;
@@ -123,7 +123,7 @@ impl Places {
         table.taken += 1;
         table.next += 1;
         let number = table.next;
-        table.strangers.insert(number, peer, now, sender);
+        table.anonymous.insert(number, peer, now, sender);
         Ok((
             Seat {
                 places: Arc::clone(self),
@@ -152,7 +152,7 @@ impl Seat {
         };
         // Another request of this connection may have been faster, or the connection may be evicted
         // already.
-        if let Some(leave) = self.places.lock().strangers.remove(self.number) {
+        if let Some(leave) = self.places.lock().anonymous.remove(self.number) {
             tenant.keep(self.number, shown, leave);
             let _ = self.held.set(Holder {
                 tenant: Arc::clone(tenant),
@@ -177,13 +177,13 @@ impl Seat {
 
     /// The client has sent bytes.
     pub fn mark_speaking(&self) {
-        self.places.lock().strangers.mark_speaking(self.number);
+        self.places.lock().anonymous.mark_speaking(self.number);
     }
 
     /// The client was refused, and the connection is about to close: its place can be taken at
     /// once.
     pub fn mark_silent(&self) {
-        self.places.lock().strangers.mark_silent(self.number);
+        self.places.lock().anonymous.mark_silent(self.number);
     }
 
     /// Returns a new receiver that signals the end of the connection, after an upgrade.
@@ -203,7 +203,7 @@ impl Drop for Seat {
         }
         let mut table = self.places.lock();
         // An anonymous connection's place may have gone to another connection already.
-        if table.strangers.remove(self.number).is_some() || self.held.get().is_some() {
+        if table.anonymous.remove(self.number).is_some() || self.held.get().is_some() {
             table.taken -= 1;
         }
         drop(table);
@@ -242,7 +242,7 @@ mod tests {
         // Too late, and counted for no tenant.
         assert!(second.claim(&alice, None) && third.claim(&alice, None));
         assert_eq!(places.lock().taken, 2);
-        assert!(places.lock().strangers.is_empty());
+        assert!(places.lock().anonymous.is_empty());
         drop((second, third));
         assert_eq!(places.lock().taken, 1);
         let (fourth, _leave) = take(&places).unwrap();
