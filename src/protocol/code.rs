@@ -1,35 +1,33 @@
-//! Error codes: JSON-RPC's own, the specification's, and the two that this server's contract adds.
+//! Error codes of JSON-RPC, of the specification, and the two that this server adds.
 
 /// The number in a JSON-RPC error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// The line is not JSON.
     ParseError,
-    /// JSON, but no JSON-RPC message.
+    /// JSON, but not a JSON-RPC message.
     InvalidRequest,
-    /// No such method on this revision.
+    /// The revision has no such method.
     MethodNotFound,
-    /// A parameter is missing, unknown, of the wrong type or out of range; an unknown tool.
+    /// A parameter is missing, unknown, of the wrong type or out of range; or the tool is unknown.
     InvalidParams,
-    /// An edit that does not match, an I/O failure, a panic.
+    /// An edit that does not match, an I/O failure, or a panic.
     Internal,
-    /// The path lies outside the allowed directories, or may not be written. Handshake revisions
-    /// only.
+    /// The path lies outside the allowed directories, or is read-only. Handshake revisions only.
     NotAllowed,
-    /// No such file, or a glob that matches none. Handshake revisions only: 2026-07-28 forbids the
+    /// No such file, or a glob without matches. Handshake revisions only: 2026-07-28 forbids the
     /// number.
     NotFound,
-    /// A tool of the Python set that did not do its work. Handshake revisions only.
+    /// A tool of the Python set failed. Handshake revisions only.
     ToolFailed,
-    /// A tool of the Python set that was asked for what the agent may not have: the same number,
-    /// and counted as a denial.
+    /// A tool of the Python set was denied access: the same number, counted as a denial.
     ToolDenied,
-    /// A header of HTTP is missing or says something else than the message (2026-07-28,
+    /// An HTTP header is missing or contradicts the message (2026-07-28,
     /// basic/transports/streamable-http.mdx).
     HeaderMismatch,
-    /// The request names a revision that is not served (2026-07-28, basic/versioning.mdx).
+    /// The request names an unsupported revision (2026-07-28, basic/versioning.mdx).
     UnsupportedVersion,
-    /// A number that somebody else chose, as a manifest does.
+    /// A number from elsewhere, such as a manifest.
     Other(i64),
 }
 

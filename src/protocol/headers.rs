@@ -1,6 +1,6 @@
-//! What headers of HTTP repeat of a message, so that whoever stands in between need not read it
-//! (2026-07-28, basic/transports/streamable-http.mdx). The server must compare the two: who decides
-//! by the one must not be made to let the other pass.
+//! HTTP headers that mirror fields of the message, so that proxies need not parse the body
+//! (2026-07-28, basic/transports/streamable-http.mdx). The server must compare the two. Otherwise a
+//! client could pass a proxy's check by a false header.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use super::code::Code;
 use super::message::Request;
 use super::reply::RpcError;
 
-/// The headers, each `None` if it is not there. One that is there twice is not read, and matches
+/// The mirrored headers, each `None` if absent. A header that occurs twice is not read, and matches
 /// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mirrored<'a> {
@@ -24,7 +24,7 @@ pub struct Mirrored<'a> {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NameParams {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
@@ -32,19 +32,19 @@ struct Named {
 }
 
 impl Mirrored<'_> {
-    /// Compares the headers with a stateless message, whose own version is `version`. The error is
+    /// Compares the headers with a stateless message of the revision `version`. The error is
     /// [`Code::HeaderMismatch`], and names the header.
     pub fn check(&self, request: &Request<'_>, version: &str) -> Result<(), RpcError> {
-        agree("MCP-Protocol-Version", self.version, version)?;
-        agree("Mcp-Method", self.method, &request.method)?;
+        expect_header("MCP-Protocol-Version", self.version, version)?;
+        expect_header("Mcp-Method", self.method, &request.method)?;
         let Some(name) = name_of(request) else {
             return Ok(());
         };
         let Some(given) = self.name else {
-            return agree("Mcp-Name", None, &name);
+            return expect_header("Mcp-Name", None, &name);
         };
-        match decoded(given) {
-            Some(plain) => agree("Mcp-Name", Some(&plain), &name),
+        match decode(given) {
+            Some(plain) => expect_header("Mcp-Name", Some(&plain), &name),
             None => Err(RpcError::new(
                 Code::HeaderMismatch,
                 "the header `Mcp-Name` is no base64 of UTF-8 between =?base64? and ?=",
@@ -53,7 +53,7 @@ impl Mirrored<'_> {
     }
 }
 
-fn agree(header: &str, given: Option<&str>, own: &str) -> Result<(), RpcError> {
+fn expect_header(header: &str, given: Option<&str>, own: &str) -> Result<(), RpcError> {
     let message = match given {
         Some(given) if given == own => return Ok(()),
         Some(given) => {
@@ -66,9 +66,9 @@ fn agree(header: &str, given: Option<&str>, own: &str) -> Result<(), RpcError> {
     Err(RpcError::new(Code::HeaderMismatch, message))
 }
 
-/// What the message is about, for the methods that have a name in their head.
+/// Returns the `name` or `uri` of the parameters, for the methods that mirror it in `Mcp-Name`.
 fn name_of(request: &Request<'_>) -> Option<String> {
-    let named: Named = serde_json::from_str(request.params.map(RawValue::get)?).ok()?;
+    let named: NameParams = serde_json::from_str(request.params.map(RawValue::get)?).ok()?;
     match &*request.method {
         "tools/call" | "prompts/get" => named.name,
         "resources/read" => named.uri,
@@ -76,8 +76,8 @@ fn name_of(request: &Request<'_>) -> Option<String> {
     }
 }
 
-/// A value that no header can hold as it stands comes as `=?base64?...?=`.
-fn decoded(value: &str) -> Option<String> {
+/// Decodes the form `=?base64?...?=`, which carries values that a header cannot hold as plain text.
+fn decode(value: &str) -> Option<String> {
     let Some(inner) = value
         .strip_prefix("=?base64?")
         .and_then(|rest| rest.strip_suffix("?="))
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::protocol::{Incoming, parse};
 
-    fn checked(line: &str, headers: Mirrored<'_>) -> Result<(), String> {
+    fn check_headers(line: &str, headers: Mirrored<'_>) -> Result<(), String> {
         let Incoming::Request(request) = parse(line.as_bytes()) else {
             panic!("a request")
         };
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_must_say_what_the_message_says() {
+    fn mirrored_header_that_differs_is_refused() {
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"größe"}}"#;
         let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
         let version = Some("2026-07-28");
@@ -112,9 +112,9 @@ mod tests {
             method: Some(method),
             name,
         };
-        assert_eq!(checked(list, headers("tools/list", None)), Ok(()));
+        assert_eq!(check_headers(list, headers("tools/list", None)), Ok(()));
         assert_eq!(
-            checked(call, headers("tools/call", Some("=?base64?Z3LDtsOfZQ==?="))),
+            check_headers(call, headers("tools/call", Some("=?base64?Z3LDtsOfZQ==?="))),
             Ok(())
         );
         let missing = |header: &str, own: &str| {
@@ -123,11 +123,11 @@ mod tests {
             ))
         };
         assert_eq!(
-            checked(list, Mirrored::default()),
+            check_headers(list, Mirrored::default()),
             missing("MCP-Protocol-Version", "2026-07-28")
         );
         assert_eq!(
-            checked(
+            check_headers(
                 list,
                 Mirrored {
                     version,
@@ -137,17 +137,17 @@ mod tests {
             missing("Mcp-Method", "tools/list")
         );
         assert_eq!(
-            checked(call, headers("tools/call", None)),
+            check_headers(call, headers("tools/call", None)),
             missing("Mcp-Name", "größe")
         );
         let other = "the header `Mcp-Name` is `read_file`, and the message says `größe`; they must be the same";
         assert_eq!(
-            checked(call, headers("tools/call", Some("read_file"))),
+            check_headers(call, headers("tools/call", Some("read_file"))),
             Err(other.to_owned())
         );
         let broken = "the header `Mcp-Name` is no base64 of UTF-8 between =?base64? and ?=";
         assert_eq!(
-            checked(call, headers("tools/call", Some("=?base64?%?="))),
+            check_headers(call, headers("tools/call", Some("=?base64?%?="))),
             Err(broken.to_owned())
         );
     }

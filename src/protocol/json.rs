@@ -1,13 +1,13 @@
 //! JSON strings, escaped straight into the output buffer.
 //!
-//! Escaping is what a large read costs (the disk is twenty times faster). A block that needs no
-//! escape is copied: the check has no branches and becomes vector instructions. Any other block is
-//! taken eight bytes at a time as one number (Warren, Hacker's Delight, section 6-1): which bytes
-//! need an escape is a few operations for all eight, and every copy has a fixed size, too long
-//! rather than measured.
+//! Escaping dominates the cost of a large read (the disk is twenty times faster). A block without
+//! escapes is copied: the check has no branches and compiles to vector instructions. Any other
+//! block is handled as 8-byte words (Warren, Hacker's Delight, section 6-1). A few operations find
+//! the bytes of a word that need an escape. Every copy has a fixed size, longer than needed rather
+//! than measured.
 
-/// What each byte becomes (RFC 8259 section 7): the bytes themselves, then zeros, and last their
-/// number.
+/// The escape of each byte (RFC 8259 section 7): its bytes, zeros as padding, and its length in the
+/// last byte.
 const ESCAPES: [[u8; 8]; 256] = {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut table = [[0; 8]; 256];
@@ -45,7 +45,7 @@ const ESCAPES: [[u8; 8]; 256] = {
 
 const BLOCK: usize = 32;
 const WORD: usize = 8;
-/// Room for a block of nothing but six-byte escapes, and for what the last copy writes too much.
+/// Room for a block of six-byte escapes only, and for the surplus of the last copy.
 const SCRATCH: usize = BLOCK * 6 + WORD;
 
 /// Appends `text` as a JSON string, quotes included.
@@ -55,8 +55,8 @@ const SCRATCH: usize = BLOCK * 6 + WORD;
 )]
 pub fn escape_into(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
-    // Source text has an escape about every thirty bytes; too small a guess only costs one more
-    // growth.
+    // Source code has an escape about every thirty bytes. Too small an estimate costs one
+    // reallocation.
     out.reserve(bytes.len() + bytes.len() / 16 + 2);
     out.push(b'"');
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -81,7 +81,7 @@ pub fn escape_into(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// What [`escape_into`] writes for a text, in bytes.
+/// Length in bytes of the output of [`escape_into`].
 pub fn escaped_length(text: &str) -> usize {
     let more = text
         .bytes()
@@ -89,7 +89,7 @@ pub fn escaped_length(text: &str) -> usize {
     text.len() + more.sum::<usize>() + 2
 }
 
-/// Writes eight bytes of text at `length` and returns the new length.
+/// Writes eight bytes of text at `length`, escaped, and returns the new length.
 fn escape_word(scratch: &mut [u8; SCRATCH], mut length: usize, bytes: [u8; WORD]) -> usize {
     let word = u64::from_le_bytes(bytes);
     let mut marks = marks(word);
@@ -111,8 +111,8 @@ fn escape_word(scratch: &mut [u8; SCRATCH], mut length: usize, bytes: [u8; WORD]
     length
 }
 
-/// The high bit of each byte that needs an escape: below 0x20, a quote or a backslash. No carry
-/// leaves the byte that it arises in, so the answer is exact for each.
+/// Sets the high bit of each byte that needs an escape: below 0x20, a quote or a backslash. No
+/// carry crosses a byte boundary, so the result is exact for each byte.
 fn marks(word: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
@@ -131,11 +131,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn escaped_text_reads_back(text in "(?s:.|[\\x00-\\x1f\"\\\\]){0,200}") {
+        fn escaped_text_parses_to_original(text in "(?s:.|[\\x00-\\x1f\"\\\\]){0,200}") {
             let mut out = Vec::new();
             escape_into(&mut out, &text);
             prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text.clone());
-            // Byte for byte what serde_json writes, so the two may be mixed in one message.
+            // The same bytes as serde_json writes, so both may be mixed in one message.
             prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
         }
     }

@@ -1,4 +1,4 @@
-//! One line in: a request, a notification, a response, a batch, or the refusal that it earns.
+//! Parser of one line: a request, a notification, a response, a batch, or a refusal.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::syntax::fault;
 pub struct Id(Box<str>);
 
 impl Id {
-    /// Accepts strings and integers, the only ids MCP allows.
+    /// Accepts strings and integers, the only ids that MCP allows.
     fn parse(raw: &RawValue) -> Option<Self> {
         let text = raw.get();
         if text.starts_with('"') {
@@ -26,7 +26,7 @@ impl Id {
             {
                 return Some(Self(text.into()));
             }
-            // Written anew, so that two spellings of one string are one id.
+            // Serialized again, so that two spellings of one string are one id.
             let id: String = serde_json::from_str(text).ok()?;
             return Some(Self(serde_json::to_string(&id).ok()?.into()));
         }
@@ -35,7 +35,7 @@ impl Id {
         integer.then(|| Self(text.into()))
     }
 
-    /// The id that is this string.
+    /// Returns the id for a string.
     pub fn text(text: &str) -> Self {
         Self(serde_json::Value::from(text).to_string().into())
     }
@@ -59,30 +59,30 @@ impl<'de> Deserialize<'de> for Id {
     }
 }
 
-/// A message that asks for something: with an id it is a request, without one a notification.
+/// A request if it has an id, otherwise a notification.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// Absent on a notification.
     pub id: Option<Id>,
-    /// Such as `tools/call`.
+    /// The method, such as `tools/call`.
     pub method: Cow<'a, str>,
-    /// An object, not looked into yet.
+    /// An object, not parsed yet.
     pub params: Option<&'a RawValue>,
-    /// What a request for `tools/call` says in them; `None` for any other, and where that cannot be
-    /// read.
-    pub called: Option<Called<'a>>,
+    /// The parsed parameters of a `tools/call` request. `None` for other methods, and if they
+    /// cannot be parsed.
+    pub called: Option<ToolCall<'a>>,
 }
 
-/// What a call of a tool says.
+/// Parameters of a tool call.
 #[derive(Clone, Debug)]
-pub struct Called<'a> {
-    /// The name; `None` if there is none that is a string.
+pub struct ToolCall<'a> {
+    /// The tool's name; `None` if it is missing or not a string.
     pub name: Option<Cow<'a, str>>,
-    /// Of any kind; `None` if there are none, and for `null`.
+    /// The arguments, of any JSON type; `None` if missing or `null`.
     pub arguments: Option<&'a RawValue>,
 }
 
-impl<'a> Called<'a> {
+impl<'a> ToolCall<'a> {
     fn of(params: &'a RawValue) -> Option<Self> {
         #[derive(Deserialize)]
         struct Params<'a> {
@@ -99,11 +99,11 @@ impl<'a> Called<'a> {
     }
 }
 
-/// The string that this is, if it is one. It is borrowed where the text holds it as it stands.
+/// Returns the string, if the value is one. It is borrowed if the JSON text has no escapes.
 fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     let json = raw.get();
     match json.strip_prefix('"')?.strip_suffix('"') {
-        // Whoever made the value has seen that it is a string to its end.
+        // The value was parsed before, so the string is known to be closed.
         Some(inner) if memchr::memchr(b'\\', inner.as_bytes()).is_none() => {
             Some(Cow::Borrowed(inner))
         }
@@ -111,43 +111,42 @@ fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// An answer to a request that went the other way.
+/// A client's answer to a request of the server.
 #[derive(Clone, Debug)]
 pub struct Response<'a> {
-    /// Of the request, if it can be read.
+    /// The id of the request, if it can be parsed.
     pub id: Option<Id>,
-    /// What came of it.
+    /// The result, if the request succeeded.
     pub result: Option<&'a RawValue>,
-    /// Why nothing came of it.
+    /// The error, if the request failed.
     pub error: Option<&'a RawValue>,
 }
 
-/// Why a message cannot be served, with the id when there is a usable one.
+/// An error for a message that cannot be served, with its id if it has a usable one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// `None` is written as `null`.
+    /// Written as `null` if `None`.
     pub id: Option<Id>,
     /// Parse error or invalid request.
     pub code: Code,
-    /// What was got and what is allowed.
+    /// The fault, and the form that is allowed.
     pub message: String,
 }
 
-/// What one line (or one member of a batch) turned out to be.
+/// The parsed form of one line, or of one member of a batch.
 #[derive(Clone, Debug)]
 pub enum Incoming<'a> {
     Request(Request<'a>),
-    /// An answer to a request of the server's own.
+    /// An answer to a request that the server sent.
     Response(Response<'a>),
-    /// An array of messages, each still to be parsed.
+    /// An array of messages, not parsed yet.
     Batch(Vec<&'a RawValue>),
-    /// To be answered with an error.
+    /// A malformed message, answered with an error.
     Refused(Refusal),
 }
 
 impl Incoming<'_> {
-    /// How many messages came: a batch is as many as it has members, and one without members is
-    /// one.
+    /// Number of messages: the members of a batch. An empty batch counts as one.
     pub fn count(&self) -> usize {
         match self {
             Self::Batch(members) => members.len().max(1),
@@ -155,7 +154,7 @@ impl Incoming<'_> {
         }
     }
 
-    /// The id that an error about it names: that of a request.
+    /// The id for errors about this message: that of the request.
     pub fn id(&self) -> Option<&Id> {
         match self {
             Self::Request(request) => request.id.as_ref(),
@@ -181,12 +180,12 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Keeps `null` apart from a missing member, which `Option` alone would not.
+/// Distinguishes `null` from a missing member, which `Option` alone does not.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads one line. Never fails: what cannot be served is a [`Refusal`].
+/// Parses one line. Never fails: a malformed message becomes a [`Refusal`].
 pub fn parse(line: &[u8]) -> Incoming<'_> {
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
@@ -214,8 +213,8 @@ pub fn parse(line: &[u8]) -> Incoming<'_> {
 }
 
 fn not_an_envelope(text: &str, error: &serde_json::Error) -> Incoming<'static> {
-    // A wrong shape is noticed before the rest of the line is read, and the rest may not be JSON at
-    // all.
+    // serde reports a wrong type before it reads the rest of the line, and the rest may be
+    // malformed JSON.
     if error.classify() != Category::Data {
         return not_json(error);
     }
@@ -298,7 +297,7 @@ fn classify<'a>(envelope: &Envelope<'a>) -> Incoming<'a> {
     };
     let called = params
         .filter(|_| method == "tools/call")
-        .and_then(Called::of);
+        .and_then(ToolCall::of);
     Incoming::Request(Request {
         id,
         method,
@@ -311,7 +310,7 @@ fn refuse(id: Option<Id>, code: Code, message: String) -> Incoming<'static> {
     Incoming::Refused(Refusal { id, code, message })
 }
 
-/// At most forty characters of a client's own words, so that an error stays short.
+/// Truncates a client's text to forty characters, so that an error stays short.
 pub(super) fn shorten(json: &str) -> Cow<'_, str> {
     match json.char_indices().nth(40) {
         None => Cow::Borrowed(json),
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn every_malformed_line_gets_its_code_and_id() {
+    fn malformed_line_gets_code_and_id() {
         let cases = [
             ("{", None, -32700),
             ("", None, -32700),
@@ -413,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_called_is_borrowed_unless_it_is_escaped() {
+    fn unescaped_tool_name_is_borrowed() {
         let called = |params: &str| {
             let line =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
@@ -449,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn two_spellings_of_a_string_are_one_id() {
+    fn escaped_and_plain_id_are_equal() {
         let id = |id: &str| {
             let raw: &RawValue = serde_json::from_str(id).unwrap();
             Id::parse(raw).map(|id| id.to_string())
@@ -463,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_notifications_and_responses_are_told_apart() {
+    fn messages_are_classified_by_id_and_method() {
         let Incoming::Request(request) =
             parse(br#" {"params":null,"method":"ping","jsonrpc":"2.0","id":-3} "#)
         else {

@@ -1,4 +1,4 @@
-//! `params._meta`: the progress token, and the fields that make a request stateless.
+//! `params._meta`: the progress token, and the fields of stateless requests.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use serde_json::value::RawValue;
 use super::message::{Id, shorten};
 use super::trace::TraceContext;
 
-/// Key under which every stateless result names the server (2026-07-28, basic/index.mdx).
+/// Key of the server's name in every stateless result (2026-07-28, basic/index.mdx).
 pub const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The members this server reads; others are allowed and ignored.
+/// The members that this server reads; others are allowed and ignored.
 #[derive(Debug, Default, Deserialize)]
 pub struct Meta<'a> {
     /// Set by a client that wants progress: a string or an integer, like an id.
     #[serde(rename = "progressToken", default)]
     pub progress_token: Option<Id>,
-    /// Present on every stateless request; its presence is what makes one.
+    /// Present on every stateless request, and on no other.
     #[serde(rename = "io.modelcontextprotocol/protocolVersion", borrow, default)]
     pub protocol_version: Option<&'a RawValue>,
     /// Required beside the version.
     #[serde(rename = "io.modelcontextprotocol/clientCapabilities", borrow, default)]
     pub client_capabilities: Option<&'a RawValue>,
-    /// Where the request stands in a trace of its client's (2026-07-28, as in W3C Trace Context).
+    /// The client's position in a trace (2026-07-28, as in W3C Trace Context).
     #[serde(borrow, default)]
     pub traceparent: Option<&'a RawValue>,
-    /// What those who made the trace said of it.
+    /// The `tracestate` of the tracing systems.
     #[serde(borrow, default)]
     pub tracestate: Option<&'a RawValue>,
-    /// What a stateless client says of itself.
+    /// The stateless client's name and version.
     #[serde(rename = "io.modelcontextprotocol/clientInfo", borrow, default)]
     pub client_info: Option<&'a RawValue>,
-    /// Least severity of log messages wanted for this request (2026-07-28).
+    /// Minimum severity of log messages for this request (2026-07-28).
     #[serde(rename = "io.modelcontextprotocol/logLevel", borrow, default)]
     pub log_level: Option<&'a RawValue>,
 }
@@ -44,21 +44,20 @@ struct Holder<'a> {
 }
 
 impl<'a> Meta<'a> {
-    /// Where the request stands in a trace, if that can be read; what cannot is ignored, as W3C
-    /// Trace Context wants it.
+    /// Returns the trace context. A malformed one is ignored, as W3C Trace Context requires.
     pub fn trace(&self) -> Option<TraceContext> {
         let text = |raw: Option<&RawValue>| serde_json::from_str::<String>(raw?.get()).ok();
         TraceContext::parse(&text(self.traceparent)?, text(self.tracestate).as_deref())
     }
 
-    /// Reads `_meta` out of `params`. Fails, with the reason, when it is there and is not what the
-    /// specification says.
+    /// Parses `_meta` out of `params`. Fails, with the reason, if it is present and violates the
+    /// specification.
     pub fn of(params: Option<&'a RawValue>) -> Result<Self, String> {
         let Some(params) = params else {
             return Ok(Self::default());
         };
         let text = params.get();
-        // Most handshake requests have none; one search is cheaper than a parse.
+        // Most handshake requests have no `_meta`; one search is cheaper than a parse.
         if memchr::memmem::find(text.as_bytes(), b"\"_meta\"").is_none() {
             return Ok(Self::default());
         }
@@ -69,7 +68,7 @@ impl<'a> Meta<'a> {
         else {
             return Ok(Self::default());
         };
-        // An array would be read as the members in their order.
+        // serde would accept an array as the members in their order.
         if !meta.get().starts_with('{') {
             return Err(format!(
                 "`_meta` is {}; it must be an object",
@@ -80,8 +79,8 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// What is wrong with a `_meta` that cannot be read: all but one of the members may be anything,
-/// once.
+/// Describes the fault of a malformed `_meta`: a wrong progress token, or a repeated member. All
+/// other members may have any type.
 fn fault(meta: &RawValue) -> String {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(meta.get()).unwrap_or_default();
     match members.get("progressToken") {
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_object_is_a_meta() {
+    fn meta_other_than_object_is_refused() {
         let key = "io.modelcontextprotocol/protocolVersion";
         assert_eq!(
             of(&format!(r#"{{"_meta":{{"{key}":"2026-07-28"}}}}"#)),
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn malformed_meta_is_refused_with_reason() {
         let said = |params: &str| of(params).unwrap_err();
         let token = "`progressToken` in `_meta` is {}; it must be a string or an integer";
         assert_eq!(said(r#"{"_meta":{"progressToken":{}}}"#), token);

@@ -1,4 +1,4 @@
-//! The wire: JSON-RPC 2.0 messages and the five MCP revisions. Knows no disk and no tool.
+//! Wire format: JSON-RPC 2.0 messages and the five MCP revisions. Independent of disk and tools.
 
 mod code;
 mod headers;

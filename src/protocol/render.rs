@@ -1,5 +1,5 @@
-//! An outcome and a revision in, one line out. The only place that decides how a reply looks on the
-//! wire.
+//! Renders an outcome as one line for a revision. Only this module knows the wire format of
+//! replies.
 
 use std::io::Write as _;
 
@@ -11,8 +11,7 @@ use super::meta::SERVER_INFO_KEY;
 use super::reply::{Body, Content, Outcome, RpcError, ToolReply};
 use super::revision::Revision;
 
-/// Appends the reply to request `id` (`None`: `null`) as one JSON-RPC message, with no newline
-/// after it.
+/// Appends the reply to request `id` (`None`: `null`) as one JSON-RPC message, without a newline.
 pub fn render(out: &mut Vec<u8>, id: Option<&Id>, outcome: &Outcome, revision: Revision) {
     if let Ok(Body::Line(line)) = outcome {
         out.extend_from_slice(line);
@@ -38,7 +37,7 @@ pub fn render(out: &mut Vec<u8>, id: Option<&Id>, outcome: &Outcome, revision: R
     out.push(b'}');
 }
 
-/// What is rendered of an outcome, in bytes, but for names, ids and brackets: what takes memory.
+/// Length of the rendered outcome in bytes, without names, ids and brackets. An estimate of memory.
 pub fn rendered_length(outcome: &Outcome) -> usize {
     match outcome {
         Err(error) => escaped_length(&error.message),
@@ -48,7 +47,7 @@ pub fn rendered_length(outcome: &Outcome) -> usize {
     }
 }
 
-/// The same of a tool's answer.
+/// Length of a rendered tool reply in bytes, in the same way.
 pub fn reply_length(reply: &ToolReply) -> usize {
     let of = |content: &Content| match content {
         Content::Text(text) => escaped_length(text),
@@ -59,7 +58,7 @@ pub fn reply_length(reply: &ToolReply) -> usize {
     reply.content.iter().map(of).sum::<usize>() + reply.structured.as_ref().map_or(0, String::len)
 }
 
-/// One notification as a JSON-RPC message, with no newline after it.
+/// Renders a notification as a JSON-RPC message, without a newline.
 pub fn notification(method: &str, params: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(128);
     json_into(
@@ -173,7 +172,7 @@ fn content(out: &mut Vec<u8>, block: &Content, revision: Revision) {
     }
 }
 
-/// Base64 has no character that JSON escapes, so megabytes of it are copied as they are.
+/// Base64 needs no JSON escapes, so megabytes of it are copied unchanged.
 fn media(out: &mut Vec<u8>, kind: &str, data: &str, mime: &str) {
     let _ = write!(
         out,
@@ -184,7 +183,7 @@ fn media(out: &mut Vec<u8>, kind: &str, data: &str, mime: &str) {
 }
 
 fn json_into(out: &mut Vec<u8>, value: &Value) {
-    // Values with string keys always serialise, and a Vec never refuses a byte.
+    // Values with string keys always serialize, and a write to a `Vec` never fails.
     let _ = serde_json::to_writer(&mut *out, value);
 }
 
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rendered_is_as_long_as_was_said() {
+    fn rendered_length_matches_output() {
         for text in ["plain", "\u{1}\u{2}\n\t", "a\"b\\c é \u{7f}"] {
             let content = vec![Content::text(text.repeat(1000))];
             let outcome = Ok(Body::Tool(ToolReply {
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_gets_only_what_it_has() {
+    fn older_revision_omits_newer_fields() {
         let reply = Ok(Body::Tool(ToolReply {
             content: vec![
                 Content::text("a\"b"),
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_carry_code_message_and_data() {
+    fn error_has_code_message_and_data() {
         let error = RpcError {
             data: Some(json!({"a": 1})),
             ..RpcError::new(Code::NotAllowed, "no\nhint: yes")

@@ -1,4 +1,4 @@
-//! What a request came to, before a revision decides how it looks on the wire.
+//! Results of requests, before they are rendered for a revision.
 
 use std::sync::Arc;
 
@@ -7,42 +7,43 @@ use serde_json::Value;
 use super::code::Code;
 use crate::budget::Share;
 
-/// A block of a tool's answer.
+/// A content block of a tool's reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Text for the model.
     Text(String),
-    /// A picture; every revision has the block.
+    /// A picture; every revision has this block.
     Image {
         /// Base64.
         data: String,
-        /// Such as `image/png`.
+        /// MIME type, such as `image/png`.
         mime: String,
     },
-    /// Sound; a revision without the block gets an embedded resource.
+    /// Sound; revisions without this block get an embedded resource.
     Audio {
         /// Base64.
         data: String,
-        /// Such as `audio/wav`.
+        /// MIME type, such as `audio/wav`.
         mime: String,
-        /// Where it came from, for the revisions that get a resource.
+        /// URI of the source, for revisions that get a resource.
         uri: String,
     },
-    /// Where more is to be read with resources/read; a revision without the block gets nothing.
+    /// A resource with the rest of the text, for resources/read. Revisions without this block get
+    /// nothing.
     Link {
         uri: String,
-        /// What it is called.
+        /// Display name of the resource.
         name: String,
-        /// Such as `text/plain`.
+        /// MIME type, such as `text/plain`.
         mime: String,
-        /// How much there is, in bytes.
+        /// Size in bytes.
         size: u64,
     },
     /// Other bytes, embedded.
     Blob {
         /// A percent-encoded `file://` URI.
         uri: String,
-        /// Such as `application/zip`.
+        /// MIME type, such as `application/zip`.
         mime: String,
         /// Base64.
         blob: String,
@@ -54,7 +55,7 @@ impl Content {
         Self::Text(text.into())
     }
 
-    /// Bytes of its text or data.
+    /// Length in bytes of its text or data.
     pub fn length(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -65,41 +66,38 @@ impl Content {
     }
 }
 
-/// A tool's answer with its types erased: structured output is JSON text already.
+/// A tool's reply without its types: structured output is already JSON text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolReply {
     /// At least one block.
     pub content: Vec<Content>,
-    /// JSON text that fits the tool's output schema; sent from 2025-06-18 on.
+    /// JSON text that matches the tool's output schema; sent from 2025-06-18 on.
     pub structured: Option<String>,
     /// Members of the result's `_meta`.
     pub meta: Vec<(&'static str, Value)>,
-    /// The tool ran and failed, in a way the model should see.
+    /// `true` if the tool ran and failed in a way that the model should see.
     pub is_error: bool,
-    /// The code that its error has where errors have codes. For those who look on; no revision
-    /// sends it.
+    /// Error code, for observers. No revision sends it as part of a result.
     pub code: Option<Code>,
-    /// The number by which what the call changed can be undone, and how much that is. For those who
-    /// look on; no revision sends it.
+    /// Undo number of the changes, and their size. For observers; no revision sends it.
     pub undo: Option<Value>,
-    /// What it changed of what programs outside the walls run. For those who look on; no revision
-    /// sends it so.
+    /// Changes to files that programs outside the sandbox run. For observers; no revision sends it
+    /// in this form.
     pub outside: Option<Box<Value>>,
-    /// The background command that the call has started. For those who look on; no revision sends
-    /// it so.
+    /// The background command that the call started. For observers; no revision sends it in this
+    /// form.
     pub started: Option<String>,
-    /// What it takes of the budget if it is long, with what is written of it.
+    /// Share of the memory budget for a long reply, rendered text included.
     pub held: Option<Arc<Share>>,
 }
 
-/// The result of a request that went well.
+/// The result of a request that succeeded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// A whole result object as JSON text, prepared for its revision.
+    /// A whole result object as JSON text, rendered for its revision.
     Raw(Arc<str>),
     Tool(ToolReply),
-    /// The whole line as it stands, whatever it is: only a mock that misbehaves on purpose says
-    /// this.
+    /// A whole line, sent unchanged. Only a mock that misbehaves on purpose uses it.
     Line(Arc<[u8]>),
 }
 
@@ -108,23 +106,23 @@ pub struct RpcError {
     pub code: Code,
     /// One or two lines that say what to do next.
     pub message: String,
-    /// Anything a program can use.
+    /// Machine-readable details, of any JSON type.
     pub data: Option<Value>,
-    /// For those who look on; not sent.
+    /// Details for observers; not sent.
     pub unsent: Option<Box<Unsent>>,
 }
 
-/// What is known of an error beside it.
+/// Details of an error for observers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unsent {
-    /// Whether it is for want of a right, whatever its code.
+    /// `true` if a permission was missing, whatever the error code.
     pub is_denial: bool,
-    /// As in a [`ToolReply`].
+    /// Same as [`ToolReply::outside`].
     pub outside: Option<Value>,
 }
 
 impl RpcError {
-    /// An error without data.
+    /// Returns an error without data.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -135,10 +133,10 @@ impl RpcError {
     }
 }
 
-/// What a request came to.
+/// Result of a request.
 pub type Outcome = Result<Body, RpcError>;
 
-/// What a call changed of what programs outside the walls run.
+/// Returns the changes of a call to files that programs outside the sandbox run.
 pub fn outside(outcome: &Outcome) -> Option<&Value> {
     match outcome {
         Ok(Body::Tool(reply)) => reply.outside.as_deref(),

@@ -1,24 +1,25 @@
-//! The five revisions of the Model Context Protocol and what each one's client may be sent.
+//! The five revisions of the Model Context Protocol, and the features of each.
 
 use std::fmt;
 
-/// A published revision, oldest first, so that `>=` reads as "has what came with".
+/// A published revision, oldest first, so that `>=` selects the revisions that have a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
-    /// The first one.
+    /// The first revision.
     V2024_11_05,
-    /// Brought annotations, audio content, batches and progress messages.
+    /// Added annotations, audio content, batches and progress messages.
     V2025_03_26,
-    /// Brought titles, output schemas and structured content; took batches away again.
+    /// Added titles, output schemas and structured content; removed batches.
     V2025_06_18,
-    /// Bad arguments became tool results (this server keeps the codes of its contract).
+    /// Made invalid arguments tool results (this server keeps its documented error codes).
     V2025_11_25,
     /// Stateless: no handshake, `_meta` on every request, `server/discover`.
     V2026_07_28,
 }
 
 impl Revision {
-    /// Every revision served, newest first, as `server/discover` and the start-up line list them.
+    /// All supported revisions, newest first: the order of `server/discover` and of the start-up
+    /// line.
     pub const ALL: [Self; 5] = [
         Self::V2026_07_28,
         Self::V2025_11_25,
@@ -27,11 +28,11 @@ impl Revision {
         Self::V2024_11_05,
     ];
 
-    /// What `initialize` answers when the client asks for a revision that has no handshake or is
-    /// unknown, and what requests before any `initialize` are served under.
+    /// Answer to `initialize` for a revision without handshake or an unknown one. Requests before
+    /// any `initialize` are served under it as well.
     pub const NEWEST_HANDSHAKE: Self = Self::V2025_11_25;
 
-    /// The date that names it on the wire.
+    /// The date that identifies the revision on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -42,35 +43,36 @@ impl Revision {
         }
     }
 
-    /// The revision with this date, if it is served.
+    /// Returns the supported revision of this date.
     pub fn parse(date: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|revision| revision.as_str() == date)
     }
 
-    /// Whether requests carry their own revision in `_meta` and no handshake exists.
+    /// Returns true if requests carry their own revision in `_meta` and no handshake exists.
     pub fn is_stateless(self) -> bool {
         self >= Self::V2026_07_28
     }
 
-    /// Whether a line may be an array of messages (2025-03-26 basic/index.mdx; removed in the next
-    /// one).
+    /// Returns true if a line may be an array of messages (2025-03-26 basic/index.mdx; removed in
+    /// the next revision).
     pub fn has_batches(self) -> bool {
         self == Self::V2025_03_26
     }
 
-    /// Whether tools carry `annotations` and results may hold audio; progress may have a message.
+    /// Returns true if tools have `annotations`, results may hold audio, and progress may have a
+    /// message.
     pub fn has_annotations(self) -> bool {
         self >= Self::V2025_03_26
     }
 
-    /// Whether results may hold links to resources.
+    /// Returns true if results may hold links to resources.
     pub fn has_links(self) -> bool {
         self >= Self::V2025_06_18
     }
 
-    /// Whether tools carry `title` and `outputSchema`, and results `structuredContent`.
+    /// Returns true if tools have `title` and `outputSchema`, and results `structuredContent`.
     pub fn has_structured(self) -> bool {
         self >= Self::V2025_06_18
     }
@@ -87,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_and_order_agree() {
+    fn revisions_are_ordered_by_date() {
         let mut by_date = Revision::ALL;
         by_date.sort_by_key(|revision| revision.as_str());
         let mut by_order = Revision::ALL;

@@ -1,9 +1,9 @@
-//! Why a text is not JSON, in words that say where, for clients and for people who wrote it.
+//! Descriptions of JSON syntax errors, with their position, for clients and for authors of files.
 
 use serde_json::Error;
 use serde_json::error::Category;
 
-/// What the parser says, and what is meant. It says more behind some of them.
+/// Messages of `serde_json`, by prefix, and the wording used instead.
 const REASONS: [(&str, &str); 15] = [
     ("expected value", "there is no value"),
     (
@@ -43,8 +43,8 @@ const REASONS: [(&str, &str); 15] = [
     ),
 ];
 
-/// Why this text is not JSON, and where. What is JSON and not what was wanted keeps the words of
-/// the type that wanted it.
+/// Describes the syntax error and its position. A type error keeps the message of the type that was
+/// expected.
 pub fn fault(error: &Error) -> String {
     let said = error.to_string();
     let said = said
@@ -59,7 +59,7 @@ pub fn fault(error: &Error) -> String {
             .map_or(said, |(_, reason)| reason),
     };
     match error.line() {
-        // Of most messages there is one line.
+        // Most messages are one line.
         0 | 1 => format!("{reason}, at byte {}", error.column()),
         line => format!("{reason}, at byte {} of line {line}", error.column()),
     }
@@ -73,7 +73,7 @@ mod tests {
     use super::fault;
 
     #[test]
-    fn no_word_of_the_parser_is_left() {
+    fn parser_messages_are_all_replaced() {
         let deep = "[".repeat(200);
         let cases = [
             ("", "it ends in the middle of a value, at byte 0"),

@@ -1,16 +1,16 @@
-//! Where a request stands in a trace of its client's (W3C Trace Context, level 1).
+//! Trace context of a request (W3C Trace Context, level 1).
 
 use std::fmt;
 
 use crate::limits::MAX_TRACE_STATE_BYTES;
 
-/// A `traceparent` of version 00: a trace and the span in it that asks.
+/// A `traceparent` of version 00: a trace, and the client's span in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceParent(Box<str>);
 
 impl TraceParent {
-    /// Reads `00-TRACE-PARENT-FLAGS` (section 3.2); a later version may have more behind it. `None`
-    /// if it is anything else, which the specification wants to be ignored.
+    /// Parses `00-TRACE-PARENT-FLAGS` (section 3.2); a later version may have more fields. Returns
+    /// `None` for anything else: the specification wants it ignored.
     pub fn parse(text: &str) -> Option<Self> {
         const PARTS: [usize; 4] = [2, 32, 16, 2];
         let mut parts = text.split('-');
@@ -33,17 +33,17 @@ impl TraceParent {
             .then(|| Self(found.join("-").into()))
     }
 
-    /// The trace: 16 bytes as lower-case hexadecimal.
+    /// The trace ID: 16 bytes as lower-case hexadecimal.
     pub fn trace_id(&self) -> &str {
         self.0.get(3..35).unwrap_or_default()
     }
 
-    /// The span that asks: 8 bytes as lower-case hexadecimal.
+    /// The ID of the client's span: 8 bytes as lower-case hexadecimal.
     pub fn span_id(&self) -> &str {
         self.0.get(36..52).unwrap_or_default()
     }
 
-    /// The flags, of which the lowest says that the client records its trace (section 3.2.2.5).
+    /// The flags. The lowest bit says that the client records its trace (section 3.2.2.5).
     pub fn flags(&self) -> u8 {
         self.0
             .get(53..55)
@@ -52,18 +52,18 @@ impl TraceParent {
     }
 }
 
-/// A parent, and what those who made the trace said of it.
+/// A parent span, and the `tracestate` of the tracing systems that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The span that asks.
+    /// The client's span.
     pub parent: TraceParent,
-    /// `tracestate`, as it came.
+    /// `tracestate`, unparsed.
     pub state: Option<Box<str>>,
 }
 
 impl TraceContext {
-    /// Reads both fields. A state that is too long, or is no printable ASCII, is left out (section
-    /// 3.3); without a parent it means nothing.
+    /// Parses both fields. A state that is too long or not printable ASCII is dropped (section
+    /// 3.3). Without a parent, the state means nothing.
     pub fn parse(parent: &str, state: Option<&str>) -> Option<Self> {
         let parent = TraceParent::parse(parent)?;
         let fits = |state: &&str| {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_specification_has_is_a_parent() {
+    fn malformed_traceparent_is_ignored() {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         assert_eq!(TraceParent::parse(good).unwrap().to_string(), good);
         let later = good.replacen("00", "01", 1);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_has_parts_and_may_have_a_state() {
+    fn traceparent_is_parsed_with_optional_state() {
         let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03";
         let context = TraceContext::parse(text, Some("a=1,b=2")).unwrap();
         let parent = &context.parent;

@@ -1,5 +1,4 @@
-//! tools/call: finds the tool, gives it what it may reach, and says how it went in the client's
-//! terms.
+//! tools/call: finds the tool, runs it with its context, and renders failures for the client.
 
 use std::time::Instant;
 
@@ -17,18 +16,18 @@ use crate::tools::{
     Callable, ChangeCounts, Context, Progress, Registry, Services, Weight, outside_lines,
 };
 
-/// One call on its way.
+/// A tool call in progress.
 pub struct Call<'a> {
     pub server: &'a Server,
     pub revision: Revision,
     pub cancel: &'a CancelToken,
-    /// When the request was read.
+    /// Time at which the request was read.
     pub asked: Instant,
-    /// Set when the client wants progress.
+    /// Set if the client wants progress.
     pub progress_token: Option<&'a Id>,
 }
 
-/// Whether a request may hold up the thread that reads; only calls of heavy tools may not.
+/// Returns the weight of a request: only calls of heavy tools may not block the reading thread.
 pub fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
     if request.method != "tools/call" {
         // Logs may be long.
@@ -47,7 +46,7 @@ pub fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
 }
 
 impl Call<'_> {
-    /// Runs the tool that the request names.
+    /// Runs the requested tool.
     pub fn run(&self, request: &Request<'_>, outbox: &dyn Outbox) -> Outcome {
         let invalid = |message: &str| Err(RpcError::new(Code::InvalidParams, message));
         let Some(called) = &request.called else {
@@ -64,7 +63,7 @@ impl Call<'_> {
         }
         let tool = match self.server.front.registry.find(name) {
             Ok(tool) => tool,
-            // 2026-07-28 discourages the code of the contract.
+            // 2026-07-28 discourages this code.
             Err(error) if self.revision.is_stateless() => {
                 return Err(RpcError {
                     code: Code::InvalidParams,
@@ -129,8 +128,9 @@ impl Call<'_> {
         outbox.send(&notification("notifications/progress", &params));
     }
 
-    /// A tool's failure: an error with its code for handshake revisions, unless the operator wants
-    /// results; a result for 2026-07-28, which forbids one of the codes and discourages the other.
+    /// Renders a tool's failure. Handshake revisions get an error with its code, or a result if the
+    /// operator chose so. Revision 2026-07-28 gets a result, since it forbids or discourages these
+    /// codes.
     fn failed(&self, error: &Error, ended: &Ended) -> Outcome {
         let mut message = match error.hint() {
             Some(hint) => format!("{error}\nhint: {hint}"),
@@ -173,7 +173,7 @@ impl Call<'_> {
     }
 }
 
-/// What of a call cannot be undone, and what of it runs outside.
+/// Notes about changes without undo data, and about files that programs outside the sandbox run.
 fn notes(services: &Services, ended: &Ended) -> impl Iterator<Item = String> {
     let lost = ended
         .lost

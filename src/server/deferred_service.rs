@@ -1,5 +1,4 @@
-//! What a server says of itself: answers for which nothing is touched, and which are the same
-//! whatever walls come of its plan.
+//! Requests about the server itself. Their answers touch no files and do not depend on the sandbox.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +16,7 @@ use crate::text::escape::show;
 use crate::text::nearest::shortened;
 use crate::tools::{Registry, Weight};
 
-/// The tools, and what is said of them.
+/// The tools, and their descriptions.
 pub struct Front {
     pub(super) registry: Registry,
     lists: Lists,
@@ -25,7 +24,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// `instructions` are those of initialize and server/discover.
+    /// Creates a front. `instructions` are those of initialize and server/discover.
     pub fn new(registry: Registry, instructions: String) -> Arc<Self> {
         Arc::new(Self {
             registry,
@@ -34,7 +33,7 @@ impl Front {
         })
     }
 
-    /// The answer to a request about the server itself; `None` to any other.
+    /// Answers a request about the server itself; `None` for any other.
     pub(super) fn answer(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         let AdmittedRequest {
             session,
@@ -62,7 +61,7 @@ impl Front {
         })
     }
 
-    /// What `initialize` answers once a revision is agreed on.
+    /// Result of `initialize` for the negotiated revision.
     fn initialized(&self, revision: Revision) -> Value {
         let mut capabilities = json!({"tools": {}, "logging": {}});
         self.add_logs(&mut capabilities);
@@ -74,7 +73,7 @@ impl Front {
         })
     }
 
-    /// What `server/discover` answers.
+    /// Result of `server/discover`.
     fn discovered(&self) -> Value {
         let stateless: Vec<&str> = stateless_revisions().collect();
         let mut capabilities = json!({"tools": {}});
@@ -94,7 +93,7 @@ impl Front {
         }
     }
 
-    /// Whether there can be logs of programs.
+    /// Returns true if a tool can produce logs.
     pub(super) fn has_logs(&self) -> bool {
         ["execute_command", "run_tests", "type_check"]
             .iter()
@@ -118,13 +117,13 @@ impl Front {
         Ok(Body::Raw(self.list(revision)))
     }
 
-    /// The tools, as clients of this revision see them: a `ListToolsResult`.
+    /// The tool list of this revision: a `ListToolsResult`.
     pub fn list(&self, revision: Revision) -> Arc<str> {
         self.lists.tools(&self.registry, revision)
     }
 }
 
-/// The refusal of a method that nobody has.
+/// Error for an unknown method.
 pub(super) fn no_method(request: &Request<'_>, revision: Revision) -> RpcError {
     RpcError::new(
         Code::MethodNotFound,
@@ -135,8 +134,8 @@ pub(super) fn no_method(request: &Request<'_>, revision: Revision) -> RpcError {
     )
 }
 
-/// Tells the client what became of a request, if it asked for that much.
-pub(super) fn tell(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
+/// Sends the client a log message about a request, if its log level includes it.
+pub(super) fn log_outcome(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
     let AdmittedRequest {
         ticket,
         request,
@@ -148,7 +147,7 @@ pub(super) fn tell(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
         Err(error) if error.code == Code::Internal => (Level::Error, error.message.clone()),
         Err(error) => (Level::Warning, error.message.clone()),
     };
-    // A message may name arguments, which hold what they like.
+    // A message may quote arguments, which are arbitrary text.
     tracing::debug!(level = level.name(), "{}", show(text.as_bytes()));
     if ticket.level.is_some_and(|least| level >= least) && !ticket.cancel.is_cancelled() {
         let data = format!("{} {}: {text}", request.method, ticket.id);
@@ -157,8 +156,8 @@ pub(super) fn tell(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
     }
 }
 
-/// A service that is on its way. Until it is there, its front answers what it can, and all else is
-/// refused.
+/// A service that is still starting. Until then its front answers what it can, and other requests
+/// are refused.
 pub struct Coming {
     front: Arc<Front>,
     account: Account,
@@ -166,7 +165,7 @@ pub struct Coming {
 }
 
 impl Coming {
-    /// One whose requests and replies this account will pay for.
+    /// Creates a service whose requests and replies are charged to this account.
     pub fn new(front: Arc<Front>, account: Account) -> Arc<Self> {
         Arc::new(Self {
             front,
@@ -175,7 +174,7 @@ impl Coming {
         })
     }
 
-    /// It is there. The first one stays.
+    /// Sets the service once it has started. Later calls have no effect.
     pub fn arrived(&self, service: Arc<dyn Service>) {
         let _ = self.service.set(service);
     }
@@ -210,7 +209,7 @@ impl Service for Coming {
     fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
         match self.inner() {
             Some(service) => service.served(exchange, outcome),
-            None => tell(exchange, outcome),
+            None => log_outcome(exchange, outcome),
         }
     }
 }

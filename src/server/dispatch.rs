@@ -1,7 +1,7 @@
-//! The server of tools as a service: which method does what.
+//! The tool server as a service: dispatch of requests by method.
 
 use super::call;
-use super::deferred_service::{no_method, tell};
+use super::deferred_service::{log_outcome, no_method};
 use super::service::{AdmittedRequest, Service};
 use super::tool_server::Server;
 use crate::budget::Account;
@@ -26,7 +26,7 @@ impl Service for Server {
     }
 
     fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
-        tell(exchange, outcome);
+        log_outcome(exchange, outcome);
     }
 }
 
@@ -63,7 +63,7 @@ impl Server {
         }
     }
 
-    /// A client has come, and sees these tools.
+    /// Starts the first Python interpreter in advance, for a client that sees the Python tools.
     pub fn met(&self) {
         if self
             .front

@@ -1,4 +1,4 @@
-//! The requests that are being served, so that they can be cancelled and an id is not used twice.
+//! Requests in flight: cancellation, and detection of repeated ids.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,43 +8,43 @@ use std::time::{Duration, Instant};
 use crate::cancel::CancelToken;
 use crate::protocol::{Id, Revision};
 
-/// Ids in flight, each with the token that stops its work.
+/// Ids in flight, each with the token that cancels its work.
 #[derive(Debug, Default)]
 pub struct InFlight(Mutex<HashMap<Id, Work>>);
 
-/// What became of a request while it was served.
+/// State of a request when its work is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removed {
-    /// Its answer is wanted.
+pub enum RequestState {
+    /// Its reply will be sent.
     Wanted,
-    /// Nobody wants it any more.
+    /// The client cancelled it.
     Cancelled,
-    /// It took so long that it has been answered without its work.
+    /// It was stuck, and was answered with an error earlier.
     GivenUp,
 }
 
-/// A request whose work hangs.
+/// A request whose work is stuck.
 #[derive(Debug)]
-pub struct GivenUp {
+pub struct StuckRequest {
     pub id: Id,
-    /// How it is answered.
+    /// Revision of its reply.
     pub revision: Revision,
     pub token: CancelToken,
-    /// Whether an answer is still wanted.
+    /// `true` if the client still waits for a reply.
     pub is_wanted: bool,
 }
 
-/// What is known of one request.
+/// State of one request.
 #[derive(Debug)]
 struct Work {
     token: CancelToken,
     revision: Revision,
-    /// When it was last seen to make a step.
+    /// Time of its last known progress.
     moved: Instant,
 }
 
 impl InFlight {
-    /// Takes the id; `None` if it is taken already.
+    /// Registers the id; `None` if it is in flight already.
     pub fn add(&self, id: &Id, revision: Revision) -> Option<CancelToken> {
         match self.lock().entry(id.clone()) {
             Entry::Occupied(_) => None,
@@ -59,22 +59,22 @@ impl InFlight {
         }
     }
 
-    /// Frees the id, if it is still taken by the work with this token.
-    pub fn remove(&self, id: &Id, token: &CancelToken) -> Removed {
+    /// Frees the id, unless another request has it now.
+    pub fn remove(&self, id: &Id, token: &CancelToken) -> RequestState {
         let mut all = self.lock();
         if all.get(id).is_none_or(|work| !work.token.is_same(token)) {
-            return Removed::GivenUp;
+            return RequestState::GivenUp;
         }
         all.remove(id);
         if token.is_cancelled() {
-            Removed::Cancelled
+            RequestState::Cancelled
         } else {
-            Removed::Wanted
+            RequestState::Wanted
         }
     }
 
-    /// Takes out those that have made no step for `limit`.
-    pub fn give_up(&self, limit: Duration) -> Vec<GivenUp> {
+    /// Removes and cancels the requests that made no progress for `limit`.
+    pub fn give_up(&self, limit: Duration) -> Vec<StuckRequest> {
         let mut all = self.lock();
         for work in all.values_mut().filter(|work| !work.token.is_stuck()) {
             work.moved = Instant::now();
@@ -83,7 +83,7 @@ impl InFlight {
         let given_up = |(id, work): (Id, Work)| {
             let is_wanted = !work.token.is_cancelled();
             work.token.cancel();
-            GivenUp {
+            StuckRequest {
                 id,
                 revision: work.revision,
                 token: work.token,
@@ -93,7 +93,7 @@ impl InFlight {
         stuck.map(given_up).collect()
     }
 
-    /// Cancels one; an unknown id is ignored, since a cancellation may cross the reply.
+    /// Cancels a request. An unknown id is ignored, since a cancellation may cross the reply.
     pub fn cancel(&self, id: &Id) {
         if let Some(work) = self.lock().get(id) {
             work.token.cancel();
@@ -104,13 +104,13 @@ impl InFlight {
         self.lock().values().for_each(|work| work.token.cancel());
     }
 
-    /// Whether there are none.
+    /// Returns true if no request is in flight.
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, Work>> {
-        // The map is whole after any panic: each operation on it is one call.
+        // The map is consistent after any panic: each operation on it is one call.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

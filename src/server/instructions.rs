@@ -1,12 +1,12 @@
-//! What an agent is told at the start: what it may touch, and which tool to prefer for what.
+//! Instructions for agents: the allowed directories, and the preferred tools.
 
 use std::fmt::Write as _;
 
 use crate::policy::Policy;
 use crate::tools::Registry;
 
-/// The `instructions` of initialize and server/discover. Tools that are not served are not spoken
-/// of. `held` is what is said of commands, and whether they are refused.
+/// Returns the `instructions` of initialize and server/discover. They mention only tools that are
+/// served. `held` describes the sandbox of commands; the flag is set if commands are refused.
 pub fn instructions(
     policy: &Policy,
     registry: &Registry,
@@ -32,7 +32,7 @@ pub fn instructions(
         } else {
             "read-only"
         };
-        // Writing to a String cannot fail.
+        // A write to a `String` cannot fail.
         let _ = writeln!(text, "- {} ({access})", root.path().display());
     }
     text.push_str(

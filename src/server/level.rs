@@ -1,4 +1,4 @@
-//! Severities of `notifications/message` (RFC 5424, as MCP spells them).
+//! Severities of `notifications/message` (RFC 5424, in the spelling of MCP).
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ pub enum Level {
     Notice,
     /// A call that failed.
     Warning,
-    /// The server's own fault.
+    /// A fault of the server itself.
     Error,
     /// Not used by this server.
     Critical,
@@ -22,11 +22,11 @@ pub enum Level {
 }
 
 impl Level {
-    /// The names, as an error lists them.
+    /// The names, for error messages.
     pub const NAMES: &'static str =
         "debug, info, notice, warning, error, critical, alert, emergency";
 
-    /// The level on the wire.
+    /// The name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",

@@ -1,4 +1,4 @@
-//! tools/list: made once for each revision, since it never varies within a process.
+//! tools/list: rendered once for each revision, since it never changes within a process.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use crate::protocol::{Revision, SERVER_INFO_KEY};
 use crate::tools::{Descriptor, Registry};
 
-/// How long a client of a stateless revision may keep the list, in milliseconds: it lives as long
-/// as the process, and an hour bounds what a restart with other tools can leave stale.
+/// Cache lifetime of the list for stateless revisions, in milliseconds. The list lives as long as
+/// the process. An hour limits how long it is stale after a restart with other tools.
 const TTL_MS: u64 = 3_600_000;
 
-/// The lists made so far.
+/// Cache of the rendered lists.
 #[derive(Default)]
 pub struct Lists(Mutex<HashMap<Revision, Arc<str>>>);
 
@@ -39,8 +39,8 @@ impl Lists {
     }
 }
 
-/// Adds what 2026-07-28 requires of a result that may be cached. The answer depends on the
-/// operator's choices, so a shared cache must not hand it to others.
+/// Adds the members that 2026-07-28 requires of a cacheable result. The result depends on the
+/// operator's settings, so a shared cache must not serve it to others.
 pub fn cacheable(result: &mut Value) {
     if let Some(members) = result.as_object_mut() {
         members.insert("ttlMs".to_owned(), TTL_MS.into());
@@ -49,7 +49,7 @@ pub fn cacheable(result: &mut Value) {
     }
 }
 
-/// Adds what 2026-07-28 requires of every result.
+/// Adds the members that 2026-07-28 requires of every result.
 pub fn complete(members: &mut Map<String, Value>) {
     members.insert("resultType".to_owned(), "complete".into());
     members.insert(
@@ -67,11 +67,11 @@ pub fn server_info(revision: Revision) -> Value {
     info
 }
 
-/// Writes the `Tool` object of one; its schemas are text already.
+/// Writes the `Tool` object of a tool; its schemas are JSON text already.
 fn add_entry(list: &mut String, tool: &Descriptor, revision: Revision) {
     let mut member = |name: &str, value: &dyn fmt::Display| {
         let open = if name == "name" { '{' } else { ',' };
-        // Writing to a String cannot fail.
+        // A write to a `String` cannot fail.
         let _ = write!(list, "{open}\"{name}\":{value}");
     };
     let text = |text: &str| Value::from(text);
@@ -87,7 +87,7 @@ fn add_entry(list: &mut String, tool: &Descriptor, revision: Revision) {
     if revision.has_annotations() {
         let mut annotations = tool.annotations.clone();
         if !revision.has_structured() {
-            // Until 2025-06-18 the title had no other place.
+            // Before 2025-06-18 the title was an annotation.
             annotations["title"] = text(&tool.title);
         }
         member("annotations", &annotations);

@@ -1,4 +1,4 @@
-//! Logs as resources: what a reply links to, or names.
+//! Logs as resources, which replies link to or name.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,11 +10,11 @@ use super::listing::complete;
 use super::tool_server::Server;
 use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
 
-/// What logs are, all of them.
+/// MIME type of all logs.
 const MIME: &str = "text/plain";
 
 impl Server {
-    /// What `resources/list` answers: the newest first.
+    /// Result of `resources/list`, the newest log first.
     pub(super) fn list_logs(&self, revision: Revision) -> Body {
         let logs = self.services.logs.all();
         let entries: Vec<Value> = logs
@@ -31,7 +31,7 @@ impl Server {
         fresh(json!({ "resources": entries }), revision)
     }
 
-    /// What `resources/read` answers.
+    /// Result of `resources/read`.
     pub(super) fn read_log(&self, revision: Revision, params: Option<&RawValue>) -> Outcome {
         #[derive(Deserialize)]
         struct Params {
@@ -42,8 +42,8 @@ impl Server {
             return Err(RpcError::new(Code::InvalidParams, message));
         };
         let Some((log, offset)) = self.services.logs.find_from(&params.uri) else {
-            // Until 2025-11-25 a resource that is not there has a code of its own
-            // (server/resources, "Error Handling").
+            // Until 2025-11-25 a missing resource has its own code (server/resources, "Error
+            // Handling").
             let code = if revision.is_stateless() {
                 Code::InvalidParams
             } else {
@@ -80,7 +80,7 @@ impl Server {
     }
 }
 
-/// A result; to 2026-07-28 one that nobody shall keep.
+/// Builds a result that 2026-07-28 clients must not cache.
 fn fresh(mut result: Value, revision: Revision) -> Body {
     if let Some(members) = result.as_object_mut().filter(|_| revision.is_stateless()) {
         members.insert("ttlMs".to_owned(), 0.into());

@@ -1,5 +1,4 @@
-//! Counts what a service is asked, and how it went, for whoever watches over a server (the text
-//! format of Prometheus, 0.0.4).
+//! Metrics of tool calls, in the text format of Prometheus (0.0.4).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,49 +11,48 @@ use super::ledger::Ending;
 use super::service::{AdmittedRequest, Service};
 use crate::protocol::{Outcome, Request};
 
-/// Upper ends of the classes of durations, in milliseconds.
+/// Upper bounds of the histogram buckets, in milliseconds.
 const BUCKETS_MS: [u64; 14] = [
     1, 5, 10, 50, 100, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000,
 ];
-/// How a call went that asked for what is not allowed.
+/// Outcome of a call without permission.
 const DENIED: &str = Ending::Denied.as_str();
-/// Stands for every tool that does not exist: names that clients make up must not fill the memory.
+/// Label of all unknown tools: names from clients must not fill the memory.
 const UNKNOWN: &str = "unknown";
 
-/// What was counted. All of it only grows.
+/// Counters, which never decrease.
 #[derive(Debug, Default)]
 pub struct Metrics {
     tools: Mutex<BTreeMap<String, Calls>>,
-    /// Requests that came too fast.
+    /// Requests above the rate limit.
     pub rate_limited: AtomicU64,
-    /// Requests for which there was no place.
+    /// Requests refused for lack of capacity.
     pub turned_away: AtomicU64,
-    /// Bytes of messages that came.
+    /// Bytes of received messages.
     pub received_bytes: AtomicU64,
-    /// Bytes of messages that were answered.
+    /// Bytes of sent messages.
     pub sent_bytes: AtomicU64,
 }
 
-/// The calls of one tool.
+/// Counters of one tool.
 #[derive(Debug, Default)]
 struct Calls {
-    /// How many went so.
+    /// Number of calls with each outcome.
     outcomes: BTreeMap<&'static str, u64>,
-    /// How long they took.
     durations: Durations,
 }
 
-/// How long the calls of one tool took.
+/// Histogram of call durations of one tool.
 #[derive(Clone, Copy, Debug, Default)]
 struct Durations {
-    /// Calls per class; those that took longer than the last one are only in `count`.
+    /// Calls in each bucket; calls above the last bound are only in `count`.
     classes: [u64; BUCKETS_MS.len()],
     count: u64,
     sum: Duration,
 }
 
 impl Metrics {
-    /// A call of this tool went so, and took so long.
+    /// Counts a call of this tool with its outcome and duration.
     pub fn count(&self, tool: &str, outcome: &'static str, time: Duration) {
         let mut tools = self.lock();
         if !tools.contains_key(tool) {
@@ -85,7 +83,7 @@ impl Metrics {
             .sum()
     }
 
-    /// Calls by how they went, in the order of the words.
+    /// Number of calls by outcome, ordered by name.
     pub fn outcomes(&self) -> BTreeMap<&'static str, u64> {
         let mut outcomes = BTreeMap::new();
         for (outcome, count) in self.lock().values().flat_map(|calls| &calls.outcomes) {
@@ -94,7 +92,7 @@ impl Metrics {
         outcomes
     }
 
-    /// Adds the samples, each with these labels (`name="value",` each) before its own.
+    /// Adds the samples. `labels` (`name="value",` each) precede their own labels.
     pub fn samples(&self, labels: &str, families: &mut Families) {
         let tools = self.lock();
         let outcomes = tools
@@ -163,7 +161,7 @@ impl Metrics {
     }
 }
 
-/// Samples of several tenants, gathered by name: the format wants those of one name together.
+/// Samples of several tenants, grouped by metric name, as the format requires.
 #[derive(Debug, Default)]
 pub struct Families {
     calls: Vec<String>,
@@ -172,7 +170,7 @@ pub struct Families {
 }
 
 impl Families {
-    /// Adds a sample of a family without labels of its own.
+    /// Adds a sample of a metric without labels of its own.
     pub fn other(
         &mut self,
         name: &'static str,
@@ -192,11 +190,11 @@ impl Families {
         }
     }
 
-    /// All of it as text.
+    /// Renders all samples as text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut family = |name: &str, help: &str, kind: &str, samples: &[String]| {
-            // Writing to a String cannot fail.
+            // A write to a `String` cannot fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
             for sample in samples {
                 let _ = writeln!(text, "{name}{sample}");
@@ -221,16 +219,16 @@ impl Families {
     }
 }
 
-/// A service whose calls of tools are counted.
+/// A service whose tool calls are counted.
 pub struct Metered {
     inner: Arc<dyn Service>,
-    /// The names that there are.
+    /// Names of existing tools.
     tools: Vec<String>,
     metrics: Arc<Metrics>,
 }
 
 impl Metered {
-    /// Counts the calls of these tools.
+    /// Wraps a service, and counts calls of these tools.
     pub fn new(inner: Arc<dyn Service>, tools: Vec<String>, metrics: Arc<Metrics>) -> Self {
         Self {
             inner,
@@ -279,7 +277,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn samples_of_one_name_stand_together() {
+    fn samples_are_grouped_by_metric_name() {
         let (one, two) = (Metrics::default(), Metrics::default());
         one.count("read_file", "ok", Duration::from_millis(3));
         one.count("read_file", "ok", Duration::from_secs(301));

@@ -1,5 +1,5 @@
-//! One server, its sessions, and the way of a request: admitted, dispatched, answered. Knows no
-//! transport.
+//! The server, its sessions, and the path of a request: admission, dispatch, reply. Independent of
+//! the transport.
 
 mod call;
 mod deferred_service;

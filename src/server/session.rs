@@ -1,4 +1,4 @@
-//! One client of a service: its messages admitted, served and cancelled.
+//! A client's session: admission, serving and cancellation of its requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::in_flight::{GivenUp, InFlight, Removed};
+use super::in_flight::{InFlight, RequestState, StuckRequest};
 use super::service::{AdmittedRequest, Outbox, Service, Ticket};
 use super::session_state::{SessionState, stateless_revisions};
 use crate::budget::Account;
@@ -21,37 +21,37 @@ pub struct Session {
     account: Account,
     pub state: SessionState,
     in_flight: InFlight,
-    /// Requests that were given up and still hold a thread.
+    /// Number of stuck requests that still hold a thread.
     stuck: AtomicUsize,
 }
 
-/// What becomes of a message at the door.
+/// Result of the admission of a message.
 #[derive(Debug)]
 pub enum Admission {
-    /// To be served: [`Session::serve`] is owed.
+    /// To be served: [`Session::serve`] must follow.
     Admitted(Ticket),
-    /// To be answered at once with this error.
+    /// To be answered with this error at once.
     Refused(Refused),
-    /// A notification; nothing more to do.
+    /// A notification, which needs no reply.
     Nothing,
 }
 
-/// An answer without work.
+/// An error reply to a request that was not served.
 #[derive(Debug)]
 pub struct Refused {
     pub id: Id,
     pub error: RpcError,
-    /// How to say it.
+    /// Revision of the reply.
     pub revision: Revision,
 }
 
 impl Session {
-    /// A session that has negotiated nothing yet.
+    /// Creates a session that has negotiated no revision yet.
     pub fn new(service: Arc<dyn Service>) -> Self {
         Self::of(service, Revision::NEWEST_HANDSHAKE)
     }
 
-    /// A session that a client goes on with under the revision that it has agreed on elsewhere.
+    /// Creates a session with a revision that was negotiated before.
     pub fn of(service: Arc<dyn Service>, revision: Revision) -> Self {
         Self {
             account: service.account(),
@@ -62,17 +62,17 @@ impl Session {
         }
     }
 
-    /// Who pays for the memory of its requests and replies.
+    /// Account for the memory of its requests and replies.
     pub fn account(&self) -> Account {
         self.account.clone()
     }
 
-    /// Stops all work; nothing in flight is answered any more.
+    /// Cancels all work. No request in flight is answered any more.
     pub fn cancel_all(&self) {
         self.in_flight.cancel_all();
     }
 
-    /// Decides the revision, takes the id, and carries out notifications.
+    /// Determines the revision and registers the id. Notifications are carried out.
     pub fn admit(&self, request: &Request<'_>) -> Admission {
         let Some(id) = request.id.clone() else {
             self.notified(request);
@@ -123,15 +123,15 @@ impl Session {
         })
     }
 
-    /// Serves an admitted request. `None` when it was cancelled, which is answered by silence.
+    /// Serves an admitted request. Returns `None` for a cancelled one, which gets no reply.
     pub fn serve(
         &self,
         ticket: &Ticket,
         request: &Request<'_>,
         outbox: &dyn Outbox,
     ) -> Option<Outcome> {
-        // What is logged of a request by default says itself which one it is: a span for each takes
-        // longer than a small call.
+        // Log messages at the default level name the request themselves: a span for each request
+        // would take longer than a small call.
         let trace = ticket
             .trace
             .as_ref()
@@ -156,44 +156,44 @@ impl Session {
             self.service.served(&exchange, outcome);
         }
         // Freed before the reply is written: a client may use the id again as soon as it has read
-        // it.
+        // the reply.
         match self.in_flight.remove(&ticket.id, &ticket.cancel) {
-            Removed::Wanted => outcome,
-            Removed::Cancelled => None,
-            Removed::GivenUp => {
+            RequestState::Wanted => outcome,
+            RequestState::Cancelled => None,
+            RequestState::GivenUp => {
                 self.stuck.fetch_sub(1, Ordering::SeqCst);
                 None
             }
         }
     }
 
-    /// Frees the id of an admitted request that will not be served after all.
+    /// Frees the id of an admitted request that will not be served.
     pub fn withdraw(&self, ticket: &Ticket) {
         self.in_flight.remove(&ticket.id, &ticket.cancel);
     }
 
-    /// Whether nothing is in flight.
+    /// Returns true if no request is in flight.
     pub fn is_idle(&self) -> bool {
         self.in_flight.is_empty()
     }
 
-    /// How many requests that were given up still hold a thread.
+    /// Number of stuck requests that still hold a thread.
     pub fn stuck(&self) -> usize {
         self.stuck.load(Ordering::SeqCst)
     }
 
-    /// Gives up the requests whose work hangs in the kernel since `limit`; the answers that are
-    /// owed for it. No thread can be taken out of a call on a filesystem that does not answer, so
-    /// it stays there, and its own answer is dropped.
+    /// Abandons the requests that hang in the kernel since `limit`, and returns their error
+    /// replies. A thread cannot leave a system call on a hung filesystem. It stays there, and its
+    /// own reply is dropped.
     pub fn give_up(&self, limit: Duration) -> Vec<Refused> {
         let given_up = self.in_flight.give_up(limit);
         self.stuck.fetch_add(given_up.len(), Ordering::SeqCst);
-        let refuse = |GivenUp {
+        let refuse = |StuckRequest {
                           id,
                           revision,
                           token,
                           is_wanted,
-                      }: GivenUp| {
+                      }: StuckRequest| {
             self.service.given_up(&token);
             tracing::warn!(%id, "given up: the filesystem does not answer");
             let seconds = limit.as_secs();
@@ -211,17 +211,17 @@ impl Session {
         given_up.into_iter().filter_map(refuse).collect()
     }
 
-    /// Tells the service where to send what no request asked for.
+    /// Gives the service the outbox for unsolicited messages.
     pub fn connected(&self, outbox: Arc<dyn Outbox>) {
         self.service.connected(outbox);
     }
 
-    /// Hands on a client's answer to a request of the service.
+    /// Passes on a client's answer to a request of the service.
     pub fn answered(&self, response: &Response<'_>) {
         self.service.answered(response);
     }
 
-    /// Tells the service that the client sends nothing more.
+    /// Informs the service that the client sends no more messages.
     pub fn ended(&self) {
         self.service.ended();
     }
@@ -244,7 +244,7 @@ impl Session {
     }
 }
 
-/// The revision that a request names for itself (2026-07-28, basic/versioning.mdx), if it does.
+/// Returns the revision that a request names (2026-07-28, basic/versioning.mdx), if any.
 fn revision_of(meta: &Meta<'_>) -> Result<Option<Revision>, RpcError> {
     let Some(raw) = meta.protocol_version else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What a session remembers of its client.
+//! State of a session: revision, log level, name and client.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,14 +13,14 @@ use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
 
 #[derive(Debug)]
 pub struct SessionState {
-    /// Index into [`Revision::ALL`] of what `initialize` agreed on.
+    /// Index into [`Revision::ALL`] of the negotiated revision.
     negotiated: AtomicU8,
     level: Mutex<Option<Level>>,
     name: OnceLock<Arc<str>>,
     client: OnceLock<ClientInfo>,
 }
 
-/// What a client says of itself, cut where it is long; nothing of it is checked.
+/// Client name and version, cut if long; not verified.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 pub struct ClientInfo {
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct ClientInfo {
 }
 
 impl SessionState {
-    /// Of a client that has agreed on this revision.
+    /// Creates the state of a client that negotiated this revision.
     pub fn of(revision: Revision) -> Self {
         let state = Self {
             negotiated: AtomicU8::new(0),
@@ -42,18 +42,17 @@ impl SessionState {
         state
     }
 
-    /// The revision of requests that name none themselves.
+    /// Revision of requests that name none.
     pub fn revision(&self) -> Revision {
         Revision::ALL[usize::from(self.negotiated.load(Ordering::Relaxed)) % Revision::ALL.len()]
     }
 
-    /// Lets those who look on know it by this name, which must not be one that lets anybody in. The
-    /// first name stays.
+    /// Sets the public name of the session, which must not be a secret. Later calls have no effect.
     pub fn set_name(&self, name: &str) {
         self.name.get_or_init(|| name.into());
     }
 
-    /// The name that those who look on know it by.
+    /// Public name of the session.
     pub fn name(&self) -> Option<Arc<str>> {
         self.name.get().cloned()
     }
@@ -66,12 +65,12 @@ impl SessionState {
         self.negotiated.store(index as u8, Ordering::Relaxed);
     }
 
-    /// What the client said of itself when it opened the session.
+    /// Name and version that the client sent when it opened the session.
     pub fn client(&self) -> Option<&ClientInfo> {
         self.client.get()
     }
 
-    /// Agrees on a revision with a client that opens a session, and returns it.
+    /// Negotiates a revision with a client that opens a session, and returns it.
     pub fn negotiate_with(&self, params: Option<&RawValue>) -> Revision {
         #[derive(Deserialize)]
         struct Params {
@@ -80,7 +79,7 @@ impl SessionState {
             #[serde(rename = "clientInfo", default)]
             client_info: Value,
         }
-        // A client that gets this wrong is told the truth rather than turned away.
+        // Malformed parameters get the newest handshake revision instead of an error.
         let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
         let requested = params.and_then(|params| {
             if let Ok(ClientInfo {
@@ -115,7 +114,7 @@ impl SessionState {
         Ok(Body::Raw("{}".into()))
     }
 
-    /// Least severity of the log messages that the client wants.
+    /// Minimum severity of the log messages that the client wants.
     pub fn level(&self) -> Option<Level> {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,5 @@
-//! A service whose requests have spans, by the semantic conventions of OpenTelemetry for MCP (1.41,
-//! gen-ai/mcp.md).
+//! Service wrapper that makes a span for each request, by the OpenTelemetry semantic conventions
+//! for MCP (1.41, gen-ai/mcp.md).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::telemetry::{Begun, Failure, Tracer};
 pub enum Way {
     /// Over stdin and stdout.
     Stdio,
-    /// Over HTTP, from whoever has the token of this name, if there are tokens.
+    /// Over HTTP, with the name of the client's token, if there are tokens.
     Http(Option<String>),
 }
 
-/// A service, and who makes the spans of its requests.
+/// A service whose requests have spans.
 pub struct Traced {
     inner: Arc<dyn Service>,
     tracer: Arc<Tracer>,
@@ -28,7 +28,7 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// The same service with spans, if anybody makes them.
+    /// Wraps `inner` with spans if there is a tracer; otherwise returns it unchanged.
     pub fn over(
         inner: Arc<dyn Service>,
         tracer: Option<&Arc<Tracer>>,
@@ -53,7 +53,7 @@ impl Traced {
         } = exchange;
         let mut span = self.tracer.begin(ticket.trace.as_ref())?;
         let method = &*request.method;
-        let named = Named::of(request.params);
+        let named = NameParams::of(request.params);
         span.rename(match (method, &named.name) {
             ("tools/call" | "prompts/get", Some(name)) => format!("{method} {name}"),
             _ => method.to_owned(),
@@ -71,14 +71,14 @@ impl Traced {
             _ => {}
         }
         if let Some(name) = session.name() {
-            // Not the one that lets its client in.
+            // The public name, not the secret session id.
             span.set("mcp.session.id", name.to_string());
         }
         let own = Meta::of(request.params)
             .ok()
             .and_then(|meta| meta.client_info);
         let own = own.and_then(|raw| serde_json::from_str::<ClientInfo>(raw.get()).ok());
-        // The conventions have no name for it.
+        // The conventions define no attribute for it.
         if let Some(ClientInfo { name, version }) = own.as_ref().or(session.client()) {
             span.set("mcp.client.name", name.clone());
             span.set("mcp.client.version", version.clone());
@@ -93,22 +93,22 @@ impl Traced {
                 }
             }
         }
-        // What it is if nobody comes to say another thing.
+        // The status if no later call sets another.
         fail(&mut span, Code::Internal, "panicked");
         Some(span)
     }
 }
 
-/// What a request is about, for those methods that have a name or a URI.
+/// The `name` and `uri` of a request's parameters, for methods that have them.
 #[derive(Default, Deserialize)]
-struct Named {
+struct NameParams {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
     uri: Option<String>,
 }
 
-impl Named {
+impl NameParams {
     fn of(params: Option<&RawValue>) -> Self {
         params
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
@@ -124,7 +124,7 @@ fn fail(span: &mut Begun, code: Code, message: &str) {
     }));
 }
 
-/// Says how it went. What a tool says of its failure may be what a file holds, and is not told.
+/// Sets the status of the span. A tool's failure message may quote a file, so it is left out.
 fn end(mut span: Begun, exchange: &AdmittedRequest<'_>, outcome: Option<&Outcome>) {
     let failure = |kind: &'static str| {
         Some(Failure {
@@ -139,7 +139,7 @@ fn end(mut span: Begun, exchange: &AdmittedRequest<'_>, outcome: Option<&Outcome
     match outcome {
         Some(Err(error)) => {
             if error.code == Code::MethodNotFound {
-                // Names of spans are few; the attribute has what was asked for.
+                // Span names must be few; the attribute has the requested name.
                 span.rename("unknown method".to_owned());
             }
             span.set("rpc.response.status_code", error.code.number().to_string());

@@ -1,4 +1,4 @@
-//! Where a server's calls work, for a person who looks on.
+//! Status of a server, for the status page: directories, sandbox and background commands.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use crate::exec::{Background, BackgroundCommands, Ending as End, Exit, State};
 use crate::limits::RECENT_SUBJECT_BYTES;
 
 impl Server {
-    /// What its tools may reach, what holds commands back (`null` where no tool runs any), and the
-    /// background commands that run or ended last: `{roots: [{path, access}], walls, background:
-    /// [{id, command, at, durationMs, bytes, outcome, end}]}`. Of one that runs, `outcome` and
-    /// `end` are `null`.
+    /// Returns the roots of its tools, the sandbox tier (`null` if no tool runs commands), and
+    /// recent background commands. The form is `{roots: [{path, access}], walls, background: [{id,
+    /// command, at, durationMs, bytes, outcome, end}]}`. `outcome` and `end` of a running command
+    /// are `null`.
     pub fn place(&self) -> Value {
         let roots = self.services.policy.roots().iter().map(|root| {
             let access = if root.writable() { "rw" } else { "ro" };
@@ -40,7 +40,7 @@ fn describe(command: &Background) -> Value {
     let (line, state) = (command.line(), command.state());
     let outcome = match &state {
         State::Running => None,
-        // Whoever asked for its end does not ask how it failed.
+        // The client requested the end, so it is not a failure.
         State::Ended(End { asked: true, .. }) => Some(Ending::Cancelled),
         State::Ended(End {
             exit: Exit::Code(0),

@@ -1,4 +1,4 @@
-//! Sessions without a transport: what cannot be caused from outside.
+//! Sessions without a transport: cases that a client cannot provoke.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
@@ -22,10 +22,10 @@ use crate::tools::{
     Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset, Weight,
 };
 
-/// A tool that is not declared, as one from a manifest would be.
-struct Panics;
+/// A tool that panics, added at run time like a tool of a manifest.
+struct PanickingTool;
 
-impl Callable for Panics {
+impl Callable for PanickingTool {
     fn name(&self) -> &'static str {
         "panics"
     }
@@ -67,13 +67,13 @@ impl Callable for Panics {
 }
 
 #[derive(Default)]
-struct Sent(Mutex<Vec<Value>>);
+struct SentMessages(Mutex<Vec<Value>>);
 
-/// Counts what takes longer than it should.
+/// An outbox that counts calls of `at_length`.
 #[derive(Default)]
-struct Counting(AtomicUsize);
+struct CountingOutbox(AtomicUsize);
 
-impl Outbox for Counting {
+impl Outbox for CountingOutbox {
     fn send(&self, _message: &[u8]) {}
 
     fn at_length(&self, work: &mut dyn FnMut()) {
@@ -82,7 +82,7 @@ impl Outbox for Counting {
     }
 }
 
-impl Outbox for Sent {
+impl Outbox for SentMessages {
     fn send(&self, message: &[u8]) {
         self.0
             .lock()
@@ -95,12 +95,12 @@ fn session() -> Session {
     session_in(&[])
 }
 
-/// One that reaches these directories.
+/// Creates a session with access to these directories.
 fn session_in(grants: &[Grant]) -> Session {
     let mut registry = Registry::declared(&[Toolset::Files], false, false);
-    registry.add(Box::new(Panics)).unwrap();
+    registry.add(Box::new(PanickingTool)).unwrap();
     assert_eq!(
-        registry.add(Box::new(Panics)),
+        registry.add(Box::new(PanickingTool)),
         Err("there are two tools called `panics`".to_owned())
     );
     let commands = Commands::refused("this is a test");
@@ -133,7 +133,7 @@ fn with<T>(message: &Value, work: impl FnOnce(&Request<'_>) -> T) -> T {
     }
 }
 
-/// What a session answers, `None` for silence.
+/// Returns the reply of a session, `None` if it sends none.
 fn answer(session: &Session, message: &Value, outbox: &dyn Outbox) -> Option<Value> {
     with(message, |request| {
         let (id, outcome, revision) = match session.admit(request) {
@@ -156,7 +156,7 @@ fn call(id: i64, name: &str) -> Value {
 }
 
 #[test]
-fn links_in_a_small_directory_are_followed_where_nobody_waits() {
+fn list_directory_follows_symlinks_at_length() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("a")).unwrap();
     let (session, aside) = (
@@ -164,7 +164,7 @@ fn links_in_a_small_directory_are_followed_where_nobody_waits() {
             path: dir.path().to_owned(),
             access: Access::ReadOnly,
         }]),
-        Counting::default(),
+        CountingOutbox::default(),
     );
     let params = json!({"name": "list_directory", "arguments": {"path": dir.path()}});
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
@@ -180,15 +180,15 @@ fn links_in_a_small_directory_are_followed_where_nobody_waits() {
 }
 
 #[test]
-fn a_panic_costs_its_own_request_only() {
-    let (session, sent) = (session(), Sent::default());
+fn panic_fails_only_own_request() {
+    let (session, sent) = (session(), SentMessages::default());
     let reply = answer(&session, &call(1, "panics"), &sent).unwrap();
     let message = "the server failed inside this request, which is its own fault; other requests are unaffected";
     assert_eq!(
         reply,
         json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
     );
-    // The id is free again, and the session goes on.
+    // The id is free again, and the session continues.
     let listed = answer(&session, &call(1, "list_allowed_directories"), &sent).unwrap();
     let refused =
         json!({"tier": "none", "refused": "this is a test", "network": "none", "gaps": 0});
@@ -203,8 +203,8 @@ fn a_panic_costs_its_own_request_only() {
 }
 
 #[test]
-fn a_cancelled_request_is_answered_by_silence_and_its_id_is_free() {
-    let (session, sent) = (Arc::new(session()), Sent::default());
+fn cancelled_request_gets_no_reply() {
+    let (session, sent) = (Arc::new(session()), SentMessages::default());
     let cancelled =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
     let reply = with(&call(7, "panics"), |request| {

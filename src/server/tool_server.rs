@@ -1,4 +1,4 @@
-//! The server of tools: what all its sessions share.
+//! The tool server: state that all its sessions share.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use super::deferred_service::Front;
 use crate::protocol::Revision;
 use crate::tools::{Callable, Hints, Services};
 
-/// How a tool's failure is reported to handshake revisions.
+/// Format of a tool's failure on handshake revisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorStyle {
-    /// As JSON-RPC errors with the codes of the contract.
+    /// JSON-RPC errors with the documented codes.
     #[default]
     Codes,
-    /// As results with `isError`, for clients that hide protocol errors from their model.
+    /// Results with `isError`, for clients that hide protocol errors from their model.
     Results,
 }
 
-/// What all sessions share.
+/// State that all sessions share.
 pub struct Server {
     pub(super) front: Arc<Front>,
     pub(super) services: Services,
@@ -24,7 +24,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server for the tools of this front.
+    /// Creates a server for the tools of this front.
     pub fn new(front: Arc<Front>, services: Services, errors: ErrorStyle) -> Arc<Self> {
         Arc::new(Self {
             front,
@@ -33,13 +33,13 @@ impl Server {
         })
     }
 
-    /// What the tools share.
+    /// State that the tools share.
     pub fn services(&self) -> &Services {
         &self.services
     }
 
-    /// Ends what calls have left behind: Python sessions, background commands, logs of tests, and
-    /// commands that run now. Nothing new starts. Files stay.
+    /// Ends the remains of calls: Python sessions, background commands, test logs, and running
+    /// commands. New commands are refused. Files stay.
     pub fn end_left_behind(&self) {
         let Services {
             commands,
@@ -56,19 +56,19 @@ impl Server {
         calls.forget();
     }
 
-    /// The same once more; whether nothing of it runs any more. To be asked when no call runs.
+    /// Ends the remains once more, and returns true if none is left. Call it when no call runs.
     pub fn has_left_nothing(&self) -> bool {
-        // Calls that came to their end meanwhile may have left something.
+        // Calls that finished in the meantime may have left more.
         self.end_left_behind();
         self.services.commands.are_over()
     }
 
-    /// The names of the tools, in order.
+    /// Names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.front.registry.iter().map(Callable::name)
     }
 
-    /// The names of those that run programs or change something.
+    /// Names of the tools that run programs or change files.
     pub fn names_of_changing(&self) -> impl Iterator<Item = &str> {
         let changing = self
             .front
@@ -78,7 +78,7 @@ impl Server {
         changing.map(Callable::name)
     }
 
-    /// The tools, as clients of this revision see them: a `ListToolsResult`.
+    /// The tool list of this revision: a `ListToolsResult`.
     pub fn list(&self, revision: Revision) -> Arc<str> {
         self.front.list(revision)
     }

@@ -1,5 +1,4 @@
-//! A server over HTTP: one server of tools for each token, all of them behind the same walls of
-//! this process.
+//! A server over HTTP: one tool server for each token, all in the same Landlock domain.
 
 mod notify;
 mod provisioning;
@@ -37,39 +36,38 @@ use crate::secrets::{Reach, Secrets};
 use crate::server::{Ledger, Observer, Recent, Server, Service, Session, Traced, Way};
 use crate::telemetry::Tracer;
 use crate::transport::http::{
-    Nothing, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
+    NoLeavings, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
 };
 use crate::transport::{Door, Limits, Writer};
 use notify::Notifier;
-use provisioning::{Provisioning, Yard};
+use provisioning::{Provisioning, ScratchParent};
 use reload::{Reload, Reloader};
 use tenants::{ANYONE, offer, tenant_of};
 
-/// Whoever writes to stdin, as those who look on know it.
+/// Name of the stdin client, for observers.
 const STDIO: &str = "stdio";
 
-/// What is ready to be served once the walls stand.
+/// Servers, ready to run once the sandbox is in place.
 pub struct Servers {
     listener: TcpListener,
     settings: Settings,
     roster: Arc<Roster>,
     recent: Arc<Recent>,
     ledger: Arc<Ledger>,
-    /// Each once, with the name of who is served by it. The first is the one for stdin and stdout,
-    /// where they are served.
+    /// Each server once, with the name of its tenant. The first serves stdin and stdout, if those
+    /// are served.
     cores: Vec<(String, Arc<Server>)>,
-    /// Directories for the domain of the process, each with whether they may be written to: what
-    /// tokens may be served later.
+    /// Directories for the domain of the process, for later tokens; `true` if writable.
     more: Vec<(OwnedFd, bool)>,
     reloader: Option<Reloader>,
     limits: Limits,
     manager: Notifier,
 }
 
-/// Binds the address and starts a server for each token; all that this process could not do any
-/// more inside its walls. Calls are told to the audit log, and then to who looks on over HTTP;
-/// spans of requests are made by `tracer`. The files with secrets that the command line names are
-/// added to what is hidden.
+/// Binds the address and starts a server for each token: everything that the sandbox of this
+/// process would prevent later. Calls are reported to the audit log, then to observers over HTTP.
+/// `tracer` makes spans of requests. Files with secrets on the command line are added to the hidden
+/// paths.
 pub fn prepare(
     cli: &ServerArgs,
     config: &mut Config,
@@ -112,7 +110,7 @@ pub fn prepare(
     );
     let mut tenants = Vec::new();
     let mut cores = Vec::new();
-    // Who comes later has a share of its own.
+    // Later tenants have a share of their own.
     let search_memory_bytes = config.search_memory_bytes
         / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
     let mut pins = Pins::default();
@@ -128,7 +126,7 @@ pub fn prepare(
         for (entry, mut own) in tokens.iter().zip(configs) {
             own.hidden.clone_from(&config.hidden);
             own.undo.allowed.clone_from(&config.undo.allowed);
-            // The operator has said what all of it may take.
+            // The operator has set the limit of the total.
             own.search_memory_bytes = search_memory_bytes;
             let server = server_beside(&own, budget.account(), &mut pins)
                 .with_context(|| format!("the token `{}`", entry.name))?;
@@ -184,8 +182,8 @@ pub fn prepare(
             .filter_map(|root| Some((provisioning::id(root)?, root.writable())))
             .collect();
         let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
-        // Without one the commands of newcomers are refused, as those of all are then.
-        yard = Yard::make(config, &paths).ok();
+        // Without one, the commands of new tenants are refused, as those of all tenants are then.
+        yard = ScratchParent::make(config, &paths).ok();
         provisioning.ground = yard.as_ref().map(|yard| yard.scratch().path().to_owned());
         for root in offered.roots() {
             more.push((
@@ -242,8 +240,8 @@ pub fn prepare(
     })
 }
 
-/// A listener with room for a crowd: beyond those that wait the system drops who comes, and a
-/// client tries again a second later.
+/// Binds a listener with a long backlog. The system drops connections beyond it, and their clients
+/// retry a second later.
 fn listen(address: SocketAddr) -> Result<TcpListener> {
     let listen = || {
         let listener = TcpListener::bind(address)?;
@@ -257,8 +255,8 @@ fn listen(address: SocketAddr) -> Result<TcpListener> {
     })
 }
 
-/// How many connections there may be of those that were asked for: calls need open files as well,
-/// and connections of commands.
+/// Reduces the requested number of connections to the limit of open files, which calls and commands
+/// need as well.
 fn connections(asked: usize) -> usize {
     let Some(files) = getrlimit(Resource::Nofile).current else {
         return asked;
@@ -273,13 +271,13 @@ fn connections(asked: usize) -> usize {
     asked.min(most)
 }
 
-/// How many of all connections one tenant may have.
+/// Maximum number of connections of one tenant.
 fn share(all: usize) -> usize {
     (all * HTTP_CONNECTIONS_SHARE_PERCENT / 100).max(1)
 }
 
-/// Serves a mock to whoever comes, until a signal does. Fails at an address that other machines
-/// reach: a mock has no tokens.
+/// Serves a mock until a signal arrives. Fails for an address that other machines reach: a mock has
+/// no tokens.
 pub fn serve_mock(
     service: &Arc<dyn Service>,
     address: SocketAddr,
@@ -307,7 +305,7 @@ pub fn serve_mock(
         tools: Vec::new(),
         usage: Box::new(Usage::default),
         place: Box::new(|| Value::Null),
-        leavings: Box::new(Nothing),
+        leavings: Box::new(NoLeavings),
     };
     let tenant = Tenant::new(ANYONE.to_owned(), None, true, offer, held);
     let settings = Settings {
@@ -338,7 +336,7 @@ pub fn serve_mock(
 }
 
 impl Servers {
-    /// Where it is reached.
+    /// The address that the server listens at.
     pub fn address(&self) -> Result<String> {
         Ok(self
             .listener
@@ -347,7 +345,7 @@ impl Servers {
             .to_string())
     }
 
-    /// Each server, with the name of who is served by it.
+    /// Each server, with the name of its tenant.
     pub fn named(&self) -> Vec<(&str, &Server)> {
         self.cores
             .iter()
@@ -355,8 +353,8 @@ impl Servers {
             .collect()
     }
 
-    /// Puts this process behind walls that leave what all servers together may reach; the version
-    /// of Landlock.
+    /// Confines this process to what all servers together may reach. Returns the version of
+    /// Landlock.
     pub fn wall_in(&self) -> Option<u32> {
         let services: Vec<_> = self
             .cores
@@ -371,8 +369,8 @@ impl Servers {
         wall_in(&services, &more)
     }
 
-    /// Serves until a signal comes, and stdin and stdout as well if they are given. Their end alone
-    /// ends nothing else.
+    /// Serves until a signal arrives, and stdin and stdout as well if given. Their end stops
+    /// nothing else.
     pub fn serve(self, stdio: Option<(File, File)>, signals: OwnedFd) -> Result<()> {
         let address = self.listener.local_addr().context("the address")?;
         let is_encrypted = self.settings.tls.is_some();
@@ -392,7 +390,8 @@ impl Servers {
         }
         let scheme = if is_encrypted { "https" } else { "http" };
         tracing::info!("serving at {scheme}://{address}/mcp; watch it at {scheme}://{address}/");
-        // Its end is what the door hears of: the signal itself is taken by the first who reads it.
+        // The door waits for the end of this pipe: the signal itself is consumed by its first
+        // reader.
         let (ended, end) = pipe_with(PipeFlags::CLOEXEC).context("a pipe")?;
         let door = match stdio {
             Some((input, output)) => {

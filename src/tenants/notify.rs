@@ -1,5 +1,5 @@
-//! Says to the one that started this program how far it is: the datagrams of `sd_notify(3)`, which
-//! systemd and others read.
+//! Reports the state of the server to a service manager, such as systemd, by `sd_notify(3)`
+//! datagrams.
 
 use std::ffi::OsStr;
 use std::io;
@@ -7,14 +7,14 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// A way to say it; none where nobody asked.
+/// A connection to the service manager; `None` if no manager asked for it.
 #[derive(Debug)]
 pub struct Notifier(Option<UnixDatagram>);
 
 impl Notifier {
-    /// To the socket of this name, as `NOTIFY_SOCKET` has it: a path, or `@` and an abstract name.
-    /// Connected at once: from within the server's own domain it could not be. Fails when nobody is
-    /// there.
+    /// Connects to the socket that `NOTIFY_SOCKET` names: a path, or `@` and an abstract name.
+    /// Connects at once, since the server's own domain forbids it later. Fails if no process
+    /// listens.
     pub fn connect(name: Option<&OsStr>) -> io::Result<Self> {
         let Some(name) = name else {
             return Ok(Self::nobody());
@@ -25,7 +25,7 @@ impl Notifier {
         };
         let socket = UnixDatagram::unbound()?;
         socket.connect_addr(&address)?;
-        // Whoever takes nothing must not hold up the server.
+        // A manager that reads nothing must not block the server.
         socket.set_nonblocking(true)?;
         Ok(Self(Some(socket)))
     }
@@ -35,15 +35,15 @@ impl Notifier {
     }
 
     pub fn ready(&self) {
-        self.say("READY=1");
+        self.send("READY=1");
     }
 
-    /// The server ends, and answers what runs.
+    /// Reports that the server shuts down, and finishes running requests.
     pub fn stopping(&self) {
-        self.say("STOPPING=1");
+        self.send("STOPPING=1");
     }
 
-    fn say(&self, state: &str) {
+    fn send(&self, state: &str) {
         if let Some(socket) = &self.0
             && let Err(error) = socket.send(state.as_bytes())
         {
@@ -56,7 +56,7 @@ impl Notifier {
 mod tests {
     use super::*;
 
-    fn heard(name: &OsStr, manager: &UnixDatagram) -> [String; 2] {
+    fn received(name: &OsStr, manager: &UnixDatagram) -> [String; 2] {
         let notifier = Notifier::connect(Some(name)).unwrap();
         notifier.ready();
         notifier.stopping();
@@ -68,20 +68,20 @@ mod tests {
     }
 
     #[test]
-    fn a_manager_hears_of_the_beginning_and_the_end() {
+    fn manager_is_notified_of_start_and_stop() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("notify");
         let manager = UnixDatagram::bind(&path).unwrap();
         let said = ["READY=1", "STOPPING=1"].map(str::to_owned);
-        assert_eq!(heard(path.as_os_str(), &manager), said);
+        assert_eq!(received(path.as_os_str(), &manager), said);
         let name = format!("replay-notify-{}", std::process::id());
         let manager =
             UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        assert_eq!(heard(OsStr::new(&format!("@{name}")), &manager), said);
+        assert_eq!(received(OsStr::new(&format!("@{name}")), &manager), said);
     }
 
     #[test]
-    fn where_nobody_listens_nothing_is_said() {
+    fn notify_without_socket_is_silent() {
         Notifier::connect(None).unwrap().ready();
         assert!(Notifier::connect(Some(OsStr::new("/nowhere/notify"))).is_err());
     }

@@ -1,17 +1,18 @@
-//! Tokens that the file gets while the server runs: each is served what a restart would serve it,
-//! or not at all.
+//! Tokens added to the token file while the server runs. Each is served as after a restart, or
+//! refused.
 //!
-//! What is made here is made on the thread that reads the file again, which is outside the domain
-//! of the process: a launcher that is started there can build the walls of its commands. The files
-//! themselves are read and written by threads inside the domain, so a newcomer's directories must
-//! lie below those that the domain was made for, and so must the private directory of its commands.
+//! Launchers and directories are created on the reload thread, which is outside the Landlock domain
+//! of the process. A launcher started there can build the sandbox of its commands.
+//!
+//! Threads inside the domain read and write the files. So a new tenant's directories must lie below
+//! those of the domain, and so must the private directory of its commands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::tenants::{LeftBehind, tenant_of};
+use super::tenants::{ServerLeavings, tenant_of};
 use crate::audit::AuditLog;
 use crate::budget::Budget;
 use crate::cli::Options;
@@ -24,42 +25,43 @@ use crate::server::{Ledger, Server};
 use crate::telemetry::Tracer;
 use crate::transport::http::{Leavings as _, Tenant, TenantLimits};
 
-/// What newcomers are served from.
+/// Resources from which new tenants are served.
 pub struct Provisioning {
-    /// As the server was started.
+    /// Options of the server's command line.
     pub options: Options,
-    /// What no agent may see.
+    /// Paths hidden from all agents.
     pub hidden: Vec<Hidden>,
-    /// What whoever has no limits of its own is held to.
+    /// Limits of tenants without limits of their own.
     pub limits: TenantLimits,
-    /// Where calls are entered.
+    /// Ledger in which calls are entered.
     pub ledger: Arc<Ledger>,
     pub tracer: Option<Arc<Tracer>>,
     pub log: Option<Arc<AuditLog>>,
-    /// The directories of all, those included that nobody has any more.
+    /// Pinned directories of all tenants, including former ones.
     pub pins: Pins,
-    /// The directories of the domain, and whether it lets them be written to.
+    /// Directories of the domain, and `true` for each that is writable in it.
     pub domain: Vec<(Id, bool)>,
-    /// Where private directories of commands are made.
+    /// Parent of the private directories of commands.
     pub ground: Option<PathBuf>,
-    /// Where what they change is kept.
+    /// Directories for undo data.
     pub undo_places: Vec<PathBuf>,
-    /// What may still be remembered of files between searches.
+    /// Memory left for search caches.
     pub search_memory_bytes: usize,
-    /// The memory that all share.
+    /// The memory budget that all tenants share.
     pub budget: Arc<Budget>,
 }
 
 pub type Id = (u64, u64);
 
-/// Where the private directories of newcomers' commands are made, in the domain of the process.
-pub struct Yard {
+/// Parent directory of private directories of new tenants' commands, inside the domain of the
+/// process.
+pub struct ScratchParent {
     scratch: Scratch,
     hold: ScratchHold,
 }
 
-impl Yard {
-    /// Makes it outside these directories, if that can be.
+impl ScratchParent {
+    /// Creates it outside these directories, if possible.
     pub fn make(config: &Config, roots: &[&Path]) -> Result<Self> {
         let scratch = private_directory(config, roots)?;
         let hold = ScratchHold::hold(&scratch.path().into())
@@ -67,26 +69,26 @@ impl Yard {
         Ok(Self { scratch, hold })
     }
 
-    /// For the domain of the process, and where it is.
+    /// The directory, for the domain of the process.
     pub fn scratch(&self) -> &Scratch {
         &self.scratch
     }
 
-    /// Removes it. Not to be called inside the domain, which is for what is in it.
+    /// Removes the directory. Do not call it inside the domain, which covers only its contents.
     pub fn remove(self) {
         self.hold.remove();
     }
 }
 
-/// The directory as a domain knows it; `None` if it cannot be looked at any more.
+/// The directory's device and inode, as a domain identifies it; `None` if stat fails.
 pub fn id(root: &Root) -> Option<Id> {
     let stat = rustix::fs::fstat(root).ok()?;
     Some((stat.st_dev, stat.st_ino))
 }
 
 impl Provisioning {
-    /// Says which entries there will be: nobody's directory goes through a link that another of
-    /// them could make.
+    /// Announces the coming entries. A path of one tenant must not lead through a symlink that
+    /// another tenant could make.
     pub fn expect(&mut self, entries: &[TokenEntry]) {
         self.pins.expect_nothing();
         let configs: Vec<Config> = entries
@@ -97,8 +99,8 @@ impl Provisioning {
             .expect(configs.iter().flat_map(|config| &config.grants));
     }
 
-    /// The tenant of this entry, and what it may reach beside what `others` may. Fails, with the
-    /// way out, if it cannot be served without a restart.
+    /// Returns the tenant of this entry, and the paths that it can reach in addition to `others`.
+    /// Fails, with advice, if the tenant cannot be served without a restart.
     pub fn admit(
         &mut self,
         entry: &TokenEntry,
@@ -114,13 +116,13 @@ impl Provisioning {
         config.hidden.clone_from(&self.hidden);
         config.ground.clone_from(&self.ground);
         config.undo.places = Some(self.undo_places.clone());
-        // Those that come later have to have some as well; a restart shares it out anew.
+        // Later tenants need a share as well; a restart divides the memory anew.
         config.search_memory_bytes = self.search_memory_bytes / 2;
         let server = server_beside(&config, self.budget.account(), &mut self.pins)?;
         let apart = others.keeps_cache_apart(server.services());
         let admitted = apart.and_then(|()| self.check(&config, entry, &server, secrets));
         if admitted.is_err() {
-            LeftBehind(Arc::clone(&server)).remove();
+            ServerLeavings(Arc::clone(&server)).remove();
         }
         let reach = admitted?;
         self.search_memory_bytes -= config.search_memory_bytes;
@@ -182,8 +184,8 @@ impl Provisioning {
         Ok(reach)
     }
 
-    /// Whether the domain of this process lets its threads use a directory: the kernel looks for a
-    /// rule at it and at those above it (landlock(7)).
+    /// Returns true if the domain of this process permits a directory. The kernel looks for a rule
+    /// at the directory and its ancestors (landlock(7)).
     #[expect(
         clippy::disallowed_methods,
         reason = "a directory of the operator's, named in the file of tokens"

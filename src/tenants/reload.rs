@@ -1,8 +1,8 @@
-//! What SIGHUP does: the files of tokens and of the certificate are read again. A file that cannot
-//! be used changes nothing.
+//! Reload on SIGHUP: reads the token file and the certificate again. An invalid file changes
+//! nothing.
 //!
-//! The thread is started before the server enters its own walls: it alone stays outside. It opens
-//! these files, and starts what serves new tokens.
+//! The thread starts before the server enters its Landlock domain, and alone stays outside. It
+//! opens these files, and starts the servers of new tokens.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,63 +11,63 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context as _, Result};
 use tokio_rustls::rustls::ServerConfig;
 
-use super::provisioning::{Provisioning, Yard};
+use super::provisioning::{Provisioning, ScratchParent};
 use crate::cli::HttpArgs;
 use crate::config::{TokenEntry, encryption, tokens};
 use crate::secrets::{Reach, Secrets};
 use crate::text::reasons::reasons;
 use crate::transport::http::{Encryption, Roster};
 
-/// What is kept to compare the files with, and to serve what is new in them.
+/// State of the reload thread: the files to compare with, and the means to serve new tokens.
 pub struct Reload {
-    /// What names the files.
+    /// Arguments that name the files.
     pub args: HttpArgs,
-    /// Which they were at the start.
+    /// Identities of the files at the start.
     pub secrets: Secrets,
-    /// What agents may reach.
+    /// Paths that agents can reach.
     pub reach: Reach,
-    /// The line of each tenant as it is served.
+    /// The token file's entry of each tenant, as it is served.
     pub served: Vec<TokenEntry>,
     pub roster: Arc<Roster>,
     pub provisioning: Provisioning,
-    /// Where newcomers' commands have their private directories.
-    pub yard: Option<Yard>,
-    /// Encryption, if there is any.
+    /// Parent of the private directories of new tenants' commands.
+    pub yard: Option<ScratchParent>,
+    /// TLS, if enabled.
     pub tls: Option<Arc<Encryption>>,
 }
 
 pub struct Reloader {
-    tells: Sender<bool>,
+    sender: Sender<bool>,
     thread: JoinHandle<()>,
 }
 
 impl Reloader {
     pub fn start(reload: Reload) -> Result<Self> {
-        let (tells, told) = channel();
-        let run = move || reload.run(&told);
+        let (sender, receiver) = channel();
+        let run = move || reload.run(&receiver);
         let thread = thread::Builder::new()
             .name("reload".to_owned())
             .spawn(run)
             .context("no thread to be had")?;
-        Ok(Self { tells, thread })
+        Ok(Self { sender, thread })
     }
 
-    /// What tells it to read the files again, by `true`.
+    /// Returns the channel that requests a reload, by `true`.
     pub fn sender(&self) -> Sender<bool> {
-        self.tells.clone()
+        self.sender.clone()
     }
 
-    /// Ends it, and removes what only it can remove.
+    /// Stops the thread, which then removes the directories that only it can remove.
     pub fn end(self) {
-        // It ends only here.
-        let _ = self.tells.send(false);
+        // The thread ends only here, so this cannot fail.
+        let _ = self.sender.send(false);
         let _ = self.thread.join();
     }
 }
 
 impl Reload {
-    fn run(mut self, told: &Receiver<bool>) {
-        while told.recv() == Ok(true) {
+    fn run(mut self, receiver: &Receiver<bool>) {
+        while receiver.recv() == Ok(true) {
             if self.args.token_file.is_some() {
                 match self.tokens() {
                     Ok(now) => self.apply(&now),
@@ -108,9 +108,9 @@ impl Reload {
         Ok(read)
     }
 
-    /// Ends the tenants whose tokens are gone, and begins those of tokens that are new, be it for a
-    /// name that there was: nothing of whoever had the token before is in what is made anew. What
-    /// else a line says holds from the next start on.
+    /// Ends the tenants of removed tokens and starts those of new tokens. A new token under an old
+    /// name gets a fresh server, without state of its predecessor. Other changes in an entry take
+    /// effect at the next start.
     fn apply(&mut self, now: &[TokenEntry]) {
         for tenant in &*self.roster.all() {
             let entry = now.iter().find(|entry| entry.name == tenant.name);

@@ -1,4 +1,4 @@
-//! The tenants of a server: what each is served, and what its calls leave behind.
+//! Tenants of a server: the service of each, and the remains of its calls.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::telemetry::Tracer;
 use crate::tools::Services;
 use crate::transport::http::{Leavings, Offer, Tenant, TenantLimits, Usage};
 
-/// Whoever comes to a server without tokens.
+/// Tenant name on a server without tokens.
 pub const ANYONE: &str = "anyone";
 
-/// The tenant of a token, which this server serves.
+/// Returns the tenant of a token, served by `server`.
 pub fn tenant_of(
     entry: &TokenEntry,
     server: &Arc<Server>,
@@ -30,7 +30,7 @@ pub fn tenant_of(
     )
 }
 
-/// What this server serves to the holder of the token of this name, or to anyone.
+/// Returns the offer of this server to the holder of the named token, or to anyone.
 pub fn offer(
     server: &Arc<Server>,
     ledger: &Arc<Ledger>,
@@ -62,7 +62,7 @@ pub fn offer(
     });
     let described = Arc::clone(server);
     let place = Box::new(move || described.place());
-    let leavings = Box::new(LeftBehind(Arc::clone(server)));
+    let leavings = Box::new(ServerLeavings(Arc::clone(server)));
     Offer {
         service,
         tools,
@@ -72,10 +72,10 @@ pub fn offer(
     }
 }
 
-/// What the calls of one server have left behind.
-pub struct LeftBehind(pub Arc<Server>);
+/// Processes and files that the calls of one server have left behind.
+pub struct ServerLeavings(pub Arc<Server>);
 
-impl Leavings for LeftBehind {
+impl Leavings for ServerLeavings {
     fn end(&self) {
         self.0.end_left_behind();
     }

@@ -1,4 +1,4 @@
-//! Names that look like the one that was asked for, and are not the same.
+//! Names that look like the requested one, but differ in some characters.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,13 +14,13 @@ use crate::text::alike::{Divergence, find, skeleton};
 use crate::text::escape::show;
 use crate::text::glob::GlobMatcher;
 
-/// Most names that are told.
+/// Maximum number of names shown.
 const NAMED: usize = 3;
 
-/// Names that a search passed by, since they only look like what was asked for.
+/// Names found by a search that only look like the requested one.
 #[derive(Debug)]
 pub struct AlikeNames<'a> {
-    /// The part of a name, and its form without differences of case.
+    /// The requested part of a name; `folded` is its form without case.
     wanted: &'a str,
     folded: String,
     found: Mutex<(usize, Vec<String>)>,
@@ -35,7 +35,7 @@ impl<'a> AlikeNames<'a> {
         }
     }
 
-    /// Looks at a name that does not have what was asked for.
+    /// Checks a name that does not contain the requested part.
     pub fn look(&self, name: &OsStr) {
         let Some(name) = name
             .to_str()
@@ -52,8 +52,8 @@ impl<'a> AlikeNames<'a> {
         }
     }
 
-    /// A note about them, and the first names, for the data.
-    pub fn told(self, parameter: &str) -> Option<(String, Vec<String>)> {
+    /// Returns a note on these names, and the first of them as data.
+    pub fn note(self, parameter: &str) -> Option<(String, Vec<String>)> {
         let (count, mut names) = self
             .found
             .into_inner()
@@ -79,14 +79,14 @@ impl<'a> AlikeNames<'a> {
     }
 }
 
-/// Note about files whose name only looks like the last part of a glob, and the first names, for
-/// the data.
+/// Returns a note on files whose name looks like the last part of a glob, and the first of them as
+/// data.
 pub fn alike_to_globs(
     context: &Context<'_>,
     directory: Checked<Read>,
     globs: &[String],
 ) -> Result<Option<(String, Vec<String>)>, Error> {
-    // Most globs have nothing that another character could stand for, and the walk is spared.
+    // Most globs have no characters with lookalikes, so the walk is skipped.
     let is_likely = |part: &&str| !part.is_ascii() || part.contains([' ', '\'', '"']);
     let parts: Vec<&str> = globs
         .iter()

@@ -1,4 +1,4 @@
-//! Errors about a path that is not there, while one that looks the same is.
+//! Explains errors about a missing path if another path looks the same.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use crate::python::PythonError;
 use crate::text::alike::{Divergence, skeleton};
 use crate::text::escape::show_path;
 
-/// The error, with the path that looks like the one that is not there, if there is one.
-pub fn explained(policy: &Policy, error: Error) -> Error {
+/// Adds the similar path to the error, if there is one.
+pub fn explain_error(policy: &Policy, error: Error) -> Error {
     let explained = |error: PolicyError| {
         let PolicyError::NotFound { path } = error else {
             return error;
@@ -33,9 +33,9 @@ pub fn explained(policy: &Policy, error: Error) -> Error {
     }
 }
 
-/// A path that is there and looks the same, and the first difference of its names.
+/// Finds an existing path that looks the same, and the first difference of their names.
 fn twin(policy: &Policy, path: &Path) -> Option<(PathBuf, String)> {
-    // The audit log has what the call asked for, not what is looked at here.
+    // These checks are not part of the call's audit log entry.
     let aside = Touched::default();
     let _aside = aside.enter();
     let roots = policy

@@ -1,4 +1,4 @@
-//! What is said about a cell beside what came of it: what the agent can do about why it failed.
+//! Hints on a failed cell, for the agent.
 
 use std::path::Path;
 
@@ -7,22 +7,22 @@ use crate::policy::Policy;
 use crate::python::{Raised, named};
 use crate::text::escape::show_path;
 
-/// What surrounds a cell.
+/// Context of a cell.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Surroundings<'a> {
+pub(super) struct CellContext<'a> {
     pub code: &'a str,
-    /// What it wrote to standard error, as it is shown.
+    /// Its standard error, as shown.
     pub stderr: &'a str,
-    /// Programs reach no other machine.
+    /// `true` if programs cannot reach other machines.
     pub offline: bool,
     /// The directory it ran in.
     pub directory: &'a Path,
-    /// What may be looked at.
+    /// Access policy for the search of modules.
     pub policy: &'a Policy,
 }
 
-impl Surroundings<'_> {
-    /// Where a module that was not found lies in the project.
+impl CellContext<'_> {
+    /// Finds a missing module in the project.
     fn in_the_project(&self, module: &str) -> Option<String> {
         if let Some(place) = holder_of(self.policy, self.directory, module) {
             let place = literal(&place);
@@ -40,10 +40,10 @@ impl Surroundings<'_> {
     }
 }
 
-/// Said of code that looked for another machine.
+/// Hint for code that tried to reach another machine.
 pub(super) const NO_NETWORK: &str = "Python has no network here; only the operator can give it one (--allow-net), so do not try again";
 
-/// How the system, Python and the usual programs say that there is no way to another machine.
+/// Messages of the system, Python and common programs if another machine is unreachable.
 const UNREACHABLE: [&str; 7] = [
     "Network is unreachable",
     "Name or service not known",
@@ -54,11 +54,11 @@ const UNREACHABLE: [&str; 7] = [
     "unable to resolve host address",
 ];
 
-/// Hints for who has run a cell that raised this, a sentence each. `owner` finds another session
-/// that has a module.
+/// Returns hints on a cell that raised this exception, one sentence each. `owner` finds another
+/// session that has a module.
 pub(super) fn hints(
     raised: Option<&Raised>,
-    around: Surroundings<'_>,
+    around: CellContext<'_>,
     owner: impl FnOnce(&str) -> Option<String>,
 ) -> Vec<String> {
     let mut hints = Vec::new();
@@ -124,7 +124,7 @@ pub(super) fn hints(
     hints
 }
 
-/// The package that an import did not find. A module that a package lacks is none.
+/// Returns the package that an import did not find. A missing submodule does not count.
 fn missing_module(raised: &Raised) -> Option<&str> {
     let module = raised
         .value
@@ -139,15 +139,15 @@ mod tests {
     use crate::policy::{Access, Grant};
     use pretty_assertions::assert_eq;
 
-    fn said(name: &str, value: &str, stderr: &str, offline: bool) -> Vec<String> {
-        said_in(
+    fn hints_for(name: &str, value: &str, stderr: &str, offline: bool) -> Vec<String> {
+        hints_in(
             &Policy::open(&[], &[]).unwrap(),
             Path::new("/"),
             (name, value, stderr, offline),
         )
     }
 
-    fn said_in(
+    fn hints_in(
         policy: &Policy,
         directory: &Path,
         (name, value, stderr, offline): (&str, &str, &str, bool),
@@ -159,7 +159,7 @@ mod tests {
             traceback,
         };
         let raised = Some(&raised).filter(|_| !name.is_empty());
-        let around = Surroundings {
+        let around = CellContext {
             code: "1",
             stderr,
             offline,
@@ -172,36 +172,36 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_a_module_is_told_where_it_is() {
+    fn missing_module_gets_install_hint() {
         let error = "ModuleNotFoundError";
         assert_eq!(
-            said(error, "No module named 'tiny'", "", true),
+            hints_for(error, "No module named 'tiny'", "", true),
             ["session `other` has `tiny`; install_packages gives it to this one too"]
         );
         assert_eq!(
-            said(error, "No module named 'numpy'", "", false),
+            hints_for(error, "No module named 'numpy'", "", false),
             ["`numpy` is not there: install_packages installs it for this session"]
         );
         assert_eq!(
-            said(error, "No module named 'numpy'", "", true),
+            hints_for(error, "No module named 'numpy'", "", true),
             [
                 "`numpy` is not there, and nothing can be fetched: use an environment that has it (create_session with \
               `python`, such as .venv/bin/python), or give install_packages a wheel or a source tree"
             ]
         );
         assert_eq!(
-            said(error, "No module named 'numpy.nothing'", "", true),
+            hints_for(error, "No module named 'numpy.nothing'", "", true),
             [""; 0]
         );
         assert_eq!(
-            said("ImportError", "No module named 'numpy'", "", true),
+            hints_for("ImportError", "No module named 'numpy'", "", true),
             [""; 0]
         );
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test lays out a tree")]
-    fn a_module_of_the_project_is_told_and_so_is_its_environment() {
+    fn project_module_gets_path_hint() {
         let root = tempfile::tempdir().unwrap();
         let base = std::fs::canonicalize(root.path()).unwrap();
         for file in [
@@ -221,7 +221,7 @@ mod tests {
         let policy = Policy::open(&[grant], &[]).unwrap();
         let told = |directory: &str, module: &str| {
             let value = format!("No module named '{module}'");
-            said_in(
+            hints_in(
                 &policy,
                 &base.join(directory),
                 ("ModuleNotFoundError", &value, "", false),
@@ -243,25 +243,25 @@ mod tests {
         assert_eq!(told("", "pack"), [own("pack")]);
         assert_eq!(told("", "numpy"), [venv.as_str()]);
         assert_eq!(told("a/b", "numpy"), [venv.as_str()]);
-        // A directory without modules is no package, and what is not in the environment is not
-        // promised.
+        // A directory without modules is no package, and a package missing from the environment
+        // gets no hint.
         assert_eq!(told("", "b"), [usual]);
     }
 
     #[test]
-    fn who_looks_for_a_network_is_told_that_there_is_none_and_who_asks_that_nobody_answers() {
+    fn unreachable_network_gets_hint() {
         let network = NO_NETWORK;
         let unreachable = "[Errno 101] Network is unreachable";
-        assert_eq!(said("OSError", unreachable, "", true), [network]);
+        assert_eq!(hints_for("OSError", unreachable, "", true), [network]);
         assert_eq!(
-            said("", "", "curl: (6) Could not resolve host: x\n", true),
+            hints_for("", "", "curl: (6) Could not resolve host: x\n", true),
             [network]
         );
-        assert_eq!(said("OSError", unreachable, "", false), [""; 0]);
+        assert_eq!(hints_for("OSError", unreachable, "", false), [""; 0]);
         assert_eq!(
-            said("EOFError", "EOF when reading a line", "", true),
+            hints_for("EOFError", "EOF when reading a line", "", true),
             ["sessions have no input: put the values into the code instead of input()"]
         );
-        assert_eq!(said("EOFError", "Ran out of input", "", true), [""; 0]);
+        assert_eq!(hints_for("EOFError", "Ran out of input", "", true), [""; 0]);
     }
 }

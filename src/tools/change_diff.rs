@@ -1,4 +1,4 @@
-//! What one change did to the content of a file, as a unified diff.
+//! Unified diff of one change to a file.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,16 +16,16 @@ use crate::text::diff;
 use crate::text::encoding;
 use crate::text::escape::show_path;
 
-/// In the place of a difference.
+/// Placeholder for the diff of a hidden file.
 pub const HIDDEN: &str = "[hidden by the operator]\n";
 
-/// What stood at a place.
+/// One version of a file system entry.
 #[derive(Debug)]
 pub enum Side {
     Nothing,
     File {
         size: u64,
-        /// `None` for more than is shown.
+        /// `None` if the content is too long to show.
         bytes: Option<io::Result<Vec<u8>>>,
     },
     Link(PathBuf),
@@ -58,7 +58,7 @@ impl Side {
         }
     }
 
-    /// Its content, or what is said in the place of a difference.
+    /// Returns the content, or a placeholder for the diff.
     fn text(self, sizes: [u64; 2]) -> Result<Vec<u8>, String> {
         match self {
             Self::Nothing => Ok(Vec::new()),
@@ -79,7 +79,7 @@ impl Side {
     }
 }
 
-/// A unified diff, or why there is none.
+/// Returns a unified diff, or a placeholder.
 pub fn difference(
     names: &Names<'_>,
     versions: &Versions<'_>,
@@ -102,7 +102,7 @@ pub fn difference(
         versions.after(place)?
     };
     if matches!(change, Change::Edited | Change::Renamed { .. }) {
-        // In a directory that was moved or made anew not all is noted by its name.
+        // A moved or replaced directory is not recorded entry by entry.
         for side in [&mut before, &mut after] {
             side.get_or_insert(Version::Unknown);
         }
@@ -124,7 +124,7 @@ pub fn difference(
     ))
 }
 
-/// The same for something of this name.
+/// Returns a unified diff of two versions of the named entry.
 pub fn between(name: &str, before: Side, after: Side) -> String {
     let sizes = [before.size(), after.size()];
     let (before, after) = match (before.text(sizes), after.text(sizes)) {
@@ -143,9 +143,8 @@ pub fn between(name: &str, before: Side, after: Side) -> String {
     )
 }
 
-/// So many changes, each with its difference, as far as they are shown. They are asked for one by
-/// one.
-pub fn shown(
+/// Joins the diffs of `count` changes, up to a limit. Diffs are computed lazily.
+pub fn join_diffs(
     count: usize,
     changes: impl Iterator<Item = Result<String, Error>>,
 ) -> Result<String, Error> {

@@ -1,4 +1,4 @@
-//! What calls have changed, in words, and in numbers.
+//! Notes on the changes of calls, as text and as counts.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,16 +20,16 @@ use crate::policy::Root;
 use crate::sandbox::Changed;
 use crate::text::escape::{show, show_path};
 
-/// As many are named; of more there is the number.
+/// Maximum number of changes listed by name; above it only counts are shown.
 pub const NAMED: usize = 3;
 const NAMED_CALLS: usize = 10;
 const NAMED_OTHERS: usize = 10;
-/// Paths that are named, and parts of each; and bytes of the name of a part, which an agent may
-/// choose.
+/// Maximum number of listed paths, and of parts of each. An agent may choose the name of a part, so
+/// its length is limited as well.
 const NAMED_OUTSIDE: usize = 8;
 const NAMED_OUTSIDE_BYTES: usize = 100;
 
-/// The journal, with what a crash left in it mended; an error where there is none.
+/// Returns the journal after crash recovery; an error if there is none.
 pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
     let hint = "the operator switches it on (--undo on), or makes room for it; until then copy what you may want back";
     let refused = |reason: &str| Error::Refused {
@@ -85,21 +85,21 @@ impl Counts {
         } += more;
     }
 
-    /// For those who look on: these, and the number of the call.
+    /// Returns the counts with the number of the call, for observers.
     pub fn with(self, number: u64) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         value["call"] = number.into();
         value
     }
 
-    /// As `3 edited, 1 deleted`.
+    /// Formats the counts as `3 edited, 1 deleted`.
     pub fn words(self) -> String {
-        self.told(["edited", "created", "deleted", "moved", "touched"])
+        self.format_counts(["edited", "created", "deleted", "moved", "touched"])
     }
 
-    /// What their undo does, as `3 reverted, 1 restored`.
+    /// Formats the counts of an undo as `3 reverted, 1 restored`.
     pub fn undone(self) -> String {
-        self.told([
+        self.format_counts([
             "reverted",
             "removed",
             "restored",
@@ -108,7 +108,7 @@ impl Counts {
         ])
     }
 
-    fn told(self, words: [&str; 5]) -> String {
+    fn format_counts(self, words: [&str; 5]) -> String {
         let Self {
             edited,
             created,
@@ -144,21 +144,21 @@ pub struct ChangesMade {
 }
 
 impl ChangesMade {
-    /// Changed parts that programs outside run.
+    /// Changes to files that programs outside the sandbox run.
     pub fn into_outside(self) -> Option<Settled> {
         self.outside.map(|Open(settled)| settled)
     }
 }
 
-/// The note below the reply to a call that waited for its commands, and the same for programs.
-/// `None` if nothing was changed.
+/// Returns a note on the changes of a call's commands, and the same as data. `None` if nothing was
+/// changed.
 pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
     let ByCommands {
         number: call,
         fault,
         settled,
     } = context.changes.by_commands();
-    changes_told(
+    describe_changes(
         context,
         Some(&Changed {
             call,
@@ -168,8 +168,8 @@ pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
     )
 }
 
-/// The same of what changes of its own account.
-pub fn changes_told(
+/// Returns the same for changes with a journal entry of their own, such as those of a cell.
+pub fn describe_changes(
     context: &Context<'_>,
     changed: Option<&Changed>,
 ) -> Option<(String, ChangesMade)> {
@@ -180,7 +180,7 @@ pub fn changes_told(
     } = changed.filter(|changed| **changed != Changed::default())?;
     let journal = context.services.journal.as_deref().ok()?;
     if call.is_none() && fault.is_none() {
-        // It is of what came between two cells.
+        // The changes occurred between two cells.
         context.changes.made(Ended {
             settled: settled.clone(),
             ..Ended::default()
@@ -237,7 +237,7 @@ pub fn changes_told(
     ))
 }
 
-/// What is told of changes to what programs outside the walls run, a line each.
+/// Notes on changes to files that programs outside the sandbox run, one line each.
 pub fn outside_lines(services: &Services, settled: &Settled) -> Vec<String> {
     let Settled {
         outside,
@@ -276,7 +276,7 @@ pub fn outside_lines(services: &Services, settled: &Settled) -> Vec<String> {
     lines
 }
 
-/// Paths and parts, as far as they are named.
+/// Lists paths and parts, up to the limits.
 fn some_outside(all: &[Outside], below: Option<&Path>) -> String {
     fn named(all: impl ExactSizeIterator<Item = String>) -> String {
         let more = all.len().saturating_sub(NAMED_OUTSIDE);
@@ -300,20 +300,20 @@ fn some_outside(all: &[Outside], below: Option<&Path>) -> String {
     }))
 }
 
-/// What an entry came to.
+/// A call in the list of changes.
 #[derive(Debug, Serialize)]
 pub struct Call {
     #[serde(rename = "call")]
     pub number: u64,
     at: String,
     tool: String,
-    /// What it undid.
+    /// Numbers of the calls that it undid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     undoes: Vec<u64>,
-    /// It was undone whole, and not redone.
+    /// `true` if it was undone completely, and not redone.
     #[serde(skip_serializing_if = "Not::not")]
     undone: bool,
-    /// In a line.
+    /// Its changes, in one line.
     changed: String,
 }
 
@@ -336,7 +336,7 @@ impl fmt::Display for Call {
     }
 }
 
-/// A path, below this directory seen from there.
+/// Returns a path, relative to `below` if it lies there.
 pub fn name(path: &Path, below: Option<&Path>) -> String {
     let short = below.and_then(|dir| path.strip_prefix(dir).ok());
     show_path(
@@ -347,7 +347,7 @@ pub fn name(path: &Path, below: Option<&Path>) -> String {
     .into_owned()
 }
 
-/// What is told of calls whose changes are let go of.
+/// Note on calls whose changes are no longer stored.
 pub fn gone(store: &Store) -> Option<String> {
     let last = store.gone()?;
     Some(format!(
@@ -355,7 +355,7 @@ pub fn gone(store: &Store) -> Option<String> {
     ))
 }
 
-/// Numbers of calls, as far as they are named.
+/// Joins numbers of calls, up to a limit.
 pub fn some(numbers: &[u64]) -> String {
     let named: Vec<String> = numbers
         .iter()
@@ -368,7 +368,7 @@ pub fn some(numbers: &[u64]) -> String {
     }
 }
 
-/// What was done, as `edited`.
+/// Past participle of a change, such as `edited`.
 pub const fn verb(change: &Change) -> &'static str {
     match change {
         Change::Edited => "edited",
@@ -379,7 +379,7 @@ pub const fn verb(change: &Change) -> &'static str {
     }
 }
 
-/// How places of a store are named: below one directory by the path from there.
+/// Formats places of a store, relative to one directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     pub store: &'a Store,
@@ -387,7 +387,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// As an agent would name them.
+    /// Formats places as an agent would name them.
     pub fn new(services: &'a Services, journal: &'a Journal) -> Self {
         Self {
             store: &journal.store,
@@ -399,7 +399,7 @@ impl<'a> Names<'a> {
         name(&self.store.path(place), self.below)
     }
 
-    /// One change, as `edited src/main.rs`.
+    /// Describes a change, such as `edited src/main.rs`.
     pub fn change(&self, (place, change): &(Place, Change)) -> String {
         let path = self.place(place);
         match change {
@@ -408,7 +408,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The undo of one change, as `reverted src/main.rs`, or `would revert`.
+    /// Describes the undo of a change, such as `reverted src/main.rs`, or `would revert`.
     pub fn undone(&self, (place, change): &(Place, Change), is_dry: bool) -> String {
         let path = self.place(place);
         let (done, dry, what) = match change {
@@ -429,8 +429,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Lines about what an undo does not touch: what others changed since beside it, and objects of
-    /// git.
+    /// Lines on changes that an undo leaves alone: later changes by others, and git objects.
     pub fn left_alone(&self, outcome: &Outcome) -> Vec<String> {
         let list = |places: &[Place]| {
             let named: Vec<String> = places
@@ -463,7 +462,7 @@ impl<'a> Names<'a> {
     }
 
     pub fn conflict(&self, conflict: &Conflict) -> String {
-        // It may say what an agent called.
+        // The reason may quote a name that the agent chose.
         format!(
             "{}: {}",
             self.place(&conflict.place),
@@ -471,7 +470,7 @@ impl<'a> Names<'a> {
         )
     }
 
-    /// Changes in a line: the names where they are few.
+    /// Describes changes in one line: by name if they are few, otherwise by counts.
     pub fn line(&self, changes: &[(Place, Change)]) -> String {
         match changes.len() {
             0 => "nothing".to_owned(),
@@ -484,14 +483,14 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A call for a list: not one that ended with all as it was.
+    /// Returns a call for the list, unless it left no changes.
     pub fn listed(&self, entry: &Entry, undone: &HashSet<u64>) -> Option<Call> {
         let is_nothing =
             entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
         (!is_nothing).then(|| self.call(entry, undone))
     }
 
-    /// A call that cannot be read for want of memory.
+    /// Returns a placeholder for a call that does not fit into memory.
     pub fn unread(&self, number: u64, short: Exhausted) -> Option<Call> {
         let (tool, began) = self.store.title(number).ok()??;
         let at = humantime::format_rfc3339_seconds(began).to_string();
@@ -506,7 +505,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// A call, where these are undone.
+    /// Returns the list entry of a call. `undone` has the numbers of undone calls.
     pub fn call(&self, entry: &Entry, undone: &HashSet<u64>) -> Call {
         let changed = || self.line(&self.store.changes(entry));
         let changed = match entry.undoes[..] {

@@ -1,17 +1,17 @@
-//! `check_kernel_responsiveness`: whether a Python session answers.
+//! `check_kernel_responsiveness`: checks that a Python session answers.
 
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, host, how, seconds, session};
+use super::python::{Open, describe_exit, host, seconds, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::PYTHON_PING_MS;
 use crate::python::PythonError;
 
-/// Asks for a sign of life.
+/// Pings the interpreter of a session.
 pub struct CheckKernelResponsiveness;
 
 /// Arguments of `check_kernel_responsiveness`.
@@ -22,12 +22,12 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// Whether there was one.
+/// Result of the ping.
 #[derive(Debug, Serialize)]
 pub struct Output {
     session_id: String,
     responsive: bool,
-    /// In seconds.
+    /// Response time in seconds.
     response_time: f64,
     test_result: String,
     busy: bool,
@@ -84,7 +84,7 @@ impl Tool for CheckKernelResponsiveness {
             (None, _, None) => match session.health()?.exit {
                 Some(exit) => format!(
                     "the process has ended ({}); run_python_code starts a new one",
-                    how(exit)
+                    describe_exit(exit)
                 ),
                 None => "there is no process; run_python_code starts one".to_owned(),
             },

@@ -1,4 +1,4 @@
-//! `code_completion`: what could stand at a place in Python code.
+//! `code_completion`: completes Python code at a position.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// What could stand there.
+/// The completions.
 #[derive(Debug, Serialize)]
 pub struct Output {
     matches: Vec<String>,

@@ -1,5 +1,5 @@
-//! What is said about a command beside its output: how it ended, what ended with it, what the walls
-//! refused.
+//! Notes on a command, besides its output: its exit, processes ended with it, and denials of the
+//! sandbox.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::exec::{Denied, Exit};
 use crate::sandbox::Network;
 use crate::text::escape::show_path;
 
-/// The refusal of a tool where no command runs.
+/// Error of a tool if commands are refused.
 pub fn refused(what: &'static str, reason: &str) -> Error {
     let hint =
         "use the file tools; the operator can allow commands without a wall with --sandbox off";
@@ -23,7 +23,7 @@ pub fn refused(what: &'static str, reason: &str) -> Error {
     }
 }
 
-/// The number of an exit, as shells have it: 128 and the signal's where one ended the program.
+/// Exit code as in shells: 128 plus the signal's number if a signal ended the program.
 pub fn exit_code(exit: Exit) -> i32 {
     match exit {
         Exit::Code(code) => code,
@@ -31,7 +31,7 @@ pub fn exit_code(exit: Exit) -> i32 {
     }
 }
 
-/// The number of the signal that ended a program, if one did.
+/// Number of the signal that ended a program, if any.
 pub fn signal(exit: Exit) -> Option<i32> {
     match exit {
         Exit::Code(_) => None,
@@ -39,8 +39,7 @@ pub fn signal(exit: Exit) -> Option<i32> {
     }
 }
 
-/// Note about processes that were ended with the program that had left them running; `None` if
-/// there were none.
+/// Note on processes that a program left running, which were ended; `None` if there were none.
 pub fn left_note(left: u32) -> Option<String> {
     let processes = match left {
         0 => return None,
@@ -52,14 +51,14 @@ pub fn left_note(left: u32) -> Option<String> {
     ))
 }
 
-/// Refusals of the walls, a line each, connections left out.
+/// Denials of the sandbox, one line each, without network connections.
 pub fn denied_lines(denied: &[Denied], commands: &Commands) -> Vec<String> {
     let mut notes = Notes::below("", "");
     notes.add_denied(denied, commands);
     notes.take_remarks().notes
 }
 
-/// What is said of a place that is hidden by a pattern.
+/// Note on a path hidden by a pattern.
 pub fn hidden_note(place: &Path) -> String {
     format!(
         "hidden by the operator: `{}` (--hide); other ways do not lead there",
@@ -67,7 +66,7 @@ pub fn hidden_note(place: &Path) -> String {
     )
 }
 
-/// Tells of a refused connection to a unix socket.
+/// Note on a refused connection to a unix socket.
 pub fn socket_note(place: &Path) -> String {
     format!(
         "not connected to the unix socket `{}`: no command of this server listens there; the operator can open one of a program \
@@ -76,14 +75,14 @@ pub fn socket_note(place: &Path) -> String {
     )
 }
 
-/// Lines in brackets below an output, and what the data has of them.
+/// Bracketed lines below an output, and their form as data.
 #[derive(Debug)]
 pub struct Notes {
     text: String,
     remarks: Remarks,
 }
 
-/// Signal and notes of a program that has ended, for the data.
+/// Signal and notes of an ended program, as data.
 #[derive(Debug, Default, Serialize)]
 pub struct Remarks {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +92,7 @@ pub struct Remarks {
 }
 
 impl Notes {
-    /// Below this output, or these words where there is none.
+    /// Creates notes below `output`, or below `nothing` if it is empty.
     pub fn below(output: &str, nothing: &str) -> Self {
         let mut text = if output.is_empty() {
             nothing.to_owned()
@@ -114,9 +113,9 @@ impl Notes {
         self.remarks.notes.push(note.to_string());
     }
 
-    /// Adds a line to the text alone: the data has a field for what it says.
+    /// Adds a line only to the text: the data has its own field for it.
     pub fn show(&mut self, note: fmt::Arguments<'_>) {
-        // Writing to a String cannot fail.
+        // A write to a `String` cannot fail.
         let _ = writeln!(self.text, "[{note}]");
     }
 
@@ -126,12 +125,12 @@ impl Notes {
             .for_each(|note| self.show(format_args!("{note}")));
     }
 
-    /// Takes what the data says.
+    /// Takes the form as data.
     pub fn take_remarks(&mut self) -> Remarks {
         std::mem::take(&mut self.remarks)
     }
 
-    /// Adds how the program ended by a signal, if it did.
+    /// Adds the signal that ended the program, if any.
     pub fn add_signal(&mut self, exit: Exit) {
         if let Exit::Signal(signal) = exit {
             self.show(format_args!("ended by signal {signal}"));
@@ -139,15 +138,15 @@ impl Notes {
         }
     }
 
-    /// Adds that processes of a command in the background were ended with it.
+    /// Adds a note on processes that were ended with a background command.
     pub fn add_left(&mut self, left: u32) {
         if let Some(note) = left_note(left) {
             self.add(format_args!("{note}"));
         }
     }
 
-    /// Adds what the walls refused, and who can change that. It comes from those who refused it,
-    /// not from the output.
+    /// Adds the denials of the sandbox, and the operator's flags against them. They are reported by
+    /// the sandbox, not parsed from the output.
     pub fn add_denied(&mut self, denied: &[Denied], commands: &Commands) {
         for denied in denied {
             match denied {
@@ -213,9 +212,8 @@ impl Notes {
         }
     }
 
-    /// Adds how commits are made without an identity, if a command that failed said that git has
-    /// none. Nobody refused anything, so only git's own words tell it (`ident_env_hint` in git's
-    /// ident.c).
+    /// Adds a hint on the commit identity if a failed command reported that git has none. No denial
+    /// is involved, so only git's output tells it (`ident_env_hint` in git's ident.c).
     pub fn add_identity(&mut self, exit: Exit, output: &[&str]) {
         const ASKS: &str = "*** Please tell me who you are.";
         if exit != Exit::Code(0) && output.iter().any(|text| text.contains(ASKS)) {
@@ -226,12 +224,12 @@ impl Notes {
         }
     }
 
-    /// The text as it is.
+    /// Returns the text without a state line.
     pub fn text(self) -> String {
         self.text.trim_end().to_owned()
     }
 
-    /// The text, with a last line about the state.
+    /// Returns the text with a last line about the state.
     pub fn end(mut self, state: fmt::Arguments<'_>) -> String {
         let _ = write!(self.text, "[{state}]");
         self.text
@@ -257,7 +255,7 @@ mod tests {
     use crate::sandbox::{Tier, WallStatus};
     use pretty_assertions::assert_eq;
 
-    fn said(walls: Tier, network: Network, denied: &[Denied]) -> String {
+    fn notes_text(walls: Tier, network: Network, denied: &[Denied]) -> String {
         let standing = WallStatus {
             tier: Some(walls),
             network,
@@ -273,31 +271,31 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_git_identity_hears_how_to_give_one() {
-        let said = |code, output: &[&str]| {
+    fn missing_git_identity_gets_hint() {
+        let notes_text = |code, output: &[&str]| {
             let mut notes = Notes::below("", "(no output)");
             notes.add_identity(Exit::Code(code), output);
             notes.text()
         };
         let asks = "Author identity unknown\n\n*** Please tell me who you are.\n\nRun\n";
         assert_eq!(
-            said(128, &["", asks]),
+            notes_text(128, &["", asks]),
             "(no output)\n[commands have no git identity: give one with `git -c user.name=NAME -c user.email=MAIL commit \
              ...`; the operator can give one to all commands (--git-identity 'NAME <MAIL>')]"
         );
         assert_eq!(
             [
-                said(0, &[asks]),
-                said(128, &["fatal: not a git repository"])
+                notes_text(0, &[asks]),
+                notes_text(128, &["fatal: not a git repository"])
             ],
             ["(no output)"; 2]
         );
     }
 
     #[test]
-    fn a_refusal_says_who_can_change_it() {
+    fn denial_note_names_operator_flag() {
         assert_eq!(
-            said(
+            notes_text(
                 Tier::Landlock,
                 Network::Loopback,
                 &[Denied::Network, Denied::Metadata("/etc/x".into())]
@@ -306,12 +304,12 @@ mod tests {
              (--allow-net)]\n[commands cannot change mode, owner, times or attributes of `/etc/x`]\n[exit code: 137]"
         );
         assert_eq!(
-            said(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
+            notes_text(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
             "(no output)\n[a network was looked for, and commands have only a loopback of their own (127.0.0.1); only the \
              operator can give them more (--allow-net)]\n[exit code: 137]"
         );
         assert_eq!(
-            said(
+            notes_text(
                 Tier::Off,
                 Network::None,
                 &[
@@ -328,7 +326,7 @@ mod tests {
              started; only the operator can raise that (--limit-processes)]\n[exit code: 137]"
         );
         assert_eq!(
-            said(
+            notes_text(
                 Tier::Off,
                 Network::None,
                 &[Denied::Memory, Denied::Protected("/w/.git/hooks".into())]
@@ -338,7 +336,7 @@ mod tests {
              aside (.set-aside); the operator decides that (--protect, --unprotect)]\n[exit code: 137]"
         );
         assert_eq!(
-            said(
+            notes_text(
                 Tier::Namespaces,
                 Network::None,
                 &[Denied::Hidden("/w/.env".into())]
@@ -346,7 +344,7 @@ mod tests {
             "(no output)\n[hidden by the operator: `/w/.env` (--hide); other ways do not lead there]\n[exit code: 137]"
         );
         assert_eq!(
-            said(
+            notes_text(
                 Tier::Namespaces,
                 Network::None,
                 &[Denied::Repeated, Denied::Unwatched("inotify: full".into())]

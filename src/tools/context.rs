@@ -1,5 +1,4 @@
-//! What a tool may reach while it runs: the policy, the locks, its cancel token and its progress
-//! line.
+//! Context of a running tool: policy, locks, cancellation and progress.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -12,29 +11,29 @@ use crate::fs::CallWriter;
 use crate::journal::Changes;
 use crate::limits::BYTES_PER_TOKEN;
 
-/// Everything a call has, borrowed for the time it runs.
+/// Everything that a call needs, borrowed while it runs.
 pub struct Context<'a> {
-    /// What all calls share.
+    /// State that all calls share.
     pub services: &'a Services,
-    /// What the call changes.
+    /// Journal of the call's changes.
     pub changes: &'a Changes<'a>,
-    /// Whether the tool is served that undoes it.
+    /// `true` if the undo tool is served.
     pub can_undo: bool,
-    /// Says when the call is no longer wanted.
+    /// Cancelled when the client no longer wants the reply.
     pub cancel: &'a CancelToken,
-    /// When the request was read, before it waited for anything.
+    /// Time at which the request was read, before any wait.
     pub asked: Instant,
-    /// Where to report how far it is.
+    /// Progress reports of the call.
     pub progress: &'a Progress<'a>,
-    /// Where work is done that takes longer than [`super::Weight`] says.
+    /// Runs work that takes longer than [`super::Weight`] allows.
     pub aside: &'a Aside<'a>,
 }
 
-/// Does the work that it is given once, and returns when it is done.
+/// Runs the given work once, and returns when it is done.
 pub type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Send + Sync + 'a;
 
 impl<'a> Context<'a> {
-    /// Where the call takes memory from.
+    /// Memory account and cancel token of the call.
     pub fn room(&self) -> Room<'a> {
         Room {
             account: Some(&self.services.account),
@@ -42,23 +41,22 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// How many bytes of text the reply may have, if the call asked for so many tokens.
+    /// Maximum text of the reply in bytes, for this `maxTokens` argument.
     pub fn most_bytes(&self, max_tokens: Option<u64>) -> usize {
         max_tokens.map_or(self.services.reply_bytes, bytes)
     }
 
-    /// The same of a command's output.
+    /// The same for the output of a command.
     pub fn most_output_bytes(&self, max_tokens: Option<u64>) -> usize {
         max_tokens.map_or(self.services.shown_output_bytes, bytes)
     }
 
-    /// Writes files of this call.
+    /// Returns a writer that journals the call's changes.
     pub fn writer(&self) -> CallWriter<'a> {
         self.services.writer.telling(self.changes)
     }
 
-    /// Does work that takes long for a tool that is quick as a rule, so that it is not in the way
-    /// of others.
+    /// Runs slow work of a usually quick tool, so that it does not block other calls.
     pub fn at_length<T>(&self, work: impl Fn() -> T) -> T {
         let mut done = None;
         (self.aside)(&mut || done = Some(work()));
@@ -72,26 +70,26 @@ fn bytes(tokens: u64) -> usize {
         .saturating_mul(BYTES_PER_TOKEN)
 }
 
-/// Where a report goes: amount done, amount in all if known, a message.
+/// Receiver of reports: amount done, total if known, message.
 pub type ProgressSink<'a> = dyn Fn(u64, Option<u64>, &str) + Send + Sync + 'a;
 
-/// The progress of one call. Reports may come from many threads; what is sent always rises.
+/// Progress of one call. Reports may come from many threads; the sent amounts always rise.
 pub struct Progress<'a> {
     sink: Option<&'a ProgressSink<'a>>,
-    last: Mutex<Last>,
+    last: Mutex<LastReport>,
 }
 
 #[derive(Default)]
-struct Last {
+struct LastReport {
     done: Option<u64>,
     sent_at: Option<Instant>,
 }
 
-/// Reports closer together than this are left out: they would only flood the client.
+/// Minimum interval between reports, which would flood the client otherwise.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 impl<'a> Progress<'a> {
-    /// Reports go to `sink`; `None` when the client asked for no progress.
+    /// Sends reports to `sink`; `None` if the client wants no progress.
     pub fn new(sink: Option<&'a ProgressSink<'a>>) -> Self {
         Self {
             sink,
@@ -99,18 +97,18 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Whether anybody listens, so that a costly message need not be made.
+    /// Returns true if reports are sent, so that a costly message can be skipped.
     pub fn is_wanted(&self) -> bool {
         self.sink.is_some()
     }
 
-    /// Says how far the call is. Dropped unless `done` is more than what was last sent and some
-    /// time has passed.
+    /// Reports progress. Dropped unless `done` has risen and some time has passed since the last
+    /// report.
     pub fn report(&self, done: u64, total: Option<u64>, message: &str) {
         self.send(done, total, message, INTERVAL);
     }
 
-    /// Says how long a command has run, of how long it may.
+    /// Reports the running time of a command, and its timeout.
     pub fn stage(&self, elapsed: Duration, most: Duration, stage: Stage) {
         let message = match stage {
             Stage::Waiting => "waiting for a free place".to_owned(),
@@ -126,7 +124,7 @@ impl<'a> Progress<'a> {
         );
     }
 
-    /// As [`Progress::report`], whatever the time: for a last report before the reply.
+    /// Like [`Progress::report`], without the minimum interval: for a last report before the reply.
     pub fn report_now(&self, done: u64, total: Option<u64>, message: &str) {
         self.send(done, total, message, Duration::ZERO);
     }
@@ -141,11 +139,11 @@ impl<'a> Progress<'a> {
         {
             return;
         }
-        *last = Last {
+        *last = LastReport {
             done: Some(done),
             sent_at: Some(Instant::now()),
         };
-        // Under the lock, so that two threads cannot send in the wrong order.
+        // Sent under the lock, so that two threads cannot send in the wrong order.
         sink(done, total, message);
     }
 }
@@ -155,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_always_rises() {
+    fn sent_progress_always_rises() {
         let sent = Mutex::new(Vec::new());
         let sink = |done: u64, _: Option<u64>, message: &str| {
             sent.lock().unwrap().push((done, message.to_owned()))

@@ -1,4 +1,4 @@
-//! `create_directory`: a directory and its parents.
+//! `create_directory`: creates a directory and its parents.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use crate::fs;
 use crate::policy::PolicyError;
 use crate::text::escape::show_path;
 
-/// Makes a directory, as `mkdir -p` does.
+/// Creates a directory, as `mkdir -p` does.
 pub struct CreateDirectory;
 
 /// Arguments of `create_directory`.

@@ -1,4 +1,4 @@
-//! `create_session`: one more Python interpreter.
+//! `create_session`: starts another Python interpreter.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -93,7 +93,7 @@ impl Tool for CreateSession {
         };
         let session = sessions.create(&params.session_id, settings)?;
         let kernel = session.kernel(&host, context.cancel).inspect_err(|_| {
-            // It is there only if it works; somebody else may have deleted it meanwhile.
+            // The session exists only if it works; another call may have deleted it already.
             let _ = sessions.delete(&params.session_id);
         })?;
         sessions.prepare(&host);

@@ -1,4 +1,4 @@
-//! `delete_file`: a file, or a directory with all that is in it.
+//! `delete_file`: deletes a file, or a directory with its contents.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `delete_session`: the end of a Python session.
+//! `delete_session`: ends a Python session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

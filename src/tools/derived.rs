@@ -1,5 +1,5 @@
-//! The schemas of a tool, made from its types. Tests write them to `schemas.rs` beside this file;
-//! the program has them from there.
+//! The schemas of a tool, derived from its types. Tests write them to `schemas.rs` beside this
+//! file; the program reads them from there.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::schema::{ALIASES, HIDDEN};
 use super::tool::Tool;
 
-/// What `schemas.rs` has to say of a tool: an arm of its match.
+/// Returns the match arm of a tool in `schemas.rs`.
 pub fn arm<T: Tool>() -> String {
     let declared = declared::<T::Params>();
     let output = output::<T::Output>().map_or("None".to_owned(), |schema| {
@@ -30,7 +30,7 @@ fn literal(schema: &Value) -> String {
     format!("r{hashes}\"{text}\"{hashes}")
 }
 
-/// The schema of `P` with everything in one piece, aliases included.
+/// Returns the schema of `P` with inlined subschemas and aliases.
 fn declared<P: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -41,7 +41,7 @@ fn declared<P: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Drops what costs tokens and tells an agent nothing: titles, number formats, defaults of null,
+/// Removes parts that cost tokens and do not help an agent: titles, number formats, null defaults,
 /// nullable unions.
 fn simplify(schema: &mut Schema) {
     transform::transform_subschemas(&mut simplify, schema);
@@ -57,11 +57,11 @@ fn simplify(schema: &mut Schema) {
             schema.insert("type".to_owned(), only);
         }
     }
-    // `Option` of an enumeration names null as one of its values.
+    // `Option` of an enumeration lists null among its values.
     if let Some(Value::Array(values)) = schema.get_mut("enum") {
         values.retain(|value| !value.is_null());
     }
-    // `Option<Vec<T>>` of a referenced type comes out as a union with null.
+    // `Option<Vec<T>>` of a referenced type becomes a union with null.
     if let Some(Value::Array(options)) = schema.get("anyOf") {
         let options: Vec<&Value> = options
             .iter()
@@ -77,7 +77,7 @@ fn simplify(schema: &mut Schema) {
     }
 }
 
-/// The schema as tools/list shows it: without the aliases, and with an object's bare essentials in
+/// Returns the schema for tools/list: without aliases, and with the essentials of an object in
 /// order.
 fn published(mut schema: Value) -> Value {
     strip(&mut schema);
@@ -94,7 +94,8 @@ fn strip(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             members.remove(ALIASES);
-            // What describes an item is the comment of its Rust type, which is no word to an agent.
+            // The description of an item is the comment of its Rust type, which does not help an
+            // agent.
             if let Some(Value::Object(items)) = members.get_mut("items") {
                 items.shift_remove("description");
             }
@@ -108,8 +109,8 @@ fn strip(schema: &mut Value) {
     }
 }
 
-/// The output schema of `O`, if it is an object (the root type that 2025-06-18 and 2025-11-25
-/// require).
+/// Returns the output schema of `O` if it is an object, the root type that 2025-06-18 and
+/// 2025-11-25 require.
 fn output<O: JsonSchema>() -> Option<Value> {
     let settings = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -120,8 +121,8 @@ fn output<O: JsonSchema>() -> Option<Value> {
     (schema.get("type").and_then(Value::as_str) == Some("object")).then(|| schema.to_value())
 }
 
-/// Drops the words from an output schema: its field names say enough, and every client pays for it
-/// on every request.
+/// Removes descriptions from an output schema: its field names suffice, and every client pays for
+/// it on every request.
 fn bare(schema: &mut Schema) {
     transform::transform_subschemas(&mut bare, schema);
     schema.remove("description");

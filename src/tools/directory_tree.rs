@@ -54,7 +54,7 @@ struct NodeSchema {
     children: Vec<NodeSchema>,
 }
 
-/// A [`NodeSchema`]; it is only ever written as text.
+/// A [`NodeSchema`], written as text only.
 #[derive(Debug, Serialize)]
 pub enum Output {}
 
@@ -191,8 +191,8 @@ struct Root<'a> {
     is_truncated: bool,
 }
 
-/// The root and the entries below it (each directory before what is in it) as nested JSON, `levels`
-/// deep. `left_out` says how many entries below each were left out.
+/// Renders the root and the entries below it (each directory before its contents) as nested JSON of
+/// `levels` levels. `left_out` has the number of omitted entries below each entry.
 fn json(
     root: Root<'_>,
     entries: Option<&[TreeEntry]>,
@@ -202,7 +202,7 @@ fn json(
     let mut out = Vec::new();
     let mut open = 0;
     let all = entries.unwrap_or_default();
-    // Of a tree that is cut at a level, the root says that it is.
+    // The root has the number of entries below the deepest shown level.
     let cut = all.iter().filter(|entry| entry.depth > levels).count();
     let name = Node {
         name: root.name,
@@ -245,7 +245,7 @@ fn json(
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Longest text of one entry, with a comma.
+/// Maximum length of the JSON of one entry, with a comma.
 fn length(entry: &TreeEntry) -> usize {
     let mut out = Vec::new();
     let name = Node {
@@ -255,11 +255,11 @@ fn length(entry: &TreeEntry) -> usize {
         left_out: 0,
     };
     let is_open = node(&mut out, name, entry.listed, &mut 0);
-    // A directory that is closed says how much it holds, which takes more than an empty list.
+    // A closed directory has a `leftOut` member, which is longer than an empty list.
     out.len() + 1 + usize::from(is_open) * (2 + LEFT_OUT_BYTES)
 }
 
-/// Text of one entry.
+/// JSON members of one entry.
 struct Node<'a> {
     name: &'a str,
     kind: Kind,
@@ -270,7 +270,7 @@ struct Node<'a> {
 /// Bytes by which `"leftOut":100000` is longer than an empty list of children.
 const LEFT_OUT_BYTES: usize = 3;
 
-/// Writes a node, and leaves it open when it has a list of children; whether it did.
+/// Writes a node, and leaves it open if it has a list of children. Returns true if it has.
 #[expect(clippy::needless_pass_by_value, reason = "made for the call")]
 fn node(out: &mut Vec<u8>, node: Node<'_>, listed: bool, open: &mut usize) -> bool {
     let Node {
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flat_list_becomes_nested_json() {
+    fn flat_list_becomes_nested_json() {
         let entry = |depth, name: &str, kind, listed| TreeEntry {
             depth,
             name: name.into(),

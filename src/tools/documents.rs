@@ -1,5 +1,4 @@
-//! What `read_file` makes of pictures and documents. A process that can do nothing else reads them
-//! (`exec::read_apart`).
+//! Pictures and documents for `read_file`, decoded by a confined process (`exec::read_apart`).
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -27,28 +26,28 @@ use crate::text::encoding::is_binary;
 use crate::text::escape::show_path;
 use crate::text::mime::media;
 
-/// What came of a picture or a document.
-pub enum Made {
+/// Decoded content of a picture or a document.
+pub enum DocumentContent {
     Picture(Reply<()>),
     Text(String),
-    /// It is a picture that can be sent as it is.
+    /// A picture that can be sent unchanged.
     Nothing,
 }
 
-/// Other tools, which look for text, see its lines.
+/// Other tools see the lines of the JSON instead.
 const NOTEBOOK_NOTE: &str = "[cells and outputs; `encoding: \"utf-8\"` reads the JSON, whose lines grep_files and edit_file go by]";
 
-/// Whether the name says that this is for [`read`].
+/// Returns true if the file name belongs to a format of [`read`].
 pub fn is_claimed(file: &Checked<Read>) -> bool {
     claimed(name(file)).is_some()
 }
 
-/// `None` where the file is neither a document nor a picture that clients can show.
+/// Reads a document or picture. Returns `None` for other files.
 pub fn read(
     context: &Context<'_>,
     file: &Checked<Read>,
     part: Part,
-) -> Result<Option<Made>, Error> {
+) -> Result<Option<DocumentContent>, Error> {
     let head = bytes_at(file, 0)?;
     let tail = if head.starts_with(b"PK") {
         bytes_at(file, file.size().saturating_sub(DOCUMENT_HEAD_BYTES as u64))?
@@ -78,7 +77,7 @@ pub fn read(
         let size = picture_size(&head);
         let is_small = size.is_some_and(|size| size.width.max(size.height) <= MAX_PICTURE_SIDE);
         if part.region.is_none() && is_small && file.size() <= MAX_PICTURE_BYTES as u64 {
-            return Ok(Some(Made::Nothing));
+            return Ok(Some(DocumentContent::Nothing));
         }
         size.map_or(usize::MAX, pixels)
     } else {
@@ -107,13 +106,13 @@ pub fn read(
         )
     };
     match read_answer(&said).ok_or_else(unsound)? {
-        (Answer::AsItIs, _) => Ok(Some(Made::Nothing)),
-        (Answer::Picture(shown), picture) => {
-            Ok(Some(Made::Picture(picture_reply(file, shown, picture))))
-        }
+        (Answer::AsItIs, _) => Ok(Some(DocumentContent::Nothing)),
+        (Answer::Picture(shown), picture) => Ok(Some(DocumentContent::Picture(picture_reply(
+            file, shown, picture,
+        )))),
         (Answer::Text, text) => {
             let text = String::from_utf8(text.to_vec()).map_err(|_| unsound())?;
-            Ok(Some(Made::Text(match kind {
+            Ok(Some(DocumentContent::Text(match kind {
                 Kind::Notebook => format!("{NOTEBOOK_NOTE}\n{text}"),
                 Kind::Picture | Kind::Pdf | Kind::Office => text,
             })))
@@ -147,7 +146,7 @@ fn bytes_at(file: &Checked<Read>, offset: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// What it takes to decode so many pixels, and to scale them.
+/// Memory to decode a picture of this size, and to scale it.
 fn pixels(size: Size) -> usize {
     let (width, height) = (size.width as usize, size.height as usize);
     let scaled = width.saturating_mul(MAX_PICTURE_SIDE as usize * PICTURE_BYTES_PER_SCALED_PIXEL);
@@ -157,7 +156,7 @@ fn pixels(size: Size) -> usize {
         .saturating_add(scaled)
 }
 
-/// As much of that as one reader may have here.
+/// Limits the memory to that of one reader.
 fn memory(context: &Context<'_>, wanted: usize) -> usize {
     let most = context.services.account.most(Purpose::Work) / 2;
     wanted
@@ -185,7 +184,7 @@ fn picture_reply(file: &Checked<Read>, shown: Shown, picture: &[u8]) -> Reply<()
         )
     };
     if size != (Size { width, height }) {
-        // Writing to a String cannot fail.
+        // A write to a `String` cannot fail.
         let _ = write!(
             note,
             ", scaled to {}; `region` gives a part at full size",

@@ -1,9 +1,9 @@
-//! What a dry run would have changed, in words, in numbers, and as a diff.
+//! Changes of a dry run, as text, as counts, and as a diff.
 
 use serde::Serialize;
 
 use super::Context;
-use super::change_diff::{HIDDEN, Side, between, shown};
+use super::change_diff::{HIDDEN, Side, between, join_diffs};
 use super::change_notes::{Counts, NAMED, name, verb};
 use crate::error::Error;
 use crate::journal::Change;
@@ -16,12 +16,12 @@ pub struct WouldChange {
     counts: Counts,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub diff: String,
-    /// Why there may be more.
+    /// Reasons why there may be more changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     gaps: Vec<String>,
 }
 
-/// The note below the reply to a dry run, and the same for programs.
+/// Returns a note on a dry run, and the same as data.
 pub fn would_change(
     context: &Context<'_>,
     report: DryRunReport,
@@ -75,7 +75,7 @@ pub fn would_change(
         }
         Ok(text)
     };
-    let diff = shown(all, report.told.iter().map(one))?;
+    let diff = join_diffs(all, report.told.iter().map(one))?;
     Ok((
         note,
         WouldChange {

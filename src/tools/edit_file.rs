@@ -120,7 +120,7 @@ fn preview(
     let file = match context.services.policy.read(path) {
         Err(PolicyError::NotFound { path }) => {
             let path = show_path(&path).into_owned();
-            let text = edits::intended(&path, edits);
+            let text = edits::describe_intended(&path, edits);
             return Ok(Reply::text(text).with(Output {
                 path,
                 edits: Vec::new(),
@@ -143,7 +143,7 @@ fn preview(
         source: Box::new(source),
     })?;
     let diff = edits::preview(&path, &bytes, &applied, context.room())?;
-    let diff = edits::fitted(diff, context.most_bytes(None));
+    let diff = edits::truncate_diff(diff, context.most_bytes(None));
     let mut content = vec![Content::text(&*diff)];
     content.extend(edits::notes(&applied, edits).map(Content::Text));
     let sha256 = expected.map(|_| hash::of(applied.content.pieces()));

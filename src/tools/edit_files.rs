@@ -1,4 +1,4 @@
-//! `edit_files`: the same replacements in many files.
+//! `edit_files`: applies the same replacements to many files.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -83,7 +83,7 @@ impl Tool for EditFiles {
         let edits: Vec<Edit> = params.edits.into_iter().map(Edit::from).collect();
         if params.dry_run == Some(true) {
             let results = parallel::map(&paths, |path| preview(context, path, &edits));
-            let results = fitted(results, context.most_bytes(None));
+            let results = fit_diffs(results, context.most_bytes(None));
             return Ok(report(
                 &paths,
                 results,
@@ -101,27 +101,27 @@ impl Tool for EditFiles {
         let mut attempts = 1..CHANGE_ATTEMPTS;
         let results = loop {
             match batch.write(&paths, params.atomic == Some(true)) {
-                // Nothing was written: all files are read again.
+                // No file was written: all files are read again.
                 Err(Error::Fs(FsError::Changed { .. })) if attempts.next().is_some() => {}
                 results => break results?,
             }
         };
-        batch.finished();
+        batch.report_finished();
         Ok(report(&paths, results, None))
     }
 }
 
-/// A file's text for the reply, and its edits.
+/// The reply text of a file, and its edits.
 type FileResult = Result<(String, Vec<EditReport>), Error>;
 
-/// Paths as they stand and globs expanded, in the order given, each path once.
+/// Returns literal paths and expanded globs in the given order, each path once.
 fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, Error> {
     let policy = &context.services.policy;
     let mut paths: Vec<PathBuf> = Vec::new();
     let globs: Vec<&String> = patterns.iter().filter(|pattern| is_glob(pattern)).collect();
     few_enough(&globs).map_err(|source| Error::params(format!("`paths` {source}")))?;
     for (index, pattern) in patterns.iter().enumerate() {
-        // A name that has the characters of a glob and exists is that file.
+        // An existing name with glob characters is that file.
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -136,7 +136,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
                 source,
             });
         }
-        // A set could choose another file than the name that it looks like.
+        // A character set could match another file than the literal name.
         let named = LiteralGlob::new(pattern);
         let path = if is_there {
             Some(pattern)
@@ -144,7 +144,7 @@ fn resolve(context: &Context<'_>, patterns: &[String]) -> Result<Vec<PathBuf>, E
             named.path.as_ref()
         };
         if let Some(path) = path {
-            // One spelling for one place, so that no file is edited twice; what has none is
+            // Normalized, so that no file is edited twice. A path without an absolute form is
             // reported with the others.
             paths.push(policy.absolute(path).unwrap_or_else(|_| path.into()));
             continue;
@@ -207,12 +207,12 @@ fn preview(context: &Context<'_>, path: &Path, edits: &[Edit]) -> FileResult {
     ))
 }
 
-/// Diffs that fit into a reply of so many bytes: the first ones whole, then a line for each.
-fn fitted(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
+/// Fits diffs into a reply of `most` bytes: the first ones whole, then a line for each.
+fn fit_diffs(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
     let mut room = most;
     let fit = |result: FileResult| {
         result.map(|(diff, edits)| {
-            let diff = edits::fitted(diff, room);
+            let diff = edits::truncate_diff(diff, room);
             room = room.saturating_sub(diff.len());
             (diff, edits)
         })
@@ -220,8 +220,7 @@ fn fitted(results: Vec<FileResult>, most: usize) -> Vec<FileResult> {
     results.into_iter().map(fit).collect()
 }
 
-/// Files named by a glob were not looked at by anybody, so what searches leave out as binary is
-/// left alone here too.
+/// Applies the edits. Binary files are refused, since a glob may match some by accident.
 fn apply<'a>(
     shown: &Path,
     bytes: Cow<'a, [u8]>,
@@ -240,27 +239,27 @@ fn apply<'a>(
     })
 }
 
-/// A call that writes.
+/// A call that writes files.
 struct Batch<'a> {
     context: &'a Context<'a>,
     edits: &'a [Edit],
-    /// Each file is computed and then written, which makes two steps.
+    /// Number of steps: each file is first computed, then written.
     steps: AtomicU64,
     files: u64,
 }
 
-/// A file's new content, and which version of the file it was made from.
+/// New content of a file, and the version it is based on.
 struct Computed {
     applied: Applied<'static>,
     stamp: Stamp,
-    /// What the old content took of the budget.
+    /// Memory share of the old content.
     _share: Share,
 }
 
 impl Batch<'_> {
     fn step(&self) {
         let step = self.steps.fetch_add(1, Ordering::Relaxed) + 1;
-        // Of an attempt that is made anew nothing is reported.
+        // A retry reports no progress.
         if self.context.progress.is_wanted() && step <= self.files * 2 {
             let done = step.saturating_sub(self.files);
             let message = format!(
@@ -274,14 +273,14 @@ impl Batch<'_> {
         }
     }
 
-    fn finished(&self) {
+    fn report_finished(&self) {
         let message = format!("{} files done", self.files);
         self.context
             .progress
             .report_now(self.files * 2, Some(self.files * 2), &message);
     }
 
-    /// Computes every file first and then writes, so that a call that is cancelled early has done
+    /// Computes all files before the first write, so that a call cancelled early has changed
     /// nothing.
     fn write(&self, paths: &[PathBuf], atomic: bool) -> Result<Vec<FileResult>, Error> {
         let policy = &self.context.services.policy;
@@ -308,7 +307,7 @@ impl Batch<'_> {
             let writer = self.context.writer();
             let target = policy.write(path)?;
             let _locked = writer.lock(&target);
-            // The stamp refuses a file that was changed since it was read, so no update is lost.
+            // The stamp detects changes since the file was read, so no update is lost.
             match writer.replace(
                 &target,
                 computed.applied.content.pieces(),
@@ -330,7 +329,7 @@ impl Batch<'_> {
         Ok(items
             .into_iter()
             .zip(written)
-            .map(|((path, computed), written)| done(path, self.edits, computed, written))
+            .map(|((path, computed), written)| file_result(path, self.edits, computed, written))
             .collect())
     }
 
@@ -358,7 +357,7 @@ impl Batch<'_> {
             mut share,
             stamp,
         } = current;
-        // Of small ones there may be many.
+        // There may be many small files, which are not charged yet.
         let uncounted = bytes.len().saturating_sub(share.bytes());
         self.context.room().grow(&mut share, uncounted)?;
         let applied = apply(
@@ -374,8 +373,8 @@ impl Batch<'_> {
         })
     }
 
-    /// All files or none: everything that can fail for want of space or rights happens before the
-    /// first rename, and a rename that fails puts back the files before it.
+    /// Writes all files or none. Everything that can fail for lack of space or permission precedes
+    /// the first rename. A failed rename reverts the earlier ones.
     fn write_all(
         &self,
         paths: &[PathBuf],
@@ -384,7 +383,7 @@ impl Batch<'_> {
         let (policy, writer) = (&self.context.services.policy, self.context.writer());
         if computed.iter().any(Result::is_err) {
             let unwritten = |computed: Result<Computed, Error>| match computed {
-                Ok(_) => Err(unwritten()),
+                Ok(_) => Err(skipped_error()),
                 Err(error) => Err(error),
             };
             return Ok(computed.into_iter().map(unwritten).collect());
@@ -412,21 +411,22 @@ impl Batch<'_> {
         Ok(paths
             .iter()
             .zip(computed)
-            .map(|(path, file)| done(path, self.edits, Ok(file), Ok(None)))
+            .map(|(path, file)| file_result(path, self.edits, Ok(file), Ok(None)))
             .collect())
     }
 }
 
-/// For a file that was fine, in a call that was not.
-fn unwritten() -> Error {
+/// Error for a valid file in a failed atomic call.
+fn skipped_error() -> Error {
     Error::Unsuitable {
         message: "not written, because another file of this atomic call failed".to_owned(),
         hint: "".into(),
     }
 }
 
-/// `written` holds what was computed anew, if the file had changed meanwhile.
-fn done(
+/// Returns the result of a file. `written` has the recomputed content if the file changed
+/// meanwhile.
+fn file_result(
     path: &Path,
     edits: &[Edit],
     computed: Result<Computed, Error>,
@@ -452,7 +452,7 @@ fn done(
 
 /// A call that writes nothing.
 struct Preview {
-    /// Whether it would write nothing either, if any file fails.
+    /// `true` if one failed file would prevent all writes.
     atomic: bool,
 }
 
@@ -480,12 +480,12 @@ fn report(paths: &[PathBuf], results: Vec<FileResult>, preview: Option<&Preview>
             }
             Err(error) => {
                 let told = error.to_string();
-                // The path stands before the message anyway.
+                // The path precedes the message anyway.
                 let told = told
                     .strip_prefix(&path)
                     .and_then(|rest| rest.strip_prefix(": "))
                     .unwrap_or(&told);
-                // Once is enough: many files often fail for the same reason.
+                // Shown once: many files often fail for the same reason.
                 let hint = error
                     .hint()
                     .filter(|hint| !hint.is_empty() && hints.insert(hint.to_string()));

@@ -1,5 +1,5 @@
-//! What `edit_file` and `edit_files` share: the edits as arguments, applied to a content, and
-//! reported.
+//! Shared parts of `edit_file` and `edit_files`: edits as arguments, their application, and
+//! reports.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -85,7 +85,7 @@ impl From<&edit::EditReport> for EditReport {
     }
 }
 
-/// Applies the edits within the time that one file may take.
+/// Applies the edits within the time limit for one file.
 pub fn apply<'a>(
     bytes: impl Into<Cow<'a, [u8]>>,
     edits: &[Edit],
@@ -94,7 +94,7 @@ pub fn apply<'a>(
     edit::apply(bytes, edits, options(room))
 }
 
-/// The unified diff of what the edits would do.
+/// Returns a unified diff of the edits.
 pub fn preview(
     path: &str,
     before: &[u8],
@@ -105,9 +105,9 @@ pub fn preview(
         .unwrap_or_else(|| "(no changes)".to_owned()))
 }
 
-/// Cuts a diff after whole lines of at most `most` bytes, and a line that says how much is left
-/// out.
-pub fn fitted(mut diff: String, most: usize) -> String {
+/// Cuts a diff to whole lines of at most `most` bytes, and appends a line with the size of the
+/// rest.
+pub fn truncate_diff(mut diff: String, most: usize) -> String {
     if diff.len() <= most {
         return diff;
     }
@@ -115,7 +115,7 @@ pub fn fitted(mut diff: String, most: usize) -> String {
     let lines = diff[kept..].lines().count();
     diff.truncate(kept);
     let left = bytes - kept;
-    // Writing to a String cannot fail.
+    // A write to a `String` cannot fail.
     let _ = write!(
         diff,
         "[{lines} more lines of the diff, {left} bytes, are left out; try the edits on fewer places or files]"
@@ -123,9 +123,8 @@ pub fn fitted(mut diff: String, most: usize) -> String {
     diff
 }
 
-/// Makes a change of one file anew as long as other programs change the file meanwhile; the last
-/// time with its directory locked from reading to renaming, so that no other server does. Each
-/// attempt reads the file again.
+/// Retries a change while other programs change the file. The last attempt locks the directory from
+/// read to rename, against other servers. Each attempt reads the file again.
 pub fn attempts<T>(
     target: &Checked<Write>,
     mut attempt: impl FnMut(Option<&DirLocks>) -> Result<T, Error>,
@@ -152,8 +151,8 @@ fn options(room: Room<'_>) -> Options<'_> {
     }
 }
 
-/// Says what of the edits an agent should know of: those that matched only by a looser rule, those
-/// that a limit cut short, and new texts that look like references and are none.
+/// Notes on the edits: matches by a looser rule, edits cut short by a limit, and replacement texts
+/// with invalid group references.
 pub fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
     let mut notes = Vec::new();
     for (index, (report, edit)) in applied.per_edit.iter().zip(edits).enumerate() {
@@ -185,8 +184,8 @@ pub fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
     (!notes.is_empty()).then(|| format!("[{}]", notes.join("; ")))
 }
 
-/// What would be done to a file that is not there.
-pub fn intended(path: &str, edits: &[Edit]) -> String {
+/// Describes the edits of a file that does not exist.
+pub fn describe_intended(path: &str, edits: &[Edit]) -> String {
     let list: Vec<String> = edits
         .iter()
         .enumerate()
@@ -208,7 +207,7 @@ mod tests {
     use super::*;
     use crate::cancel::CancelToken;
 
-    fn told(text: &'static str, edit: Edit) -> Option<String> {
+    fn notes_of(text: &'static str, edit: Edit) -> Option<String> {
         let edits = [edit];
         let room = Room {
             account: None,
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_limit_left_out_and_references_that_are_none_are_said() {
+    fn notes_report_limited_edits() {
         let regex = |limit, new: &str| Edit {
             is_regex: true,
             limit,
@@ -229,12 +228,12 @@ mod tests {
                 "[edits[0] replaced the first {what} only; `limit: 0` replaces all]"
             ))
         };
-        assert_eq!(told("a a a", regex(1, "$1b")), first("match"));
-        assert_eq!(told("a a a", regex(2, "b")), first("2 matches"));
-        assert_eq!(told("a a a", regex(3, "b")), None);
-        assert_eq!(told("a a a", regex(0, "b")), None);
+        assert_eq!(notes_of("a a a", regex(1, "$1b")), first("match"));
+        assert_eq!(notes_of("a a a", regex(2, "b")), first("2 matches"));
+        assert_eq!(notes_of("a a a", regex(3, "b")), None);
+        assert_eq!(notes_of("a a a", regex(0, "b")), None);
         let slip = "[edits[0]: `${1}` in newText stands as it is; a group is `$1`, and `$<name>` if it has a name]";
-        assert_eq!(told("a", regex(1, "${1}")), Some(slip.to_owned()));
-        assert_eq!(told("(a)", Edit::new("(a)", "${1}")), None);
+        assert_eq!(notes_of("a", regex(1, "${1}")), Some(slip.to_owned()));
+        assert_eq!(notes_of("(a)", Edit::new("(a)", "${1}")), None);
     }
 }

@@ -1,5 +1,5 @@
-//! `execute_command`: one shell command, its output and its exit status; or one that runs on in the
-//! background, at once or because it takes long.
+//! `execute_command`: runs a shell command, and returns its output and exit status. It may run in
+//! the background, at once or after its timeout.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::dry_run_notes::{WouldChange, would_change};
 use super::python::Open;
-use super::shown_output::{ShownOutput, both};
+use super::shown_output::{ShownOutput, shorten_streams};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{
@@ -23,11 +23,11 @@ use crate::protocol::Content;
 use crate::testrun::path;
 use crate::text::escape::show_path;
 
-/// Said of a dry run that failed.
+/// Note on a failed dry run.
 const DRY_RUN_DIFFERS: &str = "in a dry run there are no sockets with names (EACCES), a directory that was there before cannot be \
      renamed (EXDEV), files of other groups cannot be written (EOVERFLOW), and there is less room (ENOSPC): for real it may not fail";
 
-/// Runs a line of a shell in an allowed directory.
+/// Runs a shell command line in an allowed directory.
 pub struct ExecuteCommand;
 
 /// Arguments of `execute_command`.
@@ -143,7 +143,7 @@ impl Tool for ExecuteCommand {
     }
 }
 
-/// The one asked for, else the first writable one, else the project.
+/// Returns the requested directory, else the first writable one, else the project.
 fn directory(context: &Context<'_>, asked: Option<&str>) -> Result<Checked<Read>, Error> {
     let policy = &context.services.policy;
     let default = policy
@@ -277,7 +277,7 @@ fn run(
     ))
 }
 
-/// The output until now, of a command that goes on.
+/// Replies with the output so far of a command that continues in the background.
 fn handed_over(
     handed: &HandedOver,
     after: Duration,
@@ -290,13 +290,17 @@ fn handed_over(
         stderr,
     } = handed;
     if context.cancel.is_cancelled() {
-        // Nobody hears of it.
+        // The client is gone, so nobody could end the command later.
         command.end();
         return Err(Error::Cancelled);
     }
     let (id, cursor) = (command.id(), stdout.total_bytes + stderr.total_bytes);
-    let (stdout, stderr, notes, logs) =
-        shown(both(context, ExecuteCommand::NAME, [stdout, stderr], most));
+    let (stdout, stderr, notes, logs) = split_output(shorten_streams(
+        context,
+        ExecuteCommand::NAME,
+        [stdout, stderr],
+        most,
+    ));
     let state = format!(
         "still running after {} s, and goes on in the background as commandId \"{id}\", without stdin; follow_command waits for \
          its end, reads on from cursor {cursor}, and ends it",
@@ -316,8 +320,8 @@ fn handed_over(
     Ok(Reply::content(content).with(output).starting(id))
 }
 
-/// The texts, the first of them with notes below it, and the logs.
-fn shown([stdout, stderr]: [ShownOutput; 2]) -> (String, String, Notes, Vec<String>) {
+/// Returns the texts, the first of them with notes, and the logs.
+fn split_output([stdout, stderr]: [ShownOutput; 2]) -> (String, String, Notes, Vec<String>) {
     let mut notes = Notes::below(&stdout.text, "(no output)");
     notes.show_all([stdout.note, stderr.note].into_iter().flatten());
     let logs = [stdout.log, stderr.log].into_iter().flatten().collect();
@@ -338,8 +342,12 @@ fn reply(
 ) -> Reply<Output> {
     let exit_code = exit_code(outcome.exit);
     let streams = [&outcome.stdout, &outcome.stderr];
-    let (stdout, stderr, mut notes, logs) =
-        shown(both(context, ExecuteCommand::NAME, streams, most));
+    let (stdout, stderr, mut notes, logs) = split_output(shorten_streams(
+        context,
+        ExecuteCommand::NAME,
+        streams,
+        most,
+    ));
     if outcome.timed_out {
         let seconds = timeout.as_secs();
         notes.add(format_args!(

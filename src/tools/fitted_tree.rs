@@ -1,4 +1,4 @@
-//! The parts of a tree that go into a reply, where all of it does not.
+//! Selects the parts of a large tree that fit into a reply.
 
 use std::ops::Range;
 
@@ -6,22 +6,21 @@ use crate::fs::TreeEntry;
 use crate::limits::MAX_CLOSED_SHOWN;
 use crate::text::escape::show;
 
-/// What is left of a tree.
+/// A tree reduced to a size limit.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FittedTree {
     pub entries: Vec<TreeEntry>,
-    /// For each of them how many entries below it were left out.
+    /// Number of omitted entries below each entry.
     pub left_out: Vec<usize>,
-    /// Directories whose entries were left out, and how many lie below each; those with most first.
+    /// Directories whose entries are omitted, with their number, the largest first.
     closed: Vec<(Vec<u8>, usize)>,
     all: usize,
 }
 
 impl FittedTree {
-    /// Of these entries as many as take `most` bytes, of which one alone takes `cost`. Directories
-    /// next to each other get as much each as all of them can have, so a small one is shown whole
-    /// beside a large one. One that is opened shows all that lies in it directly; only the root may
-    /// show the first of it.
+    /// Reduces the entries to `most` bytes; `cost` is the size of one. Sibling directories share
+    /// the space equally, so small ones stay complete beside a large one. A shown directory lists
+    /// all its direct entries; only the root may be cut.
     pub fn new(
         mut entries: Vec<TreeEntry>,
         most: usize,
@@ -45,7 +44,7 @@ impl FittedTree {
             }
             large.retain(|below| !below.is_empty());
             large.sort_by_key(|below| tree.cost(below));
-            // What cannot be opened leaves its share to the others.
+            // Directories that cannot be opened leave their share to the others.
             let largest = tree
                 .shares(&large, room)
                 .last()
@@ -63,7 +62,7 @@ impl FittedTree {
                     open.push((below, share));
                 }
             }
-            // What they leave opens as many more as it does.
+            // The remaining space opens further directories.
             for below in late {
                 let share = room.min(tree.cost(&below));
                 if tree.children_cost(&below) <= share {
@@ -103,12 +102,12 @@ impl FittedTree {
         }
     }
 
-    /// Number of entries left out that lie in no closed directory.
+    /// Number of omitted entries that lie in no closed directory.
     pub fn others(&self) -> usize {
         self.all - self.entries.len() - self.closed.iter().map(|(_, count)| count).sum::<usize>()
     }
 
-    /// What was left out, and how to get it.
+    /// Note on the omitted entries, and how to list them.
     pub fn note(&self) -> String {
         let (named, others) = self
             .closed
@@ -136,11 +135,11 @@ impl FittedTree {
     }
 }
 
-/// How large the parts of a tree are.
+/// Sizes of the parts of a tree.
 struct Sizes {
-    /// Of each entry where the entries below it end.
+    /// Index after the last descendant of each entry.
     ends: Vec<usize>,
-    /// What all entries before this one take.
+    /// Total size of all entries before each index.
     before: Vec<usize>,
 }
 
@@ -163,14 +162,14 @@ impl Sizes {
         self.before[range.end] - self.before[range.start]
     }
 
-    /// Those that lie directly in a directory.
+    /// Returns the direct children of a directory.
     fn children(&self, range: &Range<usize>) -> impl Iterator<Item = usize> {
         let end = range.end;
         std::iter::successors(Some(range.start), |at| self.ends.get(*at).copied())
             .take_while(move |at| *at < end)
     }
 
-    /// What each of these gets of `room`, the smallest first: as much as the others, or all that it
+    /// Distributes `room` over the ranges, the smallest first. Each gets an equal share, or what it
     /// needs.
     fn shares(&self, ranges: &[Range<usize>], mut room: usize) -> Vec<usize> {
         let share = |(at, range): (usize, &Range<usize>)| {
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_directory_is_closed_and_small_ones_beside_it_are_whole() {
+    fn large_directory_is_closed_beside_small_ones() {
         let tree = "a/, 1/,  2, 3,b/, 1, 2, 3, 4, 5, 6,c/, 1,d";
         let (lines, note) = shown(tree, 10);
         assert_eq!(lines, "a/, 1/,  2, 3,b,c/, 1,d");
@@ -254,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_fits_and_is_a_tree(steps in proptest::collection::vec((0..4_usize, any::<bool>()), 1..200), most in 0..150_usize) {
+        fn fitted_tree_respects_size_limit(steps in proptest::collection::vec((0..4_usize, any::<bool>()), 1..200), most in 0..150_usize) {
             let mut all: Vec<TreeEntry> = Vec::new();
             for (number, (up, is_directory)) in steps.into_iter().enumerate() {
                 let deepest = all.last().map_or(1, |last| last.depth + usize::from(last.listed));

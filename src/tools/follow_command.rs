@@ -1,14 +1,14 @@
-//! `follow_command`: what a background command writes, what it is given to read, and its end.
+//! `follow_command`: reads the output of a background command, writes to its stdin, and ends it.
 
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_notes::{ChangesMade, changes_told};
+use super::change_notes::{ChangesMade, describe_changes};
 use super::command_notes::{Notes, Remarks, exit_code, refused};
 use super::python::Open;
-use super::shown_output::folded;
+use super::shown_output::shorten_stream;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::cancel::{Bound, CancelToken};
 use crate::error::Error;
@@ -21,7 +21,7 @@ use crate::pattern::{Options, Pattern};
 use crate::policy::{self, Touch};
 use crate::text::escape::show;
 
-/// Reads from, writes to and ends a command that `execute_command` left running.
+/// Reads from, writes to and ends a background command of `execute_command`.
 pub struct FollowCommand;
 
 /// Arguments of `follow_command`.
@@ -55,7 +55,7 @@ pub struct Params {
 /// What a program wants to know of a background command.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Followed {
+pub struct FollowOutput {
     /// Both streams as they came.
     output: String,
     /// Where the next call reads on.
@@ -86,7 +86,7 @@ pub struct Followed {
 
 impl Tool for FollowCommand {
     type Params = Params;
-    type Output = Followed;
+    type Output = FollowOutput;
     const NAME: &'static str = "follow_command";
     const TITLE: &'static str = "Follow a background command";
     const DESCRIPTION: &'static str = "New output of a background command (both streams as they come) and whether it \
@@ -95,7 +95,7 @@ impl Tool for FollowCommand {
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Followed>, Error> {
+    fn run(context: &Context<'_>, params: Params) -> Result<Reply<FollowOutput>, Error> {
         let rules = &context.services.commands;
         if let Some(reason) = &rules.standing.refused {
             return Err(refused(Self::NAME, reason));
@@ -127,13 +127,13 @@ impl Tool for FollowCommand {
             Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
         let mut beyond = params.cursor.unwrap_or_else(|| command.seen());
         if let Some(text) = params.stdin.as_deref().filter(|text| !text.is_empty()) {
-            give(
+            write_stdin(
                 &command,
                 text,
                 until.max(Instant::now() + Duration::from_secs(1)),
                 context,
             )?;
-            // What was there before is no answer to the input.
+            // Earlier output is no answer to the input.
             beyond = beyond.max(written);
         }
         if params.close_stdin == Some(true) {
@@ -152,11 +152,11 @@ impl Tool for FollowCommand {
             found: None,
         });
         let awaited = match &mut search {
-            Some(search) => Awaited::Match(search),
-            None if is_answer && !ends => Awaited::OutputBeyond(beyond),
-            None => Awaited::End,
+            Some(search) => WaitCondition::Match(search),
+            None if is_answer && !ends => WaitCondition::OutputBeyond(beyond),
+            None => WaitCondition::End,
         };
-        attend(&command, awaited, until, context)?;
+        wait_for(&command, awaited, until, context)?;
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -164,18 +164,18 @@ impl Tool for FollowCommand {
     }
 }
 
-/// What a call waits for; the end of the command always is.
-enum Awaited<'a> {
-    /// More output than so many bytes, and a pause in it.
+/// Condition that a call waits for, besides the end of the command.
+enum WaitCondition<'a> {
+    /// Output beyond this many bytes, and a pause in it.
     OutputBeyond(u64),
     Match(&'a mut Search),
     End,
 }
 
-/// Waits for it, no longer than `until`, and says meanwhile how far the command is.
-fn attend(
+/// Waits for the condition, at most until `until`, and reports progress.
+fn wait_for(
     command: &Background,
-    mut awaited: Awaited<'_>,
+    mut awaited: WaitCondition<'_>,
     until: Instant,
     context: &Context<'_>,
 ) -> Result<(), Error> {
@@ -183,18 +183,18 @@ fn attend(
     loop {
         let next = until.min(Instant::now() + Duration::from_millis(COMMAND_PROGRESS_MS));
         match &awaited {
-            Awaited::End => command.await_end(next, cancel)?,
-            Awaited::OutputBeyond(beyond) | Awaited::Match(Search { beyond, .. }) => {
+            WaitCondition::End => command.await_end(next, cancel)?,
+            WaitCondition::OutputBeyond(beyond) | WaitCondition::Match(Search { beyond, .. }) => {
                 command.await_output(*beyond, next, cancel)?;
             }
         }
-        // Before the search: what has ended writes nothing more.
+        // Checked before the search: an ended command writes nothing more.
         let is_over =
             command.state() != State::Running || cancel.is_cancelled() || Instant::now() >= until;
         let is_here = match &mut awaited {
-            Awaited::End => false,
-            Awaited::OutputBeyond(beyond) => command.written() > *beyond,
-            Awaited::Match(search) => search.goes_on(command, cancel)?,
+            WaitCondition::End => false,
+            WaitCondition::OutputBeyond(beyond) => command.written() > *beyond,
+            WaitCondition::Match(search) => search.advance(command, cancel)?,
         };
         if is_over || is_here {
             return Ok(());
@@ -211,21 +211,20 @@ fn attend(
     }
 }
 
-/// A search through output as it comes: whole lines once, and the last one again when there is more
-/// of it.
+/// A search in growing output. Whole lines are searched once, an incomplete last line again.
 struct Search {
     pattern: Pattern,
-    /// Where the first line begins that was not searched as a whole.
+    /// Offset of the first line that was not searched completely.
     from: u64,
-    /// Output up to here was searched.
+    /// Offset up to which output was searched.
     beyond: u64,
-    /// Where the line begins that matches.
+    /// Offset of the line that matches.
     found: Option<u64>,
 }
 
 impl Search {
-    /// Searches what is new; whether there is a match.
-    fn goes_on(&mut self, command: &Background, cancel: &CancelToken) -> Result<bool, Error> {
+    /// Searches new output. Returns true if there is a match.
+    fn advance(&mut self, command: &Background, cancel: &CancelToken) -> Result<bool, Error> {
         let bound = Bound {
             deadline: None,
             cancel: Some(cancel),
@@ -237,7 +236,7 @@ impl Search {
             let begin = page.next - page.bytes.len() as u64;
             let text = String::from_utf8_lossy(&page.bytes);
             if let Some(found) = self.pattern.spans_iter(&text, bound).next().transpose()? {
-                // A line feed is a byte in both.
+                // A line feed is one byte in both.
                 let lines = text[..found.range().start].matches('\n').count();
                 let mut feeds = page
                     .bytes
@@ -256,8 +255,8 @@ impl Search {
                 .iter()
                 .rposition(|byte| *byte == b'\n')
                 .map(|at| at + 1);
-            // Of a line that is longer than a reply, half of what was searched is searched again
-            // with what follows.
+            // If a line is longer than a reply, the second half is searched again with the
+            // following output.
             let half = (page.next < page.end).then_some(page.bytes.len() / 2);
             self.from = begin + lines.or(half).unwrap_or(0) as u64;
             if page.next == page.end {
@@ -273,16 +272,16 @@ fn reply(
     params: &Params,
     search: Option<&Search>,
     context: &Context<'_>,
-) -> Result<Reply<Followed>, Error> {
-    // Before the output: what has ended writes nothing more, so that the end is not told before the
-    // last words.
+) -> Result<Reply<FollowOutput>, Error> {
+    // Checked before the output: an ended command writes nothing more, so its end is not reported
+    // before its last output.
     let state = command.state();
     let page = command
         .read(params.cursor, MAX_FOLLOW_BYTES)
         .map_err(ExecError::Follow)?;
     let is_long = page.bytes.len() >= MAX_FOLLOW_BYTES / 2;
     let whole = Captured::whole(page.bytes);
-    let shown = folded(
+    let shown = shorten_stream(
         context,
         FollowCommand::NAME,
         ("output", &whole),
@@ -324,7 +323,7 @@ fn reply(
             }
             notes.add_signal(ending.exit);
             notes.add_denied(&ending.denied, &context.services.commands);
-            let (note, made) = changes_told(context, ending.changed.as_ref()).unzip();
+            let (note, made) = describe_changes(context, ending.changed.as_ref()).unzip();
             notes.show_all(note);
             changed = made;
             blocked = Blocked::among(&ending.denied);
@@ -345,7 +344,7 @@ fn reply(
         None if running => notes.end(format_args!("still running; cursor {}", page.next)),
         None => notes.end(format_args!("exit code: unknown")),
     };
-    let mut reply = Reply::text(text).with(Followed {
+    let mut reply = Reply::text(text).with(FollowOutput {
         output: shown.text,
         cursor: page.next,
         skipped_bytes: page.skipped,
@@ -362,7 +361,7 @@ fn reply(
     Ok(reply)
 }
 
-fn give(
+fn write_stdin(
     command: &Background,
     text: &str,
     until: Instant,

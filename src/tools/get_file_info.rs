@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::fs;
 use crate::text::escape::show_path;
 
-/// Tells type, size, times and permissions.
+/// Returns type, size, times and permissions.
 pub struct GetFileInfo;
 
 /// Arguments of `get_file_info`.
@@ -66,7 +66,7 @@ impl Tool for GetFileInfo {
             output.size
         );
         if let Some(created) = &output.created {
-            // Writing to a String cannot fail.
+            // A write to a `String` cannot fail.
             let _ = writeln!(text, "created: {created}");
         }
         let _ = write!(

@@ -1,14 +1,14 @@
-//! `get_kernel_health`: how the process of a Python session is.
+//! `get_kernel_health`: reports the state of a Python session's process.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::python::{Open, host, how, seconds, session};
+use super::python::{Open, describe_exit, host, seconds, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::python::Health;
 
-/// Tells how a process is.
+/// Reports the state of a process.
 pub struct GetKernelHealth;
 
 /// Arguments of `get_kernel_health`.
@@ -25,18 +25,18 @@ pub struct Output {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
-    /// In bytes.
+    /// Resident memory in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_usage: Option<u64>,
-    /// Since the last look, of one processor.
+    /// CPU usage since the last request, in percent of one processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     num_threads: Option<u32>,
-    /// It and what it has started.
+    /// Number of processes, including those it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     num_processes: Option<u32>,
-    /// In seconds.
+    /// Uptime in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     uptime: Option<f64>,
     busy: bool,
@@ -60,7 +60,7 @@ impl Tool for GetKernelHealth {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let session = context.services.python.find(params.session_id.as_deref())?;
         if !session.was_started() {
-            // Nobody has ended it: it is there as soon as somebody asks for it.
+            // A session that was never started is started now.
             let host = host(context, Self::NAME)?;
             self::session(context, Some(session.name()))?.kernel(&host, context.cancel)?;
         }
@@ -84,7 +84,7 @@ impl Tool for GetKernelHealth {
             uptime: status.map(|status| seconds(status.uptime)),
             busy: busy_for.is_some(),
             current_cell_seconds: busy_for.map(seconds),
-            exit_status: exit.map(how),
+            exit_status: exit.map(describe_exit),
         }))
     }
 }

@@ -1,4 +1,4 @@
-//! Notes of a search about its globs: what they matched nothing by, or left out.
+//! Notes of a search on globs that matched nothing, or less than intended.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::policy::Kind;
 use crate::search::{First, UsedGlob, first};
 use crate::text::escape::show;
 
-/// Entries below the directory of a glob that are looked at, after the search, for more matches.
+/// Maximum number of entries below the start of a glob that are visited for further matches.
 const MAX_LOOKED_AT: u64 = 20_000;
 
-/// Globs with a note about what they were read as.
+/// Maximum number of globs with a note on their interpretation.
 const MAX_NOTED: usize = 3;
 
 /// Outcome of a search, as far as its globs matter.
@@ -23,8 +23,8 @@ pub enum Outcome {
     Cut,
 }
 
-/// Returns one line for each glob that probably means something else than it matched. `selection`
-/// is that of the search, which `directory` was given for.
+/// Returns a line for each glob that probably means something else than it matched. `selection` and
+/// `directory` are those of the search.
 pub fn glob_notes(
     context: &Context<'_>,
     globs: &[Arc<UsedGlob>],
@@ -60,7 +60,7 @@ pub fn glob_notes(
     notes
 }
 
-/// Says that a glob without a match was read as a name, or as a name and a pattern.
+/// Note on a glob without a match that was read as a name, or as a name and a pattern.
 fn reading_note(glob: &UsedGlob) -> Option<String> {
     let text = &glob.text;
     if let Some(part) = &glob.unclear {
@@ -87,7 +87,7 @@ fn shallow_note(glob: &UsedGlob, below: Option<&[u8]>) -> String {
     )
 }
 
-/// Looks for what the globs would match below the directories where they begin.
+/// Searches for matches of the globs below the directories where they start.
 #[expect(clippy::needless_pass_by_value, reason = "a part of it is moved")]
 fn below(
     context: &Context<'_>,

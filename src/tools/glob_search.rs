@@ -1,4 +1,4 @@
-//! `glob_search`: files by the shape of their path.
+//! `glob_search`: finds files by path globs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `grep_files`: lines of files that match a pattern.
+//! `grep_files`: searches files for lines that match a pattern.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -129,7 +129,7 @@ impl Tool for GrepFiles {
             .as_deref()
             .map(|path| context.services.policy.read(path))
             .transpose()?;
-        // A `directory` that is a file stands for that file, which is what an agent means by it.
+        // A `directory` that is a file means that file.
         let file = place
             .as_ref()
             .filter(|place| place.kind() == Kind::File && params.globs.is_none());
@@ -182,7 +182,7 @@ impl Tool for GrepFiles {
                 "lines of `{path}` that end with CR alone are matched, and count as one line"
             ));
         }
-        // Images between sources are no news; a source that is binary is.
+        // Skipped images are expected; a skipped binary source file is not.
         let is_narrow = params.globs.is_some() || params.file_types.is_some();
         if hits.files.is_empty() || is_narrow && hits.left_out.binary_files > 0 {
             output.not_searched = NotSearched::of(hits.left_out);
@@ -245,7 +245,7 @@ impl Tool for GrepFiles {
     }
 }
 
-/// Whether the author of a pattern is likely to mean more than one line.
+/// Returns true if the pattern probably means more than one line.
 fn may_cross_lines(source: &str) -> bool {
     ["\\n", "\n", "[^]", "[\\s\\S]", "[\\S\\s]", "(?s:"]
         .iter()

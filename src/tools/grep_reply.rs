@@ -1,4 +1,4 @@
-//! The reply of `grep_files`: lines, files or counts as text, and the same typed.
+//! Reply of `grep_files`: lines, files or counts, as text and as data.
 
 use std::fmt::Write as _;
 use std::iter::repeat_n;
@@ -17,7 +17,7 @@ use crate::text::escape::show_path;
 #[cfg_attr(test, derive(PartialEq, Eq))]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    matches: Vec<Shown>,
+    matches: Vec<MatchedLine>,
     /// With outputMode files or count
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<Counted>,
@@ -38,7 +38,8 @@ pub struct Output {
 #[derive(Debug, JsonSchema, Serialize)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
+#[schemars(rename = "Shown")]
+pub struct MatchedLine {
     path: String,
     line: u64,
     text: String,
@@ -55,7 +56,7 @@ pub struct Counted {
     count: Option<u64>,
 }
 
-/// The text and its typed form.
+/// Builds the reply as data and as text.
 pub fn assemble(hits: &Hits, wanted: Wanted) -> (Output, String) {
     let mut reply = Reply {
         wanted,
@@ -75,8 +76,8 @@ pub fn assemble(hits: &Hits, wanted: Wanted) -> (Output, String) {
     reply.finish(hits)
 }
 
-/// Where most of a long reply comes from that was cut, if one directory stands out; `root` is where
-/// the search began, `bytes` the length of its text.
+/// Note on the directory that holds most matches of a truncated reply. `root` is the start of the
+/// search, `bytes` the length of its text.
 pub fn bulk_note(hits: &Hits, output: &Output, root: &[u8], bytes: usize) -> Option<String> {
     let files = &hits.files;
     let paths = || {
@@ -100,7 +101,7 @@ struct Reply {
     output: Output,
 }
 
-/// What did not fit.
+/// Matches that did not fit.
 #[derive(Default)]
 struct LeftOut {
     units: u64,
@@ -120,7 +121,7 @@ impl Reply {
             let gap =
                 self.wanted.context > 0 && (hit.after_gap || index == 0 && !self.text.is_empty());
             let before = self.text.len();
-            // Writing to a String cannot fail.
+            // A write to a `String` cannot fail.
             let _ = writeln!(
                 self.text,
                 "{}{path}{separator}{}{separator}{}",
@@ -134,7 +135,7 @@ impl Reply {
                 break;
             }
             shown += u64::from(hit.is_match);
-            self.output.matches.push(Shown {
+            self.output.matches.push(MatchedLine {
                 path: path.clone().into_owned(),
                 line: hit.line,
                 text: hit.text.clone(),

@@ -1,4 +1,4 @@
-//! SHA-256 of contents, for clients that want to be sure that a file is still what they saw.
+//! SHA-256 of contents, for clients that check that a file is unchanged.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -14,14 +14,14 @@ use crate::limits::{MAX_HASHED_BYTES, MAX_PAGE_MS};
 use crate::policy::{Checked, Read};
 use crate::text::escape::show_path;
 
-/// Of the pieces one behind the other, in lower-case hexadecimal digits.
+/// Returns the hash of the concatenated pieces, in lower-case hexadecimal.
 pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hasher = Sha256::new();
     pieces.into_iter().for_each(|piece| hasher.update(piece));
     hexadecimal(hasher)
 }
 
-/// Of a whole file; `None` if that would take too long.
+/// Returns the hash of a whole file; `None` if it takes too long.
 pub fn of_file(file: &Checked<Read>, cancel: &CancelToken) -> Result<Option<String>, Error> {
     if file.size() > MAX_HASHED_BYTES {
         return Ok(None);
@@ -55,13 +55,13 @@ fn hexadecimal(hasher: Sha256) -> String {
         .finalize()
         .iter()
         .fold(String::with_capacity(64), |mut digits, byte| {
-            // Writing to a String cannot fail.
+            // A write to a `String` cannot fail.
             let _ = write!(digits, "{byte:02x}");
             digits
         })
 }
 
-/// Refuses unless `current` (`None`: no file) has the expected hash.
+/// Returns an error unless `current` (`None`: no file) has the expected hash.
 pub fn expect(path: &Path, current: Option<&[u8]>, expected: &str) -> Result<(), Error> {
     if expected.len() != 64 || !expected.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let message =
@@ -85,7 +85,7 @@ pub fn expect(path: &Path, current: Option<&[u8]>, expected: &str) -> Result<(),
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_digest_is_the_published_one() {
+    fn digest_matches_fips_example() {
         // FIPS 180-4, example "abc".
         assert_eq!(
             super::of([&b"a"[..], b"bc"]),

@@ -1,4 +1,4 @@
-//! `inspect_object`: what stands at a place in Python code.
+//! `inspect_object`: describes the object at a position in Python code.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::python::Question;
 
-/// Tells about an object.
+/// Describes an object.
 pub struct InspectObject;
 
 /// Arguments of `inspect_object`.
@@ -29,7 +29,7 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// What there is to say.
+/// Description of the object.
 #[derive(Debug, Serialize)]
 pub struct Output {
     found: bool,

@@ -1,4 +1,4 @@
-//! `install_packages`: packages for one Python session.
+//! `install_packages`: installs packages for one Python session.
 
 use std::path::Path;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// What came of it.
+/// Result of the installation.
 #[derive(Debug, Serialize)]
 pub struct Output {
     success: bool,
@@ -71,7 +71,7 @@ impl Tool for InstallPackages {
         let wanted = params
             .packages
             .iter()
-            .map(|package| one(context, package))
+            .map(|package| pip_argument(context, package))
             .collect::<Result<Vec<_>, _>>()?;
         let Some(directory) = private_directory(context) else {
             return Err(ExecError::NoLauncher.into());
@@ -176,7 +176,7 @@ impl Tool for InstallPackages {
     }
 }
 
-/// The refusal where names are wanted that are not there, and there is no network.
+/// Error for names that are not installed and cannot be fetched without a network.
 fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
     let names: Vec<String> = wanted
         .iter()
@@ -184,7 +184,7 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
         .map(|package| format!("`{}`", named(package)))
         .collect();
     let names = named(&names.join(", ")).into_owned();
-    // pip takes such a word for a name too.
+    // pip takes such a word for a name as well.
     let is_there =
         |package: &&String| !is_path(package) && context.services.policy.is_there(package);
     if let Some(package) = wanted.iter().find(is_there) {
@@ -202,8 +202,8 @@ fn not_there(context: &Context<'_>, wanted: &[String]) -> Error {
     }
 }
 
-/// A package as pip is given it: a path is checked, and absolute.
-fn one(context: &Context<'_>, package: &str) -> Result<String, Error> {
+/// Returns a package argument for pip: a path is checked, and made absolute.
+fn pip_argument(context: &Context<'_>, package: &str) -> Result<String, Error> {
     let package = package.trim();
     if package.is_empty() || package.starts_with('-') || package.chars().any(char::is_control) {
         return Err(Error::params(format!(

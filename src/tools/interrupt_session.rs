@@ -1,4 +1,4 @@
-//! `interrupt_session`: stops the code that runs in a Python session.
+//! `interrupt_session`: interrupts the running code of a Python session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// Whether there was something to stop.
+/// Result of the interrupt.
 #[derive(Debug, Serialize)]
 pub struct Output {
     session_id: String,

@@ -1,9 +1,9 @@
-//! `keploy_list_mocks`: the mock sets in a directory.
+//! `keploy_list_mocks`: lists the mock sets of a directory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recorded_calls::{none_in, some_of};
+use super::recorded_calls::{no_sets_message, some_of};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::sets::{self, Set};
 use crate::error::Error;
@@ -44,9 +44,9 @@ impl Tool for KeployListMocks {
             .unwrap_or_else(|| sets::DEFAULT_DIRECTORY.to_owned());
         let found = sets::list(&context.services.policy, &path)?;
         let message = if found.is_empty() {
-            none_in(&path)
+            no_sets_message(&path)
         } else {
-            told(&found)
+            summarize(&found)
         };
         let mock_sets: Vec<String> = found.into_iter().map(|set| set.name).collect();
         let output = Output {
@@ -60,8 +60,8 @@ impl Tool for KeployListMocks {
     }
 }
 
-/// What there is. A set without calls is never the latest: no replay takes it unless it is named.
-fn told(found: &[Set]) -> String {
+/// Summarizes the sets. A set without calls is never the latest: replay uses it only by name.
+fn summarize(found: &[Set]) -> String {
     let empty: Vec<String> = found
         .iter()
         .filter(|set| set.is_empty())
@@ -96,25 +96,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_without_calls_is_not_the_latest() {
-        let told = |names: &[&str]| {
+    fn empty_set_is_never_the_latest() {
+        let summarize = |names: &[&str]| {
             let set = |name: &&str| Set {
                 name: (*name).to_owned(),
                 path: PathBuf::new(),
                 modified: SystemTime::UNIX_EPOCH,
             };
-            super::told(&names.iter().map(set).collect::<Vec<_>>())
+            super::summarize(&names.iter().map(set).collect::<Vec<_>>())
         };
         assert_eq!(
-            told(&["shop-http", "a"]),
+            summarize(&["shop-http", "a"]),
             "Found 2 mock set(s). The latest is 'shop-http'."
         );
         assert_eq!(
-            told(&["mock-1704153600-2", "shop-http", "mock-1704153600"]),
+            summarize(&["mock-1704153600-2", "shop-http", "mock-1704153600"]),
             "Found 3 mock set(s). The latest is 'shop-http'. No calls were captured in 2 of them: mock-1704153600-2, mock-1704153600."
         );
         assert_eq!(
-            told(&["mock-1704153600"]),
+            summarize(&["mock-1704153600"]),
             "Found 1 mock set(s). No calls were captured in any; record again with keploy_mock_record."
         );
     }

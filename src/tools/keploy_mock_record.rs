@@ -1,11 +1,11 @@
-//! `keploy_mock_record`: runs a command and keeps its outgoing calls as a mock set.
+//! `keploy_mock_record`: runs a command and stores its outgoing calls as a mock set.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
 use super::recorded_calls::{
-    Wanted, did_not_run, folder, last_words, left_out, notes, run_command, secrets, unreached,
+    Wanted, did_not_run, failure_output, folder, left_out, notes, run_command, secrets, unreached,
 };
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Kept, Play, Ran, declared, keep, sets};
@@ -55,7 +55,7 @@ pub struct Output {
     app_exit_code: Option<i32>,
     /// The end of what a failed application wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
-    last_words: Option<String>,
+    failure_output: Option<String>,
     /// What could not be recorded, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -85,7 +85,7 @@ impl Tool for KeployMockRecord {
         let output = match done {
             Ok((kept, exchanges, ran)) => {
                 context.services.calls.remember(&configuration.path);
-                told(context, configuration, &kept, &exchanges, &ran)
+                build_output(context, configuration, &kept, &exchanges, &ran)
             }
             Err(reason) => Output {
                 success: false,
@@ -96,7 +96,7 @@ impl Tool for KeployMockRecord {
                 configuration,
                 isolation: None,
                 app_exit_code: None,
-                last_words: None,
+                failure_output: None,
                 notes: Vec::new(),
             },
         };
@@ -104,20 +104,20 @@ impl Tool for KeployMockRecord {
     }
 }
 
-/// What was kept, or why nothing was even tried.
-type Recorded = Result<(Kept, Vec<Exchange>, Ran), String>;
+/// The stored set with its calls and the run, or the reason why nothing was run.
+type RecordingResult = Result<(Kept, Vec<Exchange>, Ran), String>;
 
 fn record(
     context: &Context<'_>,
     command: &str,
     path: &str,
     timeout: Option<u64>,
-) -> Result<Recorded, Error> {
+) -> Result<RecordingResult, Error> {
     if command.trim().is_empty() {
         return Ok(Err("Command is required".to_owned()));
     }
     let services = context.services;
-    // Before a program runs for minutes.
+    // Fails before a program runs for minutes.
     sets::prepare(&services.policy, context.writer(), path)?;
     let declared = declared(&services.policy, path, command)?;
     let rules = secrets(services, &declared)?;
@@ -146,7 +146,7 @@ fn record(
     let exchanges = std::mem::take(&mut ran.recorded.exchanges);
     if exchanges.is_empty() && did_not_run(&ran) {
         let code = exit_code(ran.outcome.exit);
-        let words = last_words(&ran).unwrap_or_default();
+        let words = failure_output(&ran).unwrap_or_default();
         return Ok(Err(format!(
             "the command did not run (exit code {code}): {}",
             words.trim_end()
@@ -154,7 +154,7 @@ fn record(
     }
     let folder = folder(services);
     let named = (command, folder.as_str());
-    // What a cancelled application has called until then is kept, too.
+    // The calls of a cancelled application are stored, too.
     let kept = keep(
         &services.policy,
         context.writer(),
@@ -176,7 +176,7 @@ fn record(
     }
 }
 
-fn told(
+fn build_output(
     context: &Context<'_>,
     configuration: Configuration,
     kept: &Kept,
@@ -191,8 +191,7 @@ fn told(
     };
     let protocols: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let message = if summary.is_nothing {
-        // The contract calls that a success; whoever reads on learns whether the application was
-        // one.
+        // By the tool's contract this is a success; the message tells if the application failed.
         let code = exit_code(ran.outcome.exit);
         let failed = if code == 0 {
             String::new()
@@ -225,7 +224,7 @@ fn told(
         configuration,
         isolation: Some(ran.isolation),
         app_exit_code: Some(exit_code(ran.outcome.exit)),
-        last_words: last_words(ran),
+        failure_output: failure_output(ran),
         notes: [left_out(kept), notes(context.services, ran), unreached].concat(),
     }
 }

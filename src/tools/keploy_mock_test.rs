@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_notes::exit_code;
-use super::recorded_calls::{Wanted, last_words, none_in, notes, run_command, secrets, some_of};
+use super::recorded_calls::{
+    Wanted, failure_output, no_sets_message, notes, run_command, secrets, some_of,
+};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
@@ -73,7 +75,7 @@ pub struct Output {
     misses: Vec<String>,
     /// The end of what a failed command wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
-    last_words: Option<String>,
+    failure_output: Option<String>,
     /// What there is to tell besides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -100,7 +102,7 @@ impl Tool for KeployMockTest {
             path: None,
         };
         let output = match replay(context, &params, &mut configuration)? {
-            Ok((ran, more)) => told(context, configuration, &ran, more),
+            Ok((ran, more)) => build_output(context, configuration, &ran, more),
             Err(reason) => Output {
                 success: false,
                 mocks_replayed: 0,
@@ -112,7 +114,7 @@ impl Tool for KeployMockTest {
                 isolated: false,
                 isolation: None,
                 misses: Vec::new(),
-                last_words: None,
+                failure_output: None,
                 notes: Vec::new(),
             },
         };
@@ -120,7 +122,7 @@ impl Tool for KeployMockTest {
     }
 }
 
-/// The run and what there is to tell of the set, or why there was none.
+/// Returns the run and notes on the set, or the reason why there was none.
 fn replay(
     context: &Context<'_>,
     params: &Params,
@@ -144,7 +146,7 @@ fn replay(
     } else {
         let known = sets::candidates(sets::list(policy, &path)?);
         let Some(latest) = known.first() else {
-            return Ok(Err(none_in(&path)));
+            return Ok(Err(no_sets_message(&path)));
         };
         let same = if known.len() > 1 {
             sets::of_command(policy, &path, &known, &params.command)
@@ -212,7 +214,7 @@ fn replay(
     }
 }
 
-fn told(
+fn build_output(
     context: &Context<'_>,
     configuration: Configuration,
     ran: &Ran,
@@ -244,17 +246,17 @@ fn told(
             && ran.isolation != Isolation::Env,
         isolation: Some(ran.isolation),
         misses: misses(&report),
-        last_words: last_words(ran),
+        failure_output: failure_output(ran),
         notes: notes(context.services, ran)
             .into_iter()
-            .chain(elsewhere(&report))
+            .chain(wrong_server_hint(&report))
             .chain(more)
             .collect(),
     }
 }
 
-/// What may be the matter where nothing was asked where the recordings went.
-fn elsewhere(report: &Report) -> Option<String> {
+/// Hint for a run in which all calls went to other servers than the recorded ones.
+fn wrong_server_hint(report: &Report) -> Option<String> {
     report.went_elsewhere().then(|| {
         "every call went to another server than those that were recorded: commands get no variables of the operator's, such as \
          DATABASE_URL, but those passed with --env NAME; set what the command needs in the command itself, or ask the operator"

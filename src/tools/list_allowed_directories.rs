@@ -1,4 +1,4 @@
-//! `list_allowed_directories`: what the operator has allowed.
+//! `list_allowed_directories`: lists the allowed directories.
 
 use std::iter;
 

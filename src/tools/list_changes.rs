@@ -1,11 +1,11 @@
-//! `list_changes`: what calls have changed, and how one of them did.
+//! `list_changes`: lists the changes of calls, or the diff of one call.
 
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change_diff::{HIDDEN, difference, shown};
+use super::change_diff::{HIDDEN, difference, join_diffs};
 use super::change_notes::{Call, Names, gone, journal};
 use super::python::Open;
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::journal::{Change, Entry, Journal, Place};
 use crate::limits::MAX_LISTED_CALLS;
 
-/// Calls where nothing is said.
+/// Default number of calls.
 const USUAL_CALLS: u64 = 20;
 
 pub struct ListChanges;
@@ -34,7 +34,7 @@ pub struct Params {
 #[derive(Debug, Serialize)]
 pub struct Output {
     calls: Vec<Call>,
-    /// Of the one call that was asked for.
+    /// Diff of the single requested call.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -53,7 +53,7 @@ impl Tool for ListChanges {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
         if let Some(number) = params.call {
-            return alone(context, journal, &*journal.store.entry(number)?);
+            return show_call(context, journal, &*journal.store.entry(number)?);
         }
         let names = Names::new(context.services, journal);
         let (numbers, undone) = (journal.store.numbers()?, journal.store.undone()?);
@@ -69,7 +69,7 @@ impl Tool for ListChanges {
             if context.cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            // It may have been let go of meanwhile.
+            // The entry may have been dropped meanwhile.
             let listed = journal
                 .store
                 .entry(*number)
@@ -100,8 +100,8 @@ impl Tool for ListChanges {
     }
 }
 
-/// One call, with the difference that it made.
-fn alone(
+/// Returns one call with its diff.
+fn show_call(
     context: &Context<'_>,
     journal: &Journal,
     entry: &Entry,
@@ -123,7 +123,7 @@ fn alone(
         };
         Ok(format!("{}\n{difference}", names.change(change)))
     };
-    let text = shown(changes.len(), changes.iter().map(one))?;
+    let text = join_diffs(changes.len(), changes.iter().map(one))?;
     let call = names.call(entry, &journal.store.undone()?);
     let content = if text.is_empty() {
         call.to_string()

@@ -1,4 +1,4 @@
-//! `list_directory`: the entries of one directory.
+//! `list_directory`: lists the entries of one directory.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -56,7 +56,7 @@ pub struct Item {
 pub(super) enum ItemKind {
     File,
     Directory,
-    // A symbolic link that leads nowhere, or not into the allowed directories.
+    // A symlink that is broken, or leads out of the allowed directories.
     Link,
     // A named pipe, a socket or a device.
     Other,
@@ -102,7 +102,7 @@ impl Tool for ListDirectory {
             return context.at_length(|| list(context, &directory, &fs::entries(&directory)?));
         }
         let entries = fs::entries(&directory)?;
-        // Each link may lead a long way.
+        // Resolving a symlink may be slow.
         if entries.iter().any(|entry| entry.kind == Kind::Symlink) {
             return context.at_length(|| list(context, &directory, &entries));
         }
@@ -157,12 +157,12 @@ fn list(
     }))
 }
 
-/// Opens a directory; a file is an error that names the right tool.
+/// Opens a directory; for a file, the error names the right tool.
 pub(super) fn open_directory(policy: &Policy, path: &str) -> Result<Checked<Read>, Error> {
     as_directory(policy.read(path)?)
 }
 
-/// The same of what is open already.
+/// Checks that an opened path is a directory.
 pub(super) fn as_directory(directory: Checked<Read>) -> Result<Checked<Read>, Error> {
     if directory.kind() != Kind::Directory {
         return Err(Error::Unsuitable {
@@ -178,7 +178,7 @@ pub(super) fn as_directory(directory: Checked<Read>) -> Result<Checked<Read>, Er
 
 fn item(policy: &Policy, directory: &Checked<Read>, entry: &DirEntry) -> Item {
     let name = show(entry.name.as_bytes()).into_owned();
-    // What vanishes while it is looked at is listed without a size.
+    // An entry that vanishes meanwhile is listed without a size.
     let (kind, size) = if entry.kind == Kind::Symlink {
         let target = policy.leads_to(directory.shown().join(&entry.name));
         let info = target.and_then(|target| fs::info(&target).ok());

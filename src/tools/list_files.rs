@@ -1,4 +1,4 @@
-//! `list_files`: the files of a directory, as the tools of Python servers list them.
+//! `list_files`: lists the files of a directory, in the format of Python servers.
 
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -35,18 +35,18 @@ pub struct Params {
 
 #[derive(Debug, Serialize)]
 pub struct Output {
-    /// All that is no directory, and directories that were not gone into, with a slash.
+    /// Files, and directories that were not entered, with a slash.
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tree: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// What is not listed.
+    /// Note on omitted entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
 
-/// Directories that hold what tools have made: thousands of files that nobody looks for.
+/// Directories of generated files, which are not entered.
 const CLOSED: [&str; 6] = [
     ".git",
     "node_modules",
@@ -122,8 +122,8 @@ impl Tool for ListFiles {
     }
 }
 
-/// The paths of all that is no directory down to a depth, and, with a slash, of the directories at
-/// whose door that ends.
+/// Returns the paths of files down to a depth, and, with a slash, of directories that are not
+/// entered.
 fn files(tree: &Tree, lead: &str, max_depth: usize) -> Vec<String> {
     let mut above: Vec<String> = Vec::new();
     let mut files = Vec::new();
@@ -146,8 +146,8 @@ fn files(tree: &Tree, lead: &str, max_depth: usize) -> Vec<String> {
     files
 }
 
-/// A line each, indented by its depth, directories with a slash; the first [`MAX_LISTED_FILES`] of
-/// them.
+/// Draws the first [`MAX_LISTED_FILES`] entries, one per line and indented by depth; directories
+/// have a slash.
 fn draw(tree: &Tree) -> String {
     let mut drawn = String::new();
     for entry in tree.entries.iter().take(MAX_LISTED_FILES) {
@@ -156,7 +156,7 @@ fn draw(tree: &Tree) -> String {
         } else {
             ""
         };
-        // Writing to a String cannot fail.
+        // A write to a `String` cannot fail.
         let _ = writeln!(
             drawn,
             "{}{}{slash}",
@@ -173,7 +173,7 @@ mod tests {
     use crate::fs::TreeEntry;
 
     #[test]
-    fn a_flat_list_becomes_paths_and_a_drawing() {
+    fn flat_tree_is_listed_and_drawn() {
         let entry = |depth, name: &str, kind| TreeEntry {
             depth,
             name: name.into(),

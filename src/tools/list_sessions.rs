@@ -29,7 +29,7 @@ struct Item {
     description: Option<String>,
     created_at: String,
     last_activity: String,
-    /// `not_started`, `idle`, `busy` or `dead`.
+    /// One of `not_started`, `idle`, `busy` and `dead`.
     status: &'static str,
     python: String,
     working_directory: String,

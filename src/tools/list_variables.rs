@@ -1,4 +1,4 @@
-//! `list_variables`: what a Python session holds.
+//! `list_variables`: lists the variables of a Python session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// The names, in the order in which they came to be.
+/// The variables, in the order of their creation.
 #[derive(Debug, Serialize)]
 pub struct Output {
     session_id: String,

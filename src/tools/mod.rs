@@ -1,7 +1,7 @@
 //! The tools: one file each, and the ordered list of them.
 //!
-//! A new tool is one file and two lines here: its `mod`, and its place in `in_order!`, which is
-//! also its place in tools/list and in the documents.
+//! A new tool needs one file and two lines here: its `mod`, and its place in `in_order!`. The
+//! latter is also its position in tools/list and in the documents.
 
 mod alike_names;
 mod alike_paths;
@@ -93,8 +93,7 @@ macro_rules! in_order {
         /// Every tool, in the order in which clients see them.
         pub const TOOLS: &[fn() -> Box<dyn Callable>] = &[$(declare::<$tool>),*];
 
-        /// What `schemas.rs` has to say of each. For the tests alone: what derives schemas is not
-        /// in the program.
+        /// Match arms of `schemas.rs`, for tests only: the program does not derive schemas.
         pub const DERIVED: &[fn() -> String] = &[$(derived::arm::<$tool>),*];
     };
 }

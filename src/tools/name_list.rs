@@ -1,5 +1,5 @@
-//! Paths as a reply has them: one text with a line each, which is also the list of the structured
-//! form.
+//! A list of paths for a reply: one text with a line for each, which is also the list of the
+//! structured form.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::search::Paths;
 use crate::text::escape::show;
 
-/// Paths, shown; none of them has a line feed then.
+/// Escaped paths, which contain no line feeds.
 #[derive(Debug)]
 pub struct NameList {
     text: String,
@@ -31,12 +31,12 @@ impl NameList {
         }
     }
 
-    /// How many there are.
+    /// Number of paths.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// A line for each.
+    /// The paths, one per line.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -1,10 +1,11 @@
-//! What a search passed over, as it is told: where nothing was found, or where it was asked for.
+//! Counts of files that a search skipped, for an empty result or on request.
 
 use serde::Serialize;
 
 use crate::search::LeftOut;
 
-/// In the typed reply as well, though not in its schema, for which every session would pay.
+/// Counts of skipped files. They are in the structured reply but not in its schema, which every
+/// session would pay for.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
 #[serde(rename_all = "camelCase")]
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_of_what_there_is() {
+    fn note_lists_nonzero_counts() {
         let note = |binary_files, ignored_files, ignored_directories| {
             NotSearched {
                 binary_files,

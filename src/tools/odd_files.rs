@@ -1,5 +1,5 @@
 //! Files in 8-bit encodings, in which `grep_files` finds no letters beyond ASCII although
-//! `read_file` shows them.
+//! `read_file` decodes them.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -15,18 +15,18 @@ use crate::search::{Scope, names};
 use crate::text::encoding::{detect_and_decode, is_binary, is_utf16};
 use crate::text::escape::show_path;
 
-/// Most files that are looked at, each only at its beginning.
+/// Maximum number of files checked, each only at its start.
 const MAX_LOOKED: usize = 1000;
 const LOOKED_BYTES: usize = 64 * 1024;
-/// A multi-byte character may be cut at the end of the beginning.
+/// Maximum length of a multi-byte character that is cut at the end of the checked part.
 const MAX_CUT_BYTES: usize = 4;
 
-/// Note about such files in a scope.
+/// Returns a note on such files in a scope.
 pub fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, Error> {
     let found = names(call(context, &|_| {}), scope, MAX_LOOKED, &|_, kind| {
         kind == Kind::File
     })?;
-    // The search has looked at them before.
+    // The search has reported these files to the audit log already.
     let aside = Touched::default();
     let _aside = aside.enter();
     let paths = found
@@ -37,7 +37,7 @@ pub fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, E
     Ok(note(context, files))
 }
 
-/// Note about such ones among these files.
+/// Returns a note on such files among `files`.
 pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -> Option<String> {
     let (mut count, mut first) = (0_usize, None);
     for file in files.take_while(|_| !context.cancel.is_cancelled()) {
@@ -64,7 +64,7 @@ pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -
     ))
 }
 
-/// The name of an 8-bit encoding, guessed as `read_file` does.
+/// Returns the name of an 8-bit encoding, detected as in `read_file`.
 fn encoding(head: &[u8]) -> String {
     let decoded = (0..MAX_CUT_BYTES).find_map(|cut| {
         detect_and_decode(head[..head.len() - cut.min(head.len())].to_vec(), None).ok()

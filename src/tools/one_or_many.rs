@@ -1,4 +1,4 @@
-//! An argument that is one text or a list of them.
+//! An argument that is one text or a list of texts.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[serde(untagged)]
 pub enum OneOrMany {
     One(String),
-    /// Several, or none.
+    /// Several texts, or none.
     Many(Vec<String>),
 }
 

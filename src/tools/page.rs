@@ -1,5 +1,4 @@
-//! A page of lines out of a file, for `read_file`: small files from memory, large ones without
-//! holding them.
+//! A page of lines of a file, for `read_file`. Small files are read whole; large ones are streamed.
 
 use std::io::{self, Read as _};
 use std::ops::Range;
@@ -20,10 +19,10 @@ use crate::text::escape::show_path;
 use crate::text::lines::LineEndings;
 use crate::text::page::{LineMap, Page};
 
-/// How much of a large file is read at once.
+/// Size of one read of a large file.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// The lines that `page` stands for, and a note where they are.
+/// Reads the lines of `page`, with a note about their position.
 pub fn read(
     file: &Checked<Read>,
     page: Page,
@@ -41,7 +40,7 @@ pub fn read(
         return from_memory(file, page, forced, most, room);
     }
     if utf16 || forced_wide {
-        // Its lines cannot be counted by bytes.
+        // UTF-16 lines cannot be counted by bytes.
         return Err(too_large(file.shown(), file.size()));
     }
     if forced.is_none() && encoding::is_binary(&head) {
@@ -85,7 +84,7 @@ pub fn no_lines(file: &Checked<Read>) -> Error {
     }
 }
 
-/// The lines of a text that has `size` bytes where it lies.
+/// Returns the lines of a text. `size` is the size of the file in bytes.
 pub fn of_text(
     text: &str,
     encoding: Encoding,
@@ -106,7 +105,7 @@ pub fn of_text(
     )
 }
 
-/// The text of these lines.
+/// Returns the text of these lines.
 fn cut<'t>(text: &'t str, lines: &Range<u64>) -> &'t str {
     let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
     let mut skip = |count: u64| match count {
@@ -130,7 +129,7 @@ fn from_disk(
     let mut buffer = vec![0; CHUNK_BYTES];
     let mut reader = Reader::new(file, 0);
     let deadline = Instant::now() + Duration::from_millis(MAX_PAGE_MS);
-    // Not to its end but to its size: a file that grows all the time has no end.
+    // Reads up to the initial size: a growing file may have no end.
     while reader.offset() < file.size() {
         if room.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -157,7 +156,7 @@ fn from_disk(
     let mut reader = Reader::new(file, from);
     let mut text = Vec::new();
     let mut held = room.share();
-    // More than is shown, and no character is cut.
+    // More than is shown, and cut after a whole line.
     let is_full =
         |text: &[u8]| text.len() > most.saturating_add(page.skip) && text.ends_with(b"\n");
     while wanted > 0 {
@@ -210,10 +209,10 @@ fn from_disk(
     Ok(reply.holding(held))
 }
 
-/// Note about a text whose lines end as on an old Macintosh.
+/// Note on a text with lone carriage returns as line ends.
 pub(super) const LONE_CR: &str = "[lines end with CR alone here, and count as one line]";
 
-/// Its beginning, enough to see whether it is binary.
+/// Reads the start of the file, enough to detect binary data.
 pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
     let mut head = vec![0; 4096];
     let read = Reader::new(file, 0)
@@ -240,8 +239,8 @@ fn lines(page: Page, map: &LineMap) -> Result<Range<u64>, Error> {
     })
 }
 
-/// Of the text, from a byte of its first line on, as many whole lines as have `most` bytes; of the
-/// first line at least a part.
+/// Cuts the text to whole lines of at most `most` bytes, starting at byte `skip` of the first line.
+/// A longer first line is cut.
 fn reply(
     mut text: String,
     encoding: Encoding,
@@ -298,12 +297,12 @@ fn reply(
         .meta("lineEnding", ending.name()))
 }
 
-/// How many bytes the whole lines have that go into `most` bytes.
+/// Length of the whole lines within the first `most` bytes.
 pub fn whole_lines(text: &str, most: usize) -> usize {
     memchr::memrchr(b'\n', &text.as_bytes()[..most.min(text.len())]).map_or(0, |at| at + 1)
 }
 
-/// The error for a file over the cap.
+/// Error for a file above the size limit.
 pub fn too_large(path: &Path, size: u64) -> Error {
     Error::Unsuitable {
         message: format!(
@@ -315,7 +314,7 @@ pub fn too_large(path: &Path, size: u64) -> Error {
     }
 }
 
-/// Says that the text is not in the encoding that everybody expects.
+/// Note on a text that is not UTF-8.
 pub fn note(encoding: &str) -> String {
     format!(
         "[decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\"]"

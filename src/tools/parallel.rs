@@ -1,4 +1,4 @@
-//! A function over many items on all cores, results in order.
+//! Parallel map over items on all cores, with results in order.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +16,8 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     )
 }
 
-/// As [`map`], for work that writes files: it waits for the disk, which serves many flushes at once
-/// for the price of a few.
+/// Like [`map`], for work that writes files. It waits for the disk, where many concurrent flushes
+/// cost little more than a few.
 pub fn map_writing<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     map_on(WRITE_THREADS, items, work)
 }

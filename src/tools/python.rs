@@ -1,4 +1,4 @@
-//! What the tools of the Python set share.
+//! Shared parts of the Python tools.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -20,8 +20,8 @@ use crate::policy::{Touch, note};
 use crate::python::{Changes, Host, Session, shown_path};
 use crate::text::escape::show_path;
 
-/// An object whose members the output schema leaves open. Clients that make types of output schemas
-/// then give it to their users as a dictionary, as those of such servers expect.
+/// An output whose schema is an open object. Clients that generate types from output schemas then
+/// return a dictionary, as users of Python servers expect.
 #[derive(Debug)]
 pub struct Open<T>(pub T);
 
@@ -45,7 +45,7 @@ impl<T> JsonSchema for Open<T> {
     }
 }
 
-/// What sessions stand on; an error where no program may run.
+/// Returns the host of sessions; an error if commands are refused.
 pub(super) fn host<'a>(context: &Context<'a>, tool: &'static str) -> Result<Host<'a>, Error> {
     if let Some(reason) = &context.services.commands.standing.refused {
         return Err(refused(tool, reason));
@@ -67,15 +67,14 @@ fn host_of<'a>(services: &'a Services, changes: &'a journal::Changes<'a>) -> Opt
     })
 }
 
-/// A client has come that sees the tools for Python: the first session is not to wait for its
-/// interpreter.
+/// Starts the interpreter of the first session in advance, when a client sees the Python tools.
 pub fn expect_use(services: &Services) {
     if let Some(host) = host_of(services, &journal::Changes::none()) {
         services.python.expect_use(&host);
     }
 }
 
-/// How long Python code may run, for a call that asks for so many seconds or for none.
+/// Returns the timeout of Python code, given the `timeout` argument.
 pub(super) fn time_limit(context: &Context<'_>, asked: Option<u64>) -> Result<Duration, Error> {
     let most = context.services.commands.max_cell;
     match asked.map(Duration::from_secs) {
@@ -89,18 +88,18 @@ pub(super) fn time_limit(context: &Context<'_>, asked: Option<u64>) -> Result<Du
     }
 }
 
-/// Whether programs reach other machines.
+/// Returns true if programs can reach other machines.
 pub(super) fn has_network(context: &Context<'_>) -> bool {
     context.services.commands.standing.reaches_hosts()
 }
 
-/// The session that is meant, for a tool that may start its interpreter.
+/// Finds the requested session, for a tool that may start its interpreter.
 pub(super) fn session(context: &Context<'_>, name: Option<&str>) -> Result<Arc<Session>, Error> {
     Ok(context.services.python.find_to_start(name)?)
 }
 
-/// Paths below a session's directory, each as the file tools take it.
-pub(super) fn shown<'a>(
+/// Converts paths below a session's directory to the form of the file tools.
+pub(super) fn file_tool_paths<'a>(
     context: &Context<'_>,
     session: &Session,
     paths: impl IntoIterator<Item = &'a [u8]>,
@@ -113,7 +112,7 @@ pub(super) fn shown<'a>(
         .collect()
 }
 
-/// Notes for whoever looks on which files a program has written in a session's directory.
+/// Notes for observers the files that a program has written in a session's directory.
 pub(super) fn note_written(context: &Context<'_>, session: &Session, changes: &Changes) {
     let directory = absolute(context, session);
     for path in changes.new.iter().chain(&changes.modified) {
@@ -130,7 +129,7 @@ pub(super) fn absolute(context: &Context<'_>, session: &Session) -> PathBuf {
         .unwrap_or_else(|_| asked.clone())
 }
 
-/// Where a program in the walls may write that belongs to no allowed directory.
+/// Returns a directory outside the allowed ones in which sandboxed programs can write.
 pub(super) fn private_directory(context: &Context<'_>) -> Option<PathBuf> {
     let rules = &context.services.commands;
     let tmp = rules.standing.tmp.as_ref().map(|tmp| PathBuf::from(&tmp.0));
@@ -142,15 +141,15 @@ pub(super) fn private_directory(context: &Context<'_>) -> Option<PathBuf> {
     })
 }
 
-/// How a process ended, in words.
-pub(super) fn how(exit: Exit) -> String {
+/// Describes the exit of a process.
+pub(super) fn describe_exit(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("signal {signal}"),
     }
 }
 
-/// Seconds to the microsecond.
+/// Seconds with microsecond precision.
 pub(super) fn seconds(time: std::time::Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e6
 }

@@ -1,5 +1,5 @@
-//! Where Python is in a project: its virtual environment, and directories with modules of its own.
-//! Only what is allowed is looked at, by its names; what lies outside is not there.
+//! Finds Python in a project: virtual environments, and directories with modules. Only allowed
+//! directories are searched, by the names of their entries.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,18 @@ use crate::text::escape::show_path;
 /// Names of virtual environments, the usual one first.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 
-/// The interpreter of a virtual environment that was named by its directory; `None` where the path
-/// is none. Relative paths are taken below `directory`.
+/// Returns the interpreter of a virtual environment, given its directory; `None` if there is none.
+/// Relative paths are resolved below `directory`.
 pub(super) fn of_environment(policy: &Policy, directory: &Path, named: &str) -> Option<PathBuf> {
     let bin = directory.join(named).join("bin");
-    // It is a link, as a rule to outside: only its name is looked at.
+    // The interpreter usually is a symlink to outside, so only its name is checked.
     names(policy, &bin)?
         .iter()
         .any(|name| name == "python")
         .then(|| bin.join("python"))
 }
 
-/// The virtual environment nearest to a directory, if it has a module that can be imported by this
-/// name.
+/// Returns the virtual environment nearest to a directory, if it has a module of this name.
 pub(super) fn environment_with(policy: &Policy, directory: &Path, module: &str) -> Option<PathBuf> {
     let nearest = directory
         .ancestors()
@@ -39,8 +38,8 @@ pub(super) fn environment_with(policy: &Policy, directory: &Path, module: &str) 
     is_there.then_some(nearest)
 }
 
-/// A directory of the project in which a module of this name lies: of the session's directory,
-/// those directly below it, and those above.
+/// Returns a project directory with a module of this name. Searches the subdirectories of the
+/// session's directory, then its ancestors.
 pub(super) fn holder_of(policy: &Policy, directory: &Path, module: &str) -> Option<PathBuf> {
     let below = names(policy, directory)?
         .into_iter()
@@ -62,18 +61,18 @@ pub(super) fn holder_of(policy: &Policy, directory: &Path, module: &str) -> Opti
     })
 }
 
-/// A word of Python that means this path.
+/// Formats a path as a Python string literal.
 pub(super) fn literal(path: &Path) -> String {
     format!("{:?}", show_path(path))
 }
 
-/// Whether a directory is a package: it has modules in it.
+/// Returns true if a directory is a package: it contains modules.
 fn is_package(policy: &Policy, directory: &Path) -> bool {
     names(policy, directory).is_some_and(|names| names.iter().any(|name| has_extension(name, "py")))
 }
 
-/// Whether an entry of a directory is a module of this name: a package, a source file, or one that
-/// was compiled (`NAME.cpython-312-x86_64-linux-gnu.so`).
+/// Returns true if a directory entry is a module of this name: a package, a source file, or a
+/// compiled one (`NAME.cpython-312-x86_64-linux-gnu.so`).
 fn is_module(entry: &str, module: &str) -> bool {
     let Some(rest) = entry.strip_prefix(module) else {
         return false;
@@ -106,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_known_by_their_files() {
+    fn module_names_match_python_files() {
         for entry in [
             "tiny",
             "tiny.py",

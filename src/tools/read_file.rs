@@ -1,4 +1,4 @@
-//! `read_file`: one file as text, picture, sound or bytes; whole, or a page of lines.
+//! `read_file`: reads a file as text, picture, sound or bytes; whole, or a page of lines.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::documents::{self, Made};
+use super::documents::{self, DocumentContent};
 use super::page::{self, note, too_large};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight, hash};
 use crate::documents::{Part, Region};
@@ -85,14 +85,16 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
     let (forced, most) = (params.encoding.as_deref(), most_bytes(context, params));
     let (page, part) = (page(params)?, part(params)?);
     let is_partial = part.region.is_some() || part.pages.is_some();
-    // Of text that is read whole only the name is looked at.
+    // A file that is read whole as text is recognized only by its name.
     let may_be =
         is_partial || page.is_some() || file.size() > MAX_READ_BYTES || documents::is_claimed(file);
     if forced.is_none() && may_be {
         match documents::read(context, file, part)? {
-            Some(Made::Picture(_)) if page.is_some() => return Err(page::no_lines(file)),
-            Some(Made::Picture(reply)) => return Ok(reply),
-            Some(Made::Text(text)) => {
+            Some(DocumentContent::Picture(_)) if page.is_some() => {
+                return Err(page::no_lines(file));
+            }
+            Some(DocumentContent::Picture(reply)) => return Ok(reply),
+            Some(DocumentContent::Text(text)) => {
                 return page::of_text(
                     &text,
                     Encoding::UTF_8,
@@ -101,7 +103,7 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
                     file.size(),
                 );
             }
-            Some(Made::Nothing) | None => {}
+            Some(DocumentContent::Nothing) | None => {}
         }
     }
     if is_partial {
@@ -132,7 +134,7 @@ fn part(params: &Params) -> Result<Part, Error> {
     })
 }
 
-/// Who says how many lines it wants gets them all.
+/// Returns the maximum text of the reply. An explicit number of lines has no limit.
 fn most_bytes(context: &Context<'_>, params: &Params) -> usize {
     let from_end = params.tail.is_some() || params.offset.is_some_and(|offset| offset < 0);
     let counts_lines = from_end || params.limit.or(params.head).is_some();
@@ -143,7 +145,7 @@ fn most_bytes(context: &Context<'_>, params: &Params) -> usize {
     }
 }
 
-/// The lines that are asked for, unless it is all of them.
+/// Returns the requested lines; `None` for all.
 fn page(params: &Params) -> Result<Option<Page>, Error> {
     let offset = params.offset.or(params.tail.map(|lines| -lines));
     let limit = params.limit.or(params.head);
@@ -167,7 +169,7 @@ const WHOLE: Page = Page {
     skip: 0,
 };
 
-/// What a program wrote.
+/// Reads a log of a program's output.
 fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
     let Some(log) = context.services.logs.find(&params.path) else {
         let message = format!(
@@ -198,7 +200,7 @@ fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
     }
 }
 
-/// Opens a file for reading; a directory is an error that names the right tool.
+/// Opens a file for reading; for a directory, the error names the right tool.
 pub(super) fn open(context: &Context<'_>, path: &str) -> Result<Checked<Read>, Error> {
     let file = context.services.policy.read(path)?;
     if file.kind() == Kind::Directory {
@@ -240,13 +242,13 @@ fn whole(
     let reply = if let Some(label) = forced {
         text(encoding::detect_and_decode(bytes, Some(label))?, size, most)?
     } else {
-        by_content(context, file, bytes, most)?
+        read_by_content(context, file, bytes, most)?
     };
     Ok(reply.holding(held))
 }
 
-/// As text, as a picture or sound, or as bytes.
-fn by_content(
+/// Returns the content as text, picture, sound or bytes.
+fn read_by_content(
     context: &Context<'_>,
     file: &Checked<Read>,
     bytes: Vec<u8>,
@@ -259,20 +261,20 @@ fn by_content(
     }
     let name = file.shown().file_name().unwrap_or_default().as_bytes();
     let media = media(name, &bytes[..size.min(64)]);
-    // A picture that is text, such as SVG, is more use as text.
+    // A textual picture, such as SVG, is more useful as text.
     if is_binary || media.kind != MediaKind::Other {
         return match documents::read(context, file, Part::default())? {
-            Some(Made::Picture(reply)) => Ok(reply),
-            Some(Made::Text(text)) => {
+            Some(DocumentContent::Picture(reply)) => Ok(reply),
+            Some(DocumentContent::Text(text)) => {
                 page::of_text(&text, Encoding::UTF_8, WHOLE, most, size as u64)
             }
             None if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
-            Some(Made::Nothing) | None => {
+            Some(DocumentContent::Nothing) | None => {
                 Ok(binary(file.shown(), &bytes, media.kind, media.media_type))
             }
         };
     }
-    // What turns out to be no text is still wanted as bytes.
+    // Bytes that turn out not to be text are returned as bytes.
     match encoding::detect_and_decode(bytes.clone(), None) {
         Ok(decoded) => text(decoded, size, most),
         Err(_) if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
@@ -305,7 +307,7 @@ fn text(decoded: Decoded, size: usize, most: usize) -> Result<Reply<()>, Error> 
         .meta("lineEnding", ending.name()))
 }
 
-/// Says what it is instead: nobody reads so much of it.
+/// Error that describes a binary file above the size limit.
 fn too_large_blob(
     context: &Context<'_>,
     file: &Checked<Read>,

@@ -1,10 +1,10 @@
-//! `read_multiple_files`: several files in one call, in the order asked for; no file can fail the
-//! others.
+//! `read_multiple_files`: reads several files in one call, in the given order. One failure does not
+//! affect the others.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::documents::{self, Made};
+use super::documents::{self, DocumentContent};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use super::{page, parallel, read_file};
 use crate::documents::Part;
@@ -41,7 +41,7 @@ impl Tool for ReadMultipleFiles {
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
-        // Opened in order, so that it does not depend on chance which file no longer fits.
+        // Opened in order, so that the files above the total limit do not depend on chance.
         let mut left = MAX_READ_TOTAL_BYTES;
         let opened: Vec<(&String, Result<Checked<Read>, Error>)> = params
             .paths
@@ -84,7 +84,7 @@ impl Tool for ReadMultipleFiles {
     }
 }
 
-/// Leaves as many whole lines as have `most` bytes, and says where the others are.
+/// Cuts the text to whole lines of at most `most` bytes. Returns a note on the rest.
 fn cut(text: &mut String, most: usize) -> Option<String> {
     if text.len() <= most {
         return None;
@@ -118,10 +118,10 @@ fn fits(file: Checked<Read>, left: &mut u64) -> Result<Checked<Read>, Error> {
     }
 }
 
-/// The text, or what it is instead, and what there is to say about it.
+/// Returns the text or a placeholder, and a note on it.
 fn read(context: &Context<'_>, file: &Checked<Read>) -> Result<(String, Option<String>), Error> {
     if documents::is_claimed(file)
-        && let Some(Made::Text(text)) = documents::read(context, file, Part::default())?
+        && let Some(DocumentContent::Text(text)) = documents::read(context, file, Part::default())?
     {
         return Ok((text, None));
     }

@@ -1,4 +1,4 @@
-//! What runs a command and looks at its calls, for the tools and for the command line.
+//! Runs a command under call recording, for the tools and for the command line.
 
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
@@ -19,22 +19,22 @@ use crate::sandbox::{Exit, Network, Tier};
 use crate::testrun::path;
 use crate::text::count::counted;
 
-/// One command, run in the first writable directory.
+/// A command to run in the first writable directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// What the call that asks for it changes.
+    /// Journal of the call's changes.
     pub changes: &'a Changes<'a>,
-    /// For the shell of commands.
+    /// Shell command line.
     pub line: &'a str,
-    /// When it is ended; `None` for the usual time.
+    /// Timeout; `None` for the default.
     pub timeout_secs: Option<u64>,
-    /// Its streams, if they are not to be captured.
+    /// Its streams, if they are not captured.
     pub streams: Option<[BorrowedFd<'a>; 3]>,
-    /// Signals for this process that are passed on to it.
+    /// Signals of this process to forward to it.
     pub signals: Option<BorrowedFd<'a>>,
 }
 
-/// Runs the command. `on_progress` is told how long it runs, of how long.
+/// Runs the command. `on_progress` gets the elapsed time and the timeout.
 pub fn run_command(
     services: &Services,
     wanted: &Wanted<'_>,
@@ -69,7 +69,7 @@ pub fn run_command(
     };
     let directory = services.policy.read(place(services))?;
     let dir = place_of(&directory)?;
-    // A person's program has the PATH that it would have without this one.
+    // A command on the operator's terminal keeps the unmodified PATH.
     let path = wanted
         .streams
         .is_none()
@@ -97,8 +97,8 @@ pub fn run_command(
     })
 }
 
-/// The rules by which secrets of commands are found: what their environment has, and what a set
-/// declares.
+/// Returns the redaction rules: secrets in the environment of commands, and those declared by a
+/// set.
 pub fn secrets(services: &Services, declared: &[String]) -> Result<Secrets, CallsError> {
     let variables = services
         .commands
@@ -108,8 +108,8 @@ pub fn secrets(services: &Services, declared: &[String]) -> Result<Secrets, Call
     Secrets::new(variables, declared).map_err(|reason| CallsError::Refused { reason })
 }
 
-/// How far commands are held to their recordings here. Fails when that is less than what the
-/// operator asked for.
+/// Returns the isolation of commands from real servers. Fails if it is weaker than the operator
+/// requested.
 fn isolation(services: &Services) -> Result<Isolation, CallsError> {
     let standing = &services.commands.standing;
     let has_own = standing.effective_network() != Network::Host;
@@ -132,7 +132,7 @@ fn isolation(services: &Services) -> Result<Isolation, CallsError> {
     }
 }
 
-/// Where the command runs.
+/// Returns the directory in which the command runs.
 fn place(services: &Services) -> &Path {
     let root = services
         .policy
@@ -143,7 +143,7 @@ fn place(services: &Services) -> &Path {
     root.map_or(Path::new("."), Root::path)
 }
 
-/// The last part of that path: what a set is called whose command says no name.
+/// Returns the name of that directory: the default name of a set.
 pub fn folder(services: &Services) -> String {
     place(services)
         .file_name()
@@ -151,21 +151,21 @@ pub fn folder(services: &Services) -> String {
         .unwrap_or_default()
 }
 
-/// Whether the shell found nothing to run (sh(1), "Exit Status"), or could not run it.
+/// Returns true if the shell found no command or could not run it (sh(1), "Exit Status").
 pub fn did_not_run(ran: &Ran) -> bool {
     matches!(ran.outcome.exit, Exit::Code(126 | 127))
 }
 
-/// What a tool says where there is no set; `path` is the directory as the caller spelt it.
-pub(super) fn none_in(path: &str) -> String {
+/// Message for a directory without sets; `path` is as the caller wrote it.
+pub(super) fn no_sets_message(path: &str) -> String {
     format!(
         "No mock sets found. Use keploy_mock_record to create mocks first. Searched: `{path}`; name another \
          directory as `path`"
     )
 }
 
-/// The end of what a failed command wrote, both streams.
-pub(super) fn last_words(ran: &Ran) -> Option<String> {
+/// Returns the end of a failed command's output, both streams.
+pub(super) fn failure_output(ran: &Ran) -> Option<String> {
     const SHOWN_CHARS: usize = 2000;
     if exit_code(ran.outcome.exit) == 0 && !ran.outcome.timed_out {
         return None;
@@ -175,7 +175,7 @@ pub(super) fn last_words(ran: &Ran) -> Option<String> {
     Some(text.chars().skip(skipped).collect::<String>()).filter(|text| !text.is_empty())
 }
 
-/// That a file is not where it was wanted, or does not hold all that was recorded as it was said.
+/// Notes on a set that was stored elsewhere, or that lacks or changes recorded calls.
 pub fn left_out(kept: &Kept) -> Vec<String> {
     let count = counted(
         kept.left_out as u64,
@@ -190,7 +190,7 @@ pub fn left_out(kept: &Kept) -> Vec<String> {
     kept.elsewhere.clone().into_iter().chain(more).collect()
 }
 
-/// The first names of a list, and how many more there are.
+/// Joins the first names of a list, with the number of the others.
 pub fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 10;
     let more = if names.len() > SHOWN {
@@ -207,7 +207,7 @@ pub fn some_of(names: &[String]) -> String {
         + &more
 }
 
-/// What keeps calls near, if anything does.
+/// Returns the reason why calls cannot reach other machines, if any.
 fn nearness(services: &Services, ran: &Ran) -> Option<String> {
     let reason = match services.calls.reach {
         _ if services.commands.gate.is_some() => return None,
@@ -222,8 +222,7 @@ fn nearness(services: &Services, ran: &Ran) -> Option<String> {
     ))
 }
 
-/// What there is to tell about a recording without a call that was answered: which names were
-/// looked up and not reached.
+/// Notes on a recording without an answered call: names that were looked up and not reached.
 pub fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<String> {
     let names: BTreeSet<&str> = exchanges
         .iter()
@@ -248,7 +247,7 @@ pub fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<
     .collect()
 }
 
-/// What there is to tell about a run beside its calls.
+/// Notes on a run, besides its calls.
 pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     let mut notes: Vec<String> = ran.recorded.notes.iter().map(ToString::to_string).collect();
     let (counts, more) = (&ran.recorded.counts, &ran.counts);

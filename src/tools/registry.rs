@@ -1,4 +1,4 @@
-//! The tools that a process serves, in order, found by name.
+//! The tools that a process serves, in order and by name.
 
 use super::TOOLS;
 use super::tool::{Callable, Hints, Tool as _, Toolset};
@@ -6,20 +6,19 @@ use super::undo_changes::UndoChanges;
 use crate::protocol::{Code, RpcError, Unsent};
 use crate::text::nearest::{nearest, shortened};
 
-/// Why a tool that changes files may be left out.
+/// Reason for the absence of tools that change files.
 const READ_ONLY: &str = "every allowed directory is read-only";
 
-/// What tools/list shows and tools/call finds. Holds declared tools and any other [`Callable`]
-/// alike.
+/// Tools for tools/list and tools/call: declared tools, and any other [`Callable`].
 pub struct Registry {
     tools: Vec<Box<dyn Callable>>,
-    /// Names of tools that exist and are left out, with the reason.
+    /// Names of existing tools that are not served, with the reason.
     absent: Vec<(String, &'static str)>,
 }
 
 impl Registry {
-    /// The declared tools of these sets; with `read_only`, without those that change files.
-    /// Commands change none where a kernel wall holds them (`walled`).
+    /// Creates a registry of the declared tools of these sets. With `read_only`, tools that change
+    /// files are absent. Commands are served if a kernel sandbox confines them (`walled`).
     pub fn declared(toolsets: &[Toolset], read_only: bool, walled: bool) -> Self {
         let mut registry = Self {
             tools: Vec::new(),
@@ -43,7 +42,7 @@ impl Registry {
         registry
     }
 
-    /// Adds a tool from elsewhere behind the others. Fails, naming it, when the name is taken.
+    /// Appends a tool. Fails with its name if the name is taken.
     pub fn add(&mut self, tool: Box<dyn Callable>) -> Result<(), String> {
         if self.iter().any(|known| known.name() == tool.name()) {
             return Err(format!("there are two tools called `{}`", tool.name()));
@@ -52,22 +51,22 @@ impl Registry {
         Ok(())
     }
 
-    /// The tools in order.
+    /// Returns the tools in order.
     pub fn iter(&self) -> impl Iterator<Item = &dyn Callable> {
         self.tools.iter().map(AsRef::as_ref)
     }
 
-    /// The tool of this name, if there is one.
+    /// Returns the tool of this name, if any.
     pub fn get(&self, name: &str) -> Option<&dyn Callable> {
         self.iter().find(|tool| tool.name() == name)
     }
 
-    /// Whether there is one that undoes what the others changed.
+    /// Returns true if the undo tool is served.
     pub fn can_undo(&self) -> bool {
         self.get(UndoChanges::NAME).is_some()
     }
 
-    /// The same. The error says why there is none, and names the nearest one.
+    /// Finds a tool by name. The error has the reason, and names the nearest tool.
     pub fn find(&self, name: &str) -> Result<&dyn Callable, RpcError> {
         if let Some(tool) = self.get(name) {
             return Ok(tool);
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_name_is_answered_in_short_however_long_it_is() {
+    fn unknown_tool_name_is_truncated_in_error() {
         let registry = Registry::declared(&Toolset::ALL, false, true);
         let said = |name: &str| registry.find(name).err().map(|error| error.message);
         assert_eq!(
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_may_be_changed_commands_need_a_wall() {
+    fn read_only_registry_needs_sandbox_for_commands() {
         let served = |read_only, walled| {
             let registry = Registry::declared(&Toolset::ALL, read_only, walled);
             [

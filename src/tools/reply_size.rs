@@ -1,11 +1,10 @@
-//! Where most of a long reply comes from, so that the next call can leave it out.
+//! Finds the directory that makes a listing long, so that the next call can exclude it.
 
 use crate::fs::TreeEntry;
 use crate::limits::{LONG_REPLY_BYTES, MIN_BULK_PERCENT, MIN_NESTED_BULK_PERCENT};
 use crate::text::escape::show;
 
-/// The directory, below where a listing began, that holds most of what was listed, and how much of
-/// it.
+/// The directory that holds most entries of a listing, relative to its start, with their number.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Bulk {
     path: Vec<u8>,
@@ -13,7 +12,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Of a tree; `None` where no directory stands out.
+    /// Finds the bulk of a tree; `None` if no directory stands out.
     pub fn of_tree(entries: &[TreeEntry]) -> Option<Self> {
         let mut range = 0..entries.len();
         let mut depth = 0;
@@ -37,7 +36,7 @@ impl Bulk {
         })
     }
 
-    /// Of absolute paths, those of a directory next to each other; `root` is where they begin.
+    /// Finds the bulk of absolute paths, grouped by directory; `root` is their common start.
     pub fn of_paths<'a, I: Iterator<Item = &'a [u8]>>(
         root: &[u8],
         paths: impl Fn() -> I,
@@ -72,8 +71,8 @@ impl Bulk {
         })
     }
 
-    /// What to say of a listing of this length whose parts are `what`; `means` is what leaves parts
-    /// of it out.
+    /// Returns a note about the bulk of a long listing. `bytes` is its length, `what` names its
+    /// entries, and `means` tells how to exclude some.
     pub fn note(
         bytes: usize,
         all: usize,
@@ -89,9 +88,8 @@ impl Bulk {
     }
 }
 
-/// Goes down from directory to directory as long as one holds nearly all of the one before; the
-/// first need hold only most of all. `largest` names the largest one in a directory, and how much
-/// it holds.
+/// Descends while one directory holds nearly all entries of its parent. The first directory needs
+/// only the majority. `largest` returns the largest subdirectory and its number of entries.
 fn descend<'a>(
     all: usize,
     mut largest: impl FnMut(&[u8]) -> Option<(&'a [u8], usize)>,
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_holds_most_is_named_as_deep_as_it_does() {
+    fn bulk_is_deepest_directory_with_most_entries() {
         let of = |modules| {
             let all = paths(modules);
             Bulk::of_paths(b"/p", || all.iter().map(String::as_bytes))
@@ -157,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_has_the_same_bulk() {
+    fn tree_and_paths_have_same_bulk() {
         let entry = |depth, name: String, kind| TreeEntry {
             depth,
             name: name.into(),

@@ -1,4 +1,4 @@
-//! `restart_session`: a Python session with nothing in it.
+//! `restart_session`: restarts the interpreter of a Python session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::python::{Open, host, session};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 
-/// Starts a session anew.
+/// Restarts a session.
 pub struct RestartSession;
 
 /// Arguments of `restart_session`.

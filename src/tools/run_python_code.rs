@@ -1,4 +1,4 @@
-//! `run_python_code`: one cell in a Python session.
+//! `run_python_code`: runs one cell in a Python session.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cell_notes::{NO_NETWORK, Surroundings, hints};
-use super::change_notes::{ChangesMade, changes_told};
+use super::cell_notes::{CellContext, NO_NETWORK, hints};
+use super::change_notes::{ChangesMade, describe_changes};
 use super::command_notes::denied_lines;
 use super::python::{
-    Open, absolute, has_network, host, note_written, seconds, session, shown, time_limit,
+    Open, absolute, file_tool_paths, has_network, host, note_written, seconds, session, time_limit,
 };
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::documents::{Size, picture_size};
@@ -45,7 +45,7 @@ pub struct Params {
     stream: Option<bool>,
 }
 
-/// What came of a cell.
+/// Result of a cell.
 #[derive(Debug, Serialize)]
 pub struct Output {
     stdout: String,
@@ -58,33 +58,33 @@ pub struct Output {
     /// The value of the last expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<String>,
-    /// Its other forms that are text, by media type.
+    /// Other textual forms of the value, by media type.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     result_data: BTreeMap<String, String>,
-    /// What was shown beside it, by media type.
+    /// Other displayed values, by media type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     displays: Vec<BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
-    /// What earlier cells have left running has written.
+    /// Output of processes and threads of earlier cells.
     #[serde(rename = "late_output", skip_serializing_if = "Option::is_none")]
     late: Option<String>,
     session_id: String,
     timed_out: bool,
-    /// Variables and imports are gone.
+    /// `true` if variables and imports are lost.
     state_lost: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
-    /// Changed parts that programs outside run.
+    /// Changes to files that programs outside the sandbox run.
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<Settled>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
-/// Why a cell failed.
+/// The exception of a failed cell.
 #[derive(Debug, Serialize)]
 pub struct Failure {
     name: String,
@@ -134,8 +134,8 @@ impl Tool for RunPythonCode {
         let ran = session.run(&host, &params.code, &bounds, context.cancel, &mut on_news)?;
         context.services.python.prepare(&host);
         if ran.cell.cancelled {
-            // Nobody reads the note, but who looks on hears of it.
-            drop(changes_told(context, ran.cell.changed.as_ref()));
+            // The client gets no reply, but observers get the changes.
+            drop(describe_changes(context, ran.cell.changed.as_ref()));
             return Err(Error::Cancelled);
         }
         reply(context, &session, &params.code, timeout, ran)
@@ -163,9 +163,9 @@ fn reply(
         .flat_map(|shown| &shown.files)
         .chain(&logs)
         .map(String::as_bytes);
-    let outputs = shown(context, session, shown_files);
-    let new_files = shown(context, session, changes.new.iter().map(|path| &**path));
-    let modified_files = shown(
+    let outputs = file_tool_paths(context, session, shown_files);
+    let new_files = file_tool_paths(context, session, changes.new.iter().map(|path| &**path));
+    let modified_files = file_tool_paths(
         context,
         session,
         changes.modified.iter().map(|path| &**path),
@@ -177,7 +177,7 @@ fn reply(
             "new and modified files are not all told: {partial}"
         ));
     }
-    let (note_of_changes, changed) = changes_told(context, cell.changed.as_ref()).unzip();
+    let (note_of_changes, changed) = describe_changes(context, cell.changed.as_ref()).unzip();
     notes.extend(note_of_changes);
     let blocked = Blocked::among(&cell.denied);
     for blocked in &blocked {
@@ -197,7 +197,7 @@ fn reply(
     if cell.unshown > 0 {
         notes.push(format!("{} more values were displayed", cell.unshown));
     }
-    let around = Surroundings {
+    let around = CellContext {
         code,
         stderr: &cell.stderr.text,
         offline: !has_network(context),
@@ -208,7 +208,7 @@ fn reply(
         owner(context, session, module)
     });
     if hints.iter().any(|hint| hint == NO_NETWORK) {
-        // Said once.
+        // Reported only once.
         cell.denied.retain(|denied| *denied != Denied::Network);
     }
     notes.extend(denied_lines(&cell.denied, &context.services.commands));
@@ -262,7 +262,7 @@ fn reply(
     for shown in cell.shown {
         let has_file = !shown.files.is_empty();
         let mut data = texts(shown.data);
-        // Of a picture there is no more to say.
+        // A picture needs no further text.
         if !shown.is_result && has_file && data.keys().eq(["text/plain"]) {
             continue;
         }
@@ -310,8 +310,8 @@ fn reply(
     Ok(reply)
 }
 
-/// The forms of a value that are shown, none of them long. HTML costs many times what the same
-/// costs as plain text, so it is shown only of a value whose plain text says nothing.
+/// Selects and shortens the textual forms of a value. HTML is many times longer than plain text, so
+/// it is used only if the plain text is uninformative.
 fn texts(data: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let says_something = data.get("text/plain").is_some_and(|plain| !is_bare(plain));
     let is_wanted = |mime: &str, text: &str| match mime {
@@ -325,12 +325,12 @@ fn texts(data: BTreeMap<String, String>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Whether it is what Python says of an object that says nothing of itself.
+/// Returns true for Python's default representation of an object.
 fn is_bare(plain: &str) -> bool {
     plain.is_empty() || plain.starts_with('<') && plain.ends_with('>') && plain.contains(" object")
 }
 
-/// Another session that packages were installed for which have this module.
+/// Finds another session whose installed packages have this module.
 fn owner(context: &Context<'_>, session: &Session, module: &str) -> Option<String> {
     let (sessions, _) = context.services.python.list();
     let owner = sessions
@@ -339,7 +339,7 @@ fn owner(context: &Context<'_>, session: &Session, module: &str) -> Option<Strin
     owner.map(|owner| owner.name().to_owned())
 }
 
-/// The pictures of a cell, as many as a reply has.
+/// Returns the pictures of a cell, up to the limit of a reply.
 fn images(shown: &mut [Shown], notes: &mut Vec<String>) -> Vec<Content> {
     let mut images: Vec<Content> = shown
         .iter_mut()
@@ -356,8 +356,8 @@ fn images(shown: &mut [Shown], notes: &mut Vec<String>) -> Vec<Content> {
     images
 }
 
-/// Takes the pictures out of what was shown. What a session says is a picture need not be one, and
-/// a client may end a conversation over one that is large.
+/// Takes the pictures out of a displayed value. A session may mislabel data as a picture, and a
+/// large picture may break a client's conversation.
 fn pictures(shown: &mut Shown, notes: &mut Vec<String>) -> Vec<Content> {
     let mut found = Vec::new();
     for mime in ["image/png", "image/jpeg"] {
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_shown_where_the_plain_text_says_nothing() {
+    fn html_is_shown_without_plain_text() {
         let html = ("text/html", "<b>1</b>");
         let long = "x".repeat(PYTHON_RESULT_CAP_BYTES + 1);
         let told = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn no_form_is_long() {
+    fn long_result_text_is_cut() {
         let [(_, text)] = &shown(&"x".repeat(100_000), &[])[..] else {
             panic!("one form")
         };

@@ -1,4 +1,4 @@
-//! `run_script`: a Python file as a program of its own.
+//! `run_script`: runs a Python file in its own process.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change_notes::{ChangesMade, changes_made};
 use super::command_notes::{Remarks, denied_lines, exit_code, left_note, signal};
-use super::python::{Open, host, note_written, seconds, shown, time_limit};
+use super::python::{Open, file_tool_paths, host, note_written, seconds, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
@@ -37,7 +37,7 @@ pub struct Params {
     session_id: Option<String>,
 }
 
-/// What came of it.
+/// Result of the script.
 #[derive(Debug, Serialize)]
 pub struct Output {
     stdout: String,
@@ -49,7 +49,7 @@ pub struct Output {
     modified_files: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<Blocked>,
-    /// Changed parts that programs outside run.
+    /// Changes to files that programs outside the sandbox run.
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<Settled>,
     #[serde(flatten)]
@@ -149,8 +149,8 @@ impl Tool for RunScript {
             exit_code,
             execution_time: seconds(begun.elapsed()),
             timed_out: outcome.timed_out,
-            new_files: shown(context, &session, changes.new.iter().map(|path| &**path)),
-            modified_files: shown(
+            new_files: file_tool_paths(context, &session, changes.new.iter().map(|path| &**path)),
+            modified_files: file_tool_paths(
                 context,
                 &session,
                 changes.modified.iter().map(|path| &**path),
@@ -167,7 +167,7 @@ impl Tool for RunScript {
     }
 }
 
-/// The command line: the session's interpreter and variables, nothing of which the shell reads.
+/// Returns the command line: the session's interpreter and variables, quoted for the shell.
 fn line(session: &Session, path: &str, args: &[String]) -> String {
     let mut words = vec!["exec env".to_owned()];
     for (name, value) in &session.settings().environment {

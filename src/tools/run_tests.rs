@@ -1,8 +1,8 @@
-//! `run_tests`: the tests of a project, whatever its runner, and what became of them.
+//! `run_tests`: runs the tests of a project with its runner, and reports the results.
 //!
-//! What is told comes from reporters that run in the project's own processes: a project that means
-//! to deceive can write their events itself. By accident nothing does: each run has a place of its
-//! own with a random name, which the reporter alone is told.
+//! Results come from reporters inside the project's own processes, so a malicious project can forge
+//! them. It cannot happen by accident: each run has its own directory with a random name, which
+//! only the reporter knows.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
-use super::testing::{Asked, Reported, report as tell, with_run_context};
+use super::testing::{ReportOutput, ToolChoice, report as tell, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
@@ -28,7 +28,7 @@ pub struct Params {
     #[schemars(extend("x-aliases" = ["test_files", "files", "paths"]))]
     test_files: Option<OneOrMany>,
     /// Default: found by the project's files
-    runner: Option<Asked<dyn Runner>>,
+    runner: Option<ToolChoice<dyn Runner>>,
     /// The project, or a directory in it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["workingDirectory", "working_directory", "project", "root"]))]
     cwd: Option<String>,
@@ -61,7 +61,7 @@ enum Detail {
 
 impl Tool for RunTests {
     type Params = Params;
-    type Output = Reported<TestReport>;
+    type Output = ReportOutput<TestReport>;
     const NAME: &'static str = "run_tests";
     const TITLE: &'static str = "Run tests";
     const DESCRIPTION: &'static str = "Run a project's tests (Vitest, Jest, pytest, cargo, go, or anything that writes \
@@ -71,7 +71,10 @@ impl Tool for RunTests {
     const TOOLSET: Toolset = Toolset::Tests;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Reported<TestReport>>, Error> {
+    fn run(
+        context: &Context<'_>,
+        params: Params,
+    ) -> Result<Reply<ReportOutput<TestReport>>, Error> {
         let files = params
             .test_files
             .map(OneOrMany::into_list)

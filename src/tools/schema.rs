@@ -1,8 +1,8 @@
-//! Arguments checked against a tool's schema before they are read.
+//! Checks arguments against a tool's schema, and parses them.
 //!
-//! The schema is the one declaration: types, ranges, required fields and aliases are enforced from
-//! it, so what is published and what is accepted cannot differ, and every complaint can name its
-//! field (`edits[0].oldText`).
+//! The schema is the single source: types, ranges, required fields and aliases are enforced from
+//! it. So the published and the enforced schema cannot differ, and every error can name its field
+//! (`edits[0].oldText`).
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -16,29 +16,29 @@ use crate::limits::MAX_SHOWN_NAME_BYTES;
 use crate::protocol::fault;
 use crate::text::nearest::{nearest, shortened};
 
-/// The schemas of a tool, as JSON text: what its types say, which a test compares.
+/// The schemas of a tool, as JSON text. A test compares them with its types.
 #[derive(Clone, Copy, Debug)]
 pub struct Schemas {
-    /// What arguments are checked against.
+    /// Schema that arguments are checked against.
     pub arguments: &'static str,
-    /// The same as clients see it.
+    /// The same, as clients see it.
     pub published: &'static str,
-    /// Of the structured output, if it is an object.
+    /// Schema of the structured output, if it is an object.
     pub output: Option<&'static str>,
 }
 
-/// Accepted beside a property, never published: other spellings that agents bring along from their
-/// training.
+/// Alternative names of a property, which agents bring from their training. Accepted, but never
+/// published.
 pub const ALIASES: &str = "x-aliases";
 
 /// Marks a property that is accepted and never published.
 pub const HIDDEN: &str = "x-hidden";
 
-/// Arguments that agents add to explain themselves; harmless, so they are dropped.
+/// Arguments by which agents explain themselves; they are dropped.
 const HARMLESS: [&str; 3] = ["description", "explanation", "reason"];
 
-/// Reads a tool's arguments, which have to fit `schema`. The error names the field, what was got
-/// and what is allowed.
+/// Parses a tool's arguments, which must match `schema`. The error names the field, the value and
+/// the allowed values.
 pub fn read_params<P: DeserializeOwned>(
     tool: &str,
     schema: &Value,
@@ -62,7 +62,7 @@ pub fn read_params<P: DeserializeOwned>(
             "`arguments` of {tool} is {got}; it must be an object"
         )));
     }
-    check(&mut arguments, schema, Place::Root, tool)?;
+    check(&mut arguments, schema, ValuePath::Root, tool)?;
     serde_json::from_value(arguments).map_err(|error| {
         let reason = fault(&error);
         Error::params(format!(
@@ -71,15 +71,15 @@ pub fn read_params<P: DeserializeOwned>(
     })
 }
 
-/// Where a value stands, in words only if there is something to say of it.
+/// Path of a value, formatted only for errors.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum ValuePath<'a> {
     Root,
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Member(&'a ValuePath<'a>, &'a str),
+    Item(&'a ValuePath<'a>, usize),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ValuePath<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
@@ -90,8 +90,9 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// Checks `value` against `schema` and brings aliases and quoted numbers into their canonical form.
-fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Result<(), Error> {
+/// Checks `value` against `schema`, and converts aliases and quoted numbers to their canonical
+/// form.
+fn check(value: &mut Value, schema: &Value, path: ValuePath<'_>, tool: &str) -> Result<(), Error> {
     if let Some(options) = schema["anyOf"].as_array() {
         return check_any(value, options, path, tool);
     }
@@ -153,14 +154,14 @@ fn check(value: &mut Value, schema: &Value, path: Place<'_>, tool: &str) -> Resu
     }
 }
 
-/// Checks `value` against the option whose type it has.
+/// Checks `value` against the option of its type.
 fn check_any(
     value: &mut Value,
     options: &[Value],
-    path: Place<'_>,
+    path: ValuePath<'_>,
     tool: &str,
 ) -> Result<(), Error> {
-    // A list in quotes, where both a text and a list are allowed, is a list.
+    // A quoted list, where both a text and a list are allowed, is a list.
     for kind in options.iter().filter_map(|option| option["type"].as_str()) {
         unquote(value, kind);
     }
@@ -192,7 +193,7 @@ fn check_any(
 fn check_array(
     items: &mut [Value],
     schema: &Value,
-    path: Place<'_>,
+    path: ValuePath<'_>,
     tool: &str,
 ) -> Result<(), Error> {
     let (count, least) = (items.len() as u64, schema["minItems"].as_u64().unwrap_or(0));
@@ -208,7 +209,7 @@ fn check_array(
         )));
     }
     for (index, item) in items.iter_mut().enumerate() {
-        check(item, &schema["items"], Place::Item(&path, index), tool)?;
+        check(item, &schema["items"], ValuePath::Item(&path, index), tool)?;
     }
     Ok(())
 }
@@ -216,7 +217,7 @@ fn check_array(
 fn check_object(
     members: &mut Map<String, Value>,
     schema: &Value,
-    path: Place<'_>,
+    path: ValuePath<'_>,
     tool: &str,
 ) -> Result<(), Error> {
     let empty = Map::new();
@@ -227,14 +228,14 @@ fn check_object(
             .retain(|name, _| properties.contains_key(name) || !HARMLESS.contains(&name.as_str()));
         if let Some(unknown) = members.keys().find(|name| !properties.contains_key(*name)) {
             return Err(unknown_parameter(
-                Place::Member(&path, unknown),
+                ValuePath::Member(&path, unknown),
                 unknown,
                 properties,
                 tool,
             ));
         }
     }
-    // A null stands for "not given", as agents use it.
+    // Agents send null for an omitted argument.
     members.retain(|_, value| !value.is_null());
     let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
     if let Some(missing) = required
@@ -247,16 +248,21 @@ fn check_object(
             .map_or(Cow::Borrowed("a value"), |kind| article(kind).into());
         return Err(Error::params(format!(
             "`{}` of {tool} is missing; it must be {wanted}",
-            Place::Member(&path, missing)
+            ValuePath::Member(&path, missing)
         )));
     }
     for (name, value) in members.iter_mut() {
-        check(value, &properties[name], Place::Member(&path, name), tool)?;
+        check(
+            value,
+            &properties[name],
+            ValuePath::Member(&path, name),
+            tool,
+        )?;
     }
     Ok(())
 }
 
-/// Puts aliased arguments under their canonical names; a canonical one that is also given wins.
+/// Renames aliased arguments to their canonical names. A canonical argument takes precedence.
 fn rename_aliases(members: &mut Map<String, Value>, properties: &Map<String, Value>) {
     for (canonical, property) in properties {
         for alias in property[ALIASES]
@@ -278,7 +284,7 @@ fn rename_aliases(members: &mut Map<String, Value>, properties: &Map<String, Val
 }
 
 fn unknown_parameter(
-    place: Place<'_>,
+    place: ValuePath<'_>,
     name: &str,
     properties: &Map<String, Value>,
     tool: &str,
@@ -290,7 +296,7 @@ fn unknown_parameter(
             .filter(|(_, property)| property.get(HIDDEN).is_none())
             .map(|(name, _)| name)
     };
-    // Case is no slip: a name is looked for as it would be in lower case.
+    // Differences in case do not count as typos, so names are compared in lower case.
     let lower: Vec<(String, &String)> =
         known().map(|known| (known.to_lowercase(), known)).collect();
     let near = if name.len() > MAX_SHOWN_NAME_BYTES {
@@ -302,7 +308,7 @@ fn unknown_parameter(
         )
     };
     let near = near.and_then(|near| lower.iter().find(|(lower, _)| lower == near));
-    // Writing to a String cannot fail.
+    // A write to a `String` cannot fail.
     let _ = match near {
         Some((_, known)) => write!(message, "; the nearest one is `{known}`"),
         None if properties.is_empty() => write!(message, "; it takes none"),
@@ -314,8 +320,8 @@ fn unknown_parameter(
     Error::params(message)
 }
 
-/// Some clients send arrays, numbers and booleans as text; only a text that is exactly such a value
-/// is taken for it.
+/// Parses arrays, numbers and booleans that some clients send as text. The text must be exactly
+/// such a value.
 fn unquote(value: &mut Value, kind: &str) {
     if !matches!(kind, "array" | "object" | "integer" | "number" | "boolean") {
         return;
@@ -335,8 +341,8 @@ fn unquote(value: &mut Value, kind: &str) {
     }
 }
 
-/// Writes `2.0` as `2`: JSON Schema counts both as integers, and some clients write every number
-/// with a point.
+/// Converts `2.0` to `2`: JSON Schema counts both as integers, and some clients write every number
+/// with a decimal point.
 fn make_whole(value: &mut Value) {
     if let Some(number) = value
         .as_f64()

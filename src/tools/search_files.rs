@@ -1,4 +1,4 @@
-//! `search_files`: files and directories by a part of their name.
+//! `search_files`: finds files and directories by a part of their name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -127,7 +127,7 @@ impl Tool for SearchFiles {
                 "[truncated: the first {count} of {more}{total} names; raise max or search a smaller directory]"
             )));
         }
-        let (note, alike) = alike.told("nameContains").unzip();
+        let (note, alike) = alike.note("nameContains").unzip();
         content.extend(note.map(Content::Text));
         if named.skipped > 0 {
             content.push(Content::text(format!(
@@ -156,7 +156,7 @@ impl Tool for SearchFiles {
     }
 }
 
-/// A text to find in names, whatever the case.
+/// A text that is searched in names, ignoring case.
 struct Needle {
     lower: Finder<'static>,
     is_ascii: bool,
@@ -180,7 +180,7 @@ impl Needle {
                 .is_some();
         }
         let mut lower = [0; 256];
-        // No name is longer on Linux (`NAME_MAX`), but some filesystems do not know that.
+        // No name is longer on Linux (`NAME_MAX`), but some filesystems exceed it.
         let Some(lower) = lower.get_mut(..name.len()) else {
             return self.lower.find(&name.to_ascii_lowercase()).is_some();
         };
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_compared_without_case() {
+    fn needle_matches_case_insensitively() {
         let found = |needle: &str, name: &str| Needle::new(needle).is_in(OsStr::new(name));
         assert!(found("MAKE", "Makefile") && found("file", "Makefile") && found("É", "naïveé.txt"));
         assert!(!found("files", "Makefile") && !found("*", "Makefile") && found("*", "a*b"));

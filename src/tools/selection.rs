@@ -1,5 +1,4 @@
-//! What searches have in common as tools: a directory and globs as arguments, and notes about what
-//! was not found or read.
+//! Shared parts of the search tools: directory and glob arguments, and notes on unreadable files.
 
 use super::Context;
 use super::list_directory::open_directory;
@@ -8,23 +7,23 @@ use crate::policy::{Checked, Read};
 use crate::search::{Asked, Call, Scope};
 use crate::text::escape::show;
 
-/// What to look for, as an agent says it.
+/// Search arguments of an agent.
 #[derive(Debug, Default)]
 pub struct Selection<'a> {
-    /// Where relative globs begin; the project directory when it is left out.
+    /// Start of relative globs; the project directory by default.
     pub directory: Option<Checked<Read>>,
     /// `None` selects everything below the directory.
     pub globs: Option<&'a [String]>,
-    /// What to leave out.
+    /// Globs of excluded paths.
     pub exclude: &'a [String],
     /// ripgrep's names of file types; empty for all files.
     pub types: &'a [String],
-    /// Leave out what `.gitignore` files name.
+    /// `true` to exclude the files that `.gitignore` files name.
     pub respect_gitignore: bool,
 }
 
 impl Selection<'_> {
-    /// The same without its directory.
+    /// Returns the same selection without its directory.
     pub fn without_directory(&self) -> Self {
         Self {
             directory: None,
@@ -33,7 +32,7 @@ impl Selection<'_> {
     }
 }
 
-/// The scope that a selection stands for.
+/// Returns the scope of a selection.
 pub fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<Scope, Error> {
     let policy = &context.services.policy;
     let directory = match (selection.directory, selection.globs) {
@@ -51,7 +50,7 @@ pub fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<Scope, E
     Ok(Scope::new(policy, asked)?)
 }
 
-/// What a search needs of a call; `progress` is told how many files or entries have been looked at.
+/// Returns the context of a search; `progress` gets the number of visited files or entries.
 pub fn call<'a>(context: &'a Context<'_>, progress: &'a (dyn Fn(u64) + Sync)) -> Call<'a> {
     let services = context.services;
     Call {
@@ -63,7 +62,7 @@ pub fn call<'a>(context: &'a Context<'_>, progress: &'a (dyn Fn(u64) + Sync)) ->
     }
 }
 
-/// Names what could not be read, the first few of it.
+/// Note with the first unreadable paths.
 pub fn unreadable_note<'a>(unreadable: impl IntoIterator<Item = &'a [u8]>) -> Option<String> {
     let names: Vec<_> = unreadable.into_iter().map(show).collect();
     (!names.is_empty()).then(|| format!("[not readable: {}]", names.join(", ")))

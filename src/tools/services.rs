@@ -1,4 +1,4 @@
-//! What all calls share: the policy, the writer of files, and the rules for commands.
+//! State that all calls share: the policy, the file writer, and the rules for commands.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,67 +20,66 @@ use crate::sandbox::{Cache, Scratch, Tier, WallStatus};
 use crate::search::memory::Memory;
 use crate::testrun::History;
 
-/// Made once at start; nothing in it is ever replaced.
+/// Created once at start; no member is ever replaced.
 #[derive(Debug)]
 pub struct Services {
-    /// The memory that calls may hold.
+    /// Memory account of calls.
     pub account: Account,
-    /// Text of a reply to a call that does not say how much it wants.
+    /// Maximum text of a reply, in bytes, unless the call sets another.
     pub reply_bytes: usize,
-    /// The same of a command's output, which has a cap of its own.
+    /// The same for the output of commands.
     pub shown_output_bytes: usize,
-    /// Decides about every path.
+    /// Access policy of all paths.
     pub policy: Policy,
-    /// Keeps what calls change, so that it can be undone; or why nothing is kept.
+    /// Journal of changes for undo, or the reason why there is none.
     pub journal: Result<Arc<Journal>, String>,
-    /// Writes files, and keeps two changes of one file apart.
+    /// Writes files, and serializes changes of the same file.
     pub writer: Writer,
-    /// What is known of files from searches before.
+    /// Search cache of files.
     pub memory: Memory,
     /// The Python sessions. Dropped before the launcher, which waits for them.
     pub python: Sessions,
-    /// The rules for commands.
     pub commands: Commands,
-    /// The rules for recording what commands call.
+    /// The rules for recording outgoing calls.
     pub calls: Calls,
-    /// What programs wrote.
+    /// Output of programs.
     pub logs: Logs,
-    /// What is kept of runs of tests.
+    /// History of test runs.
     pub tests: History,
 }
 
-/// The rules for recording what commands call, and answering it.
+/// The rules for recording and replaying outgoing calls of commands.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// What real servers can be reached.
+    /// Real servers that can be reached.
     pub reach: Reach,
-    /// Whether names have addresses there.
+    /// `true` if names can be resolved there.
     pub resolves: bool,
-    /// Authorities that real servers are verified with, as PEM.
+    /// Root certificates for real servers, as PEM.
     pub roots: Vec<u8>,
-    /// Whether servers that a command starts can be reached from other machines, where its network
-    /// is that of the system.
+    /// `true` if other machines can reach servers of a command, where it has the network of the
+    /// system.
     pub open: bool,
-    /// Whether secrets stay in recordings.
+    /// `true` if recordings keep secrets.
     pub keep_secrets: bool,
-    /// What the operator asked for.
+    /// Isolation that the operator requested.
     pub isolation: Option<Isolation>,
-    /// Where the last recording went.
+    /// Directory of the last recording.
     last: Mutex<Option<String>>,
 }
 
 impl Calls {
-    /// A recording went to this directory.
+    /// Stores the directory of the last recording.
     pub fn remember(&self, directory: &str) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(directory.to_owned());
     }
 
-    /// As if there had been none.
+    /// Clears the directory of the last recording.
     pub fn forget(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The directory that the last recording went to.
+    /// Returns the directory of the last recording.
     pub fn remembered(&self) -> Option<String> {
         self.last
             .lock()
@@ -92,35 +91,35 @@ impl Calls {
 /// The rules for commands.
 #[derive(Debug)]
 pub struct Commands {
-    /// What holds commands, or why they are refused.
+    /// The sandbox of commands, or the reason why they are refused.
     pub standing: WallStatus,
-    /// Commands that run on after their call; `None` when they are refused. Dropped before the
-    /// launcher, which waits for them.
+    /// Background commands; `None` if commands are refused. Dropped before the launcher, which
+    /// waits for them.
     pub background: Option<BackgroundCommands>,
-    /// Starts commands; `None` when they are refused.
+    /// Starts commands; `None` if they are refused.
     pub launcher: Option<Launcher>,
-    /// Who decides about their connections, if there are rules.
+    /// Decides about network connections of commands, if there are rules.
     pub gate: Option<Arc<Gate>>,
-    /// Signs what git signs, if the operator's ssh-agent is to.
+    /// Signs git commits, if the operator's ssh-agent is enabled.
     pub ssh_agent: Option<SshAgent>,
-    /// Holds the lock that says that the private directory of commands is in use.
+    /// Private directory of commands, with its lock.
     pub scratch: Option<Scratch>,
-    /// Where caches of commands outlive the server, and no file tool looks.
+    /// Cache directory of commands, which outlives the server. File tools have no access.
     pub cache: Option<Cache>,
-    /// Time limit of a command that asks for none.
+    /// Default timeout of a command.
     pub timeout: Duration,
-    /// Largest time limit that a call may ask for.
+    /// Maximum timeout that a call may set.
     pub max_timeout: Duration,
-    /// The same of Python code.
+    /// The same for Python code.
     pub max_cell: Duration,
-    /// Output kept, in bytes for each of the two streams.
+    /// Maximum stored output, in bytes per stream.
     pub output_cap_bytes: usize,
     pub running: Slots,
     pub residents: Slots,
 }
 
 impl Commands {
-    /// Rules under which no command runs, for this reason.
+    /// Rules that refuse all commands for this reason.
     pub fn refused(reason: impl Into<String>) -> Self {
         Self {
             standing: WallStatus::refused(reason, Vec::new()),
@@ -128,7 +127,7 @@ impl Commands {
         }
     }
 
-    /// The same for tools that have no commands.
+    /// Rules for tools without commands.
     pub fn none() -> Self {
         Self {
             standing: WallStatus::none(),
@@ -147,7 +146,7 @@ impl Commands {
         }
     }
 
-    /// How a command is run that its call waits for.
+    /// Returns the settings of a command that its call waits for.
     pub fn foreground<'a>(
         &'a self,
         launcher: &'a Launcher,
@@ -167,12 +166,12 @@ impl Commands {
         }
     }
 
-    /// Whether a kernel wall stands around commands.
+    /// Returns true if a kernel sandbox confines commands.
     pub fn are_walled(&self) -> bool {
         matches!(self.standing.tier, Some(Tier::Namespaces | Tier::Landlock))
     }
 
-    /// Ends every command, and lets no new one start. Returns how many commands there were.
+    /// Ends every command, and refuses new ones. Returns the number of commands.
     pub fn pause(&self) -> usize {
         let background = self
             .background
@@ -181,7 +180,7 @@ impl Commands {
         background + self.running.end_all() + self.residents.end_all()
     }
 
-    /// Whether no command runs, or is about to.
+    /// Returns true if no command runs or is about to run.
     pub fn are_over(&self) -> bool {
         let background = self
             .background
@@ -190,8 +189,8 @@ impl Commands {
         background && self.residents.is_empty() && self.running.is_empty()
     }
 
-    /// Ends every command and the launcher, which removes their private directory, and lets no new
-    /// one start. Returns how many commands there were.
+    /// Ends every command and the launcher, which removes their private directory. Refuses new
+    /// commands. Returns the number of commands.
     pub fn end_all(&self) -> usize {
         let ended = self.pause();
         if let Some(launcher) = &self.launcher {

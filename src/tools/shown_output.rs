@@ -1,61 +1,55 @@
-//! What a reply shows of what a program wrote, and where the rest is.
+//! Shortens a program's output for a reply, and stores the full output as a log.
 
 use super::Context;
 use crate::exec::Captured;
 use crate::limits::{FOLDED_LINE_BYTES, SMALL_MESSAGE_BYTES};
 
-/// One output.
+/// Shortened output of one stream.
 #[derive(Debug)]
 pub struct ShownOutput {
     pub text: String,
-    /// If that is not all.
+    /// Note about the omitted part, if any.
     pub note: Option<String>,
-    /// The URI of all of it, if that was kept.
+    /// URI of the full output, if it was stored.
     pub log: Option<String>,
 }
 
-/// One stream folded, and cut in the middle if it is longer than `most` bytes all the same.
-pub fn folded(
+/// Folds one stream, and cuts it in the middle if it is still longer than `most` bytes.
+pub fn shorten_stream(
     context: &Context<'_>,
     tool: &str,
     (name, stream): (&str, &Captured),
     most: usize,
 ) -> ShownOutput {
-    shown(
-        context,
-        tool,
-        (name, stream),
-        shorter(context, stream),
-        most,
-    )
+    shorten(context, tool, (name, stream), fold(context, stream), most)
 }
 
-/// Standard output folded, and standard error as it is. Together they have at most `most` bytes, of
-/// which half is for standard error.
-pub fn both(
+/// Folds standard output; standard error stays unfolded. Together they have at most `most` bytes,
+/// half of them for standard error.
+pub fn shorten_streams(
     context: &Context<'_>,
     tool: &str,
     [stdout, stderr]: [&Captured; 2],
     most: usize,
 ) -> [ShownOutput; 2] {
-    let (output, errors) = (shorter(context, stdout), stderr.text().into_owned());
+    let (output, errors) = (fold(context, stdout), stderr.text().into_owned());
     let most_errors = errors
         .len()
         .min((most / 2).max(most.saturating_sub(output.len())));
     [
-        shown(
+        shorten(
             context,
             tool,
             ("stdout", stdout),
             output,
             most - most_errors,
         ),
-        shown(context, tool, ("stderr", stderr), errors, most_errors),
+        shorten(context, tool, ("stderr", stderr), errors, most_errors),
     ]
 }
 
-/// Folded, or as it is where there is no memory to fold it.
-fn shorter(context: &Context<'_>, stream: &Captured) -> String {
+/// Folds the output, unless there is no memory for that.
+fn fold(context: &Context<'_>, stream: &Captured) -> String {
     let lines = memchr::memchr_iter(b'\n', &stream.bytes).count();
     let bytes = stream.bytes.len() * 2 + lines * FOLDED_LINE_BYTES;
     match (bytes > SMALL_MESSAGE_BYTES)
@@ -67,14 +61,14 @@ fn shorter(context: &Context<'_>, stream: &Captured) -> String {
     }
 }
 
-fn shown(
+fn shorten(
     context: &Context<'_>,
     tool: &str,
     (name, stream): (&str, &Captured),
     mut text: String,
     most: usize,
 ) -> ShownOutput {
-    // What is put between beginning and end is not of the stream.
+    // The marker between start and end is not part of the stream.
     let mut bytes = if stream.truncated {
         text.len().min(stream.bytes.len())
     } else {

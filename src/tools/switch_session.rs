@@ -1,4 +1,4 @@
-//! `switch_session`: which Python session is meant when none is named.
+//! `switch_session`: sets the default Python session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

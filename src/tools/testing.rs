@@ -1,4 +1,4 @@
-//! What the tools for tests and types have in common.
+//! Shared parts of the tools for tests and types.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 
 /// What is reported, and what the commands that found it out changed in the allowed directories.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Reported<R> {
+pub struct ReportOutput<R> {
     #[serde(flatten)]
     report: R,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,19 +31,19 @@ pub struct Reported<R> {
     blocked_more: Option<u64>,
 }
 
-/// What has run.
-pub struct Ran<R> {
+/// A finished run of tests or of a checker.
+pub struct FinishedRun<R> {
     outcome: RunOutcome<R>,
-    /// The note and the same for programs.
+    /// Changes of the run, as a note and as data.
     changed: Option<(String, ChangesMade)>,
 }
 
-/// Does `work` with what runs need. `tool` is told in the refusal.
+/// Runs `work` with the context of a test run. An error names `tool`.
 pub fn with_run_context<R>(
     context: &Context<'_>,
     tool: &'static str,
     work: impl FnOnce(&RunContext<'_>) -> Result<RunOutcome<R>, TestrunError>,
-) -> Result<Ran<R>, Error> {
+) -> Result<FinishedRun<R>, Error> {
     let services = context.services;
     let rules = &services.commands;
     if let Some(reason) = &rules.standing.refused {
@@ -71,13 +71,13 @@ pub fn with_run_context<R>(
         history: &services.tests,
         cancel: context.cancel,
     })?;
-    Ok(Ran {
+    Ok(FinishedRun {
         outcome,
         changed: changes_made(context),
     })
 }
 
-/// Tells the client how long the work takes, of how long it may, in its own words.
+/// Reports the elapsed time, the timeout, and a message to the client.
 pub fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &str) {
     context.progress.report(
         elapsed.as_millis() as u64,
@@ -86,19 +86,19 @@ pub fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &
     );
 }
 
-impl<R> Ran<R> {
+impl<R> FinishedRun<R> {
     pub fn report(&self) -> &R {
         &self.outcome.report
     }
 
-    /// What the model reads: the report in words, and notes; and a link to the log. `told` is the
-    /// report for programs.
+    /// Returns the reply: the report as text, notes, and a link to the log. `reduce` shortens the
+    /// report for the structured reply.
     pub fn reply(
         self,
         context: &Context<'_>,
         text: &str,
-        told: impl FnOnce(R) -> R,
-    ) -> Reply<Reported<R>> {
+        reduce: impl FnOnce(R) -> R,
+    ) -> Reply<ReportOutput<R>> {
         let Self {
             outcome:
                 RunOutcome {
@@ -125,8 +125,8 @@ impl<R> Ran<R> {
         }));
         let changed = changed.map(|(_, made)| made);
         let (blocked, blocked_more) = (Blocked::among(&denied), Blocked::more(&denied));
-        Reply::content(content).with(Reported {
-            report: told(report),
+        Reply::content(content).with(ReportOutput {
+            report: reduce(report),
             changed,
             blocked,
             blocked_more,
@@ -134,14 +134,14 @@ impl<R> Ran<R> {
     }
 }
 
-/// A runner or a checker as it is asked for: by its name, or `auto`, which is none.
+/// A requested runner or checker: a name, or `auto`, which means none.
 #[derive(Debug)]
-pub struct Asked<T: ToolKind + ?Sized>(pub Option<&'static T>);
+pub struct ToolChoice<T: ToolKind + ?Sized>(pub Option<&'static T>);
 
-/// What asks for the usual one.
+/// Value that selects the default runner or checker.
 const AUTO: &str = "auto";
 
-impl<'de, T: ToolKind + ?Sized> Deserialize<'de> for Asked<T> {
+impl<'de, T: ToolKind + ?Sized> Deserialize<'de> for ToolChoice<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let named = T::all().iter().copied().find(|tool| tool.name() == name);
@@ -156,7 +156,7 @@ impl<'de, T: ToolKind + ?Sized> Deserialize<'de> for Asked<T> {
     }
 }
 
-impl<T: ToolKind + ?Sized> JsonSchema for Asked<T> {
+impl<T: ToolKind + ?Sized> JsonSchema for ToolChoice<T> {
     fn schema_name() -> Cow<'static, str> {
         "Asked".into()
     }

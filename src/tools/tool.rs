@@ -1,6 +1,6 @@
-//! What a tool is: one type that declares name, words, parameters and reply, and runs.
+//! The tool interface: one type declares name, description, parameters and reply, and runs.
 //!
-//! A tool sees typed parameters and returns a typed reply: no JSON, no error code, no revision.
+//! A tool gets typed parameters and returns a typed reply: no JSON, no error code, no revision.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::limits::{ARGUMENT_COPIES, QUICK_BYTES, SMALL_ARGUMENTS_BYTES, SMALL_MESSAGE_BYTES};
 use crate::protocol::{Content, ToolReply, reply_length};
 
-/// A tool, declared once; everything that is said about it elsewhere is derived from here.
+/// A tool, declared once; all other descriptions of it are derived from here.
 pub trait Tool: Send + Sync + 'static {
     /// The arguments; field docs are the parameter descriptions.
     type Params: DeserializeOwned + JsonSchema;
@@ -26,26 +26,25 @@ pub trait Tool: Send + Sync + 'static {
     type Output: Serialize + JsonSchema;
     /// The name on the wire.
     const NAME: &'static str;
-    /// The name for people.
+    /// The display name.
     const TITLE: &'static str;
-    /// What it does, when to use another one, the one trap. Paid for on every request.
     const DESCRIPTION: &'static str;
-    /// What it does to the world.
+    /// Side effects of the tool.
     const HINTS: Hints;
-    /// The set it is switched on with.
+    /// The set it is enabled with.
     const TOOLSET: Toolset;
-    /// Whether it may hold up the thread that reads stdin.
+    /// Its weight: may it block the thread that reads stdin?
     const WEIGHT: Weight = Weight::Light;
     fn run(context: &Context<'_>, params: Self::Params) -> Result<Reply<Self::Output>, Error>;
 }
 
-/// A group of tools that the operator switches on together.
+/// A group of tools that the operator enables together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Toolset {
     /// Reading, writing, searching and editing files.
     Files,
     Command,
-    /// Recording what commands call, and answering it.
+    /// Recording and replaying outgoing calls of commands.
     Calls,
     Python,
     /// Running tests, and checking types.
@@ -62,7 +61,7 @@ impl Toolset {
         Self::Tests,
     ];
 
-    /// Whether its tools start programs, and need the walls.
+    /// Returns true if its tools start programs, and need the sandbox.
     pub const fn runs_commands(self) -> bool {
         match self {
             Self::Files => false,
@@ -82,42 +81,42 @@ impl Toolset {
     }
 }
 
-/// Whether a call is served by the thread that read it, or handed to another one.
+/// Cost class of a call, which decides the thread that serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Microseconds, and nothing is waited for but a filesystem: reading what is small
+    /// Microseconds, and no wait except for a local filesystem: small reads
     /// ([`super::Context::at_length`]).
     Quick,
-    /// Microseconds as a rule: no thread hop where requests come from one client.
+    /// Usually microseconds: no thread switch if requests come from one client.
     Light,
     /// May take long: searches, commands, whole trees.
     Heavy,
-    /// Mostly waits for something else than this machine, such as a mock that is slow on purpose:
-    /// many of them at the same time cost little, and must not take the places of heavy ones.
+    /// Mostly waits for something outside this machine, such as a slow mock. Many of them cost
+    /// little at a time, and must not occupy the threads of heavy calls.
     Waits,
 }
 
 impl Weight {
-    /// Whether the thread that reads one client's requests may serve it.
+    /// Returns true if the thread that reads one client's requests may serve it.
     pub const fn is_light(self) -> bool {
         matches!(self, Self::Quick | Self::Light)
     }
 }
 
-/// What a tool does to the world, as six named groups instead of four booleans a tool.
+/// Side effects of a tool, as six named groups instead of four booleans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hints {
     /// Reads only.
     Observes,
-    /// Adds; doing it again changes nothing more.
+    /// Adds entries; a repetition has no further effect.
     Creates,
-    /// Replaces what was there; doing it again changes nothing more.
+    /// Replaces content; a repetition has no further effect.
     Overwrites,
-    /// Changes what was there; doing it again may change more.
+    /// Changes content; a repetition may change more.
     Mutates,
-    /// Deletes; doing it again changes nothing more.
+    /// Deletes; a repetition has no further effect.
     Removes,
-    /// Runs programs, which may do anything that the walls allow.
+    /// Runs programs, which may do anything that the sandbox allows.
     Runs,
 }
 
@@ -138,26 +137,26 @@ impl Hints {
 
 #[derive(Debug)]
 pub struct Reply<O> {
-    /// What the model reads.
+    /// Content for the model.
     pub content: Vec<Content>,
-    /// What a program reads; `None` leaves it out.
+    /// Content for programs; `None` omits it.
     pub structured: Option<Structured<O>>,
     /// Members of the result's `_meta`.
     pub meta: Vec<(&'static str, Value)>,
-    /// The call did its work and the outcome is bad news, such as a command that exits with 1.
+    /// `true` if the call succeeded with a bad result, such as a command that exits with 1.
     pub is_error: bool,
-    /// The background command that the call has started.
+    /// The background command that the call started.
     pub started: Option<String>,
-    /// Memory that was taken for it already: who holds a long text and then waits for more could
-    /// wait for good.
+    /// Memory reserved for the reply already. A call that holds a long text and waits for more
+    /// memory could deadlock.
     pub held: Share,
 }
 
-/// The structured form of an answer.
+/// Structured form of a reply.
 #[derive(Debug)]
 pub enum Structured<O> {
     Typed(O),
-    /// As the JSON text of such a value: for outputs so large that they are written only once.
+    /// JSON text of such a value, for outputs so large that they are rendered only once.
     Written(String),
 }
 
@@ -177,7 +176,7 @@ impl<O> Reply<O> {
         }
     }
 
-    /// The call has started this background command.
+    /// Sets the background command that the call started.
     #[must_use]
     pub fn starting(self, id: &str) -> Self {
         Self {
@@ -186,7 +185,7 @@ impl<O> Reply<O> {
         }
     }
 
-    /// Memory that was taken for it already.
+    /// Sets the memory reserved for the reply.
     #[must_use]
     pub fn holding(self, held: Share) -> Self {
         Self { held, ..self }
@@ -206,7 +205,8 @@ impl<O> Reply<O> {
         self
     }
 
-    /// The output as text and as a structure: for tools whose clients read JSON in the text.
+    /// Returns the output as text and as a structure, for tools whose clients parse JSON in the
+    /// text.
     pub fn json(output: O) -> Result<Self, Error>
     where
         O: Serialize,
@@ -223,36 +223,36 @@ impl<O> Reply<O> {
     }
 }
 
-/// What tools/list and the documents say about a tool.
+/// Description of a tool for tools/list and the documents.
 #[derive(Clone, Debug)]
 pub struct Descriptor {
     /// The name on the wire.
     pub name: String,
-    /// The name for people.
+    /// The display name.
     pub title: String,
     pub description: String,
     /// JSON Schema of the arguments, as text.
     pub input_schema: &'static str,
-    /// JSON Schema of the structured output as text, if there is any.
+    /// JSON Schema of the structured output as text, if any.
     pub output_schema: Option<&'static str>,
     /// The `annotations` object.
     pub annotations: Value,
 }
 
-/// A tool with its types erased: what the registry holds. A tool from a manifest is another
+/// A tool without its types, as the registry holds it. A tool of a manifest is another
 /// implementation.
 pub trait Callable: Send + Sync {
     /// The name on the wire.
     fn name(&self) -> &str;
-    /// Everything that is said about it.
+    /// Its description.
     fn descriptor(&self) -> Descriptor;
     /// The set it belongs to.
     fn toolset(&self) -> Toolset;
-    /// What it does to the world.
+    /// Its side effects.
     fn hints(&self) -> Hints;
-    /// Whether it may hold up the thread that reads.
+    /// Its weight: may it block the reading thread?
     fn weight(&self) -> Weight;
-    /// Checks the arguments and does the work. `structured` says whether the client can use
+    /// Checks the arguments and runs the tool. `structured` is true if the client supports
     /// structured output.
     fn call(
         &self,
@@ -263,23 +263,23 @@ pub trait Callable: Send + Sync {
 }
 
 /// A [`Tool`] as a [`Callable`].
-struct Declared<T> {
-    /// Read at the first call.
+struct DeclaredTool<T> {
+    /// Parsed at the first call.
     schema: OnceLock<Value>,
     schemas: schema::Schemas,
     tool: PhantomData<fn() -> T>,
 }
 
-/// The registry's entry for a tool.
+/// Returns the registry's entry for a tool.
 pub fn declare<T: Tool>() -> Box<dyn Callable> {
-    Box::new(Declared::<T> {
+    Box::new(DeclaredTool::<T> {
         schema: OnceLock::new(),
         schemas: schemas::of(T::NAME),
         tool: PhantomData,
     })
 }
 
-impl<T: Tool> Callable for Declared<T> {
+impl<T: Tool> Callable for DeclaredTool<T> {
     fn name(&self) -> &str {
         T::NAME
     }
@@ -321,7 +321,7 @@ impl<T: Tool> Callable for Declared<T> {
         let params =
             schema::read_params::<T::Params>(T::NAME, self.schema.get_or_init(read), arguments)?;
         let reply = T::run(context, params)
-            .map_err(|error| alike_paths::explained(&context.services.policy, error))?;
+            .map_err(|error| alike_paths::explain_error(&context.services.policy, error))?;
         let structured = match reply.structured.filter(|_| structured) {
             Some(Structured::Typed(output)) => {
                 let write = || serde_json::to_string(&output);
@@ -358,7 +358,7 @@ impl<T: Tool> Callable for Declared<T> {
         };
         let texts = reply.content.iter().map(Content::length).sum::<usize>();
         if texts > SMALL_MESSAGE_BYTES {
-            // With what is to be written of it.
+            // Including its rendered text.
             let written = context.at_length(|| reply_length(&reply));
             let all = texts + reply.structured.as_ref().map_or(0, String::len) + written;
             held.shrink(all);

@@ -1,4 +1,4 @@
-//! `type_check`: what a project's checker of types says.
+//! `type_check`: runs a project's type checker.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
-use super::testing::{Asked, Reported, report, with_run_context};
+use super::testing::{ReportOutput, ToolChoice, report, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset, Weight};
 use crate::error::Error;
 use crate::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
@@ -24,7 +24,7 @@ pub struct Params {
     files: Option<OneOrMany>,
     /// Default: found by the project's files
     #[schemars(extend("x-aliases" = ["runner", "tool"]))]
-    checker: Option<Asked<dyn Checker>>,
+    checker: Option<ToolChoice<dyn Checker>>,
     /// The project, or a directory in it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["workingDirectory", "working_directory", "project", "root"]))]
     cwd: Option<String>,
@@ -35,7 +35,7 @@ pub struct Params {
 
 impl Tool for TypeCheck {
     type Params = Params;
-    type Output = Reported<Diagnostics>;
+    type Output = ReportOutput<Diagnostics>;
     const NAME: &'static str = "type_check";
     const TITLE: &'static str = "Check types";
     const DESCRIPTION: &'static str = "Check a project's types (tsc, cargo check, mypy, pyright, go vet) and get each \
@@ -45,7 +45,10 @@ impl Tool for TypeCheck {
     const TOOLSET: Toolset = Toolset::Tests;
     const WEIGHT: Weight = Weight::Heavy;
 
-    fn run(context: &Context<'_>, params: Params) -> Result<Reply<Reported<Diagnostics>>, Error> {
+    fn run(
+        context: &Context<'_>,
+        params: Params,
+    ) -> Result<Reply<ReportOutput<Diagnostics>>, Error> {
         let files = params.files.map(OneOrMany::into_list).unwrap_or_default();
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_TESTS_TIMEOUT_SECS));
         let checker = params.checker.and_then(|asked| asked.0);

@@ -1,4 +1,4 @@
-//! `undo_changes`: what calls have changed is made what it was.
+//! `undo_changes`: reverts the changes of calls.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -33,24 +33,24 @@ pub struct Params {
     dry_run: Option<bool>,
 }
 
-/// What was undone, or would be.
+/// Changes that were undone, or would be.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    /// The number of this call, by which it can be undone.
+    /// Number of this call, by which it can be undone itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<u64>,
     undone: Vec<String>,
-    /// Why nothing would be.
+    /// Conflicts, for which nothing would be undone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     conflicts: Vec<String>,
-    /// Changes by others since in the same directories, and files that stay.
+    /// Later changes by others in the same directories, which stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changed_since: Vec<String>,
-    /// Repositories below whose `objects` new files stay.
+    /// Repositories with new files below `objects`, which stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     objects_stay: Vec<String>,
-    /// Beyond those that are named.
+    /// Number of changes beyond those listed.
     #[serde(skip_serializing_if = "is_zero")]
     more: usize,
 }
@@ -101,7 +101,7 @@ impl Tool for UndoChanges {
             let now = journal.store.path(place);
             let policy = &context.services.policy;
             match change {
-                // It goes.
+                // A created file is removed.
                 Change::Created => Ok(()),
                 Change::Edited | Change::Deleted | Change::Metadata => {
                     policy.may_return(&now, None)
@@ -153,7 +153,7 @@ impl Tool for UndoChanges {
     }
 }
 
-/// What is hidden stands in the way of the rest.
+/// Error for a hidden path among the changes.
 fn left_out(error: PolicyError) -> Error {
     match error {
         PolicyError::Hidden { .. } => Error::Unsuitable {
@@ -164,7 +164,7 @@ fn left_out(error: PolicyError) -> Error {
     }
 }
 
-/// The calls that are meant.
+/// Returns the numbers of the requested calls.
 fn numbers(journal: &Journal, params: &Params) -> Result<Vec<u64>, Error> {
     match (&params.calls, params.since) {
         (Some(calls), None) if !calls.is_empty() => Ok(calls.clone()),
@@ -175,7 +175,7 @@ fn numbers(journal: &Journal, params: &Params) -> Result<Vec<u64>, Error> {
     }
 }
 
-/// The place of a path that may not be there any more.
+/// Returns the place of a path that may no longer exist.
 fn place(context: &Context<'_>, journal: &Journal, path: &str) -> Result<Place, Error> {
     let policy = &context.services.policy;
     let absolute = policy.absolute(path)?;
@@ -264,7 +264,7 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
     Reply::text(text.trim_start()).with(Open(output))
 }
 
-/// How much was undone below each directory of the project, and in each other directory.
+/// Counts the undone changes by top-level directory of the project, and by directory elsewhere.
 fn by_directory(names: &Names<'_>, outcome: &Outcome) -> String {
     let mut all: BTreeMap<String, Counts> = BTreeMap::new();
     for (place, change) in &outcome.undone {

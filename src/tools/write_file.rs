@@ -1,4 +1,4 @@
-//! `write_file`: a new file, or a new content for an old one.
+//! `write_file`: creates a file, or replaces its content.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,7 +47,7 @@ impl Tool for WriteFile {
             .map(encoding::by_name)
             .transpose()?
             .unwrap_or(Encoding::UTF_8);
-        // UTF-16 without its mark would not be recognised when it is read again.
+        // UTF-16 without a byte order mark would not be detected when it is read again.
         let bytes = encoding::encode(
             &params.content,
             encoding,

@@ -1,4 +1,4 @@
-//! A batch of 2025-03-26: its members are served one after the other, and answered together.
+//! Batches of 2025-03-26: the members are served in sequence, and their replies form one array.
 
 use serde_json::value::RawValue;
 
@@ -9,8 +9,8 @@ use crate::protocol::{Code, Id, Incoming, Outcome, Refusal, Revision, RpcError, 
 use crate::server::{Admission, Outbox, Session};
 
 /// Serves all members and appends the array of their replies to `out`, without a newline. A batch
-/// of notifications is answered by nothing, and nothing is begun any more once `cancel` is
-/// cancelled. What the array takes of the budget is returned.
+/// of notifications has no reply. After `cancel`, no further member is served. Returns the share of
+/// the memory budget that the array takes.
 pub fn serve(
     session: &Session,
     members: &[&RawValue],
@@ -56,7 +56,7 @@ pub fn serve(
     share
 }
 
-/// Serves one member, and has its reply written, if there is one.
+/// Serves one member, and passes its reply, if any, to `reply`.
 fn answer(
     session: &Session,
     member: &RawValue,
@@ -105,7 +105,7 @@ fn answer(
     }
 }
 
-/// What is wrong with a batch of so many members in a session of this revision, if anything is.
+/// Returns the error of a batch of `members` members under this revision, if any.
 pub fn fault(revision: Revision, members: usize) -> Option<String> {
     match (revision, members) {
         (_, 0) => Some("a batch must not be empty".to_owned()),

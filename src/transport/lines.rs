@@ -1,40 +1,40 @@
-//! Lines out of a stream of bytes, with a cap on their length.
+//! Splits a byte stream into lines of limited length.
 
 use std::io::{self, Read};
 
 use memchr::memchr;
 
-/// How much is asked for in one read; a pipe holds 64 KiB.
+/// Size of one read; a pipe holds 64 KiB.
 const READ_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
     /// A whole line, without its newline; the last one may have had none.
     Whole(Vec<u8>),
-    /// A line longer than the cap; it was read to its end and dropped.
+    /// A line above the length limit, which was read to its end and dropped.
     TooLong,
     /// The stream has ended.
     End,
 }
 
-/// Cuts a stream into lines.
+/// Splits a stream into lines.
 pub struct Lines<R> {
     source: R,
     max_bytes: usize,
-    /// Bytes read and not handed out are `buffer[start..end]`; the rest is room.
+    /// Unread bytes are `buffer[start..end]`; the rest is free.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// How far from `start` there is known to be no newline.
+    /// Number of bytes after `start` known to hold no newline.
     scanned: usize,
-    /// Whether the line that begins at `start` was longer than the cap before all of it was read.
+    /// `true` if the line at `start` is above the limit and only partly read.
     too_long: bool,
     ended: bool,
     put_back: Option<Line>,
 }
 
 impl<R: Read> Lines<R> {
-    /// Lines of at most `max_bytes`.
+    /// Creates a splitter for lines of at most `max_bytes`.
     pub fn new(source: R, max_bytes: usize) -> Self {
         let buffer = vec![0; READ_BYTES];
         Self {
@@ -50,23 +50,23 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line; waits for it.
+    /// Returns the next line; blocks until it is complete.
     pub fn next(&mut self) -> io::Result<Line> {
         loop {
-            if let Some(line) = self.found() {
+            if let Some(line) = self.buffered_line() {
                 return Ok(line);
             }
             self.fill()?;
         }
     }
 
-    /// The line that comes next after all.
+    /// Returns a line to the front.
     pub fn put_back(&mut self, line: Line) {
         self.put_back = Some(line);
     }
 
-    /// The next line, if all of it was read.
-    pub fn found(&mut self) -> Option<Line> {
+    /// Returns the next line if it is complete in the buffer.
+    pub fn buffered_line(&mut self) -> Option<Line> {
         if let Some(line) = self.put_back.take() {
             return Some(line);
         }
@@ -102,8 +102,8 @@ impl<R: Read> Lines<R> {
         )
     }
 
-    /// Hands out the next `length` bytes as a line of its own. A large line leaves with the buffer
-    /// instead of being copied, and so does not stay behind in an idle server.
+    /// Takes the next `length` bytes as a line. A large line takes the buffer with it: it is not
+    /// copied, and does not stay in memory.
     fn take(&mut self, length: usize) -> Vec<u8> {
         let (from, to) = (self.start, self.start + length);
         if length <= READ_BYTES || from > 0 {
@@ -119,7 +119,7 @@ impl<R: Read> Lines<R> {
         line
     }
 
-    /// Forgets what was read; the room of a line that was too long must not stay behind either.
+    /// Drops all buffered bytes, and the memory of a line that was too long.
     fn discard(&mut self) {
         if self.buffer.len() > READ_BYTES {
             self.buffer = vec![0; READ_BYTES];
@@ -135,7 +135,7 @@ impl<R: Read> Lines<R> {
         self.end -= self.start;
         self.start = 0;
         if self.end == self.buffer.len() {
-            // Doubling, so that a long line does not cost a thousand small reads.
+            // Doubled, so that a long line does not cost a thousand small reads.
             self.buffer.resize(self.end * 2, 0);
         }
         let read = loop {
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Gives one byte at a time, so that every state of the buffer is passed.
+    /// A source of one byte at a time, which covers all states of the buffer.
     struct Dribble<'a>(&'a [u8]);
 
     impl Read for Dribble<'_> {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_larger_than_the_buffer_leaves_what_follows() {
+    fn line_above_buffer_size_keeps_next_line() {
         let long = "x".repeat(READ_BYTES * 3 + 5);
         let text = format!("{long}\nnext\n{long}\n{long}");
         let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
@@ -194,19 +194,19 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_put_back_comes_first() {
+    fn put_back_line_comes_first() {
         let mut lines = Lines::new(&b"one\ntwo\n"[..], 9);
-        assert_eq!(lines.found(), None);
+        assert_eq!(lines.buffered_line(), None);
         lines.fill().unwrap();
-        let first = lines.found().unwrap();
+        let first = lines.buffered_line().unwrap();
         lines.put_back(first);
         assert_eq!(lines.next().unwrap(), Line::Whole(b"one".to_vec()));
-        assert_eq!(lines.found(), Some(Line::Whole(b"two".to_vec())));
-        assert_eq!(lines.found(), None);
+        assert_eq!(lines.buffered_line(), Some(Line::Whole(b"two".to_vec())));
+        assert_eq!(lines.buffered_line(), None);
     }
 
     #[test]
-    fn the_room_of_a_dropped_line_is_given_back() {
+    fn dropped_line_frees_its_buffer() {
         let text = "x".repeat(READ_BYTES * 9) + "\nnext\n";
         let mut lines = Lines::new(text.as_bytes(), READ_BYTES * 4);
         assert_eq!(lines.next().unwrap(), Line::TooLong);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_capped_and_never_lost() {
+    fn lines_are_split_and_length_limited() {
         let text = b"one\n\n1234567890\n123456789\ntwo";
         let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
         let expected = [

@@ -1,5 +1,5 @@
-//! Bytes to messages and back. The only code that touches stdin and stdout, and that is reached
-//! over the network.
+//! Transports: stdin and stdout, and HTTP. The only code that touches stdin and stdout or listens
+//! on the network.
 
 mod batch;
 pub mod http;

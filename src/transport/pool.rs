@@ -1,5 +1,5 @@
-//! Threads for heavy calls: made when wanted, ended when idle, bounded in number and in what waits
-//! for them.
+//! Thread pool for heavy calls: threads start on demand and end when idle. Threads and queue are
+//! bounded.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,13 +9,13 @@ use std::time::Duration;
 use super::wake::Wake;
 use crate::limits::{MAX_QUEUED_REQUESTS, MAX_RUNNING_REQUESTS, MAX_STUCK_REQUESTS};
 
-/// A thread without work goes after this time.
+/// Idle time after which a thread ends.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// Work for a thread. It must not unwind: a session turns panics into errors.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads and what waits for them.
+/// The threads and their queue.
 #[derive(Clone)]
 pub struct Pool(Arc<Shared>);
 
@@ -32,17 +32,17 @@ struct State {
     queue: VecDeque<Job>,
     threads: usize,
     idle: usize,
-    /// Jobs that wait or run.
+    /// Number of jobs that wait or run.
     open: usize,
-    /// Calls that run on threads of the caller's.
+    /// Number of calls that run on threads of the caller.
     entered: usize,
-    /// Threads that hang and will not be missed: as many more may be made.
+    /// Number of stuck threads, which may be replaced by new ones.
     stuck: usize,
 }
 
 impl Pool {
-    /// A pool of at most so many threads, and of none yet, which rings `empty` whenever its last
-    /// call is done.
+    /// Creates a pool of at most `max_threads` threads, without starting any. It rings `empty`
+    /// whenever its last job has ended.
     pub fn new(max_threads: usize, empty: Wake) -> Self {
         let (state, work, room) = (Mutex::default(), Condvar::new(), Condvar::new());
         Self(Arc::new(Shared {
@@ -54,7 +54,7 @@ impl Pool {
         }))
     }
 
-    /// Runs the job on some thread. Waits while too many are waiting already.
+    /// Runs the job on some thread. Blocks while the queue is full.
     pub fn run(&self, job: Job) {
         let mut state = self.lock();
         while state.queue.len() >= MAX_QUEUED_REQUESTS {
@@ -75,7 +75,7 @@ impl Pool {
         self.spawn();
     }
 
-    /// Makes a thread, which is counted already.
+    /// Starts a thread, which is counted already.
     fn spawn(&self) {
         let pool = self.clone();
         if let Err(error) = thread::Builder::new()
@@ -84,14 +84,14 @@ impl Pool {
         {
             tracing::error!("no thread to be had: {error}");
             self.lock().threads -= 1;
-            // With no thread at all the job would wait for good.
+            // Without any thread the job would wait forever.
             if self.lock().threads == 0 {
                 self.work_once();
             }
         }
     }
 
-    /// Counts a call that runs on a thread of the caller's, if there are not too many of them.
+    /// Registers a call on a thread of the caller. Returns false above the limit.
     pub fn enter(&self) -> bool {
         let mut state = self.lock();
         let room = state.entered < MAX_RUNNING_REQUESTS + state.stuck;
@@ -101,19 +101,19 @@ impl Pool {
         room
     }
 
-    /// Takes back one [`Pool::enter`].
+    /// Reverts one [`Pool::enter`].
     pub fn leave(&self) {
         self.lock().entered -= 1;
         self.0.empty.ring();
     }
 
-    /// Calls that wait or run.
+    /// Number of calls that wait or run.
     pub fn open(&self) -> usize {
         let state = self.lock();
         state.open + state.entered
     }
 
-    /// Makes up for threads that hang, up to a bound: so many more may run.
+    /// Allows more threads in place of `stuck` ones, up to a limit.
     pub fn replace(&self, stuck: usize) {
         let stuck = stuck.min(MAX_STUCK_REQUESTS);
         let waiting = {

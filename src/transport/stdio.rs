@@ -1,11 +1,12 @@
-//! stdin to session to stdout, without a thread hop for cheap calls and without letting a slow one
-//! block others.
+//! Transport over stdin and stdout, without a thread switch for cheap calls and without blocking
+//! behind slow ones.
 //!
-//! The thread that reads a line (the leader) serves cheap calls itself and goes on reading. A watch
-//! looks at it every few milliseconds while there is traffic; a leader that is still busy with the
-//! call of the last look is replaced by a new one. Heavy calls go to a pool of threads. What runs
-//! and what waits is bounded, and beyond that stdin is not read, so a flood costs the client time
-//! and the server nothing.
+//! The thread that reads a line (the leader) serves cheap calls itself and reads on. A watchdog
+//! checks it every few milliseconds while there is traffic. A leader that still serves the same
+//! call as at the last check is replaced by a new one.
+//!
+//! Heavy calls go to a thread pool. Running and waiting calls are bounded. Above the bound stdin is
+//! not read, so a flood costs the client time and the server nothing.
 
 use std::io::Read;
 use std::os::fd::BorrowedFd;
@@ -34,49 +35,49 @@ use crate::protocol::{
 use crate::server::{Admission, Session, Ticket, size};
 use crate::tools::Weight;
 
-/// Looks without any traffic after which the watch sleeps until there is some again.
+/// Number of checks without traffic after which the watchdog sleeps.
 const IDLE_LOOKS: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The client closed its side and has all its answers.
+    /// The client closed its side and got all replies.
     Served,
-    /// The caller's descriptor became readable, or nobody reads the answers; nothing more is
-    /// answered.
+    /// The caller's descriptor became readable, or the client no longer reads; no further reply is
+    /// sent.
     Stopped,
 }
 
-/// What one client is held to.
+/// Limits of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Longest message, in bytes.
+    /// Maximum length of a message, in bytes.
     pub max_line_bytes: usize,
-    /// A call that hangs in the kernel for so long is given up.
+    /// Time after which a call that hangs in the kernel is abandoned.
     pub stall_timeout: Duration,
 }
 
-/// One client's stream, served until it ends.
+/// Stream of one client, served until it ends.
 pub struct Door {
     session: Session,
     writer: Arc<Writer>,
     lines: Mutex<Lines<Box<dyn Read + Send>>>,
     limits: Limits,
-    /// Who pays for requests and replies.
+    /// Account for the memory of requests and replies.
     account: Account,
     pool: Pool,
-    /// For calls that only wait.
+    /// Pool for calls that only wait.
     waiting: Pool,
-    /// Even while the leader reads, odd while it serves; every step adds one, so a value never
-    /// comes again.
+    /// Turn counter: even while the leader reads, odd while it serves. Every step adds one, so no
+    /// value repeats.
     lead: AtomicU64,
     watched: AtomicBool,
-    /// Wakes the watch: traffic after idleness, or the end.
+    /// Wakes the watchdog: traffic after idleness, or the end.
     wake: Wake,
     ended: AtomicBool,
 }
 
 impl Door {
-    /// Joins a session to a stream. Fails only when no event descriptor can be had.
+    /// Connects a session to a stream. Fails only if no event descriptor is available.
     pub fn new(
         session: Session,
         source: impl Read + Send + 'static,
@@ -102,16 +103,16 @@ impl Door {
         }))
     }
 
-    /// Answers on the calling thread, until `ready` is readable, a line comes that asks for more
-    /// than what the server says of itself, or a client has asked more than it does at its start.
-    /// `source` is what the door reads from; what fails of it fails again when it is served.
-    /// Whether anything was answered.
+    /// Answers handshake requests on the calling thread, while the launcher starts. Stops when
+    /// `ready` is readable, at any other request, or at the limit of requests. `source` is the
+    /// descriptor that the door reads from; its errors recur in `run`. Returns true if it answered
+    /// a request.
     pub fn greet(self: &Arc<Self>, source: BorrowedFd<'_>, ready: BorrowedFd<'_>) -> bool {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut out, mut answered) = (Vec::new(), 0);
         let until = Instant::now() + Duration::from_millis(LAUNCHER_START_MS);
         while answered < MAX_GREETINGS {
-            match lines.found() {
+            match lines.buffered_line() {
                 Some(Line::Whole(line)) if is_greeting(&line) => {
                     self.accept(line, Share::default(), &mut out, || {});
                     answered += 1;
@@ -135,13 +136,14 @@ impl Door {
         answered > 0
     }
 
-    /// Serves until the stream ends or `stop` becomes readable. The calling thread is the watch.
+    /// Serves until the stream ends or `stop` becomes readable. The calling thread becomes the
+    /// watchdog.
     pub fn run(self: &Arc<Self>, stop: Option<BorrowedFd<'_>>) -> std::io::Result<End> {
         self.spawn_leader(None)?;
         let mut last_seen = 0;
         let mut last_taken = 0;
         let mut idle_looks = 0;
-        // Four looks to a time limit: what is given up has hung for that time, and at most a
+        // Four checks per timeout: an abandoned call has hung for the timeout, and at most a
         // quarter more.
         let pace = self.limits.stall_timeout / 4;
         let mut last_stall_look = Instant::now();
@@ -160,8 +162,7 @@ impl Door {
             let waits = watched || !self.session.is_idle() || self.session.stuck() > 0;
             let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
             fds.extend(stop.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-            // A client that has only closed its side still reads. One that is gone altogether waits
-            // for nothing.
+            // A client that closed its side may still read. A client that is gone gets no reply.
             let answers = self.writer.watched().filter(|_| has_ended);
             let at = fds.len();
             fds.extend(answers.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::empty())));
@@ -174,9 +175,9 @@ impl Door {
                 self.session.cancel_all();
                 return Ok(End::Stopped);
             }
-            self.wake.hush();
+            self.wake.reset();
             if self.writer.is_broken() {
-                // Nobody reads the answers any more.
+                // The client no longer reads.
                 self.session.cancel_all();
                 return Ok(End::Stopped);
             }
@@ -200,7 +201,7 @@ impl Door {
                 idle_looks += 1;
                 if idle_looks >= IDLE_LOOKS {
                     self.watched.store(false, SeqCst);
-                    // Traffic that began between the two is seen here, or sees the flag itself.
+                    // Traffic that begins in between is seen here, or sees the flag itself.
                     if self.lead.load(SeqCst) != seen {
                         self.watched.store(true, SeqCst);
                     }
@@ -210,7 +211,7 @@ impl Door {
         }
     }
 
-    /// Answers for the calls that hang, and lets others run in their place.
+    /// Sends error replies for stuck calls, and allows other calls in their place.
     fn give_up(&self) {
         let mut out = Vec::new();
         for refused in self.session.give_up(self.limits.stall_timeout) {
@@ -226,23 +227,22 @@ impl Door {
         self.pool.replace(self.session.stuck());
     }
 
-    /// Puts a new leader in the place of one that has served the same call since the last look;
-    /// whether it could.
+    /// Replaces a leader that served the same call since the last check. Returns true on success.
     fn take_over(self: &Arc<Self>, seen: u64) -> bool {
         if !self.pool.enter() {
             return false;
         }
         let spawned = self.spawn_leader(Some(seen));
         if let Err(error) = &spawned {
-            // The old leader reads on when its call is done, and the next look tries again.
+            // The old leader reads on after its call, and the next check tries again.
             tracing::debug!("no thread to be had: {error}");
             self.pool.leave();
         }
         spawned.is_ok()
     }
 
-    /// The first leader, or one that takes over from the leader of a turn. Only the new thread
-    /// itself takes over: where no thread can be had the old leader must remain one.
+    /// Starts the first leader, or one that takes over after the given turn. Only the new thread
+    /// itself takes over: without a thread, the old leader must stay one.
     fn spawn_leader(self: &Arc<Self>, after: Option<u64>) -> std::io::Result<()> {
         let door = Arc::clone(self);
         thread::Builder::new()
@@ -257,8 +257,8 @@ impl Door {
                 {
                     return door.pool.leave();
                 }
-                // A session turns panics into errors, so this is a fault of the door itself; better
-                // to end than to hang.
+                // A session turns panics into errors, so this is a bug of the door itself; ending
+                // is better than hanging.
                 if catch_unwind(AssertUnwindSafe(|| door.lead(turn))).is_err() {
                     tracing::error!("the thread that reads has panicked");
                     door.end();
@@ -298,7 +298,7 @@ impl Door {
                     return self.end();
                 }
             };
-            // Until there is memory for it nothing more is read.
+            // Reads no further until there is memory for it.
             let share = self.hold(line.len(), Purpose::request(line.len()));
             self.accept(line, share, &mut out, || {
                 self.lead.store(turn + 1, SeqCst);
@@ -318,8 +318,8 @@ impl Door {
         }
     }
 
-    /// Serves a line, or hands it on. Calls `admitted` once the line is admitted. No other line may
-    /// be admitted before that: lines are admitted in the order of their arrival.
+    /// Serves a line, or passes it to a pool. Calls `admitted` once the line is admitted. No other
+    /// line may be admitted before, since lines are admitted in the order of arrival.
     fn accept(
         self: &Arc<Self>,
         line: Vec<u8>,
@@ -377,8 +377,7 @@ impl Door {
         }
     }
 
-    /// Memory for so many bytes, waited for however long that takes; where there never is so much,
-    /// all there is.
+    /// Waits for memory of `bytes` bytes, or for the total if that is less.
     fn hold(&self, bytes: usize, purpose: Purpose) -> Share {
         let bytes = bytes.min(self.account.most(purpose));
         self.account
@@ -451,13 +450,13 @@ impl Door {
         const KEEP_BYTES: usize = 1024 * 1024;
         out.push(b'\n');
         self.writer.write_line(out);
-        // The buffer of one large reply must not stay for good.
+        // The buffer of one large reply must not be kept.
         if out.capacity() > KEEP_BYTES {
             *out = Vec::new();
         }
     }
 
-    /// The stream has ended; what runs is still answered.
+    /// The stream has ended; running calls are still answered.
     fn end(&self) {
         self.session.ended();
         self.ended.store(true, SeqCst);
@@ -465,7 +464,7 @@ impl Door {
     }
 }
 
-/// Whether a line asks for nothing but what a server says of itself, or for no answer.
+/// Returns true if a line is a handshake request, or a notification.
 fn is_greeting(line: &[u8]) -> bool {
     const METHODS: [&str; 4] = ["initialize", "ping", "server/discover", "tools/list"];
     matches!(parse(line), Incoming::Request(request) if request.id.is_none() || METHODS.contains(&&*request.method))
@@ -488,10 +487,10 @@ mod tests {
     use crate::server::{AdmittedRequest, Coming, Front, Service};
     use crate::tools::{Registry, Toolset};
 
-    /// Answers with the method that it was asked for.
-    struct Asked;
+    /// A service that answers with the method of the request.
+    struct EchoService;
 
-    impl Service for Asked {
+    impl Service for EchoService {
         fn weight(&self, _: &crate::protocol::Request<'_>) -> Weight {
             Weight::Quick
         }
@@ -504,9 +503,9 @@ mod tests {
     }
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Kept {
+    impl SharedBuffer {
         fn lines(&self) -> Vec<String> {
             String::from_utf8(self.0.lock().unwrap().clone())
                 .unwrap()
@@ -516,7 +515,7 @@ mod tests {
         }
     }
 
-    impl Write for Kept {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -527,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_walls_stand_nothing_is_answered_from_the_first_call_of_a_tool_on() {
+    fn greet_stops_at_first_tool_call() {
         let (source, mut client) = std::io::pipe().unwrap();
         let (ready, launcher) = std::io::pipe().unwrap();
         let front = Front::new(
@@ -539,7 +538,7 @@ mod tests {
             max_line_bytes: 1000,
             stall_timeout: Duration::from_mins(1),
         };
-        let kept = Kept::default();
+        let kept = SharedBuffer::default();
         let (session, writer) = (
             Session::new(Arc::<Coming>::clone(&coming)),
             Writer::new(kept.clone()),
@@ -558,7 +557,7 @@ mod tests {
         drop(launcher);
         assert!(!door.greet(source.as_fd(), ready.as_fd()));
         assert_eq!(kept.lines(), answers);
-        coming.arrived(Arc::new(Asked));
+        coming.arrived(Arc::new(EchoService));
         drop(client);
         assert_eq!(door.run(None).unwrap(), End::Served);
         let later = [(1, "tools/call"), (2, "ping")];
@@ -569,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_is_not_there_refuses_what_its_front_cannot_answer() {
+    fn starting_service_refuses_tool_calls() {
         let front = Front::new(
             Registry::declared(&[Toolset::Files], false, false),
             String::new(),
@@ -583,7 +582,7 @@ mod tests {
         let Admission::Admitted(ticket) = session.admit(&request) else {
             panic!("not admitted")
         };
-        let outcome = session.serve(&ticket, &request, &Writer::new(Kept::default()));
+        let outcome = session.serve(&ticket, &request, &Writer::new(SharedBuffer::default()));
         let Some(Err(error)) = outcome else {
             panic!("served")
         };

@@ -1,16 +1,16 @@
-//! What wakes a thread: rung from any thread, heard by one that waits in `poll`.
+//! Wakes a thread that waits in `poll`, from any other thread.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// An event descriptor (eventfd(2)); clones are the same bell.
+/// An event descriptor (eventfd(2)); clones share it.
 #[derive(Clone, Debug)]
 pub struct Wake(Arc<OwnedFd>);
 
 impl Wake {
-    /// A bell that nobody has rung. Fails when no descriptor can be had.
+    /// Creates an event that is not signalled. Fails if no descriptor is available.
     pub fn new() -> std::io::Result<Self> {
         Ok(Self(Arc::new(eventfd(
             0,
@@ -20,12 +20,12 @@ impl Wake {
 
     /// Makes the descriptor readable.
     pub fn ring(&self) {
-        // A full counter is as good as one more.
+        // A full counter is readable anyway.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
     /// Makes it unreadable until the next ring.
-    pub fn hush(&self) {
+    pub fn reset(&self) {
         let mut count = [0; 8];
         let _ = rustix::io::read(&self.0, &mut count);
     }

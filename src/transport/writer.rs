@@ -1,4 +1,4 @@
-//! The one writer: a lock, one `write` a message.
+//! Writer of messages: a lock, and one `write` per message.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,18 +8,17 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::wake::Wake;
 use crate::server::{ExclusiveWork, Outbox};
 
-/// Where all messages leave. A reader that has gone away is remembered, and what follows is
-/// dropped.
+/// Output of all messages. After a write error, further messages are dropped.
 pub struct Writer {
     sink: Mutex<Box<dyn Write + Send>>,
     broken: AtomicBool,
     bell: OnceLock<Wake>,
-    /// Says when nobody reads any more, before anything is written.
+    /// Descriptor that reports a closed reader before anything is written.
     watched: Option<OwnedFd>,
 }
 
 impl Writer {
-    /// Writes to `sink`, which should not buffer.
+    /// Creates a writer to `sink`, which should not buffer.
     pub fn new(sink: impl Write + Send + 'static) -> Self {
         Self {
             sink: Mutex::new(Box::new(sink)),
@@ -29,8 +28,8 @@ impl Writer {
         }
     }
 
-    /// The same for a descriptor: that its other end was closed is then known at once, and not only
-    /// when something is written. Fails when there is no descriptor left for that.
+    /// Creates a writer to a descriptor, which notices a closed reader without a write. Fails if no
+    /// further descriptor is available.
     pub fn to_descriptor(sink: impl Write + AsFd + Send + 'static) -> io::Result<Self> {
         let watched = Some(sink.as_fd().try_clone_to_owned()?);
         Ok(Self {
@@ -39,17 +38,17 @@ impl Writer {
         })
     }
 
-    /// What has an error or a hang-up (poll(2)) once nobody reads any more.
+    /// Descriptor that polls as an error or a hang-up (poll(2)) once the reader is gone.
     pub(super) fn watched(&self) -> Option<BorrowedFd<'_>> {
         self.watched.as_ref().map(AsFd::as_fd)
     }
 
-    /// Rings `bell` when the other side goes away. The first bell is the one that counts.
+    /// Rings `bell` when the reader is gone. Later calls have no effect.
     pub(super) fn ring_when_broken(&self, bell: Wake) {
         let _ = self.bell.set(bell);
     }
 
-    /// Whether the other side has gone away.
+    /// Returns true if the reader is gone.
     pub fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The arguments of a call as they are kept: no long strings, and not too many.
+//! Arguments of a call for the ledger, with long strings replaced by hashes.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use crate::limits::{ARGUMENT_EXCERPT_BYTES, MAX_KEPT_ARGUMENT_BYTES, MAX_KEPT_ARGUMENTS_BYTES};
 use crate::text::escape::hex;
 
-/// The arguments as they are kept, and with excerpts of what is long if those are wanted.
-pub fn kept(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value>) {
+/// Shortens the arguments, and returns a second version with excerpts of long strings if requested.
+pub fn shorten_arguments(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value>) {
     let Some(raw) = raw else {
         return (Value::Null, with_excerpts.then_some(Value::Null));
     };
@@ -18,18 +18,18 @@ pub fn kept(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value
             with_excerpts.then(|| stand_in(raw.get(), true)),
         )
     };
-    // So short that there is nothing to shorten.
+    // Too short to need shortening.
     if raw.get().len() <= MAX_KEPT_ARGUMENT_BYTES
         && let Ok(arguments) = serde_json::from_str::<Value>(raw.get())
     {
         return (arguments, None);
     }
-    // Each value takes many times its text when it is read, and those of so many are too long to be
-    // kept in any case.
+    // A parsed value takes many times the memory of its text. This many values exceed the limit in
+    // any case.
     if values(raw.get()) > MAX_KEPT_ARGUMENTS_BYTES {
         return whole();
     }
-    // Too deep to be read, perhaps.
+    // This fails for text that is nested too deeply.
     let Ok(arguments) = serde_json::from_str::<Value>(raw.get()) else {
         return whole();
     };
@@ -37,7 +37,7 @@ pub fn kept(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value
     (bounded(shortened(&arguments, false), raw, false), excerpts)
 }
 
-/// The value, unless it is too much even so.
+/// Returns the value, or a hash if it is still too long.
 fn bounded(value: Value, raw: &RawValue, with_excerpt: bool) -> Value {
     let most = if with_excerpt {
         4 * MAX_KEPT_ARGUMENTS_BYTES
@@ -51,7 +51,7 @@ fn bounded(value: Value, raw: &RawValue, with_excerpt: bool) -> Value {
     }
 }
 
-/// At least how many values a text has, keys included.
+/// Estimates the number of values in a text, keys included, from below.
 fn values(text: &str) -> usize {
     let (mut count, mut quoted, mut escaped) = (1, false, false);
     for byte in text.bytes() {
@@ -81,7 +81,7 @@ fn shortened(value: &Value, with_excerpt: bool) -> Value {
     }
 }
 
-/// What stands for a text: its hash, its length, its beginning.
+/// Returns the replacement of a text: its hash, its length, and its beginning if requested.
 fn stand_in(text: &str, with_excerpt: bool) -> Value {
     let mut value = json!({"sha256": hex(&Sha256::digest(text)), "bytes": text.len()});
     if with_excerpt {
@@ -96,11 +96,11 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn of(text: &str) -> (Value, Option<Value>) {
-        kept(Some(&RawValue::from_string(text.to_owned()).unwrap()), true)
+        shorten_arguments(Some(&RawValue::from_string(text.to_owned()).unwrap()), true)
     }
 
     #[test]
-    fn long_strings_are_hashes_with_lengths() {
+    fn long_string_is_replaced_by_hash() {
         let long = "é".repeat(3000);
         let digest = hex(&Sha256::digest(&long));
         let (kept, excerpts) = of(&json!({"path": "a", "edits": [{"new": long}, 5]}).to_string());
@@ -114,20 +114,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_or_cannot_be_read_is_one_hash() {
+    fn oversized_or_deep_arguments_become_hash() {
         let many = json!({"paths": vec!["x".repeat(1000); 100]}).to_string();
         let deep = "[".repeat(500) + &"]".repeat(500);
         for text in [many, deep] {
             let expected = json!({"sha256": hex(&Sha256::digest(&text)), "bytes": text.len()});
             assert_eq!(of(&text).0, expected);
         }
-        assert_eq!(kept(None, false), (Value::Null, None));
+        assert_eq!(shorten_arguments(None, false), (Value::Null, None));
     }
 
     #[test]
-    fn many_values_are_not_even_read() {
-        // It would be short enough to be kept, if it were read: only the last of equal names
-        // counts.
+    fn too_many_values_are_not_parsed() {
+        // The parsed value would be short enough, since only the last of equal names counts.
         let many = format!("{{{}\"a\":1}}", "\"a\":1,".repeat(MAX_KEPT_ARGUMENTS_BYTES));
         assert_eq!(
             of(&many).0,

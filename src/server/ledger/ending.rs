@@ -1,25 +1,25 @@
-//! How a call ended, in one word: for the ledger and for what is counted.
+//! Outcome of a call in one word, for the ledger and for metrics.
 
 use crate::protocol::{Body, Code, Outcome};
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ending {
-    /// It did its work.
+    /// The call succeeded.
     Ok,
-    /// It said why it did not.
+    /// The tool reported a failure.
     Failed,
-    /// It wanted what the agent may not have, be it a tool.
+    /// The agent lacks the permission, possibly for the tool itself.
     Denied,
-    /// There is no such tool, or its arguments are wrong.
+    /// The tool is unknown, or its arguments are wrong.
     Invalid,
-    /// Nobody wanted its answer any more.
+    /// The client cancelled the call.
     Cancelled,
-    /// Its work hung in the kernel, and it was answered without it.
+    /// The work hung in the kernel, and the call was answered with an error.
     GaveUp,
-    /// The server failed inside it.
+    /// The server panicked inside the call.
     Panicked,
-    /// A mock that answers nothing.
+    /// A mock that sends no reply.
     Silent,
 }
 
@@ -35,7 +35,7 @@ impl Ending {
         Self::Silent,
     ];
 
-    /// The word, as logs and counts have it.
+    /// The word for logs and metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -49,7 +49,7 @@ impl Ending {
         }
     }
 
-    /// Of a call that came back with this.
+    /// Classifies the result of a call.
     pub fn of(outcome: Option<&Outcome>, is_cancelled: bool) -> Self {
         if is_cancelled {
             return Self::Cancelled;
@@ -70,7 +70,7 @@ impl Ending {
     }
 }
 
-/// The code of an error, also of one that is sent as a result.
+/// Returns the code of an error, even if it is sent as a result.
 pub fn code(outcome: &Outcome) -> Option<Code> {
     match outcome {
         Ok(Body::Tool(reply)) => reply.code,

@@ -1,9 +1,12 @@
-//! The ledger: one entry for each call of a tool, for whoever looks on (the audit log, a page).
+//! The ledger: one entry for each tool call, for observers such as the audit log and the status
+//! page.
 //!
-//! [`Ledger::over`] puts it around a service. Observers hear of a call before its work and after
-//! it, before its reply leaves, on the thread that serves it; each may refuse, which is what the
-//! client then hears. What never reaches a service is no call: messages that cannot be read, ids
-//! that are taken, requests for which there was no place.
+//! [`Ledger::over`] wraps a service. Observers are informed of a call before its work, and after it
+//! before the reply is sent, on the serving thread. Each may refuse with an error, which the client
+//! then gets.
+//!
+//! A message that never reaches a service is no call: malformed messages, repeated ids, and
+//! requests above a limit.
 
 mod arguments;
 mod ending;
@@ -28,85 +31,84 @@ use crate::protocol::{Body, Code, Content, Outcome, Revision, RpcError};
 /// A call whose work is about to begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Begun {
-    /// Which call of this process, from 1.
+    /// Number of the call in this process, from 1.
     pub id: u64,
     pub at: SystemTime,
-    /// Who calls: the name of a token, `anyone` where there are no tokens, or `stdio`.
+    /// Name of the caller: that of a token, `anyone` without tokens, or `stdio`.
     pub client: Arc<str>,
-    /// The session over HTTP: the first 16 hexadecimal digits of the SHA-256 of its name. `None`
-    /// where there are none.
+    /// The HTTP session: the first 16 hexadecimal digits of the SHA-256 of its name. `None` without
+    /// a session.
     pub session: Option<Arc<str>>,
     pub revision: Revision,
-    /// The name that was called, whether or not there is such a tool; its beginning if it is longer
-    /// than [`MAX_KEPT_NAME_BYTES`], empty if there was none.
+    /// The requested tool, even if it does not exist. Cut to [`MAX_KEPT_NAME_BYTES`], empty if
+    /// missing.
     pub tool: String,
-    /// The arguments, with each string of more than [`crate::limits::MAX_KEPT_ARGUMENT_BYTES`]
-    /// replaced by `{"sha256": HEX, "bytes": COUNT}` of its UTF-8; all of them if they are still
-    /// too many. `null` if there were none.
+    /// The arguments; `null` if missing. Each string longer than
+    /// [`crate::limits::MAX_KEPT_ARGUMENT_BYTES`] is replaced by `{"sha256": HEX, "bytes": COUNT}`
+    /// of its UTF-8. So are the whole arguments if they are still too long.
     pub arguments: Value,
-    /// The same with the beginning of each such string as a member `excerpt`, if an observer wants
-    /// that and there may be such.
+    /// The same, with the beginning of each replaced string as a member `excerpt`. Present if an
+    /// observer wants excerpts and strings may have been replaced.
     pub excerpts: Option<Value>,
-    /// The parameters of the request as they came, in bytes.
+    /// Length of the request's parameters, in bytes.
     pub request_bytes: u64,
-    /// The trace that the client sees the call in, 32 hexadecimal digits.
+    /// Trace id of the client's trace context, 32 hexadecimal digits.
     pub trace_id: Option<String>,
 }
 
-/// A call that is over.
+/// A call that has ended.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What was known before its work.
+    /// The call as it was known before its work.
     pub call: Arc<Begun>,
     pub outcome: Ending,
-    /// The code of its error, if it had one; also where the revision sends the error as a result.
+    /// Error code of the call, even if the revision sends the error as a result.
     pub code: Option<i64>,
-    /// The content of the reply, text and structured output together, or the message of its error,
-    /// in bytes before they are written as JSON.
+    /// Length of the reply in bytes before JSON escaping: text and structured output together, or
+    /// the error message.
     pub reply_bytes: u64,
-    /// What it touched, each path and use once: what the policy opened for it and what the policy
-    /// or the walls around commands refused. What else a command touches is not known.
+    /// Paths that the call touched, each path and use once. Includes paths that the policy opened,
+    /// and paths that the policy or the sandbox refused. Other paths that a command touches are
+    /// unknown.
     pub paths: Vec<TouchedPath>,
-    /// Questions about paths beyond those.
+    /// Number of path checks beyond those listed.
     pub paths_more: u64,
-    /// How long it took.
+    /// Duration of the call.
     pub duration: Duration,
 }
 
-/// Somebody who looks on. Called on the threads that serve, several at the same time.
+/// An observer of calls. Its methods are called on the serving threads, concurrently.
 pub trait Observer: Send + Sync {
-    /// Whether [`Begun::excerpts`] is to be made.
+    /// Returns true if [`Begun::excerpts`] is needed.
     fn wants_excerpts(&self) -> bool {
         false
     }
-    /// How it is itself, for whoever watches over the server: under which name, and what. Waits for
-    /// no call.
+    /// Returns the observer's name and health, for monitoring of the server. Waits for no call.
     fn health(&self) -> Option<(&'static str, Value)> {
         None
     }
-    /// Whether it never waits for anything that may hang, such as the disk.
+    /// Returns true if it never waits for anything that may hang, such as the disk.
     fn is_prompt(&self) -> bool {
         false
     }
-    /// Whether it would let a call be served now, as far as that can be said without waiting for a
-    /// call.
+    /// Returns true if it would accept a call now, as far as known without waiting for a call.
     fn is_well(&self) -> bool {
         true
     }
-    /// A call begins. An error refuses it: nothing of it is done, observers behind this one never
-    /// hear of it, those before hear how it ended.
+    /// A call begins. An error refuses it, and its work is not done. Later observers are not
+    /// informed; earlier ones are informed of its end.
     fn begun(&self, _call: &Arc<Begun>) -> Result<(), RpcError> {
         Ok(())
     }
-    /// It has got on: so much is done, of so much if that is known. Told more often than anybody
-    /// needs it.
+    /// Reports the progress of a call: the part done, and the total if known. Called more often
+    /// than observers need.
     fn progressed(&self, _call: &Begun, _done: u64, _total: Option<u64>, _message: &str) {}
-    /// It is over, and its reply has not left; `None` for silence, for a panic and for a call that
-    /// was given up. An error takes the place of the reply.
+    /// A call has ended, and its reply is not sent yet. `None` means no reply, a panic or an
+    /// abandoned call. An error replaces the reply.
     fn ended(&self, entry: &Arc<Entry>, reply: Option<&Outcome>) -> Result<(), RpcError>;
 }
 
-/// The calls of this process and who looks on.
+/// The calls of this process, and their observers.
 #[derive(Default)]
 pub struct Ledger {
     observers: Vec<Arc<dyn Observer>>,
@@ -115,7 +117,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// For these observers, in this order.
+    /// Creates a ledger for these observers, in this order.
     pub fn new(observers: Vec<Arc<dyn Observer>>) -> Arc<Self> {
         let wants_excerpts = observers.iter().any(|observer| observer.wants_excerpts());
         Arc::new(Self {
@@ -125,25 +127,25 @@ impl Ledger {
         })
     }
 
-    /// How those who look on are.
+    /// Health of the observers.
     pub fn health(&self) -> impl Iterator<Item = (&'static str, Value)> {
         self.observers
             .iter()
             .filter_map(|observer| observer.health())
     }
 
-    /// Whether calls are served at all: no observer refuses them.
+    /// Returns true if no observer refuses calls.
     pub fn is_well(&self) -> bool {
         self.observers.iter().all(|observer| observer.is_well())
     }
 
-    /// A service whose calls, which `client` makes, are entered here. Where nobody looks on it is
-    /// the service itself.
+    /// Wraps a service, and enters its calls as calls of `client`. Without observers, returns the
+    /// service itself.
     pub fn over(self: &Arc<Self>, inner: Arc<dyn Service>, client: &str) -> Arc<dyn Service> {
         if self.observers.is_empty() {
             return inner;
         }
-        Arc::new(Entered {
+        Arc::new(LedgerService {
             inner,
             ledger: Arc::clone(self),
             client: client.into(),
@@ -153,25 +155,25 @@ impl Ledger {
 }
 
 /// A service whose calls are entered in a ledger.
-struct Entered {
+struct LedgerService {
     inner: Arc<dyn Service>,
     ledger: Arc<Ledger>,
     client: Arc<str>,
-    /// The calls that are being served.
+    /// Calls in flight.
     flights: Mutex<Vec<Arc<Flight>>>,
 }
 
-/// A call while it is served.
+/// A call in flight.
 struct Flight {
     call: Arc<Begun>,
     token: CancelToken,
     touched: Touched,
     since: Instant,
-    /// Whether its end was told. One that is given up and comes back ends twice.
-    told: AtomicBool,
+    /// `true` once its end was reported. An abandoned call that returns ends twice.
+    is_reported: AtomicBool,
 }
 
-impl Entered {
+impl LedgerService {
     fn call(&self, exchange: &AdmittedRequest<'_>) -> Begun {
         let called = exchange.request.called.as_ref();
         let mut tool = called
@@ -179,7 +181,7 @@ impl Entered {
             .unwrap_or_default()
             .to_owned();
         tool.truncate(tool.floor_char_boundary(MAX_KEPT_NAME_BYTES));
-        let (arguments, excerpts) = arguments::kept(
+        let (arguments, excerpts) = arguments::shorten_arguments(
             called.and_then(|called| called.arguments),
             self.ledger.wants_excerpts,
         );
@@ -204,15 +206,15 @@ impl Entered {
         }
     }
 
-    /// Tells the first `most` observers that a call is over; the error of the first who objects.
-    fn tell(
+    /// Reports the end of a call to the first `most` observers. Returns the first error.
+    fn report_end(
         &self,
         flight: &Flight,
         outcome: Ending,
         reply: Option<&Outcome>,
         most: usize,
     ) -> Result<(), RpcError> {
-        if flight.told.swap(true, SeqCst) {
+        if flight.is_reported.swap(true, SeqCst) {
             return Ok(());
         }
         let record = flight.touched.take();
@@ -225,7 +227,7 @@ impl Entered {
             paths_more: record.more,
             duration: flight.since.elapsed(),
         });
-        // Each hears of it, whatever the others say.
+        // Every observer is informed, even after an error of another.
         let mut first = Ok(());
         for observer in &self.ledger.observers[..most] {
             let told = observer.ended(&entry, reply);
@@ -239,7 +241,7 @@ impl Entered {
     }
 }
 
-/// What a reply holds, in bytes before it is written as JSON.
+/// Length of a reply in bytes, before JSON escaping.
 pub fn size(outcome: &Outcome) -> u64 {
     let bytes = match outcome {
         Err(error) => error.message.len(),
@@ -259,14 +261,14 @@ pub fn size(outcome: &Outcome) -> u64 {
     bytes as u64
 }
 
-/// Where messages of a call go, and how far it is.
-struct Overheard<'a> {
+/// Outbox of a call that also reports progress to the observers.
+struct ObservedOutbox<'a> {
     outbox: &'a dyn Outbox,
     call: &'a Begun,
     ledger: &'a Ledger,
 }
 
-impl Outbox for Overheard<'_> {
+impl Outbox for ObservedOutbox<'_> {
     fn send(&self, message: &[u8]) {
         self.outbox.send(message);
     }
@@ -291,7 +293,7 @@ impl Outbox for Overheard<'_> {
     }
 }
 
-impl Service for Entered {
+impl Service for LedgerService {
     fn inner(&self) -> Option<&dyn Service> {
         Some(&*self.inner)
     }
@@ -319,13 +321,13 @@ impl Service for Entered {
             call,
             token: exchange.ticket.cancel.clone(),
             since: Instant::now(),
-            told: AtomicBool::new(false),
+            is_reported: AtomicBool::new(false),
         });
         for (index, observer) in self.ledger.observers.iter().enumerate() {
             if let Err(error) = observer.begun(&flight.call) {
                 let refused = Err(error);
-                // The first refusal is what is said.
-                let _ = self.tell(
+                // The client gets the first refusal.
+                let _ = self.report_end(
                     &flight,
                     Ending::of(Some(&refused), false),
                     Some(&refused),
@@ -337,7 +339,7 @@ impl Service for Entered {
         self.lock().push(Arc::clone(&flight));
         let served = {
             let _entered = flight.touched.enter();
-            let outbox = Overheard {
+            let outbox = ObservedOutbox {
                 outbox: exchange.outbox,
                 call: &flight.call,
                 ledger: &self.ledger,
@@ -354,10 +356,10 @@ impl Service for Entered {
         match served {
             Ok(outcome) => {
                 let ending = Ending::of(outcome.as_ref(), exchange.ticket.cancel.is_cancelled());
-                let told = self.tell(&flight, ending, outcome.as_ref(), all);
+                let told = self.report_end(&flight, ending, outcome.as_ref(), all);
                 told.map_or_else(|error| Some(Err(error)), |()| outcome)
             }
-            Err(panic) => match self.tell(&flight, Ending::Panicked, None, all) {
+            Err(panic) => match self.report_end(&flight, Ending::Panicked, None, all) {
                 Ok(()) => resume_unwind(panic),
                 Err(error) => Some(Err(error)),
             },
@@ -370,9 +372,10 @@ impl Service for Entered {
             .iter()
             .find(|flight| flight.token.is_same(cancel))
             .cloned();
-        // Its answer is an error whatever is said here.
-        let _ = flight
-            .map(|flight| self.tell(&flight, Ending::GaveUp, None, self.ledger.observers.len()));
+        // The client gets an error in any case.
+        let _ = flight.map(|flight| {
+            self.report_end(&flight, Ending::GaveUp, None, self.ledger.observers.len())
+        });
         self.inner.given_up(cancel);
     }
 }

@@ -1,4 +1,4 @@
-//! What observers hear of calls.
+//! Reports of calls to observers.
 
 use std::sync::mpsc;
 
@@ -12,21 +12,21 @@ use crate::protocol::{Incoming, Request, ToolReply, parse};
 use crate::server::{Admission, Outbox, Session};
 use crate::tools::Weight;
 
-struct Nowhere;
+struct NullOutbox;
 
-impl Outbox for Nowhere {
+impl Outbox for NullOutbox {
     fn send(&self, _message: &[u8]) {}
 }
 
-/// Does what the name of the tool says.
-struct Acts {
+/// A service that does what the tool's name says.
+struct ScriptedService {
     tree: Tree,
     hangs: Mutex<Option<mpsc::Receiver<()>>>,
-    /// Set once it hangs.
+    /// Set once a call hangs.
     at_work: Arc<AtomicBool>,
 }
 
-impl Service for Acts {
+impl Service for ScriptedService {
     fn weight(&self, _request: &Request<'_>) -> Weight {
         Weight::Light
     }
@@ -72,14 +72,14 @@ impl Service for Acts {
 }
 
 #[derive(Default)]
-struct Notes {
+struct RecordingObserver {
     begun: Mutex<Vec<u64>>,
     ended: Mutex<Vec<Entry>>,
     refuses: AtomicBool,
     objects: AtomicBool,
 }
 
-impl Observer for Notes {
+impl Observer for RecordingObserver {
     fn begun(&self, call: &Arc<Begun>) -> Result<(), RpcError> {
         self.begun.lock().unwrap().push(call.id);
         if self.refuses.load(SeqCst) {
@@ -99,29 +99,32 @@ impl Observer for Notes {
     }
 }
 
-struct Stage {
+struct Fixture {
     session: Session,
-    notes: [Arc<Notes>; 2],
+    notes: [Arc<RecordingObserver>; 2],
     tree: std::path::PathBuf,
     release: mpsc::Sender<()>,
     at_work: Arc<AtomicBool>,
 }
 
-fn stage() -> Stage {
+fn fixture() -> Fixture {
     let tree = Tree::new();
     tree.link("A/in", "sub");
     let root = tree.at("A");
     let (release, hangs) = mpsc::channel();
-    let notes = [Arc::new(Notes::default()), Arc::new(Notes::default())];
+    let notes = [
+        Arc::new(RecordingObserver::default()),
+        Arc::new(RecordingObserver::default()),
+    ];
     let ledger = Ledger::new(vec![notes[0].clone(), notes[1].clone()]);
     let at_work = Arc::<AtomicBool>::default();
-    let acts = Acts {
+    let acts = ScriptedService {
         tree,
         hangs: Mutex::new(Some(hangs)),
         at_work: Arc::clone(&at_work),
     };
     let service = ledger.over(Arc::new(acts), "alice");
-    Stage {
+    Fixture {
         session: Session::new(service),
         notes,
         tree: root,
@@ -130,7 +133,7 @@ fn stage() -> Stage {
     }
 }
 
-impl Stage {
+impl Fixture {
     fn call(&self, tool: &str, path: &str) -> Option<Outcome> {
         let path = self.tree.join(path);
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -142,10 +145,10 @@ impl Stage {
         let Admission::Admitted(ticket) = self.session.admit(&request) else {
             panic!("{message}")
         };
-        self.session.serve(&ticket, &request, &Nowhere)
+        self.session.serve(&ticket, &request, &NullOutbox)
     }
 
-    /// What both observers heard of the last call.
+    /// Returns the last entry, which both observers must have received.
     fn last(&self) -> Entry {
         let [one, other] = self
             .notes
@@ -161,12 +164,12 @@ impl Stage {
 }
 
 #[test]
-fn an_entry_says_who_called_what_and_how_it_went() {
-    let stage = stage();
-    stage.session.state.set_name("0123");
-    stage.call("read", "f");
-    let entry = stage.last();
-    let path = stage.tree.join("f");
+fn entry_records_caller_tool_and_outcome() {
+    let fixture = fixture();
+    fixture.session.state.set_name("0123");
+    fixture.call("read", "f");
+    let entry = fixture.last();
+    let path = fixture.tree.join("f");
     assert_eq!(entry.call.arguments, json!({"path": path}));
     let params = json!({"name": "read", "arguments": {"path": path}}).to_string();
     assert_eq!(
@@ -204,8 +207,8 @@ fn an_entry_says_who_called_what_and_how_it_went() {
 }
 
 #[test]
-fn each_way_to_end_has_its_word() {
-    let stage = stage();
+fn outcome_word_matches_each_ending() {
+    let fixture = fixture();
     let words = [
         "read",
         "fail",
@@ -217,8 +220,8 @@ fn each_way_to_end_has_its_word() {
         "panic",
     ]
     .map(|tool| {
-        stage.call(tool, "f");
-        let entry = stage.last();
+        fixture.call(tool, "f");
+        let entry = fixture.last();
         (entry.outcome.as_str(), entry.code)
     });
     let expected = [
@@ -235,16 +238,16 @@ fn each_way_to_end_has_its_word() {
 }
 
 #[test]
-fn paths_are_named_by_what_they_were_for_and_where_they_lie() {
-    let stage = stage();
+fn touched_path_has_access_and_real_path() {
+    let fixture = fixture();
     let touched = |tool: &str, path: &str| {
-        stage.call(tool, path);
-        let paths = stage.last().paths.into_iter();
+        fixture.call(tool, path);
+        let paths = fixture.last().paths.into_iter();
         paths
             .map(|touched| (touched.path, touched.real, touched.touch.as_str()))
             .collect::<Vec<_>>()
     };
-    let at = |path: &str| stage.tree.join(path);
+    let at = |path: &str| fixture.tree.join(path);
     assert_eq!(touched("read", "sub"), [(at("sub"), None, "list")]);
     assert_eq!(touched("write", "new"), [(at("new"), None, "write")]);
     assert_eq!(touched("entry", "f"), [(at("f"), None, "remove")]);
@@ -261,47 +264,53 @@ fn paths_are_named_by_what_they_were_for_and_where_they_lie() {
 }
 
 #[test]
-fn a_call_that_is_given_up_is_entered_once() {
-    let stage = stage();
+fn abandoned_call_is_entered_once() {
+    let fixture = fixture();
     std::thread::scope(|scope| {
-        let hanging = scope.spawn(|| stage.call("hang", "f"));
-        while !stage.at_work.load(SeqCst) {
+        let hanging = scope.spawn(|| fixture.call("hang", "f"));
+        while !fixture.at_work.load(SeqCst) {
             std::thread::yield_now();
         }
-        assert_eq!(stage.session.give_up(Duration::ZERO).len(), 1);
-        let given_up = stage.last();
+        assert_eq!(fixture.session.give_up(Duration::ZERO).len(), 1);
+        let given_up = fixture.last();
         assert_eq!((given_up.outcome, given_up.code), (Ending::GaveUp, None));
-        stage.release.send(()).unwrap();
+        fixture.release.send(()).unwrap();
         assert_eq!(hanging.join().unwrap(), None);
     });
-    assert_eq!(stage.notes[0].ended.lock().unwrap().len(), 1);
+    assert_eq!(fixture.notes[0].ended.lock().unwrap().len(), 1);
 }
 
 #[test]
-fn an_observer_may_refuse_a_call_and_take_back_a_reply() {
-    let stage = stage();
-    stage.notes[0].objects.store(true, SeqCst);
-    assert_eq!(stage.message("read"), "objected");
-    assert_eq!(stage.message("panic"), "objected");
-    stage.notes[0].objects.store(false, SeqCst);
-    stage.notes[1].refuses.store(true, SeqCst);
-    assert_eq!(stage.message("read"), "refused");
-    let heard = stage
+fn observer_can_refuse_call_or_reply() {
+    let fixture = fixture();
+    fixture.notes[0].objects.store(true, SeqCst);
+    assert_eq!(fixture.message("read"), "objected");
+    assert_eq!(fixture.message("panic"), "objected");
+    fixture.notes[0].objects.store(false, SeqCst);
+    fixture.notes[1].refuses.store(true, SeqCst);
+    assert_eq!(fixture.message("read"), "refused");
+    let heard = fixture
         .notes
         .each_ref()
         .map(|notes| notes.ended.lock().unwrap().len());
     assert_eq!(
-        (heard, stage.notes[1].begun.lock().unwrap().len()),
+        (heard, fixture.notes[1].begun.lock().unwrap().len()),
         ([3, 2], 3)
     );
-    let refused = stage.notes[0].ended.lock().unwrap().last().unwrap().clone();
+    let refused = fixture.notes[0]
+        .ended
+        .lock()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
     assert_eq!((refused.outcome, refused.paths.len()), (Ending::Failed, 0));
 }
 
 #[test]
-fn where_nobody_looks_on_there_is_nothing_around_a_service() {
+fn ledger_without_observers_adds_no_wrapper() {
     let (_, hangs) = mpsc::channel();
-    let acts: Arc<dyn Service> = Arc::new(Acts {
+    let acts: Arc<dyn Service> = Arc::new(ScriptedService {
         tree: Tree::new(),
         hangs: Mutex::new(Some(hangs)),
         at_work: Arc::default(),

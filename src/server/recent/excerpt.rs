@@ -1,4 +1,4 @@
-//! What is remembered of arguments and replies, which may be as long as anybody likes.
+//! Excerpts of arguments and replies, which may be arbitrarily long.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use crate::limits::{
 };
 use crate::protocol::{Body, Content, Outcome};
 
-/// Arguments that tell most about a call, the most telling one first.
-const TELLING: [&str; 20] = [
+/// Argument names that describe a call best, in order of preference.
+const DESCRIPTIVE_ARGUMENTS: [&str; 20] = [
     "command",
     "commandId",
     "code",
@@ -32,19 +32,18 @@ const TELLING: [&str; 20] = [
     "text",
     "input",
 ];
-/// Lines below the output of a program that are read as why it failed.
+/// Maximum number of note lines below a program's output that are read as the reason of a failure.
 const MAX_NOTES: usize = 8;
-/// Depth of arguments below which nothing is remembered.
+/// Maximum depth of arguments that is stored.
 const MAX_DEPTH: usize = 16;
 
-/// The arguments of a call, of whose long strings the ledger kept the beginning, as far as there is
-/// room for them.
+/// Shortens the arguments of a call to the size limit. The ledger already cut long strings.
 pub fn arguments(arguments: &Value) -> Value {
     let mut left = RECENT_ARGUMENTS_BYTES;
     shorten(arguments, &mut left, 0)
 }
 
-/// The beginning of a long string, and how long it is, of what the ledger keeps of it.
+/// Returns the excerpt and full length of a long string, as stored by the ledger.
 fn excerpt(value: &Value) -> Option<(&str, usize)> {
     let Value::Object(members) = value else {
         return None;
@@ -56,7 +55,7 @@ fn excerpt(value: &Value) -> Option<(&str, usize)> {
     Some((text, members.get("bytes")?.as_u64()? as usize))
 }
 
-/// A copy for which `left` bytes are taken; what comes when none are left is told as a number.
+/// Copies a value within `left` bytes. Omitted items and members are replaced by their number.
 fn shorten(value: &Value, left: &mut usize, depth: usize) -> Value {
     *left = left.saturating_sub(8);
     if let Some((text, bytes)) = excerpt(value) {
@@ -95,7 +94,7 @@ fn shorten(value: &Value, left: &mut usize, depth: usize) -> Value {
     }
 }
 
-/// The beginning of a text that had so many bytes.
+/// Cuts a text to the limits. `bytes` is its original length.
 fn cut(text: &str, bytes: usize, left: &mut usize) -> Value {
     let kept = &text[..text.floor_char_boundary(RECENT_STRING_BYTES.min(*left))];
     *left -= kept.len();
@@ -105,12 +104,14 @@ fn cut(text: &str, bytes: usize, left: &mut usize) -> Value {
     }
 }
 
-/// The one argument that stands for a call in a list, on one line; empty if there is none.
+/// Returns the argument that describes a call in a list, on one line; empty if there is none.
 pub fn subject(arguments: &Value) -> String {
     let Value::Object(members) = arguments else {
         return String::new();
     };
-    let named = TELLING.iter().filter_map(|name| members.get(*name));
+    let named = DESCRIPTIVE_ARGUMENTS
+        .iter()
+        .filter_map(|name| members.get(*name));
     let told = named.chain(members.values()).find_map(|value| match value {
         Value::String(text) if !text.trim().is_empty() => Some(Cow::Borrowed(text.as_str())),
         Value::Object(_) => excerpt(value).map(|(text, _)| Cow::Borrowed(text)),
@@ -123,7 +124,7 @@ pub fn subject(arguments: &Value) -> String {
     line(&told.unwrap_or_default())
 }
 
-/// The first line of a text, as far as a list shows it.
+/// Returns the first line of a text, cut for a list.
 fn line(text: &str) -> String {
     let line = text.trim();
     let end = line.find('\n').unwrap_or(line.len());
@@ -135,8 +136,8 @@ fn line(text: &str) -> String {
     }
 }
 
-/// Why a call failed, on one line: the notes that a tool has put below the output of a program, or
-/// how its message begins.
+/// Returns the reason of a failure, on one line: the notes below a program's output, or the start
+/// of the error message.
 pub fn reason(outcome: &Outcome) -> Option<String> {
     let text = match outcome {
         Ok(Body::Tool(reply)) => reply.content.iter().find_map(|block| match block {
@@ -161,7 +162,7 @@ pub fn reason(outcome: &Outcome) -> Option<String> {
     (!reason.is_empty()).then_some(reason)
 }
 
-/// The text of a reply: its beginning and its end if it is long.
+/// Returns the text of a reply, without the middle if it is long.
 pub fn reply_text(outcome: &Outcome) -> String {
     let mut cut = Cut::default();
     match outcome {
@@ -193,7 +194,7 @@ pub fn reply_text(outcome: &Outcome) -> String {
     cut.text()
 }
 
-/// The background command that a call has started.
+/// Returns the background command that a call started.
 pub fn started(reply: &Outcome) -> Option<String> {
     let Ok(Body::Tool(reply)) = reply else {
         return None;
@@ -201,7 +202,7 @@ pub fn started(reply: &Outcome) -> Option<String> {
     reply.started.clone()
 }
 
-/// The number by which what a call changed can be undone, and how much that is.
+/// Returns the undo number of a call's changes, and their size.
 pub fn undo(reply: &Outcome) -> Option<Value> {
     let Ok(Body::Tool(reply)) = reply else {
         return None;
@@ -209,11 +210,11 @@ pub fn undo(reply: &Outcome) -> Option<Value> {
     reply.undo.clone()
 }
 
-/// A text whose middle is left out while it is put together.
+/// Builder of a text that drops the middle while it grows.
 #[derive(Debug, Default)]
 struct Cut {
     head: String,
-    /// What came after the head; not much more than is needed of it.
+    /// Text after the head, trimmed to slightly more than needed.
     tail: String,
     is_head_full: bool,
     bytes: usize,

@@ -1,7 +1,8 @@
-//! What was called lately and what is being called, for whoever looks on: bounded for each tenant,
-//! and followed without a queue for each follower. Everything has a number that rises with each
-//! change, a follower is no more than the number that it has got to, and one that is slow finds
-//! what has changed last, or is told that something is gone.
+//! Recent and running calls, for observers. Memory is bounded for each tenant, and followers need
+//! no queues.
+//!
+//! Each change has a rising number. A follower is only the last number it has seen. A slow follower
+//! gets the latest state of each call, or is told of a gap.
 
 mod excerpt;
 mod observer;
@@ -16,84 +17,83 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use ring::{Kept, Number, Ring};
-pub use summary::Told;
+use ring::{Number, RecentCall, Ring};
+pub use summary::CallDescription;
 
 use crate::limits::{MAX_RECENT_FOLLOWERS, MAX_RECENT_PAGE, MAX_RECENT_PAGE_BYTES};
 
-/// Whose calls are meant.
+/// The calls that an observer may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View<'a> {
-    /// Those of all tenants.
+    /// Calls of all tenants.
     All,
-    /// Those of this tenant.
+    /// Calls of this tenant.
     Only(&'a str),
 }
 
-/// The calls of all tenants.
+/// Recent calls of all tenants.
 pub struct Recent {
-    /// Tells one run of the server from another, so that nobody goes on where another run has
-    /// ended.
+    /// Identifies one run of the server, so that no follower resumes at a position of another run.
     run: u32,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Of the last change of all.
+    /// Number of the last change over all tenants.
     last: u64,
-    /// By the names of the tenants, of which there are few: whoever has a token, and stdin.
+    /// Rings by tenant name. There are few: one for each token, and stdin.
     rings: BTreeMap<Arc<str>, Ring>,
-    followers: HashMap<u64, Waiting>,
+    followers: HashMap<u64, FollowerEntry>,
     next_follower: u64,
     ended: bool,
 }
 
-/// A follower, as far as others have to do with it.
-struct Waiting {
-    /// Of which tenant it hears; `None` for all.
+/// Registration of a follower.
+struct FollowerEntry {
+    /// The tenant whose calls it follows; `None` for all.
     only: Option<Arc<str>>,
     waker: Option<Waker>,
 }
 
-/// Some calls that have ended, the last to end first, and all that run.
+/// Some ended calls, the last to end first, and all running ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Where a follower goes on that knows all of this.
+    /// Position at which a follower resumes after this page.
     pub position: String,
-    /// What runs, each a JSON object.
+    /// Running calls, each a JSON object.
     pub running: Vec<String>,
-    /// What has ended, each a JSON object.
+    /// Ended calls, each a JSON object.
     pub calls: Vec<String>,
-    /// What to ask for to get what ended before; `None` if nothing is left.
+    /// Value of `before` for the next page; `None` if no older calls are left.
     pub before: Option<u64>,
 }
 
-/// Something that a follower hears.
+/// An event for a follower.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// A call has begun, has got on, or has ended.
+    /// A call has begun, progressed, or ended.
     Call {
-        /// Where to go on after it.
+        /// Position after this event.
         position: String,
         /// The call, a JSON object.
         call: String,
     },
-    /// Calls have ended and are forgotten before they could be told.
+    /// Calls ended and were dropped before the follower saw them.
     Gap {
-        /// Where to go on after it.
+        /// Position after this event.
         position: String,
     },
 }
 
-/// Somebody who looks on. Holds nothing of what it has not been told yet.
+/// A subscription to recent calls. It buffers no events.
 #[derive(Debug)]
 pub struct Follower {
     recent: Arc<Recent>,
     only: Option<Arc<str>>,
     own: u64,
     seen: u64,
-    /// What it knows is of another run, or of a time that is forgotten.
+    /// `true` if its position is of another run, or was dropped.
     has_missed: bool,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Debug for Recent {
 }
 
 impl Recent {
-    /// Nothing yet. `run` should be another number in every run of the server.
+    /// Creates an empty list. `run` should differ in every run of the server.
     pub fn new(run: u32) -> Arc<Self> {
         Arc::new(Self {
             run,
@@ -112,25 +112,25 @@ impl Recent {
         })
     }
 
-    /// A call of this tenant has begun. Its number is one that no call of any tenant had before.
-    pub fn begin(&self, tenant: &Arc<str>, id: u64, told: Told) {
-        let kept = Kept::new(id, told);
-        self.change(tenant, |ring, seq| ring.begin(seq, kept));
+    /// Adds a running call of this tenant. Its id must be unique over all tenants.
+    pub fn begin(&self, tenant: &Arc<str>, id: u64, description: CallDescription) {
+        let entry = RecentCall::new(id, description);
+        self.change(tenant, |ring, seq| ring.begin(seq, entry));
     }
 
-    /// A call has got on; `progress` is a JSON value. Left out if it comes soon after the one
-    /// before.
+    /// Reports the progress of a call, a JSON value. Ignored if it comes soon after the previous
+    /// one.
     pub fn progress(&self, tenant: &Arc<str>, id: u64, progress: &str) {
         let now = Instant::now();
         self.change(tenant, |ring, seq| ring.progress(seq, id, progress, now));
     }
 
-    /// A call has ended; this is told instead of what was told before.
-    pub fn end(&self, tenant: &Arc<str>, id: u64, told: Told) {
-        let kept = Kept::new(id, told);
+    /// Ends a call, and replaces its description.
+    pub fn end(&self, tenant: &Arc<str>, id: u64, description: CallDescription) {
+        let entry = RecentCall::new(id, description);
         let mut forgotten = None;
         self.change(tenant, |ring, seq| {
-            forgotten = ring.end(seq, kept);
+            forgotten = ring.end(seq, entry);
             true
         });
     }
@@ -149,7 +149,7 @@ impl Recent {
         ring.last = seq.own;
         state.last = seq.all;
         let hears =
-            |waiting: &&mut Waiting| waiting.only.as_ref().is_none_or(|only| only == tenant);
+            |waiting: &&mut FollowerEntry| waiting.only.as_ref().is_none_or(|only| only == tenant);
         let woken: Vec<Waker> = state
             .followers
             .values_mut()
@@ -160,8 +160,7 @@ impl Recent {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// At most so many calls that have ended, of those that `before` (of an earlier page) says;
-    /// none if that is 0.
+    /// Returns a page of at most `most` ended calls, those before `before` (from an earlier page).
     pub fn page(&self, view: View<'_>, before: Option<u64>, most: usize) -> Page {
         let state = self.lock();
         let most = most.min(MAX_RECENT_PAGE);
@@ -170,11 +169,11 @@ impl Recent {
             .rings(view)
             .flat_map(|ring| ring.ended_before(view, before).take(most + 1))
             .collect();
-        found.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.seq.seen(view)));
+        found.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.seq.in_view(view)));
         let mut calls: Vec<String> = Vec::new();
         let mut bytes = 0;
-        for kept in found.iter().take(most) {
-            let summary = kept.summary(view);
+        for entry in found.iter().take(most) {
+            let summary = entry.summary(view);
             bytes += summary.len();
             if bytes > MAX_RECENT_PAGE_BYTES && !calls.is_empty() {
                 break;
@@ -185,31 +184,31 @@ impl Recent {
             .len()
             .checked_sub(1)
             .filter(|_| found.len() > calls.len())
-            .map(|last| found[last].seq.seen(view));
+            .map(|last| found[last].seq.in_view(view));
         Page {
             position: self.position(state.last(view)),
             running: state
                 .rings(view)
                 .flat_map(Ring::running)
                 .take(MAX_RECENT_PAGE)
-                .map(|kept| kept.summary(view))
+                .map(|entry| entry.summary(view))
                 .collect(),
             before: last,
             calls,
         }
     }
 
-    /// All that is known of the call that has this number in this view, a JSON object.
+    /// Returns all details of a call, a JSON object. `id` is its number in this view.
     pub fn detail(&self, view: View<'_>, id: u64) -> Option<String> {
         let state = self.lock();
         state
             .rings(view)
             .find_map(|ring| ring.find(view, id))
-            .map(|kept| kept.whole(view))
+            .map(|entry| entry.whole(view))
     }
 
-    /// Follows the calls from now on, or from a position that it was told before. `None` if there
-    /// are too many already.
+    /// Follows the calls from now on, or from an earlier position. Returns `None` if there are too
+    /// many followers.
     pub fn follow(self: &Arc<Self>, view: View<'_>, from: Option<&str>) -> Option<Follower> {
         let mut state = self.lock();
         let only = match view {
@@ -229,7 +228,7 @@ impl Recent {
         state.next_follower += 1;
         state.followers.insert(
             own,
-            Waiting {
+            FollowerEntry {
                 only: only.clone(),
                 waker: None,
             },
@@ -249,7 +248,7 @@ impl Recent {
         })
     }
 
-    /// Lets all who follow go: the server ends.
+    /// Ends all followers, since the server ends.
     pub fn hang_up(&self) {
         let mut state = self.lock();
         state.ended = true;
@@ -278,7 +277,7 @@ impl Recent {
 }
 
 impl State {
-    /// Of the last change that is seen in this view.
+    /// Number of the last change in this view.
     fn last(&self, view: View<'_>) -> u64 {
         match view {
             View::All => self.last,
@@ -296,7 +295,7 @@ impl State {
 }
 
 impl Follower {
-    /// What comes next; `None` when the server ends.
+    /// Polls for the next event; `None` when the server ends.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<News>> {
         let recent = Arc::clone(&self.recent);
         let mut state = recent.lock();
@@ -306,7 +305,7 @@ impl Follower {
         let view = self.only.as_deref().map_or(View::All, View::Only);
         let forgotten = state
             .rings(view)
-            .map(|ring| ring.forgotten.seen(view))
+            .map(|ring| ring.forgotten.in_view(view))
             .max()
             .unwrap_or_default();
         if self.has_missed || self.seen < forgotten {
@@ -319,10 +318,13 @@ impl Follower {
         let next = state
             .rings(view)
             .filter_map(|ring| ring.after(view, self.seen))
-            .min_by_key(|kept| kept.seq.seen(view));
-        if let Some(kept) = next {
-            let (position, call) = (recent.position(kept.seq.seen(view)), kept.summary(view));
-            self.seen = kept.seq.seen(view);
+            .min_by_key(|entry| entry.seq.in_view(view));
+        if let Some(entry) = next {
+            let (position, call) = (
+                recent.position(entry.seq.in_view(view)),
+                entry.summary(view),
+            );
+            self.seen = entry.seq.in_view(view);
             return Poll::Ready(Some(News::Call { position, call }));
         }
         if let Some(waiting) = state.followers.get_mut(&self.own) {

@@ -1,10 +1,10 @@
-//! Enters calls as the ledger tells them.
+//! Observer that adds the calls of the ledger to the recent calls.
 
 use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{Recent, Told};
+use super::{CallDescription, Recent};
 use crate::protocol::{Outcome, RpcError};
 use crate::server::ledger::{Begun, Entry, Observer};
 
@@ -18,7 +18,7 @@ impl Observer for Recent {
     }
 
     fn begun(&self, call: &Arc<Begun>) -> Result<(), RpcError> {
-        self.begin(&call.client, call.id, Told::begun(call));
+        self.begin(&call.client, call.id, CallDescription::begun(call));
         Ok(())
     }
 
@@ -28,7 +28,11 @@ impl Observer for Recent {
     }
 
     fn ended(&self, entry: &Arc<Entry>, reply: Option<&Outcome>) -> Result<(), RpcError> {
-        self.end(&entry.call.client, entry.call.id, Told::ended(entry, reply));
+        self.end(
+            &entry.call.client,
+            entry.call.id,
+            CallDescription::ended(entry, reply),
+        );
         Ok(())
     }
 }

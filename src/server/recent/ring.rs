@@ -1,16 +1,16 @@
-//! The calls of one tenant: those that run, and the last ones that have ended.
+//! Recent calls of one tenant: running calls, and the last ended ones.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use super::{Told, View};
+use super::{CallDescription, View};
 use crate::limits::{MAX_RECENT_BYTES, MAX_RECENT_CALLS, MAX_RECENT_RUNNING, RECENT_PROGRESS_MS};
 
-/// What a call takes beside its texts, in bytes: about that.
+/// Estimated memory of a call without its texts, in bytes.
 const OVERHEAD_BYTES: usize = 256;
 
-/// A number for who sees the calls of all tenants, and one for the tenant itself, which counts
-/// nothing of others: it would tell how much they do.
+/// A pair of sequence numbers: one over all tenants, and one of the tenant alone. The latter does
+/// not reveal how much other tenants do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Number {
     pub all: u64,
@@ -18,8 +18,8 @@ pub struct Number {
 }
 
 impl Number {
-    /// The one that is told in this view.
-    pub const fn seen(self, view: View<'_>) -> u64 {
+    /// Returns the number for this view.
+    pub const fn in_view(self, view: View<'_>) -> u64 {
         match view {
             View::All => self.all,
             View::Only(_) => self.own,
@@ -27,62 +27,65 @@ impl Number {
     }
 }
 
-/// The calls of one tenant.
+/// Recent calls of one tenant.
 #[derive(Debug, Default)]
 pub struct Ring {
-    /// Calls that have a number of the tenant's.
+    /// Number of calls that have a number of the tenant's.
     numbered: u64,
     /// The tenant's number of the last change.
     pub last: u64,
-    /// By their numbers among all.
-    running: BTreeMap<u64, Kept>,
+    /// Running calls, by their numbers over all tenants.
+    running: BTreeMap<u64, RecentCall>,
     running_bytes: usize,
-    /// In the order of their ends, which is that of `seq`.
-    ended: VecDeque<Kept>,
+    /// Ended calls in the order of their ends, which is that of `seq`.
+    ended: VecDeque<RecentCall>,
     bytes: usize,
-    /// `seq` of the last one that ended and is not kept any more.
+    /// `seq` of the last ended call that was dropped.
     pub forgotten: Number,
 }
 
 #[derive(Debug)]
-pub struct Kept {
-    /// The number of its last change.
+pub struct RecentCall {
+    /// Number of its last change.
     pub seq: Number,
     id: Number,
-    told: Told,
-    /// How far it is, and when that was told.
+    description: CallDescription,
+    /// The last progress value, and the time of its report.
     progress: Option<(String, Instant)>,
-    /// What it takes of memory.
+    /// Memory of the call, in bytes.
     bytes: usize,
 }
 
-impl Kept {
-    /// A call with this number among all, of which this is told; the numbers of its change and of
-    /// its tenant are to come.
-    pub fn new(id: u64, told: Told) -> Self {
-        let bytes = OVERHEAD_BYTES + told.bytes();
+impl RecentCall {
+    /// Creates a call with a number over all tenants. The ring sets the other numbers.
+    pub fn new(id: u64, description: CallDescription) -> Self {
+        let bytes = OVERHEAD_BYTES + description.bytes();
         Self {
             seq: Number::default(),
             id: Number { all: id, own: 0 },
-            told,
+            description,
             progress: None,
             bytes,
         }
     }
 
-    /// What a list shows, as a JSON object.
+    /// Returns the summary for a list, as a JSON object.
     pub fn summary(&self, view: View<'_>) -> String {
         format!(
             "{{\"id\":{},{}{}}}",
-            self.id.seen(view),
-            self.told.summary(),
+            self.id.in_view(view),
+            self.description.summary(),
             self.progress_member()
         )
     }
 
-    /// All of it, as a JSON object.
+    /// Returns all details, as a JSON object.
     pub fn whole(&self, view: View<'_>) -> String {
-        let (id, summary, detail) = (self.id.seen(view), self.told.summary(), self.told.detail());
+        let (id, summary, detail) = (
+            self.id.in_view(view),
+            self.description.summary(),
+            self.description.detail(),
+        );
         let comma = if detail.is_empty() { "" } else { "," };
         format!(
             "{{\"id\":{id},{summary}{}{comma}{detail}}}",
@@ -100,49 +103,49 @@ impl Kept {
 }
 
 impl Ring {
-    /// Puts in a call that runs. Whether there was a place for it.
-    pub fn begin(&mut self, seq: Number, mut kept: Kept) -> bool {
-        let bytes = self.running_bytes + kept.bytes;
+    /// Adds a running call. Returns true if there was room for it.
+    pub fn begin(&mut self, seq: Number, mut entry: RecentCall) -> bool {
+        let bytes = self.running_bytes + entry.bytes;
         let has_place = self.running.len() < MAX_RECENT_RUNNING && bytes <= MAX_RECENT_BYTES;
         if has_place {
             self.running_bytes = bytes;
-            kept.id.own = self.next_number();
-            self.running.insert(kept.id.all, Kept { seq, ..kept });
+            entry.id.own = self.next_number();
+            self.running
+                .insert(entry.id.all, RecentCall { seq, ..entry });
         }
         has_place
     }
 
-    /// Notes how far a call is. Whether that is worth telling.
+    /// Stores the progress of a call. Returns true if it should be reported.
     pub fn progress(&mut self, seq: Number, id: u64, progress: &str, now: Instant) -> bool {
-        let Some(kept) = self.running.get_mut(&id) else {
+        let Some(entry) = self.running.get_mut(&id) else {
             return false;
         };
         let least = Duration::from_millis(RECENT_PROGRESS_MS);
-        if kept
+        if entry
             .progress
             .as_ref()
             .is_some_and(|(_, told)| now.duration_since(*told) < least)
         {
             return false;
         }
-        kept.progress = Some((progress.to_owned(), now));
-        kept.seq = seq;
+        entry.progress = Some((progress.to_owned(), now));
+        entry.seq = seq;
         true
     }
 
-    /// Moves a call to those that have ended, and forgets the oldest of them where there are too
-    /// many. What was forgotten first is returned: it is many small pieces of memory, and others
-    /// wait.
-    pub fn end(&mut self, seq: Number, mut kept: Kept) -> Option<Kept> {
-        kept.id.own = match self.running.remove(&kept.id.all) {
+    /// Moves a call to the ended ones, and drops the oldest of these above the limits. Returns the
+    /// first dropped call: its memory is freed outside the lock.
+    pub fn end(&mut self, seq: Number, mut entry: RecentCall) -> Option<RecentCall> {
+        entry.id.own = match self.running.remove(&entry.id.all) {
             Some(begun) => {
                 self.running_bytes -= begun.bytes;
                 begun.id.own
             }
             None => self.next_number(),
         };
-        self.bytes += kept.bytes;
-        self.ended.push_back(Kept { seq, ..kept });
+        self.bytes += entry.bytes;
+        self.ended.push_back(RecentCall { seq, ..entry });
         let mut first = None;
         while self.ended.len() > MAX_RECENT_CALLS || self.bytes > MAX_RECENT_BYTES {
             let Some(oldest) = self.ended.pop_front() else {
@@ -160,35 +163,39 @@ impl Ring {
         self.numbered
     }
 
-    /// What runs, in the order of the numbers.
-    pub fn running(&self) -> impl Iterator<Item = &Kept> {
+    /// Returns the running calls, ordered by number.
+    pub fn running(&self) -> impl Iterator<Item = &RecentCall> {
         self.running.values()
     }
 
-    /// What has ended before this, the last first.
-    pub fn ended_before(&self, view: View<'_>, seq: u64) -> impl Iterator<Item = &Kept> {
-        let end = self.ended.partition_point(|kept| kept.seq.seen(view) < seq);
+    /// Returns the calls that ended before `seq`, the last first.
+    pub fn ended_before(&self, view: View<'_>, seq: u64) -> impl Iterator<Item = &RecentCall> {
+        let end = self
+            .ended
+            .partition_point(|entry| entry.seq.in_view(view) < seq);
         self.ended.range(..end).rev()
     }
 
-    /// The first change after this.
-    pub fn after(&self, view: View<'_>, seq: u64) -> Option<&Kept> {
+    /// Returns the first call that changed after `seq`.
+    pub fn after(&self, view: View<'_>, seq: u64) -> Option<&RecentCall> {
         let ended = self.ended.get(
             self.ended
-                .partition_point(|kept| kept.seq.seen(view) <= seq),
+                .partition_point(|entry| entry.seq.in_view(view) <= seq),
         );
         let running = self
             .running
             .values()
-            .filter(|kept| kept.seq.seen(view) > seq);
-        running.chain(ended).min_by_key(|kept| kept.seq.seen(view))
+            .filter(|entry| entry.seq.in_view(view) > seq);
+        running
+            .chain(ended)
+            .min_by_key(|entry| entry.seq.in_view(view))
     }
 
-    /// The call with this number.
-    pub fn find(&self, view: View<'_>, id: u64) -> Option<&Kept> {
+    /// Returns the call with this number.
+    pub fn find(&self, view: View<'_>, id: u64) -> Option<&RecentCall> {
         self.running
             .values()
             .chain(&self.ended)
-            .find(|kept| kept.id.seen(view) == id)
+            .find(|entry| entry.id.in_view(view) == id)
     }
 }

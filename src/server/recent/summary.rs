@@ -1,5 +1,4 @@
-//! What is told of one call. Most calls are never asked about, so what is short is written only
-//! when somebody asks.
+//! Descriptions of one call. Few are ever requested, so short ones are rendered only on request.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,33 +12,34 @@ use crate::protocol::{Outcome, outside};
 use crate::server::ledger::{Begun, Ending, Entry};
 use crate::text::escape::show_path;
 
-/// What a value takes of memory beside its text, at most, as a multiple of that.
+/// Upper bound of a JSON value's memory, as a multiple of its text.
 const VALUE_FACTOR: usize = 32;
 
-/// What is told of one call: members of a JSON object, without its braces.
+/// Description of one call: members of a JSON object, without its braces.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum CallDescription {
     Written {
-        /// What a list shows.
+        /// Shown in a list.
         summary: String,
-        /// What is shown of the call alone, beside that; empty for nothing.
+        /// Shown only for the single call, in addition; may be empty.
         detail: String,
     },
-    /// What a call that runs was asked.
+    /// A running call, not rendered yet.
     Begun(Arc<Begun>),
-    /// How a call ended, the text of its reply, if it has one, and what a list shows of that: the
-    /// background command that it has started, or why it did not do its work; what it changed.
+    /// An ended call, not rendered yet: its entry, the text of its reply, and members added to the
+    /// summary. These are the background command it started, the reason of its failure, and its
+    /// changes.
     Ended(Arc<Entry>, Option<String>, Map<String, Value>),
 }
 
-impl Told {
-    /// Of a call that begins.
+impl CallDescription {
+    /// Describes a call that begins.
     pub fn begun(call: &Arc<Begun>) -> Self {
         let told = Self::Begun(Arc::clone(call));
-        if is_short(call) { told } else { told.written() }
+        if is_short(call) { told } else { told.render() }
     }
 
-    /// Of one that has ended.
+    /// Describes a call that has ended.
     pub fn ended(entry: &Arc<Entry>, reply: Option<&Outcome>) -> Self {
         let mut added = Map::new();
         if let Some(reply) = reply {
@@ -56,18 +56,18 @@ impl Told {
         if is_short(&entry.call) && entry.paths.len() <= RECENT_LISTED_PATHS {
             told
         } else {
-            told.written()
+            told.render()
         }
     }
 
-    fn written(self) -> Self {
+    fn render(self) -> Self {
         Self::Written {
             summary: self.summary().into_owned(),
             detail: self.detail().into_owned(),
         }
     }
 
-    /// What a list shows.
+    /// Members shown in a list.
     pub fn summary(&self) -> Cow<'_, str> {
         match self {
             Self::Written { summary, .. } => summary.into(),
@@ -82,13 +82,13 @@ impl Told {
         }
     }
 
-    /// What is shown of the call alone, beside that.
+    /// Members shown only for the single call, in addition.
     pub fn detail(&self) -> Cow<'_, str> {
         match self {
             Self::Written { detail, .. } => detail.into(),
-            Self::Begun(call) => members(&what(call)).into(),
+            Self::Begun(call) => members(&argument_members(call)).into(),
             Self::Ended(entry, text, _) => {
-                let mut detail = what(&entry.call);
+                let mut detail = argument_members(&entry.call);
                 if entry.paths.len() > RECENT_LISTED_PATHS {
                     detail["allPaths"] = paths(entry).1.into();
                 }
@@ -98,7 +98,7 @@ impl Told {
         }
     }
 
-    /// What it takes of memory, at most.
+    /// Upper bound of its memory, in bytes.
     pub fn bytes(&self) -> usize {
         let of = |call: &Begun| VALUE_FACTOR * call.request_bytes as usize + call.tool.len();
         match self {
@@ -134,7 +134,7 @@ fn is_short(call: &Begun) -> bool {
     call.request_bytes <= RECENT_UNWRITTEN_BYTES
 }
 
-/// The paths of a call for a list, what was refused first, and all of them.
+/// Returns the paths for a list, refused ones first, and all paths.
 fn paths(entry: &Entry) -> (Vec<Value>, Vec<Value>) {
     let told = |touched: &TouchedPath, most: usize| {
         let path = show_path(&touched.path);
@@ -158,7 +158,7 @@ fn paths(entry: &Entry) -> (Vec<Value>, Vec<Value>) {
     )
 }
 
-/// What is known of a call before its work.
+/// Members known before the call runs.
 fn head(call: &Begun, state: &str) -> Value {
     json!({
         "at": humantime::format_rfc3339_millis(call.at).to_string(),
@@ -173,7 +173,7 @@ fn head(call: &Begun, state: &str) -> Value {
     })
 }
 
-/// What is known of it behind its end.
+/// Members known after its end.
 fn end(entry: &Entry) -> Value {
     let mut summary = head(&entry.call, "done");
     let (listed, all) = paths(entry);
@@ -186,12 +186,12 @@ fn end(entry: &Entry) -> Value {
     summary
 }
 
-/// What is shown of the call alone.
-fn what(call: &Begun) -> Value {
+/// Members shown only for the single call.
+fn argument_members(call: &Begun) -> Value {
     json!({"arguments": arguments(call.excerpts.as_ref().unwrap_or(&call.arguments))})
 }
 
-/// An object without its braces.
+/// Renders an object without its braces.
 fn members(value: &Value) -> String {
     let text = value.to_string();
     text.get(1..text.len() - 1).unwrap_or_default().to_owned()

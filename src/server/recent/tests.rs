@@ -14,8 +14,8 @@ use crate::policy::{Touch, TouchedPath};
 use crate::protocol::{Body, Code, Content, Revision, RpcError, ToolReply};
 use crate::server::{Begun, Ending, Entry, Observer as _};
 
-fn told(text: &str) -> Told {
-    Told::Written {
+fn description(text: &str) -> CallDescription {
+    CallDescription::Written {
         summary: format!("\"tool\":\"{text}\""),
         detail: "\"text\":\"x\"".to_owned(),
     }
@@ -25,8 +25,8 @@ fn call(id: u64, text: &str) -> String {
     format!("{{\"id\":{id},\"tool\":\"{text}\"}}")
 }
 
-/// All that a follower hears now: the calls, and `gap`.
-fn heard(follower: &mut Follower) -> Vec<String> {
+/// Returns all pending news of a follower: the calls, and `gap`.
+fn drain(follower: &mut Follower) -> Vec<String> {
     let mut cx = Context::from_waker(Waker::noop());
     let mut all = Vec::new();
     while let Poll::Ready(Some(news)) = follower.poll_next(&mut cx) {
@@ -39,20 +39,20 @@ fn heard(follower: &mut Follower) -> Vec<String> {
 }
 
 #[test]
-fn a_follower_hears_begin_and_end_and_goes_on_where_it_was() {
+fn follower_resumes_at_last_position() {
     let recent = Recent::new(7);
     let tenant = &Arc::from("a");
     let mut follower = recent.follow(View::All, None).unwrap();
-    recent.begin(tenant, 1, told("begun"));
-    assert_eq!(heard(&mut follower), [call(1, "begun")]);
+    recent.begin(tenant, 1, description("begun"));
+    assert_eq!(drain(&mut follower), [call(1, "begun")]);
     let position = recent.page(View::All, None, 9).position;
     assert_eq!(position, "00000007-1");
-    recent.end(tenant, 1, told("ended"));
-    recent.begin(tenant, 2, told("second"));
+    recent.end(tenant, 1, description("ended"));
+    recent.begin(tenant, 2, description("second"));
     let news = [call(1, "ended"), call(2, "second")];
-    assert_eq!(heard(&mut follower), news);
+    assert_eq!(drain(&mut follower), news);
     assert_eq!(
-        heard(&mut recent.follow(View::All, Some(&position)).unwrap()),
+        drain(&mut recent.follow(View::All, Some(&position)).unwrap()),
         news
     );
     let page = Page {
@@ -70,32 +70,32 @@ fn a_follower_hears_begin_and_end_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_slow_follower_hears_the_last_of_a_call_and_of_a_gap() {
+fn slow_follower_gets_last_state_and_gap() {
     let recent = Recent::new(7);
     let tenant = &Arc::from("a");
     let mut follower = recent.follow(View::All, None).unwrap();
-    recent.begin(tenant, 1, told("one"));
+    recent.begin(tenant, 1, description("one"));
     recent.progress(tenant, 1, "{\"done\":1}");
     recent.progress(tenant, 1, "{\"done\":2}");
     assert_eq!(
-        heard(&mut follower),
+        drain(&mut follower),
         ["{\"id\":1,\"tool\":\"one\",\"progress\":{\"done\":1}}"]
     );
     let more = MAX_RECENT_CALLS as u64 + 1;
     for id in 2..=1 + more {
-        recent.begin(tenant, id, told("b"));
-        recent.end(tenant, id, told("e"));
+        recent.begin(tenant, id, description("b"));
+        recent.end(tenant, id, description("e"));
     }
-    let news = heard(&mut follower);
+    let news = drain(&mut follower);
     assert_eq!(
         (news[0].as_str(), news.len()),
         ("gap", 1 + MAX_RECENT_CALLS)
     );
     assert_eq!(news[1], call(3, "e"));
-    assert_eq!(heard(&mut follower), [""; 0]);
+    assert_eq!(drain(&mut follower), [""; 0]);
     for strange in ["00000008-1", "00000007-99999999", "x", ""] {
         assert_eq!(
-            heard(&mut recent.follow(View::All, Some(strange)).unwrap()),
+            drain(&mut recent.follow(View::All, Some(strange)).unwrap()),
             ["gap"],
             "{strange}"
         );
@@ -103,20 +103,20 @@ fn a_slow_follower_hears_the_last_of_a_call_and_of_a_gap() {
 }
 
 #[test]
-fn tenants_are_apart() {
+fn tenants_see_only_own_calls() {
     let recent = Recent::new(7);
     let (one, two): (&Arc<str>, &Arc<str>) = (&"a".into(), &"b".into());
     let mut follower = recent.follow(View::Only("a"), None).unwrap();
     let mut all = recent.follow(View::All, None).unwrap();
-    recent.begin(one, 1, told("a"));
-    recent.begin(two, 2, told("b"));
-    recent.end(two, 2, told("b"));
-    assert_eq!(heard(&mut follower), [call(1, "a")]);
-    assert_eq!(heard(&mut all), [call(1, "a"), call(2, "b")]);
+    recent.begin(one, 1, description("a"));
+    recent.begin(two, 2, description("b"));
+    recent.end(two, 2, description("b"));
+    assert_eq!(drain(&mut follower), [call(1, "a")]);
+    assert_eq!(drain(&mut all), [call(1, "a"), call(2, "b")]);
     assert_eq!(recent.detail(View::Only("a"), 2), None);
     let page = recent.page(View::Only("a"), None, 9);
     assert_eq!((page.running, page.calls), (vec![call(1, "a")], vec![]));
-    // No number that one sees says how much another does.
+    // A tenant's numbers do not reveal the activity of others.
     let page = recent.page(View::Only("b"), None, 9);
     let expected = Page {
         position: "00000007-2".to_owned(),
@@ -132,35 +132,35 @@ fn tenants_are_apart() {
     let whole = "{\"id\":1,\"tool\":\"b\",\"text\":\"x\"}";
     assert_eq!(recent.detail(View::Only("b"), 1).as_deref(), Some(whole));
     assert_eq!(
-        heard(&mut recent.follow(View::Only("b"), Some("00000007-1")).unwrap()),
+        drain(&mut recent.follow(View::Only("b"), Some("00000007-1")).unwrap()),
         [call(1, "b")]
     );
     assert_eq!(
-        heard(&mut recent.follow(View::Only("b"), Some("00000007-3")).unwrap()),
+        drain(&mut recent.follow(View::Only("b"), Some("00000007-3")).unwrap()),
         ["gap"]
     );
-    recent.end(two, 9, told("b"));
+    recent.end(two, 9, description("b"));
     let page = recent.page(View::Only("b"), None, 1);
     assert_eq!((page.calls, page.before), (vec![call(2, "b")], Some(3)));
     assert_eq!(
         recent.page(View::Only("b"), Some(3), 1).calls,
         [call(1, "b")]
     );
-    assert_eq!(heard(&mut all), [call(9, "b")]);
-    // What one has forgotten is no gap of another.
+    assert_eq!(drain(&mut all), [call(9, "b")]);
+    // Calls of one tenant that were dropped are no gap for another.
     for id in 10..11 + MAX_RECENT_CALLS as u64 {
-        recent.end(two, id, told("b"));
+        recent.end(two, id, description("b"));
     }
-    assert_eq!(heard(&mut follower), [""; 0]);
-    assert_eq!(heard(&mut all)[0], "gap");
+    assert_eq!(drain(&mut follower), [""; 0]);
+    assert_eq!(drain(&mut all)[0], "gap");
 }
 
 #[test]
-fn pages_go_back_to_the_first_that_is_kept() {
+fn pages_reach_back_to_oldest_call() {
     let recent = Recent::new(7);
     let tenants: [Arc<str>; 2] = ["a".into(), "b".into()];
     for id in 1..=5 {
-        recent.end(&tenants[id as usize % 2], id, told("e"));
+        recent.end(&tenants[id as usize % 2], id, description("e"));
     }
     let mut seen = Vec::new();
     let mut before = None;
@@ -184,7 +184,7 @@ fn pages_go_back_to_the_first_that_is_kept() {
 }
 
 #[test]
-fn a_flood_is_bounded() {
+fn flood_of_calls_is_bounded() {
     let recent = Recent::new(7);
     let tenant = &Arc::from("a");
     let detail = format!("\"text\":\"{}\"", "x".repeat(64 * 1024));
@@ -192,7 +192,7 @@ fn a_flood_is_bounded() {
         recent.end(
             tenant,
             id,
-            Told::Written {
+            CallDescription::Written {
                 summary: "\"tool\":\"t\"".to_owned(),
                 detail: detail.clone(),
             },
@@ -207,7 +207,7 @@ fn a_flood_is_bounded() {
         recent.begin(
             tenant,
             id,
-            Told::Written {
+            CallDescription::Written {
                 summary: String::new(),
                 detail: detail.clone(),
             },
@@ -215,14 +215,14 @@ fn a_flood_is_bounded() {
     }
     let running = recent.page(View::All, None, 0).running.len();
     assert_eq!(running, MAX_RECENT_BYTES / (detail.len() + 256));
-    // A page is no larger than it should be, however much there is.
+    // A page stays below its size limit, however many calls there are.
     let other: &Arc<str> = &"b".into();
     let long = format!("\"tool\":\"{}\"", "x".repeat(100 * 1024));
     for id in 3000..3050 {
         recent.end(
             other,
             id,
-            Told::Written {
+            CallDescription::Written {
                 summary: long.clone(),
                 detail: String::new(),
             },
@@ -240,7 +240,7 @@ fn a_flood_is_bounded() {
 }
 
 #[test]
-fn who_waits_is_woken_once() {
+fn pending_follower_is_woken_once() {
     #[derive(Default)]
     struct Count(AtomicUsize);
     impl Wake for Count {
@@ -257,15 +257,15 @@ fn who_waits_is_woken_once() {
         follower.poll_next(&mut Context::from_waker(&waker)),
         Poll::Pending
     );
-    recent.begin(two, 1, told("b"));
+    recent.begin(two, 1, description("b"));
     assert_eq!(count.0.load(SeqCst), 0);
-    recent.begin(one, 2, told("a"));
-    recent.begin(one, 3, told("a"));
+    recent.begin(one, 2, description("a"));
+    recent.begin(one, 3, description("a"));
     assert_eq!(count.0.load(SeqCst), 1);
 }
 
 #[test]
-fn refused_paths_are_listed_and_all_are_told() {
+fn refused_paths_come_first_in_summary() {
     let call = Arc::new(Begun {
         id: 5,
         at: SystemTime::UNIX_EPOCH,
@@ -318,29 +318,32 @@ fn refused_paths_are_listed_and_all_are_told() {
     whole["arguments"] = json!({"paths": ["/0"]});
     whole["allPaths"] = (0..10).map(path).collect();
     whole["text"] = json!("no");
-    let told: Value = serde_json::from_str(&recent.detail(View::All, 5).unwrap()).unwrap();
-    assert_eq!(told, whole);
+    let description: Value = serde_json::from_str(&recent.detail(View::All, 5).unwrap()).unwrap();
+    assert_eq!(description, whole);
 }
 
 #[test]
-fn the_telling_argument_stands_for_a_call() {
-    let told = |arguments: Value| subject(&arguments);
+fn subject_is_most_informative_argument() {
+    let description = |arguments: Value| subject(&arguments);
     assert_eq!(
-        told(json!({"timeout": 5, "path": "/a", "command": "  ls -l\nrm x"})),
+        description(json!({"timeout": 5, "path": "/a", "command": "  ls -l\nrm x"})),
         "ls -l…"
     );
-    assert_eq!(told(json!({"paths": ["/a", "/b"], "edits": []})), "/a, /b");
-    assert_eq!(told(json!({"odd": "  x "})), "x");
-    assert_eq!(told(json!({"limit": 3})), "");
-    assert_eq!(told(json!(null)), "");
     assert_eq!(
-        told(json!({"path": "é".repeat(400)})),
+        description(json!({"paths": ["/a", "/b"], "edits": []})),
+        "/a, /b"
+    );
+    assert_eq!(description(json!({"odd": "  x "})), "x");
+    assert_eq!(description(json!({"limit": 3})), "");
+    assert_eq!(description(json!(null)), "");
+    assert_eq!(
+        description(json!({"path": "é".repeat(400)})),
         format!("{}…", "é".repeat(128))
     );
 }
 
 #[test]
-fn excerpts_are_bounded_and_whole_when_short() {
+fn argument_excerpts_are_bounded() {
     let short = json!({"path": "/a", "edits": [{"oldText": "a", "newText": null}], "n": 1.5});
     assert_eq!(arguments(&short), short);
     let kept = json!({"content": {"sha256": "0", "bytes": 5000, "excerpt": "abc"}});
@@ -400,7 +403,7 @@ fn excerpts_are_bounded_and_whole_when_short() {
 }
 
 #[test]
-fn the_reason_of_a_failure_is_one_line() {
+fn failure_reason_is_one_line() {
     let of = |texts: &[&str]| {
         let content = texts.iter().copied().map(Content::text).collect();
         reason(&Ok(Body::Tool(ToolReply {

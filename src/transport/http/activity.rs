@@ -1,5 +1,4 @@
-//! What is known of a connection from outside: whether it has requests, and whether its client
-//! takes what is sent.
+//! Activity of a connection: its open requests, and its unread replies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -7,37 +6,36 @@ use std::time::{Duration, Instant};
 
 use super::admission::Seat;
 
-/// One connection. It counts as one as long as anybody holds this.
+/// One connection, which lives as long as this is held.
 #[derive(Debug)]
 pub struct Activity {
     began: Instant,
-    /// Requests that are not answered to the last byte.
+    /// Requests without a complete reply.
     open: AtomicUsize,
-    /// Replies of which bytes are there that nobody has taken.
+    /// Replies with bytes that were not taken.
     owed: AtomicUsize,
-    /// When something moved, in milliseconds after `began`.
+    /// Time of the last activity, in milliseconds after `began`.
     moved_ms: AtomicU64,
-    /// Whether there was a request.
+    /// `true` once there was a request.
     asked: AtomicBool,
-    /// What is read, in bytes, before the connection is closed after an answer that came before its
-    /// request was whole.
+    /// Bytes to discard before the close, after a reply to an incomplete request.
     linger_bytes: AtomicU64,
     pub seat: Seat,
 }
 
-/// What to do about a connection.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
+    /// Active.
     Good,
     /// It has had no request for a long time.
     Idle,
-    /// Its client takes nothing.
+    /// Its client reads nothing.
     Stalled,
 }
 
 impl Activity {
-    /// A connection that has just begun, in a place of its own.
+    /// Creates the state of a new connection.
     pub fn new(seat: Seat) -> Arc<Self> {
         Arc::new(Self {
             began: Instant::now(),
@@ -50,33 +48,33 @@ impl Activity {
         })
     }
 
-    /// A request has come.
+    /// Registers a request.
     pub fn open(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Relaxed);
         self.asked.store(true, Relaxed);
-        self.moved();
+        self.touch();
         Open {
             activity: Arc::clone(self),
             owes: false,
         }
     }
 
-    /// Whether there was a request on it.
+    /// Returns true if there was a request.
     pub fn was_asked(&self) -> bool {
         self.asked.load(Relaxed)
     }
 
-    pub fn moved(&self) {
+    pub fn touch(&self) {
         self.moved_ms
             .store(self.began.elapsed().as_millis() as u64, Relaxed);
     }
 
-    /// So many bytes are read and thrown away before the connection is closed.
+    /// Sets the number of bytes to discard before the close.
     pub fn linger(&self, bytes: u64) {
         self.linger_bytes.store(bytes, Relaxed);
     }
 
-    /// How many that are.
+    /// Number of bytes to discard before the close.
     pub fn lingers(&self) -> u64 {
         self.linger_bytes.load(Relaxed)
     }
@@ -94,7 +92,7 @@ impl Activity {
     }
 }
 
-/// A request on its connection, from its head to the last byte of its reply.
+/// A request, from its head to the last byte of its reply.
 #[derive(Debug)]
 pub struct Open {
     pub activity: Arc<Activity>,
@@ -102,9 +100,9 @@ pub struct Open {
 }
 
 impl Open {
-    /// Says whether there are bytes that the connection could take now.
-    pub fn owes(&mut self, owes: bool) {
-        self.activity.moved();
+    /// Records that the connection could take bytes of the reply now, or that there are none.
+    pub fn set_owing(&mut self, owes: bool) {
+        self.activity.touch();
         if owes != self.owes {
             self.owes = owes;
             if owes {
@@ -118,7 +116,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.owes(false);
+        self.set_owing(false);
         self.activity.open.fetch_sub(1, Relaxed);
     }
 }
@@ -129,7 +127,7 @@ mod tests {
     use crate::transport::http::admission::Places;
 
     #[test]
-    fn a_connection_is_idle_or_stalled_or_good() {
+    fn connection_state_follows_requests_and_writes() {
         let peer = std::net::IpAddr::from([127, 0, 0, 1]).into();
         let activity = Activity::new(Places::new(1).try_take(peer, Instant::now()).unwrap().0);
         let (now, never) = (Duration::ZERO, Duration::MAX);
@@ -139,15 +137,15 @@ mod tests {
         let mut open = activity.open();
         assert!(activity.was_asked());
         assert_eq!(activity.state(now, now), State::Good);
-        open.owes(true);
-        open.owes(true);
+        open.set_owing(true);
+        open.set_owing(true);
         assert_eq!(
             [activity.state(now, now), activity.state(now, never)],
             [State::Stalled, State::Good]
         );
-        open.owes(false);
+        open.set_owing(false);
         assert_eq!(activity.state(now, now), State::Good);
-        open.owes(true);
+        open.set_owing(true);
         drop(open);
         assert_eq!(activity.state(now, now), State::Idle);
     }

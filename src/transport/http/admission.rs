@@ -1,6 +1,5 @@
-//! The places that connections have. One that nobody is known to be behind yet has its place only
-//! until another needs it, so that strangers are in nobody's way ([`super::eviction`] says whose
-//! place it is); and no tenant has all of them.
+//! Admission of connections to a limited number of places. An anonymous connection keeps its place
+//! only until another needs it ([`super::eviction`] chooses). No tenant gets all places.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,37 +7,37 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, oneshot};
 
-use super::eviction::Strangers;
+use super::eviction::AnonymousConnections;
 use super::peer::Peer;
-use super::tenant::{Held, Tenant};
+use super::tenant::{CounterGuard, Tenant};
 
 #[derive(Debug)]
 pub struct Places {
     most: usize,
     table: Mutex<Table>,
-    /// A place has become free.
+    /// Notified when a place becomes free.
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Connections that have a place.
+    /// Number of connections with a place.
     taken: usize,
     next: u64,
-    /// Those of nobody that is known, each with what makes it end.
-    strangers: Strangers<oneshot::Sender<()>>,
+    /// Anonymous connections, each with the sender that ends it.
+    anonymous: AnonymousConnections<oneshot::Sender<()>>,
 }
 
-/// A place, and what is told when the connection has to leave it; that its other end is gone means
-/// nothing.
-pub type Taken = (Seat, oneshot::Receiver<()>);
+/// A place, and the receiver that signals that the connection must end. A dropped sender has no
+/// meaning.
+pub type SeatGrant = (Seat, oneshot::Receiver<()>);
 
-/// Why there is no place.
+/// Reason that there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPlace {
-    /// Those who are known have all of them.
+    /// Tenants have all places.
     Full,
-    /// Others that come from there, or from nowhere else either, are about to show who they are.
+    /// All candidates for eviction are in their grace period.
     Crowded,
 }
 
@@ -47,16 +46,16 @@ pub struct Seat {
     places: Arc<Places>,
     number: u64,
     peer: Peer,
-    /// What it counts for, once it is known whose it is.
+    /// The tenant of the connection, once known.
     held: OnceLock<Holder>,
 }
 
-/// A tenant that has a place.
+/// The tenant of a connection.
 struct Holder {
     tenant: Arc<Tenant>,
-    /// The digest of the token that its client has shown.
+    /// Digest of the client's token.
     shown: Option<[u8; 32]>,
-    _held: Held,
+    _held: CounterGuard,
 }
 
 impl fmt::Debug for Seat {
@@ -68,7 +67,7 @@ impl fmt::Debug for Seat {
 }
 
 impl Places {
-    /// So many, all of them free.
+    /// Creates `most` free places.
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most: most.max(1),
@@ -77,10 +76,9 @@ impl Places {
         })
     }
 
-    /// Gives a place to a connection that comes from `peer`, as soon as there is one: a free one,
-    /// or that of a stranger. `None` if it should not be waited for, as others would wait behind
-    /// it.
-    pub async fn take(self: &Arc<Self>, peer: Peer) -> Option<Taken> {
+    /// Waits for a place for a connection from `peer`: a free one, or one of an evicted connection.
+    /// Returns `None` if the connection should be refused, as others would wait behind it.
+    pub async fn take(self: &Arc<Self>, peer: Peer) -> Option<SeatGrant> {
         loop {
             let freed = self.freed.notified();
             match self.try_take(peer, Instant::now()) {
@@ -91,7 +89,7 @@ impl Places {
         }
     }
 
-    /// Waits until no connection has one.
+    /// Waits until there are no connections.
     pub async fn emptiness(&self) {
         loop {
             let freed = self.freed.notified();
@@ -102,26 +100,30 @@ impl Places {
         }
     }
 
-    /// The same for one that comes `now`, and finds a place or does not.
-    pub(super) fn try_take(self: &Arc<Self>, peer: Peer, now: Instant) -> Result<Taken, NoPlace> {
+    /// Takes a place at time `now`, without waiting.
+    pub(super) fn try_take(
+        self: &Arc<Self>,
+        peer: Peer,
+        now: Instant,
+    ) -> Result<SeatGrant, NoPlace> {
         let (sender, receiver) = oneshot::channel();
         let mut table = self.lock();
         if table.taken >= self.most {
-            if table.strangers.is_empty() {
+            if table.anonymous.is_empty() {
                 return Err(NoPlace::Full);
             }
             let given = table
-                .strangers
+                .anonymous
                 .give_way(peer, self.most, now)
                 .ok_or(NoPlace::Crowded)?;
             table.taken -= 1;
-            // It may be about to end by itself.
+            // The connection may be ending already.
             let _ = given.send(());
         }
         table.taken += 1;
         table.next += 1;
         let number = table.next;
-        table.strangers.insert(number, peer, now, sender);
+        table.anonymous.insert(number, peer, now, sender);
         Ok((
             Seat {
                 places: Arc::clone(self),
@@ -139,8 +141,8 @@ impl Places {
 }
 
 impl Seat {
-    /// Says whose connection it is, by the digest of which token: nobody takes its place any more.
-    /// False if this tenant has as many as it may. The first tenant is what counts.
+    /// Assigns the connection to a tenant, which protects it from eviction. Returns false if the
+    /// tenant is at its connection limit. Later calls have no effect.
     pub fn claim(&self, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>) -> bool {
         if self.held.get().is_some() {
             return true;
@@ -148,9 +150,9 @@ impl Seat {
         let Some(held) = tenant.hold_connection() else {
             return false;
         };
-        // Another request of this connection may have been faster, or the place may have gone to
-        // another connection.
-        if let Some(leave) = self.places.lock().strangers.remove(self.number) {
+        // Another request of this connection may have been faster, or the connection may be evicted
+        // already.
+        if let Some(leave) = self.places.lock().anonymous.remove(self.number) {
             tenant.keep(self.number, shown, leave);
             let _ = self.held.set(Holder {
                 tenant: Arc::clone(tenant),
@@ -163,29 +165,28 @@ impl Seat {
 }
 
 impl Seat {
-    /// Where the connection comes from.
+    /// Address of the client.
     pub fn peer(&self) -> Peer {
         self.peer
     }
 
-    /// Whether it is known whose connection it is.
+    /// Returns true if the connection has a tenant.
     pub fn is_claimed(&self) -> bool {
         self.held.get().is_some()
     }
 
-    /// Its client has said something.
-    pub fn speaks(&self) {
-        self.places.lock().strangers.speaks(self.number);
+    /// The client has sent bytes.
+    pub fn mark_speaking(&self) {
+        self.places.lock().anonymous.mark_speaking(self.number);
     }
 
-    /// Its client was refused, and the connection is closed as soon as that is read: nobody waits
-    /// for its place.
-    pub fn falls_silent(&self) {
-        self.places.lock().strangers.falls_silent(self.number);
+    /// The client was refused, and the connection is about to close: its place can be taken at
+    /// once.
+    pub fn mark_silent(&self) {
+        self.places.lock().anonymous.mark_silent(self.number);
     }
 
-    /// What is told from now on when the connection has to be left, for one that nobody drives as
-    /// before.
+    /// Returns a new receiver that signals the end of the connection, after an upgrade.
     pub fn leave(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         if let Some(Holder { tenant, shown, .. }) = self.held.get() {
@@ -201,8 +202,8 @@ impl Drop for Seat {
             tenant.forget(self.number);
         }
         let mut table = self.places.lock();
-        // A stranger's place may have gone to another connection already.
-        if table.strangers.remove(self.number).is_some() || self.held.get().is_some() {
+        // An anonymous connection's place may have gone to another connection already.
+        if table.anonymous.remove(self.number).is_some() || self.held.get().is_some() {
             table.taken -= 1;
         }
         drop(table);
@@ -215,19 +216,19 @@ mod tests {
     use super::*;
     use crate::transport::http::tests::tenant;
 
-    fn take(places: &Arc<Places>) -> Result<Taken, NoPlace> {
+    fn take(places: &Arc<Places>) -> Result<SeatGrant, NoPlace> {
         places.try_take(
             Peer::from(std::net::IpAddr::from([127, 0, 0, 1])),
             Instant::now(),
         )
     }
 
-    fn is_told(leave: &mut oneshot::Receiver<()>) -> bool {
+    fn is_signalled(leave: &mut oneshot::Receiver<()>) -> bool {
         leave.try_recv().is_ok()
     }
 
     #[test]
-    fn the_oldest_stranger_gives_way_and_nobody_else_does() {
+    fn oldest_anonymous_connection_is_evicted() {
         let places = Places::new(2);
         let alice = tenant("alice", 2);
         let (first, mut first_leave) = take(&places).unwrap();
@@ -235,13 +236,13 @@ mod tests {
         assert!(first.claim(&alice, None) && first.claim(&alice, None));
         let (third, mut third_leave) = take(&places).unwrap();
         assert_eq!(
-            [&mut first_leave, &mut second_leave, &mut third_leave].map(is_told),
+            [&mut first_leave, &mut second_leave, &mut third_leave].map(is_signalled),
             [false, true, false]
         );
-        // Too late, and it counts for nobody.
+        // Too late, and counted for no tenant.
         assert!(second.claim(&alice, None) && third.claim(&alice, None));
         assert_eq!(places.lock().taken, 2);
-        assert!(places.lock().strangers.is_empty());
+        assert!(places.lock().anonymous.is_empty());
         drop((second, third));
         assert_eq!(places.lock().taken, 1);
         let (fourth, _leave) = take(&places).unwrap();
@@ -249,7 +250,7 @@ mod tests {
         assert_eq!(take(&places).err(), Some(NoPlace::Full));
         drop((first, fourth));
         assert_eq!(places.lock().taken, 0);
-        // There are places, and they are not for alice.
+        // There are places, but not for alice.
         let roomy = Places::new(3);
         let seats = [(); 3].map(|()| take(&roomy).unwrap().0);
         assert_eq!(
@@ -259,32 +260,32 @@ mod tests {
     }
 
     #[test]
-    fn who_has_begun_to_speak_keeps_its_place_for_a_moment() {
-        // Most places are those of who is known.
+    fn speaking_connection_has_grace_period() {
+        // Most places belong to a tenant.
         let places = Places::new(5);
         let alice = tenant("alice", 5);
         let known = [(); 3].map(|()| take(&places).unwrap());
         assert!(known.iter().all(|(seat, _)| seat.claim(&alice, None)));
         let (first, mut first_leave) = take(&places).unwrap();
         let (_second, mut second_leave) = take(&places).unwrap();
-        first.speaks();
+        first.mark_speaking();
         let (third, mut third_leave) = take(&places).unwrap();
         assert_eq!(
-            [&mut first_leave, &mut second_leave, &mut third_leave].map(is_told),
+            [&mut first_leave, &mut second_leave, &mut third_leave].map(is_signalled),
             [false, true, false]
         );
-        third.speaks();
+        third.mark_speaking();
         assert_eq!(take(&places).err(), Some(NoPlace::Crowded));
         let elsewhere = Peer::from(std::net::IpAddr::from([127, 0, 0, 2]));
         assert!(places.try_take(elsewhere, Instant::now()).is_ok());
         assert_eq!(
-            [&mut first_leave, &mut third_leave].map(is_told),
+            [&mut first_leave, &mut third_leave].map(is_signalled),
             [true, false]
         );
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_place_is_waited_for_and_one_of_a_stranger_is_not() {
+    async fn full_server_waits_for_free_place() {
         let places = Places::new(1);
         let peer = Peer::from(std::net::IpAddr::from([127, 0, 0, 1]));
         let (_stranger, _leave) = places.take(peer).await.unwrap();

@@ -1,5 +1,5 @@
-//! Tokens that nobody has: who sends them is said in the log, the first time at once and then at
-//! most once a minute for each address. What was sent is not.
+//! Log of requests with unknown tokens. Each address is logged at once the first time, then at most
+//! once a minute. The tokens are not logged.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,41 +8,41 @@ use std::time::{Duration, Instant};
 use super::peer::Peer;
 use crate::limits::{HTTP_REFUSAL_LINE_MS, MAX_HTTP_REFUSED_PEERS};
 
-/// Who sent some of late.
+/// Addresses of recent requests with unknown tokens.
 #[derive(Debug, Default)]
 pub struct Refusals(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
     each: HashMap<Peer, Count>,
-    /// All for whom there is no room.
+    /// All addresses above the limit, counted together.
     others: Option<Count>,
 }
 
-/// How many came since the last line.
+/// Number of requests since the last log line.
 #[derive(Debug)]
 struct Count {
     said: Instant,
     more: u64,
 }
 
-/// What is to be said: where they came from, if that is one address, and how many.
-type Line = (Option<Peer>, u64);
+/// A log line: the address, if there is one, and the number of requests.
+type LogLine = (Option<Peer>, u64);
 
 impl Refusals {
-    /// One came from there.
+    /// Notes a request from this address.
     pub fn note(&self, peer: Peer) {
         if let Some(line) = self.count(peer, Instant::now()) {
-            say(line);
+            log(line);
         }
     }
 
-    /// Says what has come since the last line of each address.
+    /// Logs the requests since the last line of each address.
     pub fn sweep(&self) {
-        self.due(Instant::now()).into_iter().for_each(say);
+        self.due(Instant::now()).into_iter().for_each(log);
     }
 
-    fn count(&self, peer: Peer, now: Instant) -> Option<Line> {
+    fn count(&self, peer: Peer, now: Instant) -> Option<LogLine> {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = table.each.get_mut(&peer) {
             count.more += 1;
@@ -61,10 +61,10 @@ impl Refusals {
         Some((None, 1))
     }
 
-    fn due(&self, now: Instant) -> Vec<Line> {
+    fn due(&self, now: Instant) -> Vec<LogLine> {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = Vec::new();
-        // Whether it stays.
+        // Returns true if the entry stays.
         let mut look = |peer: Option<Peer>, count: &mut Count| {
             if now.saturating_duration_since(count.said)
                 < Duration::from_millis(HTTP_REFUSAL_LINE_MS)
@@ -90,7 +90,7 @@ impl Refusals {
     }
 }
 
-fn say((peer, count): Line) {
+fn log((peer, count): LogLine) {
     let from = peer.map_or_else(|| "other addresses".to_owned(), |peer| peer.to_string());
     let plural = if count == 1 { "" } else { "s" };
     tracing::warn!("{count} request{plural} with an unknown token from {from}");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_is_said_at_once_and_the_rest_once_a_minute() {
+    fn first_refusal_is_logged_then_one_per_minute() {
         let refusals = Refusals::default();
         let start = Instant::now();
         let counted = [1, 1, 1, 2].map(|number| refusals.count(peer(number), start));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_there_are_the_table_is_bounded() {
+    fn refusal_table_is_bounded() {
         let refusals = Refusals::default();
         let start = Instant::now();
         for number in 0..MAX_HTTP_REFUSED_PEERS as u32 {

@@ -1,10 +1,9 @@
-//! Whether the calls of a tenant that should be over at once are: some paths and files only seem to
-//! be quick, and the threads that serve such calls carry the bytes of everybody.
+//! Detection of calls that block shared threads. Some paths and files only seem to be quick, and
+//! these threads serve the connections of all tenants.
 //!
-//! On a machine that has much to do a thread may be held up that does nothing wrong: it does not
-//! run, or it waits for one that does not run and holds a lock. A call that took long therefore
-//! only makes its tenant suspect: from then on it is asked after each call that takes long what the
-//! thread has done meanwhile.
+//! On a busy machine, a thread may be delayed without fault: it is not scheduled, or waits for a
+//! lock of an unscheduled thread. A slow call therefore only makes its tenant suspect. From then
+//! on, the resource usage of the thread is checked after each slow call.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,11 +15,11 @@ use nix::sys::time::TimeValLike as _;
 
 use crate::limits::{QUICK_MS, QUICK_PAUSES, QUICK_WAIT_MS};
 
-/// When a tenant may be served by such a thread again.
+/// Decides when calls of a tenant may run inline on shared threads.
 #[derive(Debug, Default)]
-pub struct Pace {
+pub struct BlockingMonitor {
     state: Mutex<State>,
-    /// How many of its calls turned out to be long, and go on where others do not wait for them.
+    /// Number of its calls that turned out slow, and run where no other work waits for them.
     aside: AtomicUsize,
 }
 
@@ -30,27 +29,27 @@ struct State {
     suspect: Option<Instant>,
 }
 
-/// A call that is served by such a thread.
+/// A call that runs inline on a shared thread.
 #[derive(Debug)]
-pub struct Held {
+pub struct InlineCall {
     since: Instant,
-    /// Of a tenant that is suspect.
-    before: Option<Spent>,
+    /// Usage before the call, for a suspect tenant.
+    before: Option<ThreadUsage>,
 }
 
-/// What a thread has done since it began.
+/// Resource usage of a thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
-    /// How long it has worked.
+pub struct ThreadUsage {
+    /// CPU time.
     work: Duration,
-    /// How often it has waited for a disk.
+    /// Number of waits for a disk.
     reads: i64,
-    /// How often it has waited for anything.
+    /// Number of waits of any kind.
     waits: i64,
 }
 
-impl Spent {
-    /// What this thread has done (getrusage(2)); nothing, if the kernel does not say.
+impl ThreadUsage {
+    /// Returns the usage of this thread (getrusage(2)); zero if the kernel does not say.
     pub fn now() -> Self {
         getrusage(UsageWho::RUSAGE_THREAD).map_or_else(
             |_| Self::default(),
@@ -66,7 +65,8 @@ impl Spent {
         )
     }
 
-    /// Whether a call that took this time since then took it by what it asked for.
+    /// Returns true if a call of this duration blocked by its own work, given the usage `before`
+    /// it.
     fn is_to_blame(self, before: Self, time: Duration) -> bool {
         self.work.saturating_sub(before.work) > Duration::from_millis(QUICK_MS)
             || self.reads != before.reads
@@ -74,11 +74,10 @@ impl Spent {
     }
 }
 
-impl Pace {
-    /// Whether a call may be served by such a thread now; `spent` tells what this one has done.
-    pub fn begin(&self, now: Instant, spent: impl FnOnce() -> Spent) -> Option<Held> {
-        // Each such call takes a thread with it, and the next one would be begun before this one
-        // can be judged.
+impl BlockingMonitor {
+    /// Returns a call if it may run inline now. `spent` returns the usage of this thread.
+    pub fn begin(&self, now: Instant, spent: impl FnOnce() -> ThreadUsage) -> Option<InlineCall> {
+        // Each such call occupies a thread, and the next would begin before this one can be judged.
         if self.aside.load(Relaxed) > 0 {
             return None;
         }
@@ -89,14 +88,13 @@ impl Pace {
             }
             state.suspect.is_some_and(|until| now < until)
         };
-        Some(Held {
+        Some(InlineCall {
             since: now,
             before: is_suspect.then(spent),
         })
     }
 
-    /// Does work of a call that turned out to be long. Until it is done, no other call of this
-    /// tenant is served by such a thread.
+    /// Runs the slow part of a call. Until it is done, no other call of this tenant runs inline.
     pub fn aside(&self, work: impl FnOnce()) {
         struct Counted<'a>(&'a AtomicUsize);
         impl Drop for Counted<'_> {
@@ -109,9 +107,15 @@ impl Pace {
         work();
     }
 
-    /// It is over, and others did not wait for it for so long of that time (`aside`): if it was
-    /// long for the others, a hundredth of the time is what its tenant may have.
-    pub fn end(&self, held: &Held, aside: Duration, now: Instant, spent: impl FnOnce() -> Spent) {
+    /// Ends a call; during `aside` no other work waited for it. A call that blocked others pauses
+    /// its tenant for a hundredfold time.
+    pub fn end(
+        &self,
+        held: &InlineCall,
+        aside: Duration,
+        now: Instant,
+        spent: impl FnOnce() -> ThreadUsage,
+    ) {
         let most = Duration::from_millis(QUICK_MS);
         let time = now
             .saturating_duration_since(held.since)
@@ -125,7 +129,7 @@ impl Pace {
             state.suspect = state.suspect.max(Some(now + pause));
             return;
         };
-        // What was done aside was done by the same thread.
+        // The same thread did the work aside, so its usage says nothing.
         if aside.is_zero() && !spent().is_to_blame(before, time) {
             return;
         }
@@ -143,32 +147,38 @@ impl Pace {
 mod tests {
     use super::*;
 
-    const IDLE: Spent = Spent {
+    const IDLE: ThreadUsage = ThreadUsage {
         work: Duration::ZERO,
         reads: 0,
         waits: 0,
     };
 
-    /// Serves a call of so many milliseconds that begins at `from`, in which the thread has done
-    /// this; whether it is served.
-    fn serve(pace: &Pace, begin: Instant, from: u64, length: u64, done: Spent) -> bool {
+    /// Serves a call of `length` milliseconds from `from` on, during which the thread used `done`.
+    /// Returns true if it ran inline.
+    fn serve(
+        monitor: &BlockingMonitor,
+        begin: Instant,
+        from: u64,
+        length: u64,
+        done: ThreadUsage,
+    ) -> bool {
         let at = |ms| begin + Duration::from_millis(ms);
-        let Some(held) = pace.begin(at(from), || IDLE) else {
+        let Some(held) = monitor.begin(at(from), || IDLE) else {
             return false;
         };
-        pace.end(&held, Duration::ZERO, at(from + length), || done);
+        monitor.end(&held, Duration::ZERO, at(from + length), || done);
         true
     }
 
     #[test]
-    fn who_holds_a_thread_for_long_again_is_served_elsewhere_a_hundred_times_as_long() {
-        let reads = Spent { reads: 1, ..IDLE };
-        let works = Spent {
+    fn blocking_call_pauses_tenant_for_hundredfold_time() {
+        let reads = ThreadUsage { reads: 1, ..IDLE };
+        let works = ThreadUsage {
             work: Duration::from_millis(11),
             ..IDLE
         };
         for done in [reads, works] {
-            let (pace, begin) = (Pace::default(), Instant::now());
+            let (monitor, begin) = (BlockingMonitor::default(), Instant::now());
             let mut served = Vec::new();
             for (from, length) in [
                 (0, 10),
@@ -180,7 +190,7 @@ mod tests {
                 (5140, 1),
                 (20_000, 50),
             ] {
-                served.push(serve(&pace, begin, from, length, done));
+                served.push(serve(&monitor, begin, from, length, done));
             }
             assert_eq!(
                 served,
@@ -191,47 +201,48 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_merely_held_up_is_no_fault_of_the_call() {
-        let (pace, begin) = (Pace::default(), Instant::now());
-        let works = Spent {
+    fn delayed_thread_does_not_pause_tenant() {
+        let (monitor, begin) = (BlockingMonitor::default(), Instant::now());
+        let works = ThreadUsage {
             work: Duration::from_millis(1),
             ..IDLE
         };
         assert_eq!(
-            [0, 100, 200, 300].map(|from| serve(&pace, begin, from, 50, works)),
+            [0, 100, 200, 300].map(|from| serve(&monitor, begin, from, 50, works)),
             [true; 4]
         );
-        let waits = Spent { waits: 1, ..IDLE };
+        let waits = ThreadUsage { waits: 1, ..IDLE };
         let served = [(400, 50), (500, 51), (600, 1), (5650, 1), (5651, 1)];
-        let served = served.map(|(from, length)| serve(&pace, begin, from, length, waits));
+        let served = served.map(|(from, length)| serve(&monitor, begin, from, length, waits));
         assert_eq!(served, [true, true, false, false, true]);
-        // What is done aside counts for nobody.
-        let pace = Pace::default();
-        let held = pace.begin(begin, || IDLE).unwrap();
-        pace.end(
+        // Time aside is not counted.
+        let monitor = BlockingMonitor::default();
+        let held = monitor.begin(begin, || IDLE).unwrap();
+        monitor.end(
             &held,
             Duration::from_millis(45),
             begin + Duration::from_millis(50),
             || works,
         );
         assert!(
-            pace.begin(begin + Duration::from_millis(50), || IDLE)
+            monitor
+                .begin(begin + Duration::from_millis(50), || IDLE)
                 .is_some()
         );
-        // But while it lasts the next call is not begun here.
-        pace.aside(|| assert!(pace.begin(begin, || IDLE).is_none()));
-        assert!(pace.begin(begin, || IDLE).is_some());
+        // But while it lasts, no further call runs inline.
+        monitor.aside(|| assert!(monitor.begin(begin, || IDLE).is_none()));
+        assert!(monitor.begin(begin, || IDLE).is_some());
     }
 
     #[test]
-    fn a_thread_knows_what_it_has_done() {
-        let before = Spent::now();
+    fn thread_usage_counts_cpu_and_waits() {
+        let before = ThreadUsage::now();
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || sender.send(()));
         receiver.recv().unwrap();
         other.join().unwrap().unwrap();
         let end = Instant::now() + Duration::from_mins(1);
-        while Spent::now().work <= before.work {
+        while ThreadUsage::now().work <= before.work {
             assert!(Instant::now() < end);
         }
     }

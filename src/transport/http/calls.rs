@@ -1,5 +1,5 @@
-//! A message on its way through a session: it waits for its turn, is served, at once or on a thread
-//! of its own, and is answered once, be it by its work, or because that hangs.
+//! Execution of a message: it waits in a queue, runs inline or on its own thread, and gets one
+//! reply. A stuck call gets an error.
 
 #[cfg(test)]
 mod tests;
@@ -15,11 +15,11 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::{block_in_place, spawn_blocking};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
-use super::blocking::{Held, Pace, Spent};
+use super::blocking::{BlockingMonitor, InlineCall, ThreadUsage};
 use super::conversation::Conversation;
 use super::in_flight::Pending;
 use super::message::{Answer, Message};
-use super::tenant::{Place, Tenant};
+use super::tenant::{QueuePlace, Tenant};
 use crate::budget::Share;
 use crate::cancel::CancelToken;
 use crate::limits::{HTTP_ROOM_MS, QUICK_BYTES};
@@ -30,17 +30,17 @@ use crate::server::{ExclusiveWork, Outbox, Ticket, size};
 use crate::tools::Weight;
 use crate::transport::batch;
 
-/// What a reply to a call has beside its content, about, in bytes.
+/// Estimated length of a reply without its content, in bytes.
 const ENVELOPE_BYTES: usize = 384;
 
-/// What a request waits for.
+/// Queue of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// For nothing: it is no call of a tool, and its answer is there at once.
+    /// None: the request is no tool call, and is answered at once.
     None,
-    /// For its turn among the calls that work.
+    /// Queue of calls that work.
     Calls,
-    /// For its turn among the calls that only wait for something else.
+    /// Queue of calls that only wait for something else.
     Waits,
 }
 
@@ -54,11 +54,11 @@ impl Queue {
     }
 }
 
-/// What is to be served.
+/// Admitted work.
 pub enum Work {
-    /// An admitted request, its message, and which queue it stands in.
+    /// An admitted request, its message, and its queue.
     Request(Ticket, Message, Queue),
-    /// The message of a batch, the ids of its requests, and what stops it.
+    /// The message of a batch, the ids of its requests, and its cancel token.
     Batch(Message, Vec<Id>, CancelToken),
 }
 
@@ -78,32 +78,32 @@ impl Work {
     }
 }
 
-/// Where it is served.
+/// Runs the work of one client.
 #[derive(Clone)]
-pub struct Stage {
+pub struct CallRunner {
     pub tenant: Arc<Tenant>,
     pub conversation: Arc<Conversation>,
-    /// Where messages go that come before the reply.
+    /// Destination of messages before the reply.
     pub outbox: Arc<dyn Outbox>,
-    /// A call that hangs in the kernel for so long is given up.
+    /// Time after which a call that hangs in the kernel is abandoned.
     pub stall: Duration,
 }
 
-/// The right to be served by a thread on which others wait, until it is dropped.
+/// Permission to run inline on a shared thread, until dropped.
 struct Turn {
-    held: Held,
+    held: InlineCall,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Messages of work that a thread does on which others wait.
-struct Between<'a> {
+/// Outbox of work that runs inline on a shared thread.
+struct InlineOutbox<'a> {
     inner: &'a dyn Outbox,
-    pace: &'a Pace,
-    /// How long others did not wait, in microseconds.
+    monitor: &'a BlockingMonitor,
+    /// Time during which other work did not wait, in microseconds.
     aside: AtomicU64,
 }
 
-impl Outbox for Between<'_> {
+impl Outbox for InlineOutbox<'_> {
     fn send(&self, message: &[u8]) {
         self.inner.send(message);
     }
@@ -112,19 +112,19 @@ impl Outbox for Between<'_> {
         self.inner.exclusively(work);
     }
 
-    /// The runtime gives what else this thread has to do to another one.
+    /// The runtime moves the other tasks of this thread to another one.
     fn at_length(&self, work: &mut dyn FnMut()) {
         let begun = Instant::now();
-        self.pace.aside(|| block_in_place(work));
+        self.monitor.aside(|| block_in_place(work));
         self.aside
             .fetch_add(begun.elapsed().as_micros() as u64, Relaxed);
     }
 }
 
-impl Stage {
-    /// Serves it on a task of its own, whether or not anybody waits for the reply: whoever carries
-    /// the bytes of its client sees that this goes away, and what else it says.
-    pub fn start(self, place: Place, work: Work) -> Pending {
+impl CallRunner {
+    /// Serves the work on its own task, which goes on if the client disconnects. The task of the
+    /// connection notices the disconnect, and reads further messages.
+    pub fn start(self, place: QueuePlace, work: Work) -> Pending {
         Pending::Task(tokio::spawn(async move {
             let Some(turn) = self.turn_now(&place, &work) else {
                 return self.serve(&place, work).await;
@@ -134,10 +134,10 @@ impl Stage {
         }))
     }
 
-    /// Lets this thread, on which others wait, serve it if it is work that is done at once and may
-    /// begin at once: going to another thread and back takes longer than a small file. Nobody would
-    /// see it hang, so the service has to be sure.
-    fn turn_now(&self, place: &Place, work: &Work) -> Option<Turn> {
+    /// Returns a turn if the work is quick and can begin now, so that this shared thread may run
+    /// it. A switch to another thread takes longer than reading a small file. A hang here would go
+    /// unnoticed, so the service must be prompt.
+    fn turn_now(&self, place: &QueuePlace, work: &Work) -> Option<Turn> {
         let queue = match work {
             Work::Request(ticket, message, queue)
                 if ticket.weight == Weight::Quick && message.bytes.len() <= QUICK_BYTES =>
@@ -156,21 +156,21 @@ impl Stage {
         };
         let held = self
             .tenant
-            .pace
-            .begin(Instant::now().into_std(), Spent::now)?;
+            .monitor
+            .begin(Instant::now().into_std(), ThreadUsage::now)?;
         Some(Turn {
             held,
             _permit: permit,
         })
     }
 
-    /// Serves it on this thread. The answer, and the id that it is for.
+    /// Serves the work on this thread. Returns the reply and its id.
     fn now(&self, turn: Turn, work: Work) -> Option<(Answer, Option<Id>)> {
         let Turn { held, _permit } = turn;
         let id = work.id();
-        let outbox = Between {
+        let outbox = InlineOutbox {
             inner: &*self.outbox,
-            pace: &self.tenant.pace,
+            monitor: &self.tenant.monitor,
             aside: AtomicU64::new(0),
         };
         let served = catch_unwind(AssertUnwindSafe(|| {
@@ -178,17 +178,17 @@ impl Stage {
         }));
         let aside = Duration::from_micros(outbox.aside.into_inner());
         self.tenant
-            .pace
-            .end(&held, aside, Instant::now().into_std(), Spent::now);
+            .monitor
+            .end(&held, aside, Instant::now().into_std(), ThreadUsage::now);
         Some((served.ok().flatten()?, id))
     }
 
-    async fn serve(self, place: &Place, work: Work) -> Option<Answer> {
+    async fn serve(self, place: &QueuePlace, work: Work) -> Option<Answer> {
         let (ids, queue, is_batch) = match &work {
             Work::Request(ticket, _, queue) => (vec![ticket.id.clone()], *queue, false),
             Work::Batch(_, ids, _) => (ids.clone(), Queue::Calls, true),
         };
-        // Given back when this ends, even if the thread hangs: others must not wait for it.
+        // Released at the end even if the thread hangs: other calls must not wait for it.
         let _turn = match queue {
             Queue::None => None,
             Queue::Calls => Some(place.turn(false).await?),
@@ -199,7 +199,7 @@ impl Stage {
         let (tenant, served) = (self.tenant.clone(), self.conversation.clone());
         let outbox = self.outbox.clone();
         let mut done = spawn_blocking(move || perform(&tenant, &served, &*outbox, work));
-        // The first look comes later: most calls are done by then.
+        // The first check comes late: most calls are done by then.
         let mut look = interval_at(Instant::now() + self.stall / 4, self.stall / 4);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let answer = loop {
@@ -218,11 +218,11 @@ impl Stage {
         Some(self.account(answer?, id).await)
     }
 
-    /// Waits until there is room for a reply that has none yet, or says instead that there is none.
+    /// Waits for memory for a reply that has none reserved, or replaces the reply by an error.
     async fn account(&self, mut answer: Answer, id: Option<&Id>) -> Answer {
         if answer.room.is_none() {
             let Some(room) = room(&self.tenant, answer.bytes.len()).await else {
-                return crowded(id, self.conversation.session.state.revision());
+                return no_memory_reply(id, self.conversation.session.state.revision());
             };
             answer.room = Some(Arc::new(room));
         }
@@ -230,8 +230,7 @@ impl Stage {
     }
 }
 
-/// Room for a reply of so many bytes among those that clients have not taken yet, waited for a
-/// moment.
+/// Reserves memory for an unread reply of `bytes` bytes, with a short timeout.
 async fn room(tenant: &Tenant, bytes: usize) -> Option<Share> {
     if let Some(room) = tenant.try_give_out(bytes) {
         return Some(room);
@@ -245,8 +244,8 @@ async fn room(tenant: &Tenant, bytes: usize) -> Option<Share> {
     room
 }
 
-/// What is said instead of a reply for which there is no room.
-fn crowded(id: Option<&Id>, revision: Revision) -> Answer {
+/// Error reply if there is no memory for the real one.
+fn no_memory_reply(id: Option<&Id>, revision: Revision) -> Answer {
     let text = "the call is done, but replies that nobody has read take all the room there is for them; read those, or ask \
         for less at once";
     let mut bytes = Vec::new();
@@ -311,8 +310,8 @@ fn perform(
     }
 }
 
-/// Writes a large reply once there is room for it: control characters become six times as long, so
-/// that replies which wait to be counted could take far more memory than those that are.
+/// Renders a large reply once its memory is reserved. Escaped control characters are six times as
+/// long, so rendering first could take far more memory than the limit.
 fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) -> Answer {
     let bytes = rendered_length(outcome) + ENVELOPE_BYTES;
     let held = match outcome {
@@ -320,10 +319,10 @@ fn write(tenant: &Tenant, waits: &Handle, ticket: &Ticket, outcome: &Outcome) ->
         _ => None,
     };
     let Some(room) = held.or_else(|| waits.block_on(room(tenant, bytes)).map(Arc::new)) else {
-        return crowded(Some(&ticket.id), ticket.revision);
+        return no_memory_reply(Some(&ticket.id), ticket.revision);
     };
     let code = outcome.as_ref().err().map(|error| error.code);
-    // `render` asks for a sixteenth more than a text has; what is not written takes no memory.
+    // `render` reserves a sixteenth more than the text; untouched pages take no memory.
     let mut answer = Answer {
         bytes: Vec::with_capacity(bytes + bytes / 16),
         code,

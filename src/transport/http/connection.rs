@@ -1,4 +1,4 @@
-//! One connection: encryption, the version of HTTP that is spoken on it, and its end.
+//! One connection: TLS, the HTTP version, and its end.
 
 use std::future::pending;
 use std::io;
@@ -18,20 +18,20 @@ use tokio_rustls::TlsAcceptor;
 
 use super::activity::{Activity, State};
 use super::admission::Seat;
-use super::io::{Duplex, Guarded, Socket};
+use super::io::{Duplex, GuardedStream, Socket};
 use super::router::{self, Context};
 use crate::limits::{
     HTTP_END_MS, HTTP_FIRST_REQUEST_MS, HTTP_GONE_MS, HTTP_LOOK_MS, HTTP_TLS_MS, HTTP2_IDLE_MS,
     MAX_HTTP_HEADER_BYTES, MAX_HTTP2_REQUESTS,
 };
 
-/// What a client of HTTP/2 says first (RFC 9113, 3.4).
+/// Preface of an HTTP/2 client (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// What HTTP/1 holds of a request or a reply that it has not passed on, in bytes; a head must fit.
+/// HTTP/1 buffer of a request or a reply, in bytes; a head must fit.
 const BUFFER_BYTES: usize = 2 * MAX_HTTP_HEADER_BYTES;
 
-/// Serves a connection until either side ends it, or until it has to `leave`. `seat` is given back
-/// when nobody needs the connection any more.
+/// Serves a connection until either side ends it, or until `leave` is signalled. `seat` is released
+/// at the end.
 pub async fn serve(
     context: Arc<Context>,
     stream: TcpStream,
@@ -55,9 +55,9 @@ pub async fn serve(
 }
 
 async fn converse(context: Arc<Context>, stream: TcpStream, seat: Seat) -> Result<(), String> {
-    // That it seems to be readable may be a false alarm (tokio's `TcpStream::readable`).
+    // Readiness alone may be a false alarm (tokio's `TcpStream::readable`).
     match timeout(first(&context), stream.peek(&mut [0])).await {
-        Ok(Ok(_)) => seat.speaks(),
+        Ok(Ok(_)) => seat.mark_speaking(),
         Ok(Err(error)) => return Err(error.to_string()),
         Err(_) => return Err("it said nothing".to_owned()),
     }
@@ -93,14 +93,14 @@ async fn converse(context: Arc<Context>, stream: TcpStream, seat: Seat) -> Resul
     }
 }
 
-/// How long a connection may take to its first request.
+/// Timeout of the first request.
 fn first(context: &Context) -> Duration {
     context
         .client_timeout
         .min(Duration::from_millis(HTTP_FIRST_REQUEST_MS))
 }
 
-/// Reads until it is clear which version of HTTP a client speaks.
+/// Reads until the HTTP version of the client is known.
 async fn sniff(mut stream: Socket) -> io::Result<(Socket, Bytes, bool)> {
     let mut ahead = BytesMut::with_capacity(1024);
     loop {
@@ -124,7 +124,7 @@ async fn speak(
     seat: Seat,
 ) -> Result<(), String> {
     let activity = Activity::new(seat);
-    let io = TokioIo::new(Guarded::new(
+    let io = TokioIo::new(GuardedStream::new(
         stream,
         ahead,
         context.client_timeout,
@@ -142,7 +142,7 @@ async fn speak(
             .keep_alive_interval(context.client_timeout)
             .keep_alive_timeout(context.client_timeout)
             .serve_connection(io, service);
-        // All that comes is read at once, so that the end is seen.
+        // HTTP/2 reads all input at once, so it sees the end itself.
         watch(
             &context,
             &activity,
@@ -171,10 +171,9 @@ async fn speak(
     }
 }
 
-/// Drives a connection, and ends it when the server ends, when it is idle, when its client takes
-/// nothing, and a moment after that has `gone`, which HTTP/1 does not see behind bytes that it has
-/// not read. Who sends no more and still reads is not told from who is gone (tcp(7)), and has its
-/// answer if that comes within the moment.
+/// Drives a connection. Ends it when the server ends, when it is idle, when its client reads
+/// nothing, and shortly after `gone`. HTTP/1 does not see the end behind unread bytes. A client
+/// that only closed its sending half looks the same (tcp(7)). It gets its reply within that time.
 async fn watch<C>(
     context: &Context,
     activity: &Activity,
@@ -194,7 +193,7 @@ where
     let ending = (HTTP_END_MS, "it has not ended in time");
     let (left_ms, reason) = loop {
         tokio::select! {
-            // What has come is looked at before the end that came behind it.
+            // Received data is handled before the end behind it.
             biased;
             ended = connection.as_mut() => return ended.map_err(|error| error.to_string()),
             _ = stop.wait_for(|stop| *stop) => {
@@ -202,7 +201,7 @@ where
                 break ending;
             }
             () = gone.as_mut() => {
-                // Nothing that waits behind the request is begun.
+                // No further pipelined request is started.
                 finish(connection.as_mut());
                 break (HTTP_GONE_MS, "its client has gone");
             }

@@ -1,4 +1,4 @@
-//! A session of the protocol, and who waits for its replies.
+//! A session over HTTP, with the requests that wait for its replies.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::server::Session;
 
 pub struct Conversation {
     pub session: Session,
-    /// Who hears that a request was given up.
+    /// Channels for error replies to abandoned requests.
     waiting: Mutex<HashMap<Id, mpsc::Sender<Vec<u8>>>>,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Debug for Conversation {
 }
 
 impl Conversation {
-    /// One that nobody waits for yet.
+    /// Creates a conversation without waiting requests.
     pub fn new(session: Session) -> Arc<Self> {
         Arc::new(Self {
             session,
@@ -31,7 +31,7 @@ impl Conversation {
         })
     }
 
-    /// Answers for the requests that hang.
+    /// Abandons stuck requests, and sends their error replies.
     pub fn give_up(&self, limit: Duration) {
         for refused in self.session.give_up(limit) {
             let mut bytes = Vec::new();
@@ -42,13 +42,14 @@ impl Conversation {
                 refused.revision,
             );
             if let Some(waiting) = self.lock().remove(&refused.id) {
-                // It holds one, and the first is what counts.
+                // The channel holds one reply, and only the first counts.
                 let _ = waiting.try_send(bytes);
             }
         }
     }
 
-    /// Tells `waiting` if one of these is given up, unless somebody else is told of it.
+    /// Registers `waiting` for error replies to these requests, unless another channel is
+    /// registered.
     pub fn wait(&self, ids: &[Id], waiting: &mpsc::Sender<Vec<u8>>) {
         let mut table = self.lock();
         for id in ids {
@@ -56,7 +57,7 @@ impl Conversation {
         }
     }
 
-    /// Nobody waits for these any more, who would have heard of it here.
+    /// Removes the registration of this channel for these requests.
     pub fn forget(&self, ids: &[Id], heard: &mpsc::Sender<Vec<u8>>) {
         let mut waiting = self.lock();
         for id in ids {

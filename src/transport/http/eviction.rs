@@ -1,11 +1,13 @@
-//! Connections of nobody that is known, and which of them gives way when another needs its place.
+//! Anonymous connections (without a valid token yet), and the choice of the one to evict for a new
+//! one.
 //!
-//! The address that has the most gives way, so that whoever opens many is in the way of nobody
-//! elsewhere. Among those of one address, who has said nothing gives way before who has, since a
-//! client begins to speak at once; and who has spoken is left alone for a moment, in which a
-//! handshake and a first request arrive. Where half of all places are such connections, that moment
-//! would keep everybody else out, and the oldest gives way at once: a flood from many addresses
-//! lasts for longer than a handshake.
+//! The address with the most connections loses one first, so a client that opens many does not
+//! affect other addresses. Within an address, silent connections are evicted first, since a client
+//! sends at once. A connection that has sent bytes has a grace period, enough for a handshake and a
+//! first request.
+//!
+//! If half of all places are anonymous, the grace period would block all others. Then the oldest is
+//! evicted at once: a flood from many addresses lasts longer than a handshake.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -14,31 +16,31 @@ use std::time::{Duration, Instant};
 use super::peer::Peer;
 use crate::limits::HTTP_STRANGER_GRACE_MS;
 
-/// All of them, by the numbers of their places, each with what makes it leave.
+/// All anonymous connections by number, each with the handle that ends it.
 #[derive(Debug)]
-pub struct Strangers<T> {
-    each: HashMap<u64, Stranger<T>>,
+pub struct AnonymousConnections<T> {
+    each: HashMap<u64, AnonymousConnection<T>>,
     by_peer: HashMap<Peer, Queue>,
-    /// Who gives way next is the last.
+    /// The last entry is evicted next.
     ranking: BTreeSet<(Rank, Peer)>,
 }
 
 #[derive(Debug)]
-struct Stranger<T> {
+struct AnonymousConnection<T> {
     peer: Peer,
     since: Instant,
     leave: T,
 }
 
-/// Those of one address, the oldest first.
+/// Connections of one address, the oldest first.
 #[derive(Debug, Default)]
 struct Queue {
     silent: BTreeSet<u64>,
     speaking: BTreeSet<u64>,
 }
 
-/// How many an address has, whether one of them is silent, and the oldest of those that are, or
-/// else of all.
+/// Number of connections of an address, true if one is silent, and the oldest silent one or else
+/// the oldest of all.
 type Rank = (usize, bool, Reverse<u64>);
 
 impl Queue {
@@ -52,7 +54,7 @@ impl Queue {
     }
 }
 
-impl<T> Default for Strangers<T> {
+impl<T> Default for AnonymousConnections<T> {
     fn default() -> Self {
         Self {
             each: HashMap::new(),
@@ -62,12 +64,12 @@ impl<T> Default for Strangers<T> {
     }
 }
 
-impl<T> Strangers<T> {
-    /// Adds one that has come `now` and said nothing. Numbers grow.
+impl<T> AnonymousConnections<T> {
+    /// Adds a silent connection that arrived `now`. Numbers must increase.
     pub fn insert(&mut self, number: u64, peer: Peer, now: Instant, leave: T) {
         self.each.insert(
             number,
-            Stranger {
+            AnonymousConnection {
                 peer,
                 since: now,
                 leave,
@@ -76,8 +78,8 @@ impl<T> Strangers<T> {
         self.change(peer, |queue| queue.silent.insert(number));
     }
 
-    /// The first bytes of this one are there.
-    pub fn speaks(&mut self, number: u64) {
+    /// The connection has sent its first bytes.
+    pub fn mark_speaking(&mut self, number: u64) {
         if let Some(peer) = self.each.get(&number).map(|stranger| stranger.peer) {
             self.change(peer, |queue| {
                 queue.silent.remove(&number) && queue.speaking.insert(number)
@@ -85,8 +87,8 @@ impl<T> Strangers<T> {
         }
     }
 
-    /// This one has been answered for good, and will say nothing more.
-    pub fn falls_silent(&mut self, number: u64) {
+    /// The connection was refused, and will send no more.
+    pub fn mark_silent(&mut self, number: u64) {
         if let Some(peer) = self.each.get(&number).map(|stranger| stranger.peer) {
             self.change(peer, |queue| {
                 queue.speaking.remove(&number) && queue.silent.insert(number)
@@ -94,28 +96,30 @@ impl<T> Strangers<T> {
         }
     }
 
-    /// What makes this one leave, if it is a stranger still.
+    /// Removes a connection, and returns the handle that ends it.
     pub fn remove(&mut self, number: u64) -> Option<T> {
-        let Stranger { peer, leave, .. } = self.each.remove(&number)?;
+        let AnonymousConnection { peer, leave, .. } = self.each.remove(&number)?;
         self.change(peer, |queue| {
             queue.silent.remove(&number) || queue.speaking.remove(&number)
         });
         Some(leave)
     }
 
-    /// Whether there is none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
-    /// Takes out who gives way to one that comes from `peer`, where there are so many `places` in
-    /// all. `None` if none does: they are less than half of those, have only just begun to speak,
-    /// and no address has more than that one will have.
+    /// Evicts a connection for a new one from `peer`, where `places` is the total number. Returns
+    /// `None` if all are in their grace period. It does not apply to silent connections, to an
+    /// address with more connections than `peer` will have, and if half of the places are anonymous.
     pub fn give_way(&mut self, peer: Peer, places: usize, now: Instant) -> Option<T> {
         let &((most, is_silent, Reverse(number)), _) = self.ranking.last()?;
         let own = self.by_peer.get(&peer).map_or(0, Queue::count);
         let grace = Duration::from_millis(HTTP_STRANGER_GRACE_MS);
-        let is_new = |stranger: &Stranger<T>| now.saturating_duration_since(stranger.since) < grace;
+        let is_new = |stranger: &AnonymousConnection<T>| {
+            now.saturating_duration_since(stranger.since) < grace
+        };
         let is_flood = 2 * self.each.len() >= places;
         if !is_flood && !is_silent && most <= own + 1 && self.each.get(&number).is_some_and(is_new)
         {
@@ -152,9 +156,9 @@ mod tests {
         Peer::from(std::net::IpAddr::from(Ipv4Addr::new(192, 0, 2, last)))
     }
 
-    /// Strangers of these addresses, numbered from 0.
-    fn of(peers: &[u8], now: Instant) -> Strangers<usize> {
-        let mut strangers = Strangers::default();
+    /// Returns connections of these addresses, numbered from 0.
+    fn of(peers: &[u8], now: Instant) -> AnonymousConnections<usize> {
+        let mut strangers = AnonymousConnections::default();
         for (number, last) in peers.iter().enumerate() {
             strangers.insert(number as u64, peer(*last), now, number);
         }
@@ -162,16 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_the_most_gives_way() {
+    fn address_with_most_connections_is_evicted_first() {
         let now = Instant::now();
         let mut strangers = of(&[1, 2, 2, 2, 3], now);
         for number in 0..5 {
-            strangers.speaks(number);
+            strangers.mark_speaking(number);
         }
-        // However new they are: the oldest of that address, until none has more than the others.
+        // Even new connections: the oldest of that address, until none has more than the others.
         let given = [0; 3].map(|_| strangers.give_way(peer(4), 100, now));
         assert_eq!(given, [Some(1), Some(2), None]);
-        // One more of that address has to wait for its own.
+        // Another connection of that address waits for its own grace period.
         assert_eq!(strangers.give_way(peer(2), 100, now), None);
         let later = now + Duration::from_millis(HTTP_STRANGER_GRACE_MS);
         let given = [0; 4].map(|_| strangers.give_way(peer(2), 100, later));
@@ -182,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_gives_way_to_who_speaks() {
+    fn silent_connection_is_evicted_before_speaking() {
         let now = Instant::now();
         let mut strangers = of(&[1, 1, 1, 1], now);
-        strangers.speaks(0);
-        strangers.speaks(2);
-        strangers.speaks(2);
-        strangers.speaks(7);
+        strangers.mark_speaking(0);
+        strangers.mark_speaking(2);
+        strangers.mark_speaking(2);
+        strangers.mark_speaking(7);
         assert_eq!(
             [0; 3].map(|_| strangers.give_way(peer(1), 100, now)),
             [Some(1), Some(3), None]
@@ -201,16 +205,16 @@ mod tests {
             ],
             [Some(2), None, None]
         );
-        // Who was refused has no more to say.
+        // A refused connection counts as silent again.
         let mut refused = of(&[1, 1], now);
-        refused.speaks(0);
-        refused.speaks(1);
-        refused.falls_silent(1);
+        refused.mark_speaking(0);
+        refused.mark_speaking(1);
+        refused.mark_silent(1);
         assert_eq!(
             [0; 2].map(|_| refused.give_way(peer(1), 100, now)),
             [Some(1), None]
         );
-        // Of as many, those of whom one is silent.
+        // Among equal counts, the address with a silent connection comes first.
         strangers.insert(8, peer(2), now, 8);
         assert_eq!(
             [0; 2].map(|_| strangers.give_way(peer(3), 100, now)),
@@ -219,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_from_many_addresses_leaves_nobody_alone() {
+    fn flood_evicts_oldest_connection_without_grace() {
         let now = Instant::now();
         let mut strangers = of(&[1, 2, 3, 4, 5], now);
         for number in 0..5 {
-            strangers.speaks(number);
+            strangers.mark_speaking(number);
         }
         assert_eq!(strangers.give_way(peer(6), 11, now), None);
-        // The oldest, until they are less than half of the places.
+        // The oldest is evicted, until fewer than half of the places are anonymous.
         assert_eq!(
             [0; 3].map(|_| strangers.give_way(peer(6), 7, now)),
             [Some(0), Some(1), None]

@@ -1,5 +1,4 @@
-//! Messages on their way to one client, from the threads that send them to the connection that
-//! writes them.
+//! Queue of messages to one client, from the sending threads to the connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,28 +10,27 @@ use super::message::Answer;
 use crate::limits::MAX_EVENTS_WAITING_BYTES;
 use crate::server::{ExclusiveWork, Outbox};
 
-/// The end where messages are put in. What a client does not read is left out once too much waits:
-/// these messages only tell how a call goes. Replies never are; what they may come to is bounded
-/// elsewhere.
+/// Sending end. Messages above the limit of unread bytes are dropped: they only report progress.
+/// Replies are never dropped; their memory is limited elsewhere.
 #[derive(Clone, Debug)]
 pub struct Feed {
     sender: UnboundedSender<Item>,
     waiting: Arc<AtomicUsize>,
 }
 
-/// The end where they come out.
+/// Receiving end.
 #[derive(Debug)]
-pub struct Fed {
+pub struct FeedReceiver {
     receiver: UnboundedReceiver<Item>,
     waiting: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
 pub enum Item {
-    /// A notification, or a request of the server's.
+    /// A notification, or a request of the server.
     Message(Vec<u8>),
     Answer(Answer),
-    /// Nothing comes after it.
+    /// The end of the stream.
     End,
 }
 
@@ -46,7 +44,7 @@ impl Item {
     }
 }
 
-pub fn feed() -> (Feed, Fed) {
+pub fn feed() -> (Feed, FeedReceiver) {
     let (sender, receiver) = unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
     (
@@ -54,23 +52,23 @@ pub fn feed() -> (Feed, Fed) {
             sender,
             waiting: Arc::clone(&waiting),
         },
-        Fed { receiver, waiting },
+        FeedReceiver { receiver, waiting },
     )
 }
 
 impl Feed {
-    /// Puts in a reply.
+    /// Queues a reply.
     pub fn answer(&self, answer: Answer) {
-        // Nobody waits for it if the other end is gone.
+        // The client has disconnected if the other end is gone.
         let _ = self.sender.send(Item::Answer(answer));
     }
 
-    /// Ends the stream, whoever may still hold a copy of this end.
+    /// Ends the stream, even if other senders exist.
     pub fn end(&self) {
         let _ = self.sender.send(Item::End);
     }
 
-    /// Whether both lead to the same client.
+    /// Returns true if both lead to the same client.
     pub fn is_same(&self, other: &Self) -> bool {
         self.sender.same_channel(&other.sender)
     }
@@ -99,8 +97,8 @@ impl Outbox for Feed {
     }
 }
 
-impl Fed {
-    /// The next one; `None` when nobody can put in any more.
+impl FeedReceiver {
+    /// Polls for the next item; `None` after the end.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Item>> {
         let next = self.receiver.poll_recv(cx);
         if let Poll::Ready(Some(Item::End)) = &next {
@@ -113,7 +111,7 @@ impl Fed {
         next
     }
 
-    /// The next one, if it is there already.
+    /// Returns the next item if it has arrived.
     pub fn try_next(&mut self) -> Option<Item> {
         let item = self
             .receiver
@@ -126,17 +124,17 @@ impl Fed {
         Some(item)
     }
 
-    /// The next one, waited for.
+    /// Waits for the next item.
     pub async fn next(&mut self) -> Option<Item> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
 }
 
-/// For who cannot be sent anything but the reply.
+/// Outbox of a client that can receive only the reply.
 #[derive(Debug)]
-pub struct Nowhere;
+pub struct NullOutbox;
 
-impl Outbox for Nowhere {
+impl Outbox for NullOutbox {
     fn send(&self, _message: &[u8]) {}
 }
 
@@ -145,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_read_is_left_out_and_replies_are_not() {
+    fn full_feed_drops_messages_but_not_replies() {
         let (feed, mut fed) = feed();
         let half = vec![b'x'; MAX_EVENTS_WAITING_BYTES / 2];
         for _ in 0..5 {
@@ -169,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_one_message() {
+    fn message_in_pieces_is_one_event() {
         let (feed, mut fed) = feed();
         feed.exclusively(&mut |send| {
             send(b"{\"a\":");

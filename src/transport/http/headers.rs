@@ -1,4 +1,4 @@
-//! What the head of a request says.
+//! Headers of a request.
 
 use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
 
@@ -10,8 +10,8 @@ const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-versi
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// One header's value, if it is there once and is text; two of them are no value, and match
-/// nothing.
+/// Returns the text of a header that occurs once. A repeated or non-text header is an empty string,
+/// which matches nothing.
 pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
@@ -30,8 +30,8 @@ pub fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
     }
 }
 
-/// Whether a body is said to be JSON. Pages of others can send other kinds without being asked
-/// first.
+/// Returns true if `Content-Type` is JSON. Foreign pages can send other types without a preflight
+/// request.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let kind = single(headers, &CONTENT_TYPE).unwrap_or_default();
     kind.split(';')
@@ -41,7 +41,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
         .eq_ignore_ascii_case("application/json")
 }
 
-/// How a body is coded, if it is (RFC 9110, 8.4).
+/// Returns the content coding of the body, if any (RFC 9110, 8.4).
 pub fn coding(headers: &HeaderMap) -> Option<String> {
     let codings = headers
         .get_all(CONTENT_ENCODING)
@@ -62,18 +62,17 @@ pub fn accept(headers: &HeaderMap) -> Accept {
     )
 }
 
-/// The media types of a reply that will do (RFC 9110, 12.5.1): one JSON text, or a stream of
-/// events.
+/// Media types that the client accepts (RFC 9110, 12.5.1): one JSON text, or an event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
-    /// `application/json`; also where nothing was said.
+    /// `application/json`; also without an `Accept` header.
     pub json: bool,
-    /// `text/event-stream`. It must be asked for by its name: who takes anything takes JSON.
+    /// `text/event-stream`. Must be listed by name: `*/*` means JSON.
     pub events: bool,
 }
 
 impl Accept {
-    /// Reads the values of all `Accept` headers.
+    /// Parses the values of all `Accept` headers.
     pub fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let mut said = false;
         let mut accept = Self {
@@ -107,7 +106,7 @@ impl Accept {
         }
     }
 
-    /// Whether nothing that could be sent can be read.
+    /// Returns true if the client accepts neither.
     pub fn is_nothing(self) -> bool {
         !self.json && !self.events
     }
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_what_everybody_gets_who_does_not_ask_for_events() {
+    fn reply_is_json_unless_events_are_accepted() {
         let cases: [(&[&str], bool, bool); 9] = [
             (&[], true, false),
             (&[""], true, false),

@@ -1,4 +1,4 @@
-//! A reply that is on its way, and what becomes of its call if the client does not wait for it.
+//! A reply in progress, and the cancellation of its call if the client disconnects.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,12 +7,12 @@ use tokio::task::JoinHandle;
 
 use super::message::Answer;
 
-/// A reply; `None` is silence. That nobody waits for it any more does not stop its work: that is a
-/// [`Hangup`]'s.
+/// A reply in progress; `None` means no reply. Dropping it does not stop the work; a [`Hangup`]
+/// does.
 #[derive(Debug)]
 pub enum Pending {
     Known(Option<Answer>),
-    /// A task is at work on it.
+    /// A task computes the reply.
     Task(JoinHandle<Option<Answer>>),
 }
 
@@ -22,13 +22,13 @@ impl Future for Pending {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Answer>> {
         match self.get_mut() {
             Self::Known(answer) => Poll::Ready(answer.take()),
-            // A panic of the task's is silence: that of a call was answered inside it.
+            // A panic of the task yields no reply; a panic of a call is handled inside it.
             Self::Task(task) => Pin::new(task).poll(cx).map(|answer| answer.ok().flatten()),
         }
     }
 }
 
-/// Does something if it is dropped before it is disarmed: when a client goes away in the middle.
+/// Runs its work when dropped, unless disarmed: the client has disconnected early.
 pub struct Hangup(Option<Box<dyn FnOnce() + Send>>);
 
 impl Hangup {
@@ -36,7 +36,7 @@ impl Hangup {
         Self(Some(Box::new(work)))
     }
 
-    /// Will do nothing any more.
+    /// Drops the work without running it.
     pub fn disarm(mut self) {
         self.0 = None;
     }
@@ -56,7 +56,7 @@ mod tests {
     use crate::cancel::CancelToken;
 
     #[test]
-    fn only_an_armed_hangup_does_its_work() {
+    fn disarmed_hangup_runs_no_work() {
         let token = CancelToken::new();
         let hangup = || {
             let token = token.clone();

@@ -1,5 +1,5 @@
-//! A connection as bytes: what was read ahead is put back, a client that takes nothing is hung up
-//! on, and one that still sends what nobody reads is not, for a while.
+//! Byte stream of a connection: bytes read ahead are returned first, a client that reads nothing
+//! times out, and the close lingers for unread input.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -18,15 +18,16 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::activity::Activity;
 use crate::limits::{HTTP_LINGER_MS, HTTP_LINGER_SILENCE_MS};
 
-/// What is thrown away at once, in bytes.
+/// Size of one discarding read, in bytes.
 const DISCARD_BYTES: usize = 16 * 1024;
 
-/// Both directions of anything.
+/// A bidirectional byte stream.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// A connection of TCP that several hold: who moves its bytes, and who waits for its end.
+/// A TCP connection with two owners: the task that moves its bytes, and the one that waits for its
+/// end.
 #[derive(Clone, Debug)]
 pub struct Socket(Arc<TcpStream>);
 
@@ -35,10 +36,9 @@ impl Socket {
         Self(Arc::new(stream))
     }
 
-    /// Waits until the other side has said that it sends nothing more, or is gone, whatever of what
-    /// it said is unread.
+    /// Waits until the other side has closed its sending half or is gone, even if input is unread.
     pub async fn ended(&self) {
-        // Urgent data is not asked for, so that the end is all there is to wait for (tokio's
+        // Only urgent data is requested, so that the end is the only event (tokio's
         // `Ready::is_priority`).
         while let Ok(ready) = self.0.ready(Interest::PRIORITY).await {
             if ready.is_read_closed() {
@@ -60,8 +60,8 @@ impl AsyncRead for Socket {
             let (room, mut count) = (out.remaining(), 0);
             let read = self.0.try_io(Interest::READABLE, || {
                 count = self.0.try_read_buf(out)?;
-                // Less than there was room for is all that was there (epoll(7)): to ask once more
-                // would only be told so.
+                // A short read means that the socket is empty (epoll(7)); another read would only
+                // say so.
                 if count > 0 && count < room {
                     Err(io::ErrorKind::WouldBlock.into())
                 } else {
@@ -98,7 +98,7 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(match shutdown(&*self.0, Shutdown::Write) {
-            // The other side was faster.
+            // The other side closed first.
             Ok(()) | Err(Errno::NOTCONN) => Ok(()),
             Err(errno) => Err(errno.into()),
         })
@@ -123,24 +123,24 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// A connection with its first bytes put back.
-pub struct Guarded {
+/// A connection with bytes returned to it, a write timeout and a lingering close.
+pub struct GuardedStream {
     inner: Box<dyn Duplex>,
     ahead: Bytes,
     stall: Duration,
-    /// Runs while the other side takes nothing.
+    /// Write timeout, which runs while the client reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Says how much is read after the last byte was sent.
+    /// State of the connection, with the number of bytes to discard before the close.
     activity: Arc<Activity>,
     lingering: Option<Lingering>,
 }
 
-/// The end of a connection whose client may still send. To close it at once would make the system
-/// say that it was broken off, and the answer with it (RFC 9112, 9.6).
+/// Lingering close of a connection whose client may still send. An immediate close would reset the
+/// connection, and the reply would be lost (RFC 9112, 9.6).
 struct Lingering {
     left: u64,
     until: Instant,
-    /// Runs while nothing comes, and no longer than `until`.
+    /// Timeout between two reads, at most until `until`.
     silent: Pin<Box<Sleep>>,
 }
 
@@ -154,7 +154,7 @@ impl Lingering {
         }
     }
 
-    /// Throws away what comes, until that ends or was enough.
+    /// Discards input, until it ends or a limit is reached.
     fn poll(&mut self, cx: &mut Context<'_>, inner: &mut Box<dyn Duplex>) -> Poll<()> {
         let mut bytes = [MaybeUninit::uninit(); DISCARD_BYTES];
         while self.left > 0 && Instant::now() < self.until {
@@ -173,9 +173,9 @@ impl Lingering {
     }
 }
 
-impl Guarded {
-    /// Reads `ahead` first. A write that moves nothing for `stall` fails. Before it is closed, what
-    /// `activity` says is thrown away of what comes.
+impl GuardedStream {
+    /// Reads `ahead` first. A write without progress for `stall` fails. Before the close,
+    /// `activity` gives the number of bytes to discard.
     pub fn new(
         inner: Box<dyn Duplex>,
         ahead: Bytes,
@@ -211,7 +211,7 @@ impl Guarded {
     }
 }
 
-impl AsyncRead for Guarded {
+impl AsyncRead for GuardedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -227,7 +227,7 @@ impl AsyncRead for Guarded {
     }
 }
 
-impl AsyncWrite for Guarded {
+impl AsyncWrite for GuardedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,6 +1,6 @@
-//! `/mcp`: Streamable HTTP of all revisions. A message of 2026-07-28 stands alone. One of a
-//! handshake revision belongs to the session that it names, or stands alone as well: clients that
-//! know nothing but JSON-RPC have none.
+//! `/mcp`: Streamable HTTP of all revisions. A message of 2026-07-28 is stateless. A message of a
+//! handshake revision belongs to the session that it names. It may also be stateless, for clients
+//! that support plain JSON-RPC only.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,16 +15,16 @@ use serde_json::value::RawValue;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
-use super::calls::{Queue, Stage, Work};
+use super::calls::{CallRunner, Queue, Work};
 use super::conversation::Conversation;
-use super::feed::{Fed, Item, Nowhere, feed};
+use super::feed::{FeedReceiver, Item, NullOutbox, feed};
 use super::headers::{Accept, SESSION_ID, accept, coding, is_json, mirrored, single};
 use super::in_flight::{Hangup, Pending};
 use super::message::{Answer, Message};
 use super::reply::{Reply, empty, events, later, message, refuse, refuse_as};
 use super::reply_body::ReplyBody;
 use super::request_body::{pass_over, read};
-use super::tenant::{Client, Place, TOO_MANY, Tenant};
+use super::tenant::{Client, QueuePlace, TOO_MANY, Tenant};
 use crate::cancel::CancelToken;
 use crate::limits::EVENTS_BEGIN_MS;
 use crate::protocol::{Code, Id, Incoming, Meta, Request, Revision, RpcError, TraceContext, parse};
@@ -35,35 +35,35 @@ use crate::transport::stdio::Limits;
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Messages from this length on are looked at on a thread that nobody else needs, in bytes.
+/// Length from which messages are parsed with `block_in_place`, in bytes.
 const LARGE_BYTES: usize = 256 * 1024;
 
-/// What a message turned out to be.
+/// Next step for a parsed message.
 enum Step {
-    /// It is answered already.
+    /// The reply is known already.
     Done(Box<Reply>),
-    /// It is to be served.
+    /// The message must be served.
     Serve(Serving),
 }
 
 /// A message to be served.
 struct Serving {
     conversation: Arc<Conversation>,
-    what: What,
-    /// Its reply opens a session.
+    admitted: AdmittedWork,
+    /// `true` if its reply opens a session.
     opens: bool,
-    /// It belongs to a session, which can stop it: a client that goes away does not (2025-11-25,
+    /// `true` if it belongs to a session, which can cancel it. A disconnect does not (2025-11-25,
     /// basic/transports.mdx, "Sending Messages to the Server").
     stays: bool,
     is_stateless: bool,
 }
 
-enum What {
+enum AdmittedWork {
     Request(Ticket, Queue),
     Batch(Vec<Id>, CancelToken),
 }
 
-/// A message of a client's, of whose body some has to come every `silence`.
+/// Serves a POST request, whose body may pause for at most `silence`.
 pub async fn post(
     limits: Limits,
     silence: Duration,
@@ -89,7 +89,7 @@ pub async fn post(
             Code::InvalidRequest,
             text,
         );
-        // What would do (RFC 9110, 15.5.16).
+        // The accepted coding (RFC 9110, 15.5.16).
         reply
             .headers_mut()
             .insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -139,7 +139,7 @@ fn bad(id: Option<&Id>, error: RpcError) -> Step {
     done(refuse_as(StatusCode::BAD_REQUEST, id, error))
 }
 
-/// Finds out whose message it is and what it wants.
+/// Parses a message, and finds its session.
 fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
     let incoming = parse(bytes);
     if let Err(step) = charge(tenant, &incoming) {
@@ -175,7 +175,7 @@ fn look(tenant: &Arc<Tenant>, head: &Parts, bytes: &[u8]) -> Step {
     }
 }
 
-/// The conversation that a message belongs to, and whether it is a session.
+/// Returns the conversation of a message, and true if it is a session.
 fn conversation(
     tenant: &Arc<Tenant>,
     headers: &HeaderMap,
@@ -187,7 +187,7 @@ fn conversation(
     let named = mirrored
         .version
         .map(|version| (version, Revision::parse(version)));
-    // What `_meta` cannot be read from is refused when the request is admitted.
+    // An invalid `_meta` is refused at admission.
     let meta = Meta::of(request.and_then(|request| request.params)).unwrap_or_default();
     if let (Some(request), Some(raw)) = (request, meta.protocol_version) {
         let own: String = serde_json::from_str(raw.get()).unwrap_or_default();
@@ -243,7 +243,7 @@ fn no_session(id: Option<&Id>) -> Reply {
     )
 }
 
-/// Charges for a message, whatever it is: one that is not answered takes work, too.
+/// Charges a message to the rate limit, even if it gets no reply.
 fn charge(tenant: &Arc<Tenant>, incoming: &Incoming<'_>) -> Result<(), Step> {
     tenant.charge(incoming.count()).map_err(|wait| {
         done(later(
@@ -255,7 +255,7 @@ fn charge(tenant: &Arc<Tenant>, incoming: &Incoming<'_>) -> Result<(), Step> {
     })
 }
 
-/// `trace` is what the head says of it; what the message says counts more.
+/// Admits a request. `trace` is from the headers; `_meta` takes precedence.
 fn admit(
     conversation: Arc<Conversation>,
     stays: bool,
@@ -270,10 +270,10 @@ fn admit(
             let weight = ticket.weight;
             let is_stateless = ticket.revision.is_stateless();
             let opens = request.method == "initialize" && !is_stateless;
-            let what = What::Request(ticket, Queue::of(&request.method, weight));
+            let admitted = AdmittedWork::Request(ticket, Queue::of(&request.method, weight));
             Step::Serve(Serving {
                 conversation,
-                what,
+                admitted,
                 opens,
                 stays,
                 is_stateless,
@@ -289,7 +289,7 @@ fn admit_batch(
     stays: bool,
     members: &[&RawValue],
 ) -> Step {
-    // Without a session and without a word about it, only one revision can be meant.
+    // Without a session and a version header, only one revision is possible.
     let is_said = stays || mirrored(headers).version.is_some();
     let (conversation, revision) = if is_said {
         let revision = conversation.session.state.revision();
@@ -302,10 +302,10 @@ fn admit_batch(
         return bad(None, RpcError::new(Code::InvalidRequest, message));
     }
     let ids: Vec<Id> = members.iter().filter_map(|member| id_of(member)).collect();
-    let what = What::Batch(ids, CancelToken::new());
+    let admitted = AdmittedWork::Batch(ids, CancelToken::new());
     Step::Serve(Serving {
         conversation,
-        what,
+        admitted,
         opens: false,
         stays,
         is_stateless: false,
@@ -319,11 +319,11 @@ fn id_of(member: &RawValue) -> Option<Id> {
     }
 }
 
-/// Serves it, as one JSON text if that is all there is to say, as a stream of events if more is
-/// said before, or if the reply takes long.
+/// Serves the message. The reply is one JSON text if there are no other messages and it comes soon,
+/// otherwise an event stream.
 async fn serve(
     tenant: &Arc<Tenant>,
-    place: Option<Place>,
+    place: Option<QueuePlace>,
     stall: Duration,
     accept: Accept,
     serving: Serving,
@@ -331,19 +331,19 @@ async fn serve(
 ) -> Reply {
     let Serving {
         conversation,
-        what,
+        admitted,
         opens,
         stays,
         is_stateless,
     } = serving;
     let Some(place) = place else {
         tenant.metrics.turned_away.fetch_add(1, Relaxed);
-        let id = match &what {
-            What::Request(ticket, _) => {
+        let id = match &admitted {
+            AdmittedWork::Request(ticket, _) => {
                 conversation.session.withdraw(ticket);
                 Some(&ticket.id)
             }
-            What::Batch(..) => None,
+            AdmittedWork::Batch(..) => None,
         };
         let text = "too many calls wait already (--max-calls)";
         return later(
@@ -353,15 +353,15 @@ async fn serve(
             text,
         );
     };
-    let (outbox, mut fed): (Arc<dyn Outbox>, Option<Fed>) = if accept.events && !opens {
+    let (outbox, mut fed): (Arc<dyn Outbox>, Option<FeedReceiver>) = if accept.events && !opens {
         let (feed, fed) = feed();
         (Arc::new(feed), Some(fed))
     } else {
-        (Arc::new(Nowhere), None)
+        (Arc::new(NullOutbox), None)
     };
-    let work = match what {
-        What::Request(ticket, queue) => Work::Request(ticket, message, queue),
-        What::Batch(ids, cancel) => Work::Batch(message, ids, cancel),
+    let work = match admitted {
+        AdmittedWork::Request(ticket, queue) => Work::Request(ticket, message, queue),
+        AdmittedWork::Batch(ids, cancel) => Work::Batch(message, ids, cancel),
     };
     let hangup = (!stays).then(|| {
         let (stopped, conversation) = (work.cancel().clone(), conversation.clone());
@@ -370,19 +370,19 @@ async fn serve(
             conversation.session.cancel_all();
         })
     });
-    let stage = Stage {
+    let runner = CallRunner {
         tenant: Arc::clone(tenant),
         conversation: conversation.clone(),
         outbox,
         stall,
     };
-    let mut pending = stage.start(place, work);
+    let mut pending = runner.start(place, work);
     let first = tokio::select! {
         biased;
         item = next(&mut fed), if fed.is_some() => Some(item),
         answer = &mut pending => {
-            // What was sent before it may have come only now.
-            let Some(item) = fed.as_mut().and_then(Fed::try_next) else {
+            // A message sent before the reply may arrive only now.
+            let Some(item) = fed.as_mut().and_then(FeedReceiver::try_next) else {
                 if let Some(hangup) = hangup {
                     hangup.disarm();
                 }
@@ -395,13 +395,13 @@ async fn serve(
     };
     match fed {
         Some(fed) => events(ReplyBody::events(first, fed, Some(pending), hangup)),
-        // It cannot be: only who is fed comes here.
+        // Unreachable: only clients with a feed come here.
         None => empty(StatusCode::ACCEPTED),
     }
 }
 
-/// The next message, if there is ever to be one: the reply comes on another way, and tells the end.
-async fn next(fed: &mut Option<Fed>) -> Item {
+/// Returns the next message, or waits forever if none will come: the reply has its own channel.
+async fn next(fed: &mut Option<FeedReceiver>) -> Item {
     if let Some(fed) = fed
         && let Some(item) = fed.next().await
     {
@@ -410,7 +410,7 @@ async fn next(fed: &mut Option<Fed>) -> Item {
     std::future::pending().await
 }
 
-/// The reply as a whole.
+/// Builds the complete reply.
 fn finish(
     tenant: &Arc<Tenant>,
     accept: Accept,
@@ -419,7 +419,7 @@ fn finish(
     is_stateless: bool,
     answer: Option<Answer>,
 ) -> Reply {
-    // Who cancels a request is owed no answer, and HTTP wants one.
+    // A cancelled request has no reply, but HTTP requires a response.
     let Some(answer) = answer else {
         return empty(StatusCode::ACCEPTED);
     };
@@ -429,8 +429,7 @@ fn finish(
         .fetch_add(answer.bytes.len() as u64, Relaxed);
     let status = match answer.code.filter(|_| is_stateless).map(Code::number) {
         Some(-32601) => StatusCode::NOT_FOUND,
-        // Those that are about the request itself, of which the last but one may come from a
-        // service.
+        // Codes about the request itself. The second-last code may also come from a service.
         Some(-32022..=-32020) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     };
@@ -459,7 +458,7 @@ fn finish(
     reply
 }
 
-/// The session that a request without a body names.
+/// Returns the session id of a request without a body.
 fn named<'a>(headers: &'a HeaderMap, tenant: &Tenant) -> Result<&'a str, Box<Reply>> {
     let is_stateless = mirrored(headers)
         .version
@@ -475,7 +474,7 @@ fn named<'a>(headers: &'a HeaderMap, tenant: &Tenant) -> Result<&'a str, Box<Rep
         .ok_or_else(|| Box::new(no_session(None)))
 }
 
-/// Without a session there is nothing to listen to and nothing to end.
+/// Error reply without a session: only POST is possible.
 pub fn only_post() -> Reply {
     let text = "without `Mcp-Session-Id` there is only POST here";
     let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
@@ -485,9 +484,9 @@ pub fn only_post() -> Reply {
     reply
 }
 
-/// Listens to what a session says without being asked.
+/// Opens the event stream of a session's unsolicited messages.
 pub fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
-    let name = match named(headers, tenant) {
+    let name = match session_id(headers, tenant) {
         Ok(name) => name.to_owned(),
         Err(refusal) => return *refusal,
     };
@@ -504,7 +503,7 @@ pub fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
 }
 
 pub fn end(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
-    match named(headers, tenant) {
+    match session_id(headers, tenant) {
         Ok(name) if tenant.sessions.close(name) => empty(StatusCode::NO_CONTENT),
         Ok(_) => no_session(None),
         Err(refusal) => *refusal,

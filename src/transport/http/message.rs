@@ -1,21 +1,21 @@
-//! A message in memory, on its way in or out, and the account of what it takes.
+//! A message in memory, incoming or outgoing, with its share of the memory budget.
 
 use std::sync::Arc;
 
 use crate::budget::{Account, Exhausted, Purpose, Share};
 use crate::protocol::Code;
 
-/// What a client sends.
+/// A message of a client.
 #[derive(Debug, Default)]
 pub struct Message {
     pub bytes: Vec<u8>,
-    /// Whether a part of it has come, be it an empty one.
+    /// `true` once a fragment was received, even an empty one.
     pub is_within: bool,
     room: Option<Share>,
 }
 
 impl Message {
-    /// Adds bytes, if there is memory for them.
+    /// Appends bytes if the account has memory for them.
     pub fn add(&mut self, account: &Account, bytes: &[u8]) -> Result<(), Exhausted> {
         match &mut self.room {
             Some(room) => room.try_grow(bytes.len())?,
@@ -29,9 +29,9 @@ impl Message {
 /// A reply.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The message; empty for silence.
+    /// The message; empty if there is no reply.
     pub bytes: Vec<u8>,
     pub code: Option<Code>,
-    /// Given back once the client has taken all of it.
+    /// Released when the client has read all of it.
     pub room: Option<Arc<Share>>,
 }

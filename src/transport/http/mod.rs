@@ -1,5 +1,5 @@
-//! The server over HTTP: the same sessions as over stdin and stdout, for several clients, of whom
-//! each tenant has its own.
+//! The server over HTTP: the same sessions as over stdin and stdout, for several clients. Each
+//! tenant has its own.
 
 mod activity;
 mod admission;
@@ -35,5 +35,5 @@ mod websocket;
 
 pub use roster::Roster;
 pub use server::{Settings, serve};
-pub use tenant::{Leavings, Nothing, Offer, Tenant, TenantLimits, Usage};
+pub use tenant::{Leavings, NoLeavings, Offer, Tenant, TenantLimits, Usage};
 pub use tls::{Encryption, server_config};

@@ -1,33 +1,33 @@
-//! Who may ask at all: a page in somebody's browser must not, be it through a name that it made to
-//! lead here (DNS rebinding) or through a request across origins (2026-07-28,
-//! basic/transports/streamable-http.mdx, "Security Warning").
+//! Checks of `Host` and `Origin`. A page in a browser must not reach the server by DNS rebinding or
+//! by a cross-origin request (2026-07-28, basic/transports/streamable-http.mdx, "Security
+//! Warning").
 
 use std::net::{IpAddr, SocketAddr};
 
-/// What `Host` and `Origin` may say.
+/// Allowed values of `Host` and `Origin`.
 #[derive(Clone, Debug)]
 pub struct Guard {
-    /// Names and addresses beside those of this machine, lower case, without ports. `None` if any
-    /// name will do.
+    /// Host names and addresses besides those of this machine, in lower case, without ports. `None`
+    /// allows any name.
     hosts: Option<Vec<String>>,
-    /// Origins of pages that may ask, such as `https://app.example`.
+    /// Allowed origins of pages, such as `https://app.example`.
     origins: Vec<String>,
 }
 
-/// Where a request comes from.
+/// Origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
-    /// From no page, or from one of this server's own.
-    Nowhere,
-    /// From a page that the operator allows.
+pub enum RequestOrigin {
+    /// No page, or a page of this server.
+    Own,
+    /// A page that the operator allows.
     Page,
-    /// From any other page.
-    Stranger,
+    /// Any other page.
+    Foreign,
 }
 
 impl Guard {
-    /// For a server at `bound`. One that others reach has names that it cannot know: they are
-    /// checked only if the operator has said some.
+    /// Creates the guard of a server at `bound`. A server that other machines reach cannot know its
+    /// names. It checks them only if the operator lists some.
     pub fn new(bound: SocketAddr, hosts: &[String], origins: &[String]) -> Self {
         let checked = bound.ip().is_loopback() || !hosts.is_empty();
         let hosts = checked.then(|| hosts.iter().map(|host| host.to_ascii_lowercase()).collect());
@@ -38,7 +38,7 @@ impl Guard {
         Self { hosts, origins }
     }
 
-    /// Whether a request for this host, as it stands in the head, may be answered.
+    /// Returns true if requests for this host, as in the header, are allowed.
     pub fn allows_host(&self, authority: Option<&str>) -> bool {
         let Some(hosts) = &self.hosts else {
             return true;
@@ -52,28 +52,28 @@ impl Guard {
             || hosts.contains(&name)
     }
 
-    /// Where a request with this `Origin` comes from, that came for this host.
-    pub fn origin(&self, origin: Option<&str>, authority: Option<&str>) -> From {
+    /// Classifies the `Origin` of a request for this host.
+    pub fn origin(&self, origin: Option<&str>, authority: Option<&str>) -> RequestOrigin {
         let Some(origin) = origin.map(str::to_ascii_lowercase) else {
-            return From::Nowhere;
+            return RequestOrigin::Own;
         };
         if self.origins.contains(&origin) {
-            return From::Page;
+            return RequestOrigin::Page;
         }
         let own = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
         let is_own = own.is_some() && own == authority.map(str::to_ascii_lowercase).as_deref();
         if is_own {
-            From::Nowhere
+            RequestOrigin::Own
         } else {
-            From::Stranger
+            RequestOrigin::Foreign
         }
     }
 }
 
-/// The name or the address without its port; an IPv6 address keeps its brackets. `None` if what
-/// follows is no port.
+/// Returns the name or address without its port; an IPv6 address keeps its brackets. `None` if the
+/// port is invalid.
 fn without_port(authority: &str) -> Option<&str> {
     let end = match authority.rfind(']') {
         Some(bracket) => bracket + 1,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_lead_to_a_loopback_server() {
+    fn loopback_server_refuses_foreign_hosts() {
         let local = guard("127.0.0.1:8000", &["Box.example"]);
         for good in [
             "localhost",
@@ -138,15 +138,18 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_strangers() {
+    fn page_origin_must_be_own_or_allowed() {
         let local = guard("127.0.0.1:8000", &[]);
         let host = Some("localhost:8000");
-        assert_eq!(local.origin(None, host), From::Nowhere);
+        assert_eq!(local.origin(None, host), RequestOrigin::Own);
         assert_eq!(
             local.origin(Some("http://localhost:8000"), host),
-            From::Nowhere
+            RequestOrigin::Own
         );
-        assert_eq!(local.origin(Some("https://app.example"), host), From::Page);
+        assert_eq!(
+            local.origin(Some("https://app.example"), host),
+            RequestOrigin::Page
+        );
         for bad in [
             "null",
             "http://localhost:3000",
@@ -155,8 +158,12 @@ mod tests {
             "",
             "https://app.example.evil",
         ] {
-            assert_eq!(local.origin(Some(bad), host), From::Stranger, "{bad}");
+            assert_eq!(
+                local.origin(Some(bad), host),
+                RequestOrigin::Foreign,
+                "{bad}"
+            );
         }
-        assert_eq!(local.origin(Some("http://"), None), From::Stranger);
+        assert_eq!(local.origin(Some("http://"), None), RequestOrigin::Foreign);
     }
 }

@@ -1,4 +1,4 @@
-//! What a server says about itself: how it does, what it counted, and what its tools take.
+//! Pages about the server: health, metrics, and the descriptions of its tools.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::feed::Nowhere;
+use super::feed::NullOutbox;
 use super::roster::Roster;
 use super::tenant::Tenant;
 use crate::limits::MAX_RECENT_PAGE;
@@ -15,7 +15,7 @@ use crate::protocol::{Body, Incoming, parse};
 use crate::server::{Admission, Families, Ledger, Session};
 use crate::text::html::{begin, escaped};
 
-/// Pages of a list of tools that are shown.
+/// Maximum number of pages of a tool list.
 const MAX_PAGES: usize = 100;
 
 /// `/health/detailed`, as JSON.
@@ -55,16 +55,21 @@ pub fn health(roster: &Roster, ledger: &Ledger, uptime: Duration, tenant: &Arc<T
     health.to_string()
 }
 
-/// What is counted of all tenants together, and only operators hear of.
+/// Counters of the whole server, which only operators see.
 #[derive(Clone, Copy)]
-pub struct Whole {
+pub struct ServerCounters {
     pub unauthorized: u64,
-    /// Those that were exported, and those that were dropped.
+    /// Number of exported spans, and of dropped spans.
     pub spans: Option<(u64, u64)>,
 }
 
 /// `/metrics`, in the text format of Prometheus.
-pub fn metrics(roster: &Roster, whole: Whole, uptime: Duration, tenant: &Arc<Tenant>) -> String {
+pub fn metrics(
+    roster: &Roster,
+    whole: ServerCounters,
+    uptime: Duration,
+    tenant: &Arc<Tenant>,
+) -> String {
     exposition(
         &roster.seen_by(tenant),
         tenant.is_operator().then_some(whole),
@@ -72,7 +77,7 @@ pub fn metrics(roster: &Roster, whole: Whole, uptime: Duration, tenant: &Arc<Ten
     )
 }
 
-fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -> String {
+fn exposition(tenants: &[Arc<Tenant>], whole: Option<ServerCounters>, uptime: Duration) -> String {
     let mut families = Families::default();
     for tenant in tenants {
         let label = format!("tenant=\"{}\"", tenant.name);
@@ -124,7 +129,7 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -
             tenant.sessions.displaced.load(Relaxed),
         );
     }
-    if let Some(Whole {
+    if let Some(ServerCounters {
         unauthorized,
         spans,
     }) = whole
@@ -148,7 +153,8 @@ fn exposition(tenants: &[Arc<Tenant>], whole: Option<Whole>, uptime: Duration) -
     families.text()
 }
 
-/// What a client of the newest handshake revision sees, all pages of it.
+/// Returns the tools as a client of the newest handshake revision sees them, from all pages of the
+/// list.
 fn tools(tenant: &Tenant) -> Vec<Value> {
     let session = Session::new(Arc::clone(&tenant.service));
     let mut tools = Vec::new();
@@ -165,7 +171,7 @@ fn tools(tenant: &Tenant) -> Vec<Value> {
         let Admission::Admitted(ticket) = session.admit(&request) else {
             break;
         };
-        let Some(Ok(Body::Raw(list))) = session.serve(&ticket, &request, &Nowhere) else {
+        let Some(Ok(Body::Raw(list))) = session.serve(&ticket, &request, &NullOutbox) else {
             break;
         };
         let mut list: Value = serde_json::from_str(&list).unwrap_or_default();
@@ -180,8 +186,8 @@ fn tools(tenant: &Tenant) -> Vec<Value> {
     tools
 }
 
-/// `/openapi.json`: `POST /mcp` with one schema a tool (`OpenAPI` 3.1.1, whose schemas are those of
-/// JSON Schema 2020-12).
+/// `/openapi.json`: `POST /mcp` with one schema per tool (`OpenAPI` 3.1.1, whose schemas are those
+/// of JSON Schema 2020-12).
 pub fn openapi(tenant: &Tenant) -> String {
     let mut schemas = Map::new();
     let mut calls = Vec::new();
@@ -277,14 +283,14 @@ pub fn openapi(tenant: &Tenant) -> String {
     document.to_string()
 }
 
-/// Where else a browser finds something about this server.
+/// Links to other pages of this server.
 pub const ELSEWHERE: &str = "<nav aria-label=\"Pages\"><a href=\"./\">Calls</a><a href=\"docs\" aria-current=\"page\">Tools</a></nav>";
 
-/// `/docs`: the tools as a page that needs nothing from anywhere else.
+/// `/docs`: the tools as a self-contained page.
 pub fn docs(tenant: &Tenant) -> String {
     let tools = tools(tenant);
     let mut page = begin("tools", ELSEWHERE);
-    // Writing to a String cannot fail.
+    // A write to a `String` cannot fail.
     let _ = write!(
         page,
         "<p>Each is called with a JSON-RPC request to <code>POST /mcp</code>; <code>/openapi.json</code> has the schemas.</p>\n<ul>"
@@ -349,7 +355,7 @@ fn parameters(page: &mut String, schema: &Value) {
     page.push_str("</table></div>");
 }
 
-/// Arguments with what must be there, each as a value of its kind.
+/// Example arguments: the required ones, each as a value of its type.
 fn example(schema: &Value) -> Value {
     let required = schema["required"]
         .as_array()
@@ -381,7 +387,7 @@ mod tests {
     use crate::transport::http::tests::{tenant, tenant_with};
 
     #[test]
-    fn all_that_is_counted() {
+    fn metrics_page_lists_all_counters() {
         let alice = tenant_with("alice", 1, || Usage {
             commands: 2,
             background: 1,
@@ -409,7 +415,7 @@ mod tests {
         bob.metrics.sent_bytes.store(u64::MAX, Relaxed);
         insta::assert_snapshot!(exposition(
             &[alice, bob],
-            Some(Whole {
+            Some(ServerCounters {
                 unauthorized: 3,
                 spans: Some((5, 1))
             }),

@@ -1,10 +1,10 @@
-//! Whom connections come from, as far as addresses tell.
+//! Addresses of clients.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// An address that counts as one: all of IPv4, and the network of IPv6, of which each subscriber
-/// has a whole one to choose from (RFC 6177, section 2).
+/// An address of a client: an IPv4 address, or the /64 network of an IPv6 address, since each
+/// subscriber has a whole network (RFC 6177, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Peer(IpAddr);
 
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_one_subscriber_has_is_one() {
+    fn ipv6_peer_is_its_64_prefix() {
         let shown = |text: &str| Peer::from(text.parse::<IpAddr>().unwrap()).to_string();
         let cases = [
             "192.0.2.1",

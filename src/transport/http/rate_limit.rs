@@ -1,4 +1,4 @@
-//! How fast one tenant may ask: a bucket of tokens that is filled at a steady rate.
+//! Rate limit of a tenant: a token bucket.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A full one. With a rate of 0 it never runs dry.
+    /// Creates a full bucket. A rate of 0 means no limit.
     pub fn new(per_minute: u64, burst: u64, now: Instant) -> Self {
         let most = burst.max(1) as f64;
         Self {
@@ -22,8 +22,8 @@ impl Bucket {
         }
     }
 
-    /// Takes `count` tokens, of which an empty bucket lends none: the error is the time after which
-    /// they will be there. More than the bucket holds are given to whoever finds it full.
+    /// Takes `count` tokens. The error is the time until they are available. A full bucket grants
+    /// more than it holds, and goes into debt.
     pub fn take(&mut self, count: usize, now: Instant) -> Result<(), Duration> {
         if self.per_minute == 0.0 {
             return Ok(());
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_passes_and_then_the_rate_holds() {
+    fn burst_is_allowed_then_rate_applies() {
         let start = Instant::now();
         let mut bucket = Bucket::new(60, 3, start);
         assert_eq!(
@@ -63,12 +63,12 @@ mod tests {
             [0; 4].map(|_| bucket.take(1, much_later).is_ok()),
             [true, true, true, false]
         );
-        // The clock is monotonic, but threads may come in another order.
+        // The clock is monotonic, but threads may arrive out of order.
         assert!(bucket.take(1, start).is_err());
     }
 
     #[test]
-    fn a_batch_larger_than_the_bucket_has_its_turn_and_is_paid_for() {
+    fn oversized_batch_is_charged_in_full() {
         let start = Instant::now();
         let mut bucket = Bucket::new(60, 3, start);
         assert_eq!(bucket.take(5, start), Ok(()));

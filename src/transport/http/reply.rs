@@ -1,4 +1,4 @@
-//! Responses: their heads, and the errors that never reach a session.
+//! Responses: their headers, and errors that never reach a session.
 
 use std::time::Duration;
 
@@ -11,11 +11,10 @@ use super::message::Answer;
 use super::reply_body::ReplyBody;
 use crate::protocol::{Code, Id, Revision, RpcError, render};
 
-/// What is sent back.
+/// An HTTP response.
 pub type Reply = Response<ReplyBody>;
 
-/// A response with this body. Nothing of it may be kept or taken for anything else by whoever
-/// stands in between.
+/// Returns a response with this body. Proxies must not cache it, nor guess its type.
 pub fn reply(status: StatusCode, kind: &'static str, body: ReplyBody) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
@@ -33,17 +32,17 @@ pub fn json(status: StatusCode, text: impl Into<Vec<u8>>) -> Reply {
     reply(status, "application/json", ReplyBody::text(text))
 }
 
-/// A message of the protocol's.
+/// Returns a response with a protocol message.
 pub fn message(status: StatusCode, answer: Answer) -> Reply {
     reply(status, "application/json", ReplyBody::whole(answer))
 }
 
-/// A stream of events.
+/// Returns an event stream.
 pub fn events(body: ReplyBody) -> Reply {
     let mut reply = reply(StatusCode::OK, "text/event-stream", body);
     let headers = reply.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Some proxies gather a reply before they pass it on.
+    // Some proxies buffer a reply before they pass it on.
     headers.insert(
         HeaderName::from_static("x-accel-buffering"),
         HeaderValue::from_static("no"),
@@ -51,26 +50,27 @@ pub fn events(body: ReplyBody) -> Reply {
     reply
 }
 
-/// Nothing but a status.
+/// Returns a response without a body.
 pub fn empty(status: StatusCode) -> Reply {
     let mut reply = Response::new(ReplyBody::text(""));
     *reply.status_mut() = status;
     reply
 }
 
-/// An error that answers no request in particular.
+/// Returns an error that belongs to no request.
 pub fn refuse(status: StatusCode, code: Code, message: impl Into<String>) -> Reply {
     refuse_as(status, None, RpcError::new(code, message))
 }
 
-/// An error that answers the request with this id.
+/// Returns an error for the request with this id.
 pub fn refuse_as(status: StatusCode, id: Option<&Id>, error: RpcError) -> Reply {
     let mut bytes = Vec::new();
     render(&mut bytes, id, &Err(error), Revision::NEWEST_HANDSHAKE);
     json(status, bytes)
 }
 
-/// An error that goes away after a while; never at once, for some clients would not wait at all.
+/// Returns a temporary error, with at least one second in `Retry-After`: some clients would not
+/// wait at all otherwise.
 pub fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) -> Reply {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let seconds = seconds.max(1);
@@ -80,7 +80,7 @@ pub fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) ->
     reply
 }
 
-/// No token, or a wrong one (RFC 6750, section 3).
+/// Error for a missing or unknown token (RFC 6750, section 3).
 pub fn unauthorized(given: bool) -> Reply {
     let (text, challenge) = if given {
         (

@@ -1,4 +1,4 @@
-//! The body of a reply: one text, or a stream of events (WHATWG HTML, 9.2).
+//! Body of a reply: one text, or an event stream (WHATWG HTML, 9.2).
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,24 +12,24 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::activity::Open;
-use super::feed::{Fed, Item};
+use super::feed::{FeedReceiver, Item};
 use super::in_flight::{Hangup, Pending};
 use super::message::Answer;
 use super::tenant::Tenant;
 use crate::limits::{EVENTS_ALIVE_MS, HTTP_CHUNK_BYTES};
 use crate::server::{Follower, News};
 
-/// A reply's bytes, and what belongs to it until the last of them is taken.
+/// Bytes of a reply, with the resources held until the last byte is taken.
 pub struct ReplyBody {
-    /// What is to be taken next.
+    /// Bytes to send next.
     ready: Bytes,
-    /// What holds the memory of `ready` in account.
+    /// Holds the memory share of `ready`.
     answer: Answer,
     events: Option<Events>,
     open: Option<Open>,
-    /// What was not read of the request: to drop it breaks the request off.
+    /// Unread body of the request: dropping it resets the request.
     unread: Option<Box<Incoming>>,
-    /// Says, when it is dropped, that all has left.
+    /// Dropped when the whole reply was sent, which signals the receiver.
     leaving: Option<oneshot::Sender<()>>,
 }
 
@@ -37,40 +37,40 @@ struct Events {
     source: Source,
     /// The reply, after which the stream ends.
     pending: Option<Pending>,
-    /// The reply is here, and goes out when what came before it has.
+    /// The finished reply, sent after the messages before it.
     last: Option<Answer>,
     ended: bool,
     alive: Pin<Box<Sleep>>,
-    /// Stops the work if the client goes away.
+    /// Cancels the work if the client disconnects.
     hangup: Option<Hangup>,
 }
 
-/// Where it comes from.
+/// Source of the events.
 enum Source {
-    /// Messages of the protocol's.
-    Fed(Fed),
-    /// What somebody who looks on is told.
+    /// Messages of the protocol.
+    Feed(FeedReceiver),
+    /// Calls, for an observer.
     Followed(Follower),
 }
 
 impl Source {
-    /// The next event; `None` when there is to be no more.
+    /// Polls for the next event; `None` at the end.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, Answer)>> {
         match self {
-            Self::Fed(fed) => fed.poll_next(cx).map(|item| match item {
+            Self::Feed(fed) => fed.poll_next(cx).map(|item| match item {
                 Some(Item::Message(bytes)) => Some((event(&bytes), Answer::default())),
                 Some(Item::Answer(answer)) => Some((event(&answer.bytes), answer)),
                 Some(Item::End) | None => None,
             }),
             Self::Followed(follower) => follower
                 .poll_next(cx)
-                .map(|news| Some((told(&news?), Answer::default()))),
+                .map(|news| Some((news_event(&news?), Answer::default()))),
         }
     }
 }
 
 impl ReplyBody {
-    /// A body of these bytes.
+    /// Returns a body of these bytes.
     pub fn whole(mut answer: Answer) -> Self {
         let ready = Bytes::from(std::mem::take(&mut answer.bytes));
         Self {
@@ -83,20 +83,20 @@ impl ReplyBody {
         }
     }
 
-    /// The same, and the request is not broken off before it has left.
+    /// Attaches the unread request body, so that the request is not reset before the reply was
+    /// sent.
     #[must_use]
     pub fn holding(mut self, unread: Incoming) -> Self {
         self.unread = Some(Box::new(unread));
         self
     }
 
-    /// Whether it holds what was not read of the request.
+    /// Returns true if the reply holds an unread request body.
     pub fn is_early(&self) -> bool {
         self.unread.is_some()
     }
 
-    /// What was not read of the request, for somebody who goes on to read it, and what ends when
-    /// the reply has left.
+    /// Takes the unread request body, and returns a receiver that ends when the reply was sent.
     pub fn part(&mut self) -> Option<(Incoming, oneshot::Receiver<()>)> {
         let unread = self.unread.take()?;
         let (leaving, left) = oneshot::channel();
@@ -111,7 +111,7 @@ impl ReplyBody {
         })
     }
 
-    /// Bytes of which there is one copy for all.
+    /// Returns a body of bytes that all replies share.
     pub fn shared(ready: Bytes) -> Self {
         Self {
             ready,
@@ -123,14 +123,14 @@ impl ReplyBody {
         }
     }
 
-    /// The same, its bytes in account until they are taken; `None` if replies that nobody has read
-    /// leave no room for it.
+    /// Charges the bytes to the tenant until they are taken; `None` if unread replies take all its
+    /// memory.
     pub fn accounted(mut self, tenant: &Tenant) -> Option<Self> {
         self.answer.room = Some(Arc::new(tenant.try_give_out(self.ready.len())?));
         Some(self)
     }
 
-    /// One reply as a stream of a single event.
+    /// Returns a stream of a single event.
     pub fn single(mut answer: Answer) -> Self {
         let ready = event(&std::mem::take(&mut answer.bytes));
         Self {
@@ -143,23 +143,22 @@ impl ReplyBody {
         }
     }
 
-    /// A stream of what is fed, which begins with `first`, and ends with the `pending` reply, if
-    /// there is to be one.
+    /// Returns a stream of `first`, the fed messages, and the `pending` reply if there is one.
     pub fn events(
         first: Option<Item>,
-        fed: Fed,
+        fed: FeedReceiver,
         pending: Option<Pending>,
         hangup: Option<Hangup>,
     ) -> Self {
-        // A comment, so that the head leaves at once.
+        // A comment, so that the head is sent at once.
         let ready = first.map_or_else(
             || Bytes::from_static(b":\n\n"),
             |first| event(first.bytes()),
         );
-        Self::later(ready, Source::Fed(fed), pending, hangup)
+        Self::later(ready, Source::Feed(fed), pending, hangup)
     }
 
-    /// A stream of what somebody who looks on is told, until the server ends.
+    /// Returns a stream of recent calls, until the server ends.
     pub fn followed(follower: Follower) -> Self {
         Self::later(
             Bytes::from_static(b":\n\n"),
@@ -194,30 +193,30 @@ impl ReplyBody {
         }
     }
 
-    /// Joins it with the request that it answers.
+    /// Attaches the request that it answers.
     #[must_use]
     pub fn on(mut self, open: Open) -> Self {
         self.open = Some(open);
-        self.owes(true);
+        self.set_owing(true);
         self
     }
 
-    fn owes(&mut self, owes: bool) {
+    fn set_owing(&mut self, owes: bool) {
         if let Some(open) = &mut self.open {
-            open.owes(owes);
+            open.set_owing(owes);
         }
     }
 }
 
-/// A message as an event. It holds no newline, which would end its line.
+/// Formats a message as an event. It must hold no newline, which would end its line.
 fn event(message: &[u8]) -> Bytes {
     [b"event: message\ndata: ", message, b"\n\n"]
         .concat()
         .into()
 }
 
-/// What somebody who looks on is told, as an event. `id` is where it can go on from after it.
-fn told(news: &News) -> Bytes {
+/// Formats news of a call as an event. `id` is the position to resume from.
+fn news_event(news: &News) -> Bytes {
     match news {
         News::Call { position, call } => {
             format!("id: {position}\nevent: call\ndata: {call}\n\n").into()
@@ -227,12 +226,12 @@ fn told(news: &News) -> Bytes {
 }
 
 impl Events {
-    /// The next bytes, with what holds them in account.
+    /// Polls for the next bytes, with their memory share.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Bytes, Answer)>> {
         if self.ended {
             return Poll::Ready(None);
         }
-        // Asked first: what was sent before the reply is in the queue once the reply is here.
+        // Polled first: messages sent before the reply are queued once the reply is ready.
         if let Some(pending) = &mut self.pending
             && let Poll::Ready(answer) = Pin::new(pending).poll(cx)
         {
@@ -252,7 +251,7 @@ impl Events {
             if let Some(hangup) = self.hangup.take() {
                 hangup.disarm();
             }
-            // A request that was cancelled has no reply.
+            // A cancelled request has no reply.
             let bytes = if last.bytes.is_empty() {
                 Bytes::new()
             } else {
@@ -278,7 +277,7 @@ impl Body for ReplyBody {
         let this = self.get_mut();
         while this.ready.is_empty() {
             let Some(events) = &mut this.events else {
-                this.owes(false);
+                this.set_owing(false);
                 return Poll::Ready(None);
             };
             match events.poll_ready(cx) {
@@ -294,17 +293,17 @@ impl Body for ReplyBody {
                     );
                 }
                 Poll::Ready(None) => {
-                    this.owes(false);
+                    this.set_owing(false);
                     return Poll::Ready(None);
                 }
                 Poll::Pending => {
-                    this.owes(false);
+                    this.set_owing(false);
                     return Poll::Pending;
                 }
             }
         }
         let chunk = this.ready.split_to(this.ready.len().min(HTTP_CHUNK_BYTES));
-        this.owes(true);
+        this.set_owing(true);
         Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 
@@ -326,7 +325,7 @@ mod tests {
     use crate::server::Outbox as _;
     use crate::transport::http::feed::feed;
 
-    fn taken(body: &mut ReplyBody) -> (String, bool) {
+    fn drain(body: &mut ReplyBody) -> (String, bool) {
         let mut cx = Context::from_waker(std::task::Waker::noop());
         let mut text = String::new();
         loop {
@@ -350,14 +349,14 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn the_reply_is_the_last_event_whenever_it_comes() {
+    async fn reply_is_last_event_of_stream() {
         let (feed, fed) = feed();
         let (reply, waiting) = tokio::sync::oneshot::channel();
         let pending = Pending::Task(tokio::spawn(async { waiting.await.ok() }));
         let mut body =
             ReplyBody::events(Some(Item::Message(b"1".to_vec())), fed, Some(pending), None);
         assert_eq!(
-            taken(&mut body),
+            drain(&mut body),
             ("event: message\ndata: 1\n\n".to_owned(), false)
         );
         feed.send(b"2");
@@ -365,29 +364,29 @@ mod tests {
         tokio::task::yield_now().await;
         assert!(!body.is_end_stream());
         let rest = "event: message\ndata: 2\n\nevent: message\ndata: 3\n\n";
-        assert_eq!(taken(&mut body), (rest.to_owned(), true));
+        assert_eq!(drain(&mut body), (rest.to_owned(), true));
         assert!(body.is_end_stream());
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_silent_stream_gets_comments_and_ends_when_nobody_feeds_it() {
+    async fn silent_stream_gets_keepalive_comments() {
         let (feed, fed) = feed();
         let mut body = ReplyBody::events(None, fed, None, None);
-        assert_eq!(taken(&mut body), (":\n\n".to_owned(), false));
+        assert_eq!(drain(&mut body), (":\n\n".to_owned(), false));
         let alive = &mut body.events.as_mut().unwrap().alive;
         alive.as_mut().reset(Instant::now());
         alive.as_mut().await;
-        assert_eq!(taken(&mut body), (":\n\n".to_owned(), false));
+        assert_eq!(drain(&mut body), (":\n\n".to_owned(), false));
         drop(feed);
-        assert_eq!(taken(&mut body), (String::new(), true));
+        assert_eq!(drain(&mut body), (String::new(), true));
     }
 
     #[test]
-    fn a_whole_body_knows_its_length_and_leaves_in_pieces() {
+    fn whole_body_is_sent_in_chunks() {
         let long = "x".repeat(HTTP_CHUNK_BYTES * 2 + 1);
         let mut body = ReplyBody::whole(answer(&long));
         assert_eq!(body.size_hint().exact(), Some(long.len() as u64));
-        assert_eq!(taken(&mut body), (long, true));
+        assert_eq!(drain(&mut body), (long, true));
         assert!(ReplyBody::text("").is_end_stream());
     }
 }

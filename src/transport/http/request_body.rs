@@ -1,5 +1,4 @@
-//! The body of a request, read whole: within a length, within a time, and within the memory of its
-//! tenant.
+//! Reads the body of a request, within limits of length, time and the tenant's memory.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,7 +22,8 @@ use crate::limits::{
 };
 use crate::protocol::Code;
 
-/// Reads a body of at most `max_bytes`, of which some comes every `silence`, or says why not.
+/// Reads a body of at most `max_bytes`, with at most `silence` between two parts. Returns the error
+/// reply otherwise.
 pub async fn read(
     tenant: &Arc<Tenant>,
     mut body: Incoming,
@@ -87,12 +87,12 @@ pub async fn read(
     Ok(message)
 }
 
-/// A reply to a request whose body nobody reads: after it if it is short and comes soon, for some
-/// clients take an answer that comes before they have sent everything for a failure; else before
-/// it, and nothing breaks the request off until the reply has left (RFC 9113, 8.1).
+/// Answers a request without using its body. A short body is read first, since some clients
+/// treat an early reply as a failure. Otherwise the reply is sent first, and holds the unread body
+/// so that the request is not reset (RFC 9113, 8.1).
 pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Reply {
     let is_short = body.size_hint().lower() <= HTTP_UNREAD_BYTES as u64;
-    // Who asks whether it shall send anything has its answer.
+    // A client that sends `Expect` waits for the reply before the body.
     if is_short && !body.is_end_stream() && !head.contains_key(EXPECT) {
         let mut bytes = 0;
         let all = async {
@@ -114,10 +114,10 @@ pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Re
     }
 }
 
-/// Sends a reply on its way, as the answer to `open`. If it comes before its request is whole, the
-/// rest of that is read for a while and thrown away, so that a client that looks for an answer only
-/// when it has sent everything finds it: over HTTP/1 on a connection that is closed then (RFC 9112,
-/// 9.6), over HTTP/2 before the request is broken off (RFC 9113, 8.1).
+/// Prepares a reply for sending, as the reply to `open`. If the request is not complete, its rest
+/// is read and discarded for a while. So a client that reads only after it has sent everything
+/// still gets the reply. HTTP/1 closes the connection then (RFC 9112, 9.6); HTTP/2 resets the
+/// request then (RFC 9113, 8.1).
 pub fn send(mut reply: Reply, open: Open, version: Version) -> Reply {
     let is_known = open.activity.seat.is_claimed();
     let most = if is_known {
@@ -138,7 +138,7 @@ pub fn send(mut reply: Reply, open: Open, version: Version) -> Reply {
     reply.map(|body| body.on(open))
 }
 
-/// Reads at most so many bytes of a body for nobody, and keeps it until its answer has `left`.
+/// Discards at most `most` bytes of a body, and holds it until its reply was sent.
 async fn throw_away(mut body: Incoming, most: u64, left: oneshot::Receiver<()>) {
     let mut bytes = 0;
     let end = Instant::now() + Duration::from_millis(HTTP_LINGER_MS);
@@ -150,7 +150,7 @@ async fn throw_away(mut body: Incoming, most: u64, left: oneshot::Receiver<()>) 
         };
         bytes += frame.data_ref().map_or(0, Bytes::len) as u64;
     }
-    // It only ever ends by being dropped.
+    // The sender is only ever dropped, never used.
     let _ = left.await;
 }
 

@@ -1,18 +1,18 @@
-//! The tenants of a server. Some come and go while it runs.
+//! List of the tenants of a server, which changes while it runs.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::tenant::Tenant;
 
-/// All tenants, in the order in which they came, and who is to be one and cannot be served.
+/// All tenants in the order of their arrival, and the tokens that cannot be served.
 pub struct Roster {
     tenants: RwLock<Arc<[Arc<Tenant>]>>,
-    /// SHA-256 of their tokens.
+    /// SHA-256 digests of these tokens.
     unserved: RwLock<Vec<[u8; 32]>>,
 }
 
 impl Roster {
-    /// Those that there are at the start.
+    /// Creates a roster of the initial tenants.
     pub fn new(tenants: Vec<Arc<Tenant>>) -> Arc<Self> {
         Arc::new(Self {
             tenants: RwLock::new(tenants.into()),
@@ -20,12 +20,12 @@ impl Roster {
         })
     }
 
-    /// Those that there are now.
+    /// Returns the current tenants.
     pub fn all(&self) -> Arc<[Arc<Tenant>]> {
         Arc::clone(&self.tenants.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Those that this one may hear of.
+    /// Returns the tenants whose data this tenant may see.
     pub fn seen_by(&self, tenant: &Arc<Tenant>) -> Arc<[Arc<Tenant>]> {
         if tenant.is_operator() {
             self.all()
@@ -38,13 +38,12 @@ impl Roster {
         self.change(|all| all.push(tenant));
     }
 
-    /// Forgets one. Nobody may be served as it any more.
+    /// Removes a tenant. No client is served as this tenant any more.
     pub fn remove(&self, tenant: &Arc<Tenant>) {
         self.change(|all| all.retain(|other| !Arc::ptr_eq(other, tenant)));
     }
 
-    /// Says whose tokens, by their SHA-256, the operator has given out while nobody is served for
-    /// them.
+    /// Sets the SHA-256 digests of valid tokens that have no tenant.
     pub fn set_unserved(&self, digests: Vec<[u8; 32]>) {
         *self
             .unserved
@@ -52,7 +51,7 @@ impl Roster {
             .unwrap_or_else(PoisonError::into_inner) = digests;
     }
 
-    /// Whether a token with this SHA-256 is one of those.
+    /// Returns true if a token with this SHA-256 is valid but has no tenant.
     pub fn is_unserved(&self, digest: [u8; 32]) -> bool {
         self.unserved
             .read()

@@ -1,4 +1,4 @@
-//! Which request goes where, after it was asked whether it may be answered at all.
+//! Routing of requests, after the checks of host, origin and token.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use super::activity::Open;
 use super::auth_failures::Refusals;
 use super::headers::single;
-use super::origin::{From, Guard};
-use super::pages::Whole;
+use super::origin::{Guard, RequestOrigin};
+use super::pages::ServerCounters;
 use super::peer::Peer;
 use super::reply::{Reply, empty, json, later, refuse, reply, unauthorized};
 use super::reply_body::ReplyBody;
@@ -36,35 +36,35 @@ use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
 use crate::transport::stdio::Limits;
 
-/// What all connections share.
+/// State that all connections share.
 pub struct Context {
     pub guard: Guard,
     pub tenants: Arc<Roster>,
-    /// Whoever comes, on a server without tokens.
+    /// The single tenant of a server without tokens.
     pub anyone: Option<Arc<Tenant>>,
     pub limits: Limits,
     pub client_timeout: Duration,
     pub tls: Option<Arc<Encryption>>,
-    /// The calls of all tenants, for whoever looks on.
+    /// Recent calls of all tenants, for observers.
     pub recent: Arc<Recent>,
     pub pages: Pages,
-    /// Where calls are entered.
+    /// Ledger in which calls are entered.
     pub ledger: Arc<Ledger>,
     pub tracer: Option<Arc<Tracer>>,
     pub began: Instant,
-    /// Requests without a token that is known.
+    /// Number of requests without a valid token.
     pub unauthorized: AtomicU64,
-    /// Where those came from that had a token.
+    /// Addresses of requests with an invalid token.
     pub refusals: Refusals,
     /// Becomes true when the server ends.
     pub stop: watch::Receiver<bool>,
 }
 
 impl Context {
-    /// What is counted of all tenants together.
-    fn whole(&self) -> Whole {
+    /// Counters of the whole server.
+    fn whole(&self) -> ServerCounters {
         let spans = self.tracer.as_ref().map(|tracer| tracer.counts());
-        Whole {
+        ServerCounters {
             unauthorized: self.unauthorized.load(Relaxed),
             spans,
         }
@@ -90,12 +90,12 @@ pub async fn answer(
     };
     let answered = match tenant(&context, request.headers(), open.activity.seat.peer()) {
         Ok((tenant, shown)) if !open.activity.seat.claim(&tenant, shown) => {
-            open.activity.seat.falls_silent();
+            open.activity.seat.mark_silent();
             let (head, body) = request.into_parts();
-            pass_over(crowded(&tenant, version), &head.headers, body).await
+            pass_over(too_many_connections(&tenant, version), &head.headers, body).await
         }
         Ok((tenant, shown)) if request.uri().path() == "/mcp/ws" => {
-            // The connection lives on behind the reply, and counts as busy.
+            // The connection outlives the reply, and counts as busy.
             let (switched, open) = websocket::upgrade(
                 context.limits,
                 &context.stop,
@@ -128,8 +128,8 @@ pub async fn answer(
     Ok(send(answered, open, version))
 }
 
-/// What needs no token is answered, as is what no token makes good; else which page asks, if one
-/// does that may.
+/// Checks host and origin. Returns `Err` with the reply if the request is refused or needs no
+/// token. Otherwise returns the allowed `Origin` of the page, if any.
 fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderValue>, Box<Reply>> {
     if request.uri().path() == "/health" {
         return Err(Box::new(health(context, request)));
@@ -151,13 +151,13 @@ fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderV
         ));
     }
     let page = match context.guard.origin(origin, authority) {
-        From::Stranger => {
+        RequestOrigin::Foreign => {
             return Err(forbidden(
                 "the page at `Origin` may not ask this server (--allow-origin)",
             ));
         }
-        From::Page => request.headers().get(ORIGIN).cloned(),
-        From::Nowhere => None,
+        RequestOrigin::Page => request.headers().get(ORIGIN).cloned(),
+        RequestOrigin::Own => None,
     };
     if request.method() == Method::OPTIONS {
         return Err(Box::new(
@@ -171,13 +171,13 @@ fn gate(context: &Context, request: &Request<Incoming>) -> Result<Option<HeaderV
     if request.uri().path() == "/" {
         return Err(Box::new(match *request.method() {
             Method::GET | Method::HEAD => context.pages.calls(),
-            _ => only("GET"),
+            _ => method_not_allowed("GET"),
         }));
     }
     Ok(page)
 }
 
-/// Whether somebody has gone to an address with a browser, which then sends no token along.
+/// Returns true for a browser's own navigation, which sends no token.
 fn is_browser(headers: &HeaderMap) -> bool {
     let takes_pages = |value: &HeaderValue| {
         value
@@ -187,8 +187,9 @@ fn is_browser(headers: &HeaderMap) -> bool {
     !headers.contains_key(AUTHORIZATION) && headers.get_all(ACCEPT).iter().any(takes_pages)
 }
 
-/// The host that a request is for; an error if it names two. HTTP/2 has it in its pseudo-headers,
-/// and so has HTTP/1.1 where the target is a whole URL (RFC 9112, 3.2.2; RFC 9113, 8.3.1).
+/// Returns the requested host; an error if the request names two. HTTP/2 has it in its
+/// pseudo-headers. HTTP/1.1 has it in the target if that is a whole URL (RFC 9112, 3.2.2; RFC 9113,
+/// 8.3.1).
 fn authority(request: &Request<Incoming>) -> Result<Option<&str>, ()> {
     let header = single(request.headers(), &HOST);
     let Some(target) = request.uri().authority().map(Authority::as_str) else {
@@ -200,18 +201,18 @@ fn authority(request: &Request<Incoming>) -> Result<Option<&str>, ()> {
     }
 }
 
-/// Says that the process is there, and whether it serves calls, to anybody: it tells nothing else.
+/// Health check for any client: whether the process serves calls, and no more.
 fn health(context: &Context, request: &Request<Incoming>) -> Reply {
     match *request.method() {
         Method::GET | Method::HEAD if !context.ledger.is_well() => {
             json(StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"failing\"}")
         }
         Method::GET | Method::HEAD => json(StatusCode::OK, "{\"status\":\"ok\"}"),
-        _ => only("GET"),
+        _ => method_not_allowed("GET"),
     }
 }
 
-/// An answer to a browser that asks before its page may (Fetch standard, 3.3).
+/// Replies to a preflight request of an allowed page (Fetch standard, 3.3).
 fn preflight(page: HeaderValue) -> Reply {
     let mut reply = empty(StatusCode::NO_CONTENT);
     let headers = reply.headers_mut();
@@ -231,8 +232,8 @@ fn preflight(page: HeaderValue) -> Reply {
     reply
 }
 
-/// A tenant has all the connections that it may have.
-fn crowded(tenant: &Tenant, version: Version) -> Reply {
+/// Error reply for a tenant at its connection limit.
+fn too_many_connections(tenant: &Tenant, version: Version) -> Reply {
     tenant.metrics.turned_away.fetch_add(1, Relaxed);
     let text =
         "this client has as many connections as it may have (--max-connections); use one of those";
@@ -250,8 +251,8 @@ fn crowded(tenant: &Tenant, version: Version) -> Reply {
     reply
 }
 
-/// Whose request it is (RFC 6750, section 2.1; tokens in forms and in addresses end up in logs, and
-/// are not looked for).
+/// Finds the tenant by its bearer token (RFC 6750, section 2.1). Tokens in forms and in addresses
+/// end up in logs, and are ignored.
 fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, Box<Reply>> {
     if let Some(anyone) = &context.anyone {
         return Ok((Arc::clone(anyone), None));
@@ -266,7 +267,7 @@ fn tenant(context: &Context, headers: &HeaderMap, peer: Peer) -> Result<Client, 
     found
         .map(|(tenant, shown)| (Arc::clone(tenant), Some(shown)))
         .ok_or_else(|| {
-            // Only who has the token hears of it.
+            // Only the holder of the token gets this message.
             if token.is_some_and(|token| context.tenants.is_unserved(digest_of(token))) {
                 let text = "this token is not served yet: the log of the server says why";
                 return Box::new(refuse(
@@ -292,7 +293,7 @@ async fn route(context: &Context, client: Client, request: Request<Incoming>) ->
     pass_over(reply, &head.headers, body).await
 }
 
-/// What has no body.
+/// Serves requests without a body.
 async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
     let path = head.uri.path();
     let is_get = matches!(head.method, Method::GET | Method::HEAD);
@@ -302,11 +303,13 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
             return match head.method {
                 Method::GET => mcp::listen(tenant, &head.headers),
                 Method::DELETE => mcp::end(tenant, &head.headers),
-                _ => only("GET, POST, DELETE"),
+                _ => method_not_allowed("GET, POST, DELETE"),
             };
         }
-        "/health/detailed" | "/metrics" | "/openapi.json" | "/docs" if !is_get => only("GET"),
-        _ if is_told && !is_get => only("GET"),
+        "/health/detailed" | "/metrics" | "/openapi.json" | "/docs" if !is_get => {
+            method_not_allowed("GET")
+        }
+        _ if is_told && !is_get => method_not_allowed("GET"),
         _ if let Err(wait) = tenant.look() => {
             tenant.metrics.rate_limited.fetch_add(1, Relaxed);
             let text = format!(
@@ -343,12 +346,12 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
         ),
         "/openapi.json" => json(
             StatusCode::OK,
-            drawn(Arc::clone(tenant), pages::openapi).await,
+            render_blocking(Arc::clone(tenant), pages::openapi).await,
         ),
         "/docs" => context
             .pages
-            .tools(drawn(Arc::clone(tenant), pages::docs).await),
-        _ if is_told => watching::one(
+            .tools(render_blocking(Arc::clone(tenant), pages::docs).await),
+        _ if is_told => watching::detail(
             &context.recent,
             tenant,
             path.trim_start_matches("/activity/"),
@@ -367,14 +370,14 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
     Reply::from_parts(head, body)
 }
 
-/// A page about the tools. They are asked for, and who answers may take its time.
-async fn drawn(tenant: Arc<Tenant>, draw: fn(&Tenant) -> String) -> String {
+/// Renders a page about the tools on a blocking thread, since listing the tools may take long.
+async fn render_blocking(tenant: Arc<Tenant>, draw: fn(&Tenant) -> String) -> String {
     tokio::task::spawn_blocking(move || draw(&tenant))
         .await
         .unwrap_or_default()
 }
 
-fn only(methods: &'static str) -> Reply {
+fn method_not_allowed(methods: &'static str) -> Reply {
     let text = format!("only {methods} here");
     let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
     reply

@@ -1,4 +1,4 @@
-//! Takes connections until the server ends, and sees to it that what runs then is still answered.
+//! Accept loop of the HTTP server, and its graceful shutdown.
 
 use std::net::TcpListener;
 use std::num::NonZero;
@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{interval, sleep, timeout};
 
-use super::admission::{Places, Taken};
+use super::admission::{Places, SeatGrant};
 use super::auth_failures::Refusals;
 use super::connection;
 use super::origin::Guard;
@@ -31,40 +31,39 @@ use crate::server::{Ledger, Recent};
 use crate::telemetry::Tracer;
 use crate::transport::stdio::Limits;
 
-/// How long threads that still run may take when all else has ended.
+/// Time for remaining threads after everything else has ended.
 const LAST_THREADS: Duration = Duration::from_secs(1);
-/// A pause after a connection could not be accepted: mostly there are too many open files, and
-/// trying at once is no use.
+/// Pause after a failed accept: mostly there are too many open files, and an immediate retry would
+/// fail.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How a server is reached.
+/// Settings of the HTTP server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What a message is held to.
+    /// Limits of a message.
     pub limits: Limits,
-    /// Names beside those of this machine that `Host` may have.
+    /// Allowed values of `Host` besides the names of this machine.
     pub hosts: Vec<String>,
-    /// Origins of pages that may ask.
+    /// Allowed origins of pages.
     pub origins: Vec<String>,
-    /// Connections at the same time.
+    /// Maximum number of connections.
     pub max_connections: usize,
-    /// A client that says nothing of what it has begun, or takes nothing of what is sent to it, for
-    /// so long is hung up on.
+    /// Timeout of a client that neither continues its request nor reads its reply.
     pub client_timeout: Duration,
-    /// Encryption, if there is any.
+    /// TLS, if enabled.
     pub tls: Option<Arc<Encryption>>,
-    /// Who hears of a SIGHUP, by `true`; nobody if it ends the server.
+    /// Gets `true` on SIGHUP; `None` if SIGHUP ends the server.
     pub again: Option<Sender<bool>>,
-    /// Who makes the spans of requests, to be counted.
+    /// Tracer of request spans, whose counters are exported.
     pub tracer: Option<Arc<Tracer>>,
 }
 
-/// Serves these tenants, whose calls are entered in the ledger and remembered in `recent`, until
-/// `stop` becomes readable; then nothing new is accepted, and what runs is answered. If it becomes
-/// readable again, that is not waited for. `ending` is told when that begins. A tenant that needs
-/// no token is the only one.
+/// Serves these tenants until `stop` becomes readable, and enters their calls in the ledger and in
+/// `recent`. Then it accepts no more connections, finishes running calls, and calls `ending`. If
+/// `stop` becomes readable again, it no longer waits. A tenant without a token must be the only
+/// one.
 ///
-/// The listener was bound before: once the process is inside its own walls it can bind nothing.
+/// The listener is bound before: once the process is in its Landlock domain it cannot bind.
 pub fn serve(
     listener: TcpListener,
     settings: Settings,
@@ -76,7 +75,7 @@ pub fn serve(
 ) -> std::io::Result<()> {
     let bound = listener.local_addr()?;
     listener.set_nonblocking(true)?;
-    // Who comes later needs them as well; a thread is made when there is work for it.
+    // Later tenants need threads as well; a thread starts only when there is work for it.
     let most_tenants = if settings.again.is_some() {
         MAX_HTTP_TENANTS
     } else {
@@ -113,7 +112,7 @@ pub fn serve(
         refusals: Refusals::default(),
         stop: stopped,
     });
-    let signals = heard(stop, settings.again)?;
+    let signals = watch_signals(stop, settings.again)?;
     let result = runtime.block_on(run(
         &context,
         listener,
@@ -175,14 +174,13 @@ async fn run(
     Ok(())
 }
 
-/// A place for the next connection, which is in `next` then; `None` if it is to be refused. One
-/// that is accepted stays there while it waits for a place: whether there is one is only known when
-/// it is taken.
+/// Accepts the next connection into `next`, and waits for its place; `None` if it is to be refused.
+/// The connection stays in `next` while it waits, so that cancellation does not lose it.
 async fn accept(
     listener: &tokio::net::TcpListener,
     places: &Arc<Places>,
     next: &mut Option<(tokio::net::TcpStream, Peer)>,
-) -> std::io::Result<Option<Taken>> {
+) -> std::io::Result<Option<SeatGrant>> {
     let peer = if let Some((_, peer)) = next {
         *peer
     } else {
@@ -192,9 +190,12 @@ async fn accept(
     Ok(places.take(peer).await)
 }
 
-/// Waits on a thread of its own until the descriptor is readable, and takes one signal from it, if
-/// it is one of signals (signalfd(2)); says so, to whom it is for, and begins anew.
-fn heard(stop: OwnedFd, again: Option<Sender<bool>>) -> std::io::Result<mpsc::Receiver<()>> {
+/// Starts a thread that reads signals from the descriptor (signalfd(2)). SIGHUP goes to `again` if
+/// set, any other signal to the returned channel.
+fn watch_signals(
+    stop: OwnedFd,
+    again: Option<Sender<bool>>,
+) -> std::io::Result<mpsc::Receiver<()>> {
     let (hears, heard) = mpsc::channel(1);
     let listen = move || {
         while !hears.is_closed() {
@@ -204,7 +205,7 @@ fn heard(stop: OwnedFd, again: Option<Sender<bool>>) -> std::io::Result<mpsc::Re
             }
             let mut signal = [0_u8; 128];
             let _ = rustix::io::read(&stop, &mut signal);
-            // Its first word is the number (signalfd(2)).
+            // Its first word is the signal number (signalfd(2)).
             let number = i32::from_ne_bytes([signal[0], signal[1], signal[2], signal[3]]);
             if number == Signal::HUP.as_raw()
                 && let Some(again) = &again

@@ -1,5 +1,5 @@
-//! The sessions of one tenant: opened by `initialize`, named by a random number, forgotten when
-//! nobody uses them.
+//! Sessions of one tenant: opened by `initialize`, identified by a random number, expired when
+//! idle.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -19,23 +19,23 @@ pub struct Sessions {
     most: usize,
     idle: Duration,
     table: Mutex<HashMap<String, Entry>>,
-    /// Nobody is listened to any more.
+    /// `true` once the server ends, and streams are closed.
     ended: AtomicBool,
-    /// Sessions that had to make room for others.
+    /// Number of sessions evicted for new ones.
     pub displaced: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Entry {
     conversation: Arc<Conversation>,
-    /// Where what no request asked for goes, while somebody listens.
+    /// Feed for unsolicited messages, while the client listens.
     feed: Option<Feed>,
     opened: Instant,
     used: Instant,
 }
 
 impl Entry {
-    /// Somebody listens, or waits for a reply.
+    /// Returns true if a client listens or waits for a reply.
     fn is_busy(&self) -> bool {
         self.feed.is_some() || !self.conversation.session.is_idle()
     }
@@ -48,7 +48,7 @@ impl Entry {
 }
 
 impl Sessions {
-    /// An empty table of at most so many; one that is not used for `idle` ends.
+    /// Creates a table of at most `most` sessions, which expire after `idle`.
     pub fn new(most: usize, idle: Duration) -> Self {
         Self {
             most: most.max(1),
@@ -59,8 +59,8 @@ impl Sessions {
         }
     }
 
-    /// Takes in a session; its name. Where all places are taken the one goes that was not used for
-    /// the longest time; if all of them are busy there is no place.
+    /// Adds a session, and returns its id. A full table evicts the least recently used session.
+    /// Returns `None` if all are busy.
     pub fn open(&self, conversation: Arc<Conversation>) -> Option<String> {
         let name = random_name()?;
         let digest = Sha256::digest(&name);
@@ -100,7 +100,7 @@ impl Sessions {
         Some(name)
     }
 
-    /// The session of this name, which is now used.
+    /// Returns the session with this id, and marks it as used.
     pub fn find(&self, name: &str) -> Option<Arc<Conversation>> {
         let mut table = self.lock();
         let entry = table
@@ -110,8 +110,8 @@ impl Sessions {
         Some(Arc::clone(&entry.conversation))
     }
 
-    /// Sends what no request asked for to this feed from now on; who listened before hears its end.
-    /// Whether there is such a session.
+    /// Directs unsolicited messages to this feed, and ends the previous feed. Returns true if the
+    /// session exists.
     pub fn listen(&self, name: &str, feed: &Feed) -> bool {
         let Some(conversation) = self.find(name) else {
             return false;
@@ -121,7 +121,7 @@ impl Sessions {
         {
             before.end();
         }
-        // Set before the table is gone through, so one of the two sees the other.
+        // Set before the table is read, so that either this thread or `hang_up` ends the feed.
         if self.ended.load(SeqCst) {
             feed.end();
         }
@@ -129,7 +129,7 @@ impl Sessions {
         true
     }
 
-    /// The one who listened with this feed is gone.
+    /// The client with this feed has disconnected.
     pub fn leave(&self, name: &str, feed: &Feed) {
         if let Some(entry) = self.lock().get_mut(name)
             && entry
@@ -142,9 +142,9 @@ impl Sessions {
         }
     }
 
-    /// Ends a session, and all that it has in flight. Whether there was one. What calls have left
-    /// behind stays its tenant's: background commands, logs, Python sessions with their variables.
-    /// A client that lost its session finds them in the next.
+    /// Ends a session and its calls in flight. Returns true if it existed. Background commands,
+    /// logs and Python sessions belong to the tenant and stay. The client finds them in its next
+    /// session.
     pub fn close(&self, name: &str) -> bool {
         let entry = self.lock().remove(name);
         if let Some(entry) = &entry {
@@ -154,7 +154,7 @@ impl Sessions {
         entry.is_some()
     }
 
-    /// Ends all of them.
+    /// Ends all sessions.
     pub fn close_all(&self) {
         let all = std::mem::take(&mut *self.lock());
         for entry in all.into_values() {
@@ -163,13 +163,13 @@ impl Sessions {
         }
     }
 
-    /// Ends those that nobody uses any more.
+    /// Ends expired sessions.
     pub fn sweep(&self) {
         self.lock()
             .retain(|_, entry| entry.is_busy() || entry.used.elapsed() < self.idle);
     }
 
-    /// Lets all who listen go: the server ends.
+    /// Ends all feeds, since the server ends.
     pub fn hang_up(&self) {
         self.ended.store(true, SeqCst);
         self.lock().values().for_each(Entry::hang_up);
@@ -181,8 +181,8 @@ impl Sessions {
             .for_each(|entry| entry.conversation.session.cancel_all());
     }
 
-    /// What a person is told of them, the one that was used last first. Each has the name that
-    /// those who look on know it by: the own one lets anybody in.
+    /// Describes the sessions for observers, the most recently used first. Each has its public
+    /// name, since the id is a secret.
     pub fn describe(&self) -> Vec<Value> {
         let table = self.lock();
         let mut entries: Vec<_> = table.iter().collect();
@@ -203,7 +203,7 @@ impl Sessions {
             .collect()
     }
 
-    /// How many there are.
+    /// Number of sessions.
     pub fn len(&self) -> usize {
         self.lock().len()
     }
@@ -213,7 +213,7 @@ impl Sessions {
     }
 }
 
-/// 128 bits of the kernel's, in hexadecimal.
+/// Returns 128 random bits of the kernel, in hexadecimal.
 fn random_name() -> Option<String> {
     use std::fmt::Write as _;
     let mut bytes = [0; 16];
@@ -232,7 +232,7 @@ mod tests {
     use crate::transport::http::tests::conversation;
 
     #[test]
-    fn a_full_table_forgets_what_was_not_used_for_the_longest_time() {
+    fn full_table_evicts_least_recently_used_session() {
         let sessions = Sessions::new(2, Duration::from_mins(1));
         let first = sessions.open(conversation()).unwrap();
         let second = sessions.open(conversation()).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_ends_when_nobody_uses_it() {
+    fn idle_session_expires() {
         let sessions = Sessions::new(2, Duration::ZERO);
         let name = sessions.open(conversation()).unwrap();
         let (feed, _fed) = feed();

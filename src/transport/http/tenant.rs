@@ -1,5 +1,5 @@
-//! A tenant: whoever has one token, with tools, grants, commands, sessions and limits of its own.
-//! What belongs to one cannot be named by another, since each has a server of its own.
+//! A tenant: the holder of one token, with its own tools, grants, commands, sessions and limits.
+//! Each tenant has its own server, so it cannot name resources of another.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::blocking::Pace;
+use super::blocking::BlockingMonitor;
 use super::rate_limit::Bucket;
 use super::sessions::Sessions;
 use crate::budget::{Account, Purpose, Share};
@@ -21,38 +21,38 @@ use crate::limits::{
 };
 use crate::server::{Metered, Metrics, Service};
 
-/// What is said to whoever sends messages faster than it may.
+/// Error message above the rate limit.
 pub const TOO_MANY: &str = "too many messages in a minute (--rate-limit)";
 
-/// What a tenant is held to.
+/// Limits of a tenant.
 #[derive(Clone, Copy, Debug)]
 pub struct TenantLimits {
-    /// Messages in a minute; 0 for any number.
+    /// Messages per minute; 0 for no limit.
     pub per_minute: u64,
-    /// Requests at once, after silence.
+    /// Burst size after silence.
     pub burst: u64,
-    /// Calls that run at the same time.
+    /// Maximum number of running calls.
     pub max_calls: usize,
     pub max_sessions: usize,
-    /// A session that nobody uses for so long ends.
+    /// Idle time after which a session ends.
     pub session_idle: Duration,
-    /// Connections, be they of HTTP or of `WebSocket`.
+    /// Maximum number of connections, HTTP and `WebSocket`.
     pub max_connections: usize,
 }
 
-/// What of a tenant's runs now, beside its calls.
+/// Running processes of a tenant, besides its calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Commands whose call waits for them.
+    /// Number of commands with a waiting call.
     pub commands: usize,
-    /// Commands that run on behind their call.
+    /// Number of background commands.
     pub background: usize,
-    /// Its Python sessions that have had an interpreter, each with one word on how it is.
+    /// Python sessions that had an interpreter, each with a word for its state.
     pub python: Vec<(String, &'static str)>,
 }
 
 impl Usage {
-    /// How many Python interpreters there are.
+    /// Number of running Python interpreters.
     pub fn interpreters(&self) -> usize {
         self.python
             .iter()
@@ -61,34 +61,35 @@ impl Usage {
     }
 }
 
-/// What a tenant is served.
+/// Service and callbacks of a tenant.
 pub struct Offer {
     pub service: Arc<dyn Service>,
-    /// The names of its tools, as far as they are to be counted by name.
+    /// Tool names for metrics by name.
     pub tools: Vec<String>,
-    /// What of it runs now.
+    /// Returns the current usage.
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
-    /// What it may reach, and what goes on there, as `Server::place` has it.
+    /// Returns the status of its server, as `Server::place` does.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
-    /// What its calls leave behind.
+    /// Remains of its calls.
     pub leavings: Box<dyn Leavings>,
 }
 
-/// What calls leave behind for later calls of the same tenant.
+/// Remains of calls for later calls of the same tenant, such as background commands.
 pub trait Leavings: Send + Sync {
-    /// Ends all of it that runs, and has nothing new begin.
+    /// Ends all that runs, and prevents new commands.
     fn end(&self);
-    /// Whether nothing of it runs any more. To be asked when no call runs.
+    /// Returns true if nothing runs any more. Call it when no call runs.
     fn have_ended(&self) -> bool;
-    /// Removes the rest; how many commands still ran. Nothing can be served after that.
+    /// Removes the rest, after which no call can be served. Returns the number of commands that still
+    /// ran.
     fn remove(&self) -> usize;
 }
 
-/// What calls leave behind that leave nothing behind.
+/// Remains of a service whose calls leave nothing.
 #[derive(Debug)]
-pub struct Nothing;
+pub struct NoLeavings;
 
-impl Leavings for Nothing {
+impl Leavings for NoLeavings {
     fn end(&self) {}
 
     fn have_ended(&self) -> bool {
@@ -100,23 +101,22 @@ impl Leavings for Nothing {
     }
 }
 
-/// A tenant, and the SHA-256 of the token that its client has shown.
+/// A tenant, and the SHA-256 of its client's token.
 pub type Client = (Arc<Tenant>, Option<[u8; 32]>);
 
 pub struct Tenant {
-    /// What the operator calls it.
+    /// Name given by the operator.
     pub name: String,
-    /// Whether it is whoever comes to a server without tokens.
+    /// `true` for the single tenant of a server without tokens.
     is_anyone: bool,
-    /// SHA-256 of its token; `None` where there is none, or none any more.
+    /// SHA-256 of its token; `None` without a token, or if it was revoked.
     digest: RwLock<Option<[u8; 32]>>,
-    /// Whether it sees what all tenants do.
+    /// `true` if it sees the calls of all tenants.
     sees_all: AtomicBool,
-    /// What answers it, counted.
+    /// Its service, with metrics.
     pub service: Arc<dyn Service>,
-    /// What of it runs now.
+    /// Returns the current usage.
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
-    /// What it may reach, and what goes on there.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
     leavings: Box<dyn Leavings>,
     pub metrics: Arc<Metrics>,
@@ -124,54 +124,54 @@ pub struct Tenant {
     bucket: Mutex<Bucket>,
     max_calls: usize,
     calls: Arc<Semaphore>,
-    /// Calls that only wait for something else.
+    /// Permits for calls that only wait for something else.
     waits: Arc<Semaphore>,
-    /// Calls that run or wait for a place.
+    /// Number of calls that run or are queued.
     open: AtomicUsize,
-    /// Who pays for requests and replies.
+    /// Account for the memory of requests and replies.
     pub account: Account,
     max_connections: usize,
     connections: Arc<AtomicUsize>,
     websockets: Arc<AtomicUsize>,
-    /// What its connections are told when they have to end, by the numbers of their places.
+    /// Senders that end its connections, by connection number.
     leaves: Mutex<HashMap<u64, oneshot::Sender<()>>>,
-    /// Of requests that are no messages.
+    /// Rate limit of requests that are no messages.
     looks: Mutex<Bucket>,
-    /// Whether its quick calls are.
-    pub pace: Pace,
+    /// Detects calls that block shared threads.
+    pub monitor: BlockingMonitor,
 }
 
-/// One of something that a tenant may have only so many of, until it is dropped.
+/// A unit of a limited count, released when dropped.
 #[derive(Debug)]
-pub struct Held(Arc<AtomicUsize>);
+pub struct CounterGuard(Arc<AtomicUsize>);
 
-impl Held {
+impl CounterGuard {
     fn of(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
         let held = count.fetch_update(SeqCst, SeqCst, |count| (count < most).then_some(count + 1));
         held.is_ok().then(|| Self(Arc::clone(count)))
     }
 }
 
-impl Drop for Held {
+impl Drop for CounterGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, SeqCst);
     }
 }
 
-/// A place in the queue of a tenant.
-pub struct Place {
+/// A place in a tenant's queue of calls.
+pub struct QueuePlace {
     tenant: Arc<Tenant>,
 }
 
-impl Drop for Place {
+impl Drop for QueuePlace {
     fn drop(&mut self) {
         self.tenant.open.fetch_sub(1, SeqCst);
     }
 }
 
-impl Place {
-    /// Waits until the call may run, for as long as the permit lives. `only_waits` says that it
-    /// costs no work.
+impl QueuePlace {
+    /// Waits until the call may run. It may run while the permit lives. `only_waits` selects the
+    /// queue of calls without work.
     pub async fn turn(&self, only_waits: bool) -> Option<OwnedSemaphorePermit> {
         let kind = if only_waits {
             &self.tenant.waits
@@ -181,14 +181,14 @@ impl Place {
         Arc::clone(kind).acquire_owned().await.ok()
     }
 
-    /// The same for a call that works, if it may run at once.
+    /// Returns a permit for a call that works, if one is free.
     pub fn turn_now(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.tenant.calls).try_acquire_owned().ok()
     }
 }
 
 impl Tenant {
-    /// A tenant that is served this. Without a digest it is whoever comes.
+    /// Creates a tenant for this offer. Without a digest it serves clients without tokens.
     pub fn new(
         name: String,
         digest: Option<[u8; 32]>,
@@ -229,16 +229,16 @@ impl Tenant {
             websockets: Arc::default(),
             leaves: Mutex::default(),
             looks: Mutex::new(Bucket::new(looks, HTTP_LOOKS_BURST, Instant::now())),
-            pace: Pace::default(),
+            monitor: BlockingMonitor::default(),
         })
     }
 
-    /// Whether it is whoever comes.
+    /// Returns true for the tenant of a server without tokens.
     pub fn is_anyone(&self) -> bool {
         self.is_anyone
     }
 
-    /// Whether its token was taken away since the server has started.
+    /// Returns true if its token was revoked since the start.
     pub fn is_revoked(&self) -> bool {
         !self.is_anyone
             && self
@@ -248,21 +248,21 @@ impl Tenant {
                 .is_none()
     }
 
-    /// Whether the token with this digest is its own.
+    /// Returns true if its token has this digest.
     pub fn has_token(&self, digest: [u8; 32]) -> bool {
         *self.digest.read().unwrap_or_else(PoisonError::into_inner) == Some(digest)
     }
 
-    /// Takes its token away for good: it is hung up on, its sessions and calls end, and what they
-    /// have left behind is removed. Waits for that at most [`TOKEN_END_MS`]; whether nothing is
-    /// left. If something is, this may be tried again.
+    /// Revokes its token: ends its connections, sessions and calls, and removes their remains.
+    /// Waits for that at most [`TOKEN_END_MS`]. Returns true if everything has ended; otherwise it
+    /// can be called again.
     pub fn end(&self) -> bool {
         *self.digest.write().unwrap_or_else(PoisonError::into_inner) = None;
         self.sessions.close_all();
         self.hang_up();
         self.leavings.end();
         let until = Instant::now() + Duration::from_millis(TOKEN_END_MS);
-        // Nobody enters any more: that takes the token that is gone.
+        // No new call is queued: that needs the revoked token.
         while self.open.load(SeqCst) > 0 || !self.leavings.have_ended() {
             if Instant::now() >= until {
                 return false;
@@ -273,18 +273,19 @@ impl Tenant {
         true
     }
 
-    /// Removes what its calls have left behind, when the server ends; how many commands still ran.
+    /// Removes the remains of its calls when the server ends. Returns the number of commands that
+    /// still ran.
     pub fn remove_leavings(&self) -> usize {
         self.leavings.remove()
     }
 
-    /// Whether it sees what all tenants do.
+    /// Returns true if it sees the calls of all tenants.
     pub fn is_operator(&self) -> bool {
         self.sees_all.load(SeqCst)
     }
 
-    /// Lets it see what all tenants do, or no more. If it did and does not any more, its
-    /// connections are hung up on, as it may look on at one of them. Whether that is so.
+    /// Grants or withdraws the right to see the calls of all tenants. Returns true if it was
+    /// withdrawn; all connections are closed then, as one may show other tenants' calls.
     pub fn set_operator(&self, sees_all: bool) -> bool {
         let is_less = self.sees_all.swap(sees_all, SeqCst) && !sees_all;
         if is_less {
@@ -297,16 +298,16 @@ impl Tenant {
         let leaves =
             std::mem::take(&mut *self.leaves.lock().unwrap_or_else(PoisonError::into_inner));
         for leave in leaves.into_values() {
-            // It may be about to end by itself.
+            // The connection may be ending already.
             let _ = leave.send(());
         }
     }
 
-    /// Keeps what is told when the connection of this number has to be left, whose client has shown
-    /// the token with this digest. It is told at once if that was taken away since.
+    /// Stores the sender that ends a connection, whose client used the token with this digest.
+    /// Signals it at once if the token was revoked since.
     pub fn keep(&self, number: u64, shown: Option<[u8; 32]>, leave: oneshot::Sender<()>) {
         let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
-        // Who takes it away writes this first, and looks for connections then.
+        // Revocation clears the digest first, and reads this table then.
         if *self.digest.read().unwrap_or_else(PoisonError::into_inner) == shown {
             leaves.insert(number, leave);
         } else {
@@ -314,7 +315,7 @@ impl Tenant {
         }
     }
 
-    /// That connection has ended.
+    /// Removes the sender of an ended connection.
     pub fn forget(&self, number: u64) {
         self.leaves
             .lock()
@@ -322,7 +323,7 @@ impl Tenant {
             .remove(&number);
     }
 
-    /// Charges for one look at what is counted and shown; the error is how long to wait.
+    /// Charges one status request. The error is the time to wait.
     pub fn look(&self) -> Result<(), Duration> {
         self.looks
             .lock()
@@ -330,7 +331,7 @@ impl Tenant {
             .take(1, Instant::now())
     }
 
-    /// Charges so many messages; the error is how long to wait.
+    /// Charges messages. The error is the time to wait.
     pub fn charge(&self, messages: usize) -> Result<(), Duration> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         bucket.take(messages, Instant::now()).inspect_err(|_| {
@@ -338,10 +339,10 @@ impl Tenant {
         })
     }
 
-    /// A place in the queue for whoever has shown the token with this digest, if the queue is not
-    /// full. Nobody has one whose token was taken away meanwhile.
-    pub fn queue(self: &Arc<Self>, shown: Option<[u8; 32]>) -> Option<Place> {
-        // Held until it is counted: who takes the token away counts after that.
+    /// Returns a place in the queue if it is not full, and if the token with this digest was not
+    /// revoked since.
+    pub fn queue(self: &Arc<Self>, shown: Option<[u8; 32]>) -> Option<QueuePlace> {
+        // Locked until the call is counted: a revocation counts the calls after that.
         let digest = self.digest.read().unwrap_or_else(PoisonError::into_inner);
         if *digest != shown {
             return None;
@@ -350,27 +351,27 @@ impl Tenant {
         let entered = self
             .open
             .fetch_update(SeqCst, SeqCst, |open| (open < most).then_some(open + 1));
-        entered.is_ok().then(|| Place {
+        entered.is_ok().then(|| QueuePlace {
             tenant: Arc::clone(self),
         })
     }
 
-    /// One more connection, if it may have one.
-    pub fn hold_connection(&self) -> Option<Held> {
-        Held::of(&self.connections, self.max_connections)
+    /// Counts a connection, if below the limit.
+    pub fn hold_connection(&self) -> Option<CounterGuard> {
+        CounterGuard::of(&self.connections, self.max_connections)
     }
 
-    /// One more WebSocket, if it may have one.
-    pub fn hold_websocket(&self) -> Option<Held> {
-        Held::of(&self.websockets, MAX_HTTP_WEBSOCKETS)
+    /// Counts a WebSocket, if below the limit.
+    pub fn hold_websocket(&self) -> Option<CounterGuard> {
+        CounterGuard::of(&self.websockets, MAX_HTTP_WEBSOCKETS)
     }
 
-    /// Connections that it has, and how many of them are `WebSocket`s.
+    /// Number of its connections, and of `WebSocket`s among them.
     pub fn connections(&self) -> (usize, usize) {
         (self.connections.load(SeqCst), self.websockets.load(SeqCst))
     }
 
-    /// Calls that run, and calls that wait.
+    /// Number of running calls, and of queued calls.
     pub fn load(&self) -> (usize, usize) {
         let running = self
             .max_calls
@@ -378,7 +379,8 @@ impl Tenant {
         (running, self.open.load(SeqCst).saturating_sub(running))
     }
 
-    /// Memory for a reply of so many bytes, waited for: clients that take nothing are hung up on.
+    /// Waits for memory for a reply of `bytes` bytes. Clients that read nothing time out and free
+    /// theirs.
     pub async fn give_out(&self, bytes: usize) -> Share {
         loop {
             if let Some(share) = self.try_give_out(bytes) {
@@ -388,8 +390,8 @@ impl Tenant {
         }
     }
 
-    /// The same at once, or not at all. A reply larger than all there is takes that, where nothing
-    /// else is held.
+    /// Reserves memory for a reply without waiting. A reply above the total takes the total, if
+    /// nothing else is reserved.
     pub fn try_give_out(&self, bytes: usize) -> Option<Share> {
         let purpose = Purpose::reply(bytes);
         self.account
@@ -398,13 +400,13 @@ impl Tenant {
     }
 }
 
-/// What a token is known by.
+/// Returns the digest that identifies a token.
 pub fn digest_of(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// Finds the tenant whose token this is, with the digest of that. Always looks at all of them, and
-/// at every byte: how long it takes says nothing about a token that is nearly right.
+/// Finds the tenant of this token, and the token's digest. Always compares all tenants and all
+/// bytes, so the time reveals nothing about similar tokens.
 pub fn by_token<'a>(
     tenants: &'a [Arc<Tenant>],
     token: &str,

@@ -1,4 +1,4 @@
-//! What the tests of this folder share.
+//! Fixtures for the tests of this module.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::conversation::Conversation;
-use super::tenant::{Nothing, Offer, Tenant, TenantLimits, Usage};
+use super::tenant::{NoLeavings, Offer, Tenant, TenantLimits, Usage};
 use crate::protocol::{Body, Outcome, Request};
 use crate::server::{AdmittedRequest, Service, Session};
 use crate::tools::Weight;
 
-/// A service that has nothing to say.
-struct Silent;
+/// A service whose results are empty.
+struct EmptyService;
 
-impl Service for Silent {
+impl Service for EmptyService {
     fn weight(&self, _request: &Request<'_>) -> Weight {
         Weight::Light
     }
@@ -24,30 +24,30 @@ impl Service for Silent {
     }
 }
 
-/// A conversation with a service that has nothing to say.
+/// Returns a conversation with a service whose results are empty.
 pub fn conversation() -> Arc<Conversation> {
-    Conversation::new(Session::new(Arc::new(Silent)))
+    Conversation::new(Session::new(Arc::new(EmptyService)))
 }
 
-/// A tenant of this name with nothing to say, and so many connections.
+/// Returns a tenant with empty results and this connection limit.
 pub fn tenant(name: &str, max_connections: usize) -> Arc<Tenant> {
     tenant_with(name, max_connections, Usage::default)
 }
 
-/// The same with something that runs.
+/// The same, with a usage report.
 pub fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> Arc<Tenant> {
-    served(name, max_connections, usage, Arc::new(Silent))
+    tenant_serving(name, max_connections, usage, Arc::new(EmptyService))
 }
 
-/// A tenant that is served this, one call at a time.
-pub fn served(
+/// Returns a tenant with this service, one call at a time.
+pub fn tenant_serving(
     name: &str,
     max_connections: usize,
     usage: fn() -> Usage,
     service: Arc<dyn Service>,
 ) -> Arc<Tenant> {
     let place = Box::new(|| Value::Null);
-    let leavings = Box::new(Nothing);
+    let leavings = Box::new(NoLeavings);
     let offer = Offer {
         service,
         tools: Vec::new(),

@@ -1,4 +1,4 @@
-//! Encryption towards clients: TLS 1.2 and 1.3 with the operator's certificate.
+//! TLS 1.2 and 1.3 towards clients, with the operator's certificate.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -8,10 +8,10 @@ use thiserror::Error;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{self, ServerConfig};
 
-/// Why a certificate cannot be used.
+/// Error of a certificate or its key.
 #[derive(Debug, Error)]
 pub enum TlsError {
-    /// The first file.
+    /// The certificate chain.
     #[error("the certificate cannot be read: {0}")]
     Certificate(String),
     #[error("the key cannot be read: {0}")]
@@ -20,7 +20,7 @@ pub enum TlsError {
     Pair(&'static str),
 }
 
-/// What rustls means, where an operator can do something about it.
+/// Explains an error of rustls in terms of the operator's files.
 fn pair(error: &rustls::Error) -> TlsError {
     TlsError::Pair(match error {
         rustls::Error::InconsistentKeys(_) => {
@@ -35,7 +35,7 @@ fn pair(error: &rustls::Error) -> TlsError {
     })
 }
 
-/// What is wrong with a PEM text.
+/// Describes the fault of a PEM text.
 fn flaw(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { .. } => "a section has no `-----END ...-----`".to_owned(),
@@ -47,29 +47,29 @@ fn flaw(error: &pem::Error) -> String {
     }
 }
 
-/// The encryption of new connections, which may be replaced at any time.
+/// TLS configuration of new connections, which can be replaced at any time.
 #[derive(Debug)]
 pub struct Encryption(RwLock<Arc<ServerConfig>>);
 
 impl Encryption {
-    /// This one at first.
+    /// Creates it with an initial configuration.
     pub fn new(config: Arc<ServerConfig>) -> Arc<Self> {
         Arc::new(Self(RwLock::new(config)))
     }
 
-    /// That of a connection that begins now.
+    /// Returns the configuration for a new connection.
     pub fn current(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Connections that begin from now on have this one.
+    /// Replaces the configuration for later connections.
     pub fn replace(&self, config: Arc<ServerConfig>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
     }
 }
 
-/// What a server with this chain of certificates and its key needs, both as PEM. HTTP/2 is offered
-/// before HTTP/1.1.
+/// Builds the configuration from a certificate chain and its key, both as PEM. Offers HTTP/2 before
+/// HTTP/1.1.
 pub fn server_config(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>, TlsError> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(chain)
         .collect::<Result<_, _>>()

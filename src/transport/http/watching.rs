@@ -1,6 +1,5 @@
-//! What a person sees of the agents' work: a page, and what the page asks for. The page itself
-//! holds no data, so anybody may have it: a browser that goes to an address cannot send a token
-//! along, the script of a page can.
+//! The status page, and the data that its script requests. The page itself holds no data and needs
+//! no token. A browser's navigation cannot send a token; the page's script can.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,7 +24,7 @@ use crate::protocol::Code;
 use crate::server::{Recent, View};
 use crate::text::html::{STYLE, begin};
 
-/// Markup, into which style and script are put.
+/// HTML of the page, into which style and script are inserted.
 const PAGE: &str = include_str!("page/page.html");
 const PAGE_STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = concat!(
@@ -35,29 +34,29 @@ const SCRIPT: &str = concat!(
     include_str!("page/call.js"),
     include_str!("page/keyboard.js"),
 );
-/// What asks for a token and then shows `/docs` with it.
+/// Page that asks for a token and then shows `/docs` with it.
 const GATE: &str = include_str!("page/gate.html");
 const GATE_SCRIPT: &str = include_str!("page/gate.js");
-/// Where the page is told whether there are tokens.
+/// Attribute by which the page knows if there are tokens.
 const NEEDS_TOKEN: &str = "data-token=\"needed\"";
-/// Calls that `/activity` shows unless it is told how many.
+/// Default number of calls in `/activity`.
 const USUAL_PAGE: usize = 200;
 
-/// The pages that hold no data, ready to be sent, and what a browser is told to hold all pages to.
+/// The static pages, and the content security policy of all pages.
 pub struct Pages {
-    calls: Ready,
-    gate: Ready,
+    calls: StaticPage,
+    gate: StaticPage,
     tools_policy: Option<HeaderValue>,
 }
 
-/// A page with its policy.
-struct Ready {
+/// A static page with its policy.
+struct StaticPage {
     text: Bytes,
     policy: Option<HeaderValue>,
 }
 
 impl Pages {
-    /// Those of a server with tokens, or without.
+    /// Creates the pages of a server with or without tokens.
     pub fn new(needs_token: bool) -> Self {
         let page = if needs_token {
             PAGE.to_owned()
@@ -67,8 +66,8 @@ impl Pages {
         let style = format!("{STYLE}{PAGE_STYLE}");
         let page = page.replacen("<style>", &format!("<style>{style}"), 1);
         let more = "; img-src data:; require-trusted-types-for 'script'; trusted-types 'none'";
-        let calls = Ready::new(&page, &style, SCRIPT, more);
-        let gate = Ready::new(&(begin("tools", ELSEWHERE) + GATE), STYLE, GATE_SCRIPT, "");
+        let calls = StaticPage::new(&page, &style, SCRIPT, more);
+        let gate = StaticPage::new(&(begin("tools", ELSEWHERE) + GATE), STYLE, GATE_SCRIPT, "");
         Self {
             calls,
             gate,
@@ -81,20 +80,19 @@ impl Pages {
         self.calls.answer()
     }
 
-    /// `GET /docs` of a browser, which cannot send a token along by itself.
+    /// `GET /docs` of a browser, which cannot send a token by itself.
     pub fn gate(&self) -> Reply {
         self.gate.answer()
     }
 
-    /// `GET /docs` of whoever may see the tools.
+    /// `GET /docs` with a token.
     pub fn tools(&self, text: impl Into<Vec<u8>>) -> Reply {
-        shown(ReplyBody::text(text), self.tools_policy.as_ref())
+        page_reply(ReplyBody::text(text), self.tools_policy.as_ref())
     }
 }
 
-impl Ready {
-    /// `page` has this style; the script is put between its tags, and `more` is added to the
-    /// policy.
+impl StaticPage {
+    /// Inserts `script` into `page`, which contains `style`. `more` is added to the policy.
     fn new(page: &str, style: &str, script: &str, more: &str) -> Self {
         let text = page
             .replacen("<script>", &format!("<script>{script}"), 1)
@@ -107,7 +105,7 @@ impl Ready {
     }
 
     fn answer(&self) -> Reply {
-        shown(ReplyBody::shared(self.text.clone()), self.policy.as_ref())
+        page_reply(ReplyBody::shared(self.text.clone()), self.policy.as_ref())
     }
 }
 
@@ -118,7 +116,7 @@ fn policy(style: &str, more: &str) -> String {
     )
 }
 
-fn shown(body: ReplyBody, policy: Option<&HeaderValue>) -> Reply {
+fn page_reply(body: ReplyBody, policy: Option<&HeaderValue>) -> Reply {
     let Some(policy) = policy else {
         return refuse(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -137,7 +135,7 @@ fn shown(body: ReplyBody, policy: Option<&HeaderValue>) -> Reply {
     reply
 }
 
-/// The source of a policy that allows an element with this text (CSP Level 3, 2.3.1).
+/// Returns the policy source that allows an element with this text (CSP Level 3, 2.3.1).
 fn hash(text: &str) -> String {
     format!(
         "'sha256-{}'",
@@ -153,8 +151,7 @@ fn view(tenant: &Tenant) -> View<'_> {
     }
 }
 
-/// `GET /activity`: what the server is, what runs, and what has ended, as far as the query asks for
-/// it.
+/// `GET /activity`: the server, running calls, and the requested page of ended calls.
 pub fn list(
     recent: &Recent,
     roster: &Roster,
@@ -162,7 +159,7 @@ pub fn list(
     tenant: &Arc<Tenant>,
     query: Option<&str>,
 ) -> Reply {
-    let asked = match Asked::parse(query.unwrap_or_default()) {
+    let asked = match ActivityQuery::parse(query.unwrap_or_default()) {
         Ok(asked) => asked,
         Err(message) => return refuse(StatusCode::BAD_REQUEST, Code::InvalidParams, message),
     };
@@ -210,8 +207,8 @@ fn describe(tenant: &Tenant) -> Value {
     })
 }
 
-/// `GET /activity/ID`: all that is known of one call.
-pub fn one(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
+/// `GET /activity/ID`: all details of one call.
+pub fn detail(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
     let found = id
         .parse()
         .ok()
@@ -226,7 +223,7 @@ pub fn one(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
     }
 }
 
-/// `GET /activity/stream`: what happens, as events, from where `Last-Event-ID` says.
+/// `GET /activity/stream`: an event stream of calls, from `Last-Event-ID` on.
 pub fn stream(recent: &Arc<Recent>, tenant: &Tenant, headers: &HeaderMap) -> Reply {
     let from = single(headers, &HeaderName::from_static("last-event-id"));
     if let Some(follower) = recent.follow(view(tenant), from) {
@@ -240,14 +237,14 @@ pub fn stream(recent: &Arc<Recent>, tenant: &Tenant, headers: &HeaderMap) -> Rep
     )
 }
 
-/// What a query asks for.
+/// The query of `/activity`.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct ActivityQuery {
     before: Option<u64>,
     limit: usize,
 }
 
-impl Asked {
+impl ActivityQuery {
     fn parse(query: &str) -> Result<Self, String> {
         let mut asked = Self {
             before: None,
@@ -285,24 +282,24 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn a_query_is_understood_or_refused() {
-        let asked = |before, limit| Ok(Asked { before, limit });
-        assert_eq!(Asked::parse(""), asked(None, USUAL_PAGE));
-        assert_eq!(Asked::parse("before=7&limit=0"), asked(Some(7), 0));
+    fn activity_query_is_parsed_or_refused() {
+        let asked = |before, limit| Ok(ActivityQuery { before, limit });
+        assert_eq!(ActivityQuery::parse(""), asked(None, USUAL_PAGE));
+        assert_eq!(ActivityQuery::parse("before=7&limit=0"), asked(Some(7), 0));
         assert_eq!(
-            Asked::parse("limit=501"),
+            ActivityQuery::parse("limit=501"),
             Err("`limit` must be 0 to 500 calls".to_owned())
         );
         assert_eq!(
-            Asked::parse("x=1"),
+            ActivityQuery::parse("x=1"),
             Err("`x` is not known; there are `before` and `limit`".to_owned())
         );
         let before = "`before` must be the number that an earlier reply gave";
-        assert_eq!(Asked::parse("before=-1"), Err(before.to_owned()));
+        assert_eq!(ActivityQuery::parse("before=-1"), Err(before.to_owned()));
     }
 
     #[test]
-    fn a_page_has_one_style_and_one_script_which_its_policy_names() {
+    fn page_policy_hashes_style_and_script() {
         for (page, place) in [
             (PAGE, "<style></style>"),
             (PAGE, "<script></script>"),
@@ -316,18 +313,18 @@ mod tests {
             text(&Pages::new(true)).contains(NEEDS_TOKEN)
                 && !text(&Pages::new(false)).contains(NEEDS_TOKEN)
         );
-        // Of the empty text, as in the examples of RFC 6234.
+        // Hash of the empty text, as in the examples of RFC 6234.
         let hash = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='";
         let expected = format!(
             "default-src 'none'; style-src {hash}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src \
              {hash}; connect-src 'self'"
         );
-        let page = Ready::new("<script></script>", "", "", "");
+        let page = StaticPage::new("<script></script>", "", "", "");
         assert_eq!(page.policy.unwrap(), expected);
     }
 
     #[test]
-    fn nothing_that_is_data_can_become_markup() {
+    fn page_scripts_use_no_markup_sinks() {
         let text = [PAGE, STYLE, PAGE_STYLE, SCRIPT].concat();
         for way in [
             "innerHTML",

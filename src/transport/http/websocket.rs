@@ -1,5 +1,5 @@
-//! `/mcp/ws`: the messages of stdin and stdout, one a frame, over a `WebSocket`. Each connection is
-//! a session of its own.
+//! `/mcp/ws`: the messages of stdin and stdout, one per frame, over a `WebSocket`. Each connection
+//! is a session.
 
 mod frames;
 
@@ -24,9 +24,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::activity::Open;
-use super::calls::{Queue, Stage, Work};
+use super::calls::{CallRunner, Queue, Work};
 use super::conversation::Conversation;
-use super::feed::{Fed, Feed, feed};
+use super::feed::{Feed, FeedReceiver, feed};
 use super::headers::single;
 use super::message::{Answer, Message};
 use super::reply::{Reply, empty, later, refuse};
@@ -44,11 +44,11 @@ use frames::{Close, Kind};
 
 type Stream = TokioIo<Upgraded>;
 
-/// Of `Sec-WebSocket-Key` (RFC 6455, 4.1).
+/// Length of `Sec-WebSocket-Key` (RFC 6455, 4.1).
 const KEY_BYTES: usize = 16;
 
-/// Switches the connection over, which ends when `stop` becomes true. Gives the request back if it
-/// stays one of HTTP.
+/// Switches the connection to a `WebSocket`, which ends when `stop` becomes true. Returns `open` if
+/// the connection stays HTTP.
 pub fn upgrade(
     limits: Limits,
     stop: &watch::Receiver<bool>,
@@ -134,7 +134,7 @@ pub fn upgrade(
     (reply, None)
 }
 
-/// What the writing half is to send beside messages.
+/// Control frames for the writing half.
 #[derive(Debug)]
 enum Control {
     Pong(Vec<u8>),
@@ -152,7 +152,7 @@ async fn serve(
 ) {
     let (source, sink) = split(stream);
     let (feed, fed) = feed();
-    // A client that pings and does not read is read no further.
+    // The bound stops reading from a client that pings and does not read.
     let (controls, control) = mpsc::channel(16);
     let writer = tokio::spawn(write(sink, fed, control));
     let conversation = Conversation::new(Session::new(Arc::clone(&tenant.service)));
@@ -177,7 +177,7 @@ async fn serve(
         ..
     } = reader;
     if close == Some(Close::GoingAway) {
-        // What runs is still answered.
+        // Running calls are still answered.
         let all = async { while calls.join_next().await.is_some() {} };
         let _ = timeout(Duration::from_millis(HTTP_END_MS), all).await;
     }
@@ -190,17 +190,17 @@ async fn serve(
     feed.end();
     drop(feed);
     let _ = writer.await;
-    // What is still on its way from the client would make the system break the connection off, and
-    // the client might lose what was said last (RFC 6455, 7.1.1).
+    // Unread bytes from the client would make the system reset the connection. The client might
+    // lose the last messages (RFC 6455, 7.1.1).
     let mut rest = vec![0; 64 * 1024];
     let drained = async { while source.read(&mut rest).await.is_ok_and(|count| count > 0) {} };
     let _ = timeout(Duration::from_millis(WEBSOCKET_DRAIN_MS), drained).await;
 }
 
-/// The half that sends.
+/// The writing half.
 async fn write(
     mut sink: WriteHalf<Stream>,
-    mut fed: Fed,
+    mut fed: FeedReceiver,
     mut control: mpsc::Receiver<Control>,
 ) -> io::Result<()> {
     loop {
@@ -214,7 +214,7 @@ async fn write(
                 Control::Pong(payload) => frame(&mut sink, Kind::Pong, &payload).await?,
                 Control::Ping => frame(&mut sink, Kind::Ping, b"").await?,
                 Control::Close(close) => {
-                    // Sent last, whatever is still fed.
+                    // The close frame is last, even if messages are still queued.
                     frame(&mut sink, Kind::Close, &(close as u16).to_be_bytes()).await?;
                     return sink.shutdown().await;
                 }
@@ -230,7 +230,7 @@ async fn write(
 }
 
 async fn frame(sink: &mut WriteHalf<Stream>, kind: Kind, payload: &[u8]) -> io::Result<()> {
-    let head = frames::written(kind, payload.len());
+    let head = frames::frame_head(kind, payload.len());
     if payload.len() < 64 * 1024 {
         sink.write_all(&[&head, payload].concat()).await?;
     } else {
@@ -240,11 +240,11 @@ async fn frame(sink: &mut WriteHalf<Stream>, kind: Kind, payload: &[u8]) -> io::
     sink.flush().await
 }
 
-/// The half that reads.
+/// The reading half.
 struct Reader<'a> {
     source: ReadHalf<Stream>,
     tenant: &'a Arc<Tenant>,
-    /// The digest of the token that the client has shown.
+    /// Digest of the client's token.
     shown: Option<[u8; 32]>,
     conversation: Arc<Conversation>,
     feed: Feed,
@@ -254,17 +254,16 @@ struct Reader<'a> {
     stall: Duration,
 }
 
-/// What a message turned out to be.
+/// Next step for a parsed message.
 enum Step {
-    /// There is nothing to be done, or it is answered with these bytes.
+    /// The message needs no work. The reply may be empty.
     Done(Vec<u8>),
-    /// To be served; the id of a request that is alone, and whether what follows has to wait for
-    /// it.
+    /// Work, the id of a single request, and true if later messages must wait for it.
     Serve(Work, Option<Id>, bool),
 }
 
 impl Reader<'_> {
-    /// Reads until the end; why the connection ends, unless it is gone already.
+    /// Reads until the connection ends. Returns the close code to send, unless the client is gone.
     async fn read(
         &mut self,
         mut stop: watch::Receiver<bool>,
@@ -285,14 +284,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The next message. Not to be dropped halfway, but at the end.
+    /// Reads the next message. Not cancellation safe.
     async fn message(&mut self) -> io::Result<Result<Message, Close>> {
         let mut message = Message::default();
         let mut begun: Option<Instant> = None;
         let mut is_pinged = false;
         loop {
-            // Within a message all of it has one deadline; between two, silence is asked whether it
-            // is still there.
+            // A message has one deadline in total; between messages, a silent client is pinged.
             let deadline =
                 begun.unwrap_or_else(|| Instant::now() + Duration::from_millis(WEBSOCKET_PING_MS));
             let head = match timeout_at(deadline, frames::head(&mut self.source)).await {
@@ -302,7 +300,8 @@ impl Reader<'_> {
                 }
                 Err(_) => {
                     is_pinged = true;
-                    // The other half is busy if there is no room, and finds out by itself.
+                    // A full channel means that the other half is busy, and notices a dead client
+                    // itself.
                     let _ = self.controls.try_send(Control::Ping);
                     continue;
                 }
@@ -367,12 +366,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Answers a message. A cheap call is over when this returns, so that what follows finds what
-    /// it did, unless it takes so long that another thread would go on reading stdin.
+    /// Serves a message. Waits for a cheap call, so that later messages see its effects. A slow
+    /// call is left to its task, as on stdin.
     async fn accept(&mut self, message: Message) {
         let (work, id, waits) = match self.look(message) {
             Step::Done(bytes) if bytes.is_empty() => return,
-            Step::Done(bytes) => return self.say(bytes).await,
+            Step::Done(bytes) => return self.reply(bytes).await,
             Step::Serve(work, id, waits) => (work, id, waits),
         };
         let Some(place) = self.tenant.queue(self.shown) else {
@@ -382,9 +381,9 @@ impl Reader<'_> {
             }
             let text = "too many calls wait already (--max-calls); try again in 1 s";
             let bytes = error(id.as_ref(), RpcError::new(Code::Internal, text));
-            return self.say(bytes).await;
+            return self.reply(bytes).await;
         };
-        let stage = Stage {
+        let runner = CallRunner {
             tenant: Arc::clone(self.tenant),
             conversation: Arc::clone(&self.conversation),
             outbox: Arc::new(self.feed.clone()),
@@ -398,7 +397,7 @@ impl Reader<'_> {
                 .fetch_add(answer.bytes.len() as u64, Relaxed);
             feed.answer(answer);
         };
-        let mut pending = stage.start(place, work);
+        let mut pending = runner.start(place, work);
         if waits && let Ok(answer) = timeout(Duration::from_millis(TAKEOVER_MS), &mut pending).await
         {
             return answer.map_or((), say);
@@ -407,9 +406,9 @@ impl Reader<'_> {
             .spawn(async move { pending.await.map_or((), say) });
     }
 
-    /// Sends a reply that took no work. It waits for room like any other: a client that does not
-    /// read is read no further.
-    async fn say(&mut self, bytes: Vec<u8>) {
+    /// Sends a reply without work. It waits for memory like any other, so a client that does not
+    /// read is not read from either.
+    async fn reply(&mut self, bytes: Vec<u8>) {
         let room = Some(Arc::new(self.tenant.give_out(bytes.len()).await));
         self.feed.answer(Answer {
             bytes,
@@ -423,7 +422,7 @@ impl Reader<'_> {
         let incoming = parse(&message.bytes);
         if let Err(wait) = self.tenant.charge(incoming.count()) {
             let text = format!("{TOO_MANY}; try again in {} s", wait.as_secs() + 1);
-            // What is never answered is named by nothing.
+            // A message without a reply has no id.
             return Step::Done(error(incoming.id(), RpcError::new(Code::Internal, text)));
         }
         match incoming {

@@ -6,14 +6,14 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::protocol::{Body, Content, Outcome, Request, ToolReply};
 use crate::server::{Admission, AdmittedRequest, Service, Session};
-use crate::transport::http::feed::Nowhere;
+use crate::transport::http::feed::NullOutbox;
 use crate::transport::http::tenant::Usage;
-use crate::transport::http::tests::served;
+use crate::transport::http::tests::tenant_serving;
 
-/// A service whose calls are quick, and which panics if it is asked for that.
-struct Panics(Mutex<Vec<ThreadId>>);
+/// A service of quick calls, which panics on request.
+struct PanickingService(Mutex<Vec<ThreadId>>);
 
-impl Service for Panics {
+impl Service for PanickingService {
     fn weight(&self, _request: &Request<'_>) -> Weight {
         Weight::Quick
     }
@@ -32,10 +32,10 @@ impl Service for Panics {
     }
 }
 
-/// A service whose replies are long, and six times as long as JSON.
-struct Large;
+/// A service of long replies, which are six times as long in JSON.
+struct LargeReplyService;
 
-impl Service for Large {
+impl Service for LargeReplyService {
     fn weight(&self, _request: &Request<'_>) -> Weight {
         Weight::Heavy
     }
@@ -50,8 +50,8 @@ impl Service for Large {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
-    let tenant = served("alice", 1, Usage::default, Arc::new(Large));
+async fn reply_memory_is_reserved_before_rendering() {
+    let tenant = tenant_serving("alice", 1, Usage::default, Arc::new(LargeReplyService));
     let conversation = Conversation::new(Session::new(tenant.service.clone()));
     let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"large","arguments":{}}}"#.to_owned();
     let all = tenant.try_give_out(usize::MAX).unwrap();
@@ -64,13 +64,13 @@ async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
         panic!("{text}")
     };
     let stall = Duration::from_mins(1);
-    let stage = Stage {
+    let runner = CallRunner {
         tenant: tenant.clone(),
         conversation,
-        outbox: Arc::new(Nowhere),
+        outbox: Arc::new(NullOutbox),
         stall,
     };
-    let pending = stage.start(
+    let pending = runner.start(
         tenant.queue(None).unwrap(),
         Work::Request(ticket, message, Queue::Calls),
     );
@@ -86,9 +86,9 @@ async fn room_for_what_a_reply_will_be_is_taken_before_it_is_written() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_quick_call_that_panics_is_answered_and_hurts_nobody_else() {
-    let service = Arc::new(Panics(Mutex::default()));
-    let tenant = served("alice", 1, Usage::default, service.clone());
+async fn panicking_quick_call_is_answered_with_error() {
+    let service = Arc::new(PanickingService(Mutex::default()));
+    let tenant = tenant_serving("alice", 1, Usage::default, service.clone());
     let conversation = Conversation::new(Session::new(tenant.service.clone()));
     let ask = async |id: u64, name: &str| {
         let text = format!(
@@ -102,16 +102,16 @@ async fn a_quick_call_that_panics_is_answered_and_hurts_nobody_else() {
         let Admission::Admitted(ticket) = conversation.session.admit(&request) else {
             panic!("{text}")
         };
-        let outbox = Arc::new(Nowhere);
+        let outbox = Arc::new(NullOutbox);
         let stall = Duration::from_mins(1);
-        let stage = Stage {
+        let runner = CallRunner {
             tenant: tenant.clone(),
             conversation: conversation.clone(),
             outbox,
             stall,
         };
         let work = Work::Request(ticket, message, Queue::Calls);
-        let answer = stage
+        let answer = runner
             .start(tenant.queue(None).unwrap(), work)
             .await
             .unwrap();
@@ -133,7 +133,7 @@ async fn a_quick_call_that_panics_is_answered_and_hurts_nobody_else() {
         format!(r#"{{"jsonrpc":"2.0","id":2,"error":{{"code":-32603,"message":"{message}"}}}}"#);
     assert_eq!(ask(2, "panic").await, (text, Some(Code::Internal)));
     assert_eq!(ask(3, "good").await, good(3));
-    // All of them on the thread that carries the bytes.
+    // All calls ran on the thread of the connection.
     assert_eq!(*service.0.lock().unwrap(), [thread::current().id(); 3]);
     let counted = tenant.metrics.outcomes();
     assert_eq!(counted, [("ok", 2), ("panicked", 1)].into());

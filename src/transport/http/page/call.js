@@ -32,10 +32,10 @@ function diff(lines) {
   }));
 }
 
-// Lines of two texts: the same at both ends, and between them what is common in the same order.
+// Line diff of two texts: common lines at both ends, and a longest common subsequence in between.
 function compare(before, after) {
   const [a, b] = [before.split("\n"), after.split("\n")];
-  // What ends with a newline ends there, and not with an empty line.
+  // A final newline ends the last line, and adds no empty line.
   if (a.at(-1) === "" && b.at(-1) === "") { a.pop(); b.pop(); }
   let head = 0;
   while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
@@ -102,7 +102,7 @@ function pairs(all) {
   return list;
 }
 
-// What a call changed. Who made it may undo it: by the tool that agents have, with the rights of the token.
+// Changes of a call. Its client may undo them with the undo tool, within the rights of the token.
 function changes(call) {
   const told = make("pre", { tabindex: "0", role: "status" }, `${changed(call)}; kept as call ${call.undo.call}`);
   const part = section("Changed", told);
@@ -200,7 +200,7 @@ async function detail({ id }) {
     if (state.open === key) drawCall(call);
   } catch (error) {
     if (error instanceof Refused) return;
-    // What has been forgotten since is shown as far as it is known here.
+    // A call that the server has dropped is shown from the local data.
     const call = state.calls.get(id);
     if (state.open === key && call) drawCall(call);
   }
@@ -221,7 +221,7 @@ function open(entry, hasFocus) {
   }
   if (hasFocus) at("detail").focus();
   draw();
-  // Once it is drawn: rows beside an open call are higher.
+  // After the layout: rows beside an open call are higher.
   requestAnimationFrame(() => rows.get(state.chosen)?.element.scrollIntoView({ block: "nearest" }));
 }
 

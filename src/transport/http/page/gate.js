@@ -16,7 +16,7 @@ const show = async (token) => {
   if (location.hash) at(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 };
 const enter = (token) => {
-  // A header takes no other signs, and no token has them.
+  // A header allows no other characters, and tokens have none.
   if (!/^[\x21-\x7e]+$/.test(token)) return gate("that is no token");
   sessionStorage.setItem("token", token);
   show(token).catch((error) => gate(`the server does not answer: ${error.message}`));

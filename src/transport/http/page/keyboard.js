@@ -1,4 +1,4 @@
-// --- hands
+// --- keyboard and mouse
 
 function tab(name) {
   if (state.tab !== name) {
@@ -51,7 +51,7 @@ document.addEventListener("keydown", (event) => {
   const { key } = event;
   const done = () => event.preventDefault();
   if (key === "Escape") {
-    // The list cannot be gone to while it is empty.
+    // An empty list cannot get the focus.
     if (isTyping) { filter(""); event.target.blur(); at("list").focus({ preventScroll: true }); } else if (state.open !== null) close();
     else filter("");
     return done();
@@ -68,7 +68,7 @@ document.addEventListener("keydown", (event) => {
     at(`tab-${TABS[next]}`).focus();
     return done();
   }
-  // Inside the open call the arrows scroll, as anywhere.
+  // Inside the open call the arrow keys scroll, as usual.
   const isInside = at("detail").contains(event.target);
   const isInTime = event.target === at("lanes");
   if (isInTime && ["ArrowLeft", "ArrowRight"].includes(key)) { move(key === "ArrowLeft" ? 1 : -1); done(); }

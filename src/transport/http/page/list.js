@@ -1,9 +1,9 @@
-// --- what a call is shown as
+// --- display form of a call
 
 const commands = () => (state.about?.tenants ?? []).flatMap((tenant) => (tenant.place?.background ?? []).map((one) => ({ ...one, client: tenant.name })));
 
-// The background command that a call has started, as long as its server knows it. A token's next server names its commands
-// anew, so the command must have begun within the call.
+// The background command that a call started, while its server knows it. A new server of a token reuses command ids, so the
+// command must have begun within the call.
 function commandOf(call) {
   const from = Date.parse(call.at);
   const isIts = (one) => one.id === call.background && [call.client, "anyone"].includes(one.client);
@@ -12,7 +12,7 @@ function commandOf(call) {
 
 const spoken = (word) => (word === "lost" ? "ended with the server" : word.replace("_", " "));
 
-// What an earlier run of the server did stays as it was seen last: the next one knows nothing of it, and uses its numbers anew.
+// Keeps the calls of an earlier run of the server in their last known state: the new run reuses their numbers.
 function bury(page) {
   const begun = Math.max(state.heard, Date.now() - page.uptimeSeconds * 1000);
   state.isLost = true;
@@ -27,13 +27,13 @@ function bury(page) {
   state.restarts.push(begun);
 }
 
-// How many files a call changed, of each kind.
+// Number of files that a call changed, by kind of change.
 function changed({ undo }) {
   const { call, ...counts } = undo ?? {};
   return Object.entries(counts).map(([word, count]) => `${count} ${word}`).join(", ");
 }
 
-// A call with what is to be seen of it: its kind (which has a colour), that in words, when it was, and what is said beside it.
+// A call with its display data: its kind (which sets the colour), the kind in words, its times, and a note.
 function seen(call, command = commandOf(call)) {
   if (call.isPast) return call;
   const from = Date.parse(call.at);
@@ -52,7 +52,7 @@ function seen(call, command = commandOf(call)) {
   return { ...call, kind: refused ? "denied" : word, told: spoken(word) + more, from, to: from + (call.durationMs ?? 0), note: call.reason ?? changed(call) };
 }
 
-// The calls, first those that run, then the newest. A command that runs on behind a call that is not here stands for it.
+// All calls: running ones first, then the newest. A background command whose call is not loaded is listed instead.
 function calls() {
   const all = [...state.past, ...state.calls.values()].map((call) => seen(call));
   const named = new Set(all.map(({ command, isPast }) => command && !isPast && `${command.client} ${command.id}`));
@@ -103,7 +103,7 @@ function filtered(entries, text) {
   return entries.filter((entry) => asked.every(({ isLeftOut, fits }) => fits(entry) !== isLeftOut));
 }
 
-// Why nothing is listed.
+// Reason for an empty list.
 function nothing(count) {
   if (!count) return EMPTY[state.tab];
   const odd = words(state.filter).find(({ key, value }) => key === "is" && !KINDS.some((kind) => kind.includes(value)));
@@ -117,12 +117,12 @@ function nothing(count) {
 
 // --- the list
 
-// With older ones that are not here, that many and more.
+// A count, with a plus sign if older calls are not loaded.
 const counted = (count) => (state.before === null && state.calls.size < MOST_KEPT ? String(count) : `${count}+`);
 const keyOf = (entry) => entry.key ?? `call ${entry.id}`;
 const idOf = (entry) => keyOf(entry).replace(/[^\w.-]/g, "-");
 
-// A path below a directory of its client is shown without that.
+// Shortens a path below a directory of its client to the relative path.
 function near(entry) {
   const own = (state.about?.tenants ?? []).find((tenant) => tenant.name === entry.client);
   const root = (own?.place?.roots ?? []).find((one) => entry.subject.startsWith(`${one.path}/`));
@@ -135,7 +135,7 @@ function cell(kind, text) {
   return make("span", { class: kind }, shown(text ?? ""));
 }
 
-// Has `parent` hold these elements and no others, without a touch to those that are in their place.
+// Makes these elements the only children of `parent`, without moving those already in place.
 function arrange(parent, wanted) {
   const kept = new Set(wanted);
   for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
@@ -153,7 +153,7 @@ function row(entry) {
   const subject = near(entry);
   const version = subject + JSON.stringify({ ...entry, to: 0 });
   if (known?.version !== version) {
-    // An error that names what it is about says it all.
+    // An error that quotes the subject is shown without the subject.
     const parts = entry.note?.includes(`\`${entry.subject}\``) ? [entry.note] : [subject, entry.note].filter(Boolean);
     const about = make("span", { class: "subject", title: plain(parts.join(" — ")) }, cell("", parts[0]));
     if (parts[1]) about.append(cell("note", ` — ${parts[1]}`));
@@ -219,7 +219,7 @@ function drawList(all) {
 
 const facts = new Map();
 
-// How many calls are of each kind; each is a filter for them.
+// Number of calls of each kind; each is a button that filters by it.
 function drawFacts(all) {
   const fact = (key, word, text, count, kind) => {
     if (!facts.has(key)) {
@@ -237,7 +237,7 @@ function drawFacts(all) {
   const title = [];
   for (const word of KINDS) {
     const count = filtered(all, `is:${word}`).length;
-    // Some that are not here yet are known to be there.
+    // The server has further calls with this outcome.
     const hasMore = hasOlder() && tenants.some(({ outcomes }) => outcomes[word]);
     if (count || hasMore) wanted.push(fact(word, spoken(word), `is:${word}`, word === "running" ? String(count) : counted(count), `outcome ${word}`));
     if (count && ["running", "failed"].includes(word)) title.push(`${count} ${word}`);

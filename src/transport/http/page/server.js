@@ -1,5 +1,5 @@
 "use strict";
-// Everything that comes from the server may have been written by an agent: it becomes text, never markup.
+// Data from the server may be written by an agent: it becomes text, never markup.
 
 const MOST_KEPT = 2000;
 const LOOK_MS = 2000;
@@ -14,7 +14,7 @@ const state = {
   token: sessionStorage.getItem("token") ?? "",
   tab: "calls", filter: "", chosen: null, open: null, shown: [],
   calls: new Map(), before: null, about: null, position: null, run: 0, whole: null, pointed: null,
-  // What earlier runs of the server did, when the next ones began, and until when this one is known.
+  // Calls of earlier runs of the server, start times of later runs, and the time of the last data.
   past: [], restarts: [], heard: 0, isLost: false, now: Date.now(),
 };
 
@@ -22,7 +22,7 @@ const state = {
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-// Nodes that show a text with what cannot be seen, or turns it around, as escapes. A line shows ends of lines too.
+// Nodes of a text in which invisible and bidirectional control characters are escaped; in a line, line ends as well.
 function shown(text, isLine = true) {
   const nodes = [];
   let from = 0;
@@ -50,7 +50,7 @@ const two = (number) => String(number).padStart(2, "0");
 
 const midnight = () => new Date().setHours(0, 0, 0, 0);
 
-// A time of day, with its day if that is another one than today.
+// A time of day, with its date unless that is today.
 function clock(when) {
   const date = new Date(when);
   if (Number.isNaN(date.getTime())) return "";
@@ -134,12 +134,12 @@ async function older() {
       about(page);
     }
   } catch {
-    // The stream of calls notices what is wrong.
+    // The event stream reports the failure.
   }
   isAsking = false;
 }
 
-// All that there is: at the start, and after something was missed.
+// Loads the whole page: at the start, and after missed events.
 async function load() {
   const page = await json("activity");
   const [was, is] = [state.position, page.position].map((position) => position?.split("-")[0]);
@@ -202,7 +202,7 @@ async function hear(event) {
   }
   if (fields.event !== "call") return;
   const call = JSON.parse(fields.data);
-  // How the command does that it started is told beside the calls.
+  // The state of its background command comes with the tenants, not with the call.
   if (call.background) state.about = await json("activity?limit=0");
   take(call);
   state.position = fields.id;
@@ -236,7 +236,7 @@ async function connect() {
   }
 }
 
-// What the header says is asked for now and then, and soon after something has happened.
+// Refreshes the header from time to time, and soon after a change.
 let looked = -Infinity;
 let willLook = false;
 function look() {
@@ -250,7 +250,7 @@ function look() {
       const page = await json("activity?limit=0");
       if (run === state.run) about(page);
     } catch {
-      // The stream of calls notices what is wrong.
+      // The event stream reports the failure.
     }
   }, looked + LOOK_AGAIN_MS - performance.now());
 }
@@ -284,7 +284,7 @@ at("gate-form").addEventListener("submit", (event) => {
   event.preventDefault();
   state.token = at("token").value.trim();
   at("token").value = "";
-  // A header takes no other signs, and no token has them.
+  // A header allows no other characters, and tokens have none.
   if (!/^[\x21-\x7e]+$/.test(state.token)) {
     forget("that is no token");
     return;

@@ -5,10 +5,10 @@ const LANE_PX = 14;
 const MOST_LANES = 6;
 const SHORTEST_IDLE_MS = 1000;
 const LONGEST_TO_SCALE_MS = 60000;
-// Between the times that are written below, in ms.
+// Possible distances of the time labels, in ms.
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400].map((seconds) => seconds * 1000);
 
-// Times that are drawn to scale, up to now. Where nothing was done for much longer than usual, one ends and the next begins.
+// Time ranges that are drawn to scale, up to now. An idle time much longer than usual separates two ranges.
 function stretches(entries, marks) {
   const busy = [];
   for (const { from, to } of [...entries, ...marks.map((time) => ({ from: time, to: time }))].toSorted((one, other) => one.from - other.from)) {
@@ -29,7 +29,7 @@ function stretches(entries, marks) {
   return parts;
 }
 
-// Gives each stretch its place, all within `width`, and returns what one pixel stands for, in ms.
+// Lays out the ranges within `width`, and returns the scale in ms per pixel.
 function lay(parts, width) {
   const length = parts.reduce((sum, part) => sum + part.to - part.from, 0);
   const idle = Math.max(length, 1000) / Math.max(12, 2 * parts.length);
@@ -51,7 +51,7 @@ function bar(entry) {
   if (!bars.has(key)) bars.set(key, make("div", { role: "option", id: `bar-${idOf(entry)}` }));
   const element = bars.get(key);
   const kind = `bar ${entry.kind}`;
-  // What has ended says the same for ever.
+  // The label of an ended call never changes.
   if (element.className !== kind || entry.kind === "running") {
     element.className = kind;
     element.dataset.key = key;
@@ -61,7 +61,7 @@ function bar(entry) {
   return element;
 }
 
-// The bars of one client, in as many lanes as it takes for none to hide another.
+// The bars of one client, in as many lanes as needed to avoid overlaps.
 function lane(name, entries, place, beside, width) {
   if (!lanes.has(name)) lanes.set(name, make("div", { class: "lane", role: "group", "aria-label": plain(name) }, cell("", name), make("div", { class: "bars" })));
   const element = lanes.get(name);
@@ -85,7 +85,7 @@ function lane(name, entries, place, beside, width) {
   return element;
 }
 
-// Times of day below, as many as there is room for, when the server began anew, and how long nothing was done.
+// Labels below: times of day as space permits, restarts of the server, and lengths of idle times.
 function ticks(parts, scale, width, marks) {
   const found = [];
   const taken = [];
@@ -137,7 +137,7 @@ function drawTimeline() {
   tell();
 }
 
-// In words: the bar under the pointer, the chosen one, or what is done now.
+// Describes the bar under the pointer, the selected call, or a running call.
 function tell() {
   const find = (key) => state.shown.find((entry) => keyOf(entry) === key);
   const entry = find(state.pointed) ?? find(state.chosen) ?? state.shown.find(({ kind }) => kind === "running");

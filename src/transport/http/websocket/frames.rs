@@ -1,4 +1,4 @@
-//! Frames of `WebSocket` (RFC 6455, section 5) as a server reads and writes them.
+//! `WebSocket` frames (RFC 6455, section 5), as a server reads and writes them.
 
 use std::io;
 
@@ -7,58 +7,58 @@ use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest as _, Sha1};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// What is read at once of a payload, in bytes: the length that a frame claims is not believed.
+/// Size of one read of a payload, in bytes: the length in the header is not trusted.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Longest payload of a frame that is no data, in bytes (5.5).
+/// Maximum payload of a control frame, in bytes (5.5).
 const MAX_CONTROL_BYTES: usize = 125;
 
-/// Why a connection ends, by its number on the wire (7.4.1).
+/// Close code of a connection (7.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Close {
     Normal = 1000,
     GoingAway = 1001,
-    /// The client breaks the rules of the protocol.
+    /// A protocol error.
     Protocol = 1002,
-    /// A message of bytes.
+    /// A binary message.
     Kind = 1003,
     /// A text that is not UTF-8.
     NotText = 1007,
-    /// The client's token is not known any more.
+    /// The client's token was revoked.
     Policy = 1008,
     /// The message is too long.
     TooBig = 1009,
-    /// There is no room for it now.
+    /// The server has no memory for the message now.
     Later = 1013,
 }
 
-/// What a frame is, by its number on the wire (5.2).
+/// Opcode of a frame (5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Continuation = 0,
-    /// A text, or its first part.
+    /// A text, or its first fragment.
     Text = 1,
-    /// Bytes, or their first part.
+    /// Binary data, or its first fragment.
     Binary = 2,
-    /// The other side ends.
+    /// The other side closes.
     Close = 8,
-    /// To be answered by a pong.
+    /// Must be answered by a pong.
     Ping = 9,
     /// The answer to a ping.
     Pong = 10,
 }
 
-/// The head of a frame.
+/// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     pub kind: Kind,
-    /// Whether it is the last part of its message.
+    /// `true` for the last fragment of its message.
     pub is_last: bool,
-    /// Of the payload, in bytes.
+    /// Length of the payload, in bytes.
     pub length: u64,
     mask: [u8; 4],
 }
 
-/// The value of `Sec-WebSocket-Accept` for a key (4.2.2).
+/// Returns the value of `Sec-WebSocket-Accept` for a key (4.2.2).
 pub fn accept(key: &str) -> String {
     let mut digest = Sha1::new();
     digest.update(key.trim().as_bytes());
@@ -66,7 +66,7 @@ pub fn accept(key: &str) -> String {
     STANDARD.encode(digest.finalize())
 }
 
-/// Reads the head of a client's frame. The inner error is a breach of the protocol.
+/// Reads the header of a client's frame. The inner error is a protocol error.
 pub async fn head(source: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<Head, Close>> {
     let mut first = [0; 2];
     source.read_exact(&mut first).await?;
@@ -105,8 +105,8 @@ pub async fn head(source: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<He
     }))
 }
 
-/// Reads a payload in pieces without their masks. `take` says whether to go on; whether it did to
-/// the end is returned.
+/// Reads a payload in unmasked pieces. Stops when `take` returns false. Returns true if `take` got
+/// all pieces.
 pub async fn payload(
     source: &mut (impl AsyncRead + Unpin),
     head: Head,
@@ -133,8 +133,8 @@ pub async fn payload(
     Ok(true)
 }
 
-/// The head of a whole frame of the server's, which has no mask.
-pub fn written(kind: Kind, length: usize) -> Vec<u8> {
+/// Returns the header of an unfragmented server frame, which has no mask.
+pub fn frame_head(kind: Kind, length: usize) -> Vec<u8> {
     let mut head = vec![0x80 | kind as u8];
     match length {
         0..=125 => head.push(length as u8),
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_of_the_specification_is_accepted_as_it_says() {
+    fn accept_value_matches_rfc_example() {
         assert_eq!(
             accept("dGhlIHNhbXBsZSBub25jZQ=="),
             "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
@@ -163,17 +163,17 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_written_as_the_specification_says() {
-        assert_eq!(written(Kind::Text, 5), [0x81, 5]);
-        assert_eq!(written(Kind::Text, 256), [0x81, 126, 1, 0]);
+    fn frame_lengths_are_encoded_as_in_rfc() {
+        assert_eq!(frame_head(Kind::Text, 5), [0x81, 5]);
+        assert_eq!(frame_head(Kind::Text, 256), [0x81, 126, 1, 0]);
         assert_eq!(
-            written(Kind::Text, 65_536),
+            frame_head(Kind::Text, 65_536),
             [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]
         );
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_masked_frame_is_read_and_others_are_a_breach() {
+    async fn only_masked_frames_are_accepted() {
         // "Hello", masked (5.7).
         let mut source = &[
             0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58,
