@@ -207,6 +207,7 @@ fn prompts(text: &mut String, cassette: &Cassette, listed: &Value) {
 }
 
 /// Formats a value in YAML flow style. It differs from JSON in two points:
+///
 /// - Characters that YAML counts as not printable (1.2.2, 5.1) are escaped.
 /// - A long key gets the `?` mark; without it, a key is limited to 1,024 characters (7.4.2).
 fn yaml(value: &Value) -> String {

@@ -2,7 +2,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// What tells values of JSON apart.
+/// Returns the fields by which JSON values are compared.
 fn read(text: &str) -> Option<Vec<(Role, String, Vec<u8>)>> {
     let parts = json(text.as_bytes())?;
     Some(
