@@ -1,4 +1,4 @@
-//! What connections have done.
+//! State of connections after statements.
 
 use std::time::SystemTime;
 
@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::record::call::{End, Message, Target};
 
-/// A statement of `PostgreSQL`, and whether it failed.
+/// A statement of `PostgreSQL`, which fails if `fails`.
 fn query(text: &str, fails: bool) -> Exchange {
     let asked = [
         &b"Q"[..],
@@ -50,7 +50,7 @@ fn query(text: &str, fails: bool) -> Exchange {
     }
 }
 
-/// The shapes that hold after these statements; behind a statement that fails stands `!`.
+/// Returns the shapes in force after these statements; `!` marks a statement that fails.
 fn after(statements: &[&str]) -> Vec<String> {
     let mut history = History::default();
     for text in statements {

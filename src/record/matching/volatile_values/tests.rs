@@ -2,7 +2,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// A text with each value in it between marks, and its shape, on 23 November 2026.
+/// Returns a text with each generated value as its shape between marks, on 23 November 2026.
 fn blanked(text: &str) -> String {
     let mut blank = Blank::new(
         SystemTime::UNIX_EPOCH + Duration::from_mins(29_924_500),
