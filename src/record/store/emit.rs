@@ -189,7 +189,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
         #[test]
-        fn any_text_comes_back(a in any_text(), b in any_text(), key in any_text(), note in any_text()) {
+        fn any_text_round_trips(a in any_text(), b in any_text(), key in any_text(), note in any_text()) {
             let text = |text: &String| Node::from(text);
             let noted = Node { note, ..map([("deep", vec![text(&b), text(&a)].into())]) };
             let list: Vec<Node> = vec![text(&a), vec![text(&b), noted].into()];

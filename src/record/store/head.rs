@@ -145,7 +145,7 @@ mod tests {
     use crate::record::store::{BodyFiles, read, write};
 
     #[test]
-    fn a_file_says_of_which_command_it_is() {
+    fn file_start_contains_command_mark() {
         let mark = CommandMark::of(" npm test\n");
         assert_eq!(
             (

@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_field_decides_what_a_scalar_is() {
+    fn field_reader_decides_scalar_type() {
         let node = parse(
             "a: 007\nb: \"007\"\nc: !!binary aGk=\nd: |\n  x\n  y\ne: ~\nf: 1.0.0\n",
             1,
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_field_is_not_is_said_with_line_and_key() {
+    fn field_type_error_has_line_and_key() {
         let read = |text: &str| {
             let node = parse(text, 1).unwrap().unwrap();
             let item = |item: &Node| {
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_every_zone_are_read() {
+    fn times_in_any_zone_become_utc() {
         let cases = [
             (
                 "2024-02-29T23:59:59.123456789+05:30",
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stand_as_text_where_a_person_can_read_them() {
+    fn readable_bytes_are_text_others_base64() {
         let is_base64 = |bytes: &[u8]| Node::from(bytes).is_base64();
         let cases: [&[u8]; 5] = [
             b"*1\r\n$4\r\nPING\r\n",
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_its_line() {
+    fn yaml_error_has_line() {
         assert_eq!(
             reason("a: 1\nb: 2\na: 3\n"),
             (12, "the key `a` a second time".to_owned())

@@ -249,7 +249,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_message_is_readable() {
+    fn protobuf_message_is_written_as_protoscope() {
         let bytes = b"\x0a\x03abc\x10\x96\x01\x1a\x04\x08\x01\x12\x00\x25\x01\x00\x00\x00";
         let text = "1: {\"abc\"}\n2: 150\n3: {\n  1: 1\n  2: {\"\"}\n}\n4: 1i32\n";
         assert_eq!(write(bytes), text);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_is_read() {
+    fn protoscope_of_other_writers_is_parsed() {
         let cases: [(&str, &[u8]); 7] = [
             (
                 "1: 1 # yes\n2: -1",
@@ -282,12 +282,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn any_bytes_round_trip(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             prop_assert_eq!(read(&write(&bytes)).unwrap(), bytes);
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "[0-9a-z:{}!`\"' \\\\\\n.-]{0,40}") {
+        fn parser_never_panics_on_any_text(text in "[0-9a-z:{}!`\"' \\\\\\n.-]{0,40}") {
             let _ = read(&text);
         }
     }

@@ -60,7 +60,7 @@ fn after(statements: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_sets_something_lasts_and_what_writes_counts_up_to_the_end_of_its_transaction() {
+fn settings_outlast_transaction_but_writes_do_not() {
     let cases: [(&[&str], &[&str]); 17] = [
         (
             &[
@@ -135,7 +135,7 @@ fn what_sets_something_lasts_and_what_writes_counts_up_to_the_end_of_its_transac
 }
 
 #[test]
-fn plain_reads_are_in_no_history() {
+fn plain_reads_leave_no_state() {
     let reads = [
         "SELECT 1",
         "SELECT version()",

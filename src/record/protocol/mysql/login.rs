@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_gets_a_proof_of_the_real_password_by_its_own_method() {
+    fn mysql_server_gets_proof_of_real_password() {
         for (theirs, ours) in [(NATIVE, CACHING), (CACHING, NATIVE), (CACHING, CACHING)] {
             let greeting = Greeting::read(&greeting(theirs, u32::MAX)).unwrap();
             assert_eq!(
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn who_proves_nothing_is_asked_and_then_refused() {
+    fn mysql_failed_proof_is_retried_then_refused() {
         let greeting = Greeting::read(&greeting(b"client_ed25519", u32::MAX)).unwrap();
         for (method, proof) in [
             (&b"client_ed25519"[..], &b"x"[..]),
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_password_goes_only_where_nobody_else_hears_it() {
+    fn mysql_plain_password_requires_safe_channel() {
         let said = |bytes: &[u8]| packet::message(2, bytes);
         let switch = |method: &[u8]| said(&[b"\xfe", method, b"\0", CHALLENGE, b"\0"].concat());
         let (answer, clear) = (|bytes: &[u8]| Ok(Next::Answer(bytes.to_vec())), b"pencil\0");
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_login_is_a_fault() {
+    fn mysql_malformed_login_is_rejected() {
         assert!(Greeting::read(&packet::message(0, b"\x09old")).is_err());
         assert!(Greeting::read(&greeting(NATIVE, !METHOD)).is_err());
         assert!(Greeting::read(&greeting(NATIVE, u32::MAX)[..40]).is_err());
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_hides_the_password_behind_the_challenge() {
+    fn mysql_proof_depends_on_challenge() {
         let unmixed = |method, length| {
             let proof = prove(method, b"pencil", CHALLENGE).unwrap();
             assert_eq!(proof.len(), length);

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_gets_the_real_password_in_plain_text() {
+    fn postgres_server_gets_real_plain_password() {
         let mut login = Login::new("abc".to_owned(), &real);
         assert_eq!(login.server_said(&challenge(3, b"")), Ok(to_client(&ASK)));
         let given = login.client_said(&message(b'p', &[b"stand-in\0"]));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_trusts_asks_nobody() {
+    fn postgres_trusting_server_asks_no_password() {
         let mut login = Login::new("abc".to_owned(), &real);
         assert_eq!(
             login.server_said(&challenge(0, b"")),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_by_scram_must_know_the_password_too() {
+    fn postgres_scram_server_must_prove_password() {
         let nonce = "rOprNGfwEbeRWgbNEkqO";
         let mut login = Login::new(nonce.to_owned(), &real);
         assert_eq!(
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn other_logins_are_faults() {
+    fn postgres_unsupported_login_methods_are_rejected() {
         let other = "the server asks for another login than scram-sha-256 or password";
         for said in [
             challenge(5, b"salt"),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_begins_with_one_of_four_messages() {
+    fn postgres_opening_message_kind_is_detected() {
         let code = |code: u32| [&8_u32.to_be_bytes()[..], &code.to_be_bytes()].concat();
         let startup = [
             &16_u32.to_be_bytes()[..],

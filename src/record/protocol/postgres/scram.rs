@@ -110,7 +110,7 @@ mod tests {
 
     /// RFC 7677, 3.
     #[test]
-    fn the_example_of_the_standard() {
+    fn scram_matches_rfc_7677_example() {
         let mut scram = Scram::new(b"pencil".to_vec(), "rOprNGfwEbeRWgbNEkqO".to_owned());
         assert_eq!(scram.first("user"), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
         let said = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_that_is_none_is_a_fault() {
+    fn scram_malformed_challenge_is_rejected() {
         let mut scram = Scram::new(b"pencil".to_vec(), "abc".to_owned());
         for said in [
             "",
