@@ -1,4 +1,4 @@
-//! Which answer a call gets: arms, sequences and counts, compiled from the manifest.
+//! Choice of the answer to a call: arms, sequences and counts, compiled from the manifest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,7 +17,7 @@ use crate::schema::Validator;
 #[derive(Debug, Default)]
 pub struct Answers {
     arms: Vec<AnswerArm>,
-    /// When no arm fits.
+    /// Answer of a call that no arm fits.
     fallback: Option<Answer>,
 }
 
@@ -29,28 +29,26 @@ struct AnswerArm {
     reply: Answer,
 }
 
-/// An answer that a call gets. It is decided when the call arrives, since threads may take calls up
-/// in another order.
+/// The answer chosen for a call. The choice is made when the call arrives, since threads may
+/// process calls in another order.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerChoice {
-    /// `None` when no arm fits.
+    /// Index of the arm; `None` for the fallback.
     arm: Option<usize>,
     /// Calls that got this answer, this one included.
     pub count: u64,
 }
 
-/// One answer, and what happens before it.
+/// One answer, and the steps before it.
 #[derive(Debug)]
 pub struct Answer {
-    /// What it consists of.
     pub body: AnswerBody,
-    /// Answers in turn that take its place, the last one for good.
+    /// Answers of a `sequence`, given in turn; the last one repeats.
     steps: Vec<Answer>,
     /// Calls that got this answer.
     given: AtomicU64,
-    /// How long it takes.
     pub delay: Duration,
-    /// Which part is an error instead.
+    /// Share of calls that fail with an internal error instead, from 0 to 1.
     pub error_rate: f64,
     pub fault: Option<MockFault>,
     /// Parameters of progress notifications.
@@ -59,44 +57,44 @@ pub struct Answer {
     pub log: Vec<Template>,
     /// Methods and parameters of other notifications.
     pub notifications: Vec<(String, Template)>,
-    /// What the client is asked first.
+    /// Requests that the client must answer first.
     pub asks: Vec<Ask>,
 }
 
-/// What the client is asked before it is answered.
+/// A request to the client that precedes the answer.
 #[derive(Debug)]
 pub struct Ask {
-    /// The name of the answer in templates, and of the capability that the client must have
-    /// declared.
+    /// Name of the client's answer in templates, and of the capability that the client must
+    /// declare.
     pub name: &'static str,
     pub method: &'static str,
     pub params: Template,
 }
 
-/// What an answer consists of.
+/// Content of an answer.
 #[derive(Clone, Debug)]
 pub enum AnswerBody {
-    /// A result as it stands.
+    /// A result from the manifest.
     Result {
-        /// With places to fill in.
+        /// The result with its placeholders.
         template: Template,
-        /// Written already, if there are none.
+        /// The result as JSON text, if it has no placeholders.
         text: Option<Arc<str>>,
     },
     Error {
-        /// The number on the wire.
+        /// JSON-RPC error code.
         code: i64,
         message: Template,
         data: Option<Template>,
     },
-    /// What the tool or method does without a manifest's word.
+    /// Default answer, since the manifest declares none.
     Generic,
-    /// There are answers, and none of them fits.
+    /// The manifest declares answers, but none of them fits.
     Unfit,
 }
 
 impl AnswerBody {
-    /// Whether the manifest says nothing about it.
+    /// Returns true if the manifest declares no content for this answer.
     pub fn is_generic(&self) -> bool {
         matches!(self, Self::Generic | Self::Unfit)
     }
@@ -133,8 +131,8 @@ impl AnswerBody {
 }
 
 impl Answers {
-    /// Compiles what stands at `pointer`. `output` is the schema that structured content is
-    /// compared with.
+    /// Compiles the answers declared at `pointer`. Structured content is validated against
+    /// `output`.
     pub fn compile(
         from: &manifest::Behaviour,
         pointer: &str,
@@ -152,7 +150,7 @@ impl Answers {
                 continue;
             }
             let matches = arm.matches.as_ref().and_then(|pattern| {
-                Validator::new(&schema::of_match(pattern))
+                Validator::new(&schema::match_schema(pattern))
                     .map_err(|reason| {
                         faults.add(
                             &format!("{pointer}/match"),
@@ -189,9 +187,9 @@ impl Answers {
         behaviour
     }
 
-    /// Picks the answer to a call with these arguments, and counts it. A call that `asks` its
-    /// client something first, and comes again with what was asked for, is counted when it comes
-    /// again.
+    /// Picks the answer to a call with these arguments, and counts it. A call is not counted while
+    /// `asks` is true, that is, while the client still owes answers. The client then repeats the
+    /// call, which counts.
     pub fn pick(&self, arguments: &Value, asks: impl Fn(&Answer) -> bool) -> Option<AnswerChoice> {
         let fits = |arm: &AnswerArm| {
             arm.matches
@@ -218,7 +216,7 @@ impl Answers {
         })
     }
 
-    /// The answer that was picked.
+    /// Returns the picked answer and its count.
     pub fn reply(&self, choice: AnswerChoice) -> Option<(&Answer, u64)> {
         self.at(choice.arm)
             .map(|reply| (reply.step(choice.count), choice.count))
@@ -231,17 +229,17 @@ impl Answers {
         }
     }
 
-    /// Whether an answer depends on the calls before it.
+    /// Returns true if an answer depends on earlier calls.
     pub fn counts(&self) -> bool {
         self.arms.iter().any(|arm| arm.times.is_some()) || self.replies().any(Answer::counts)
     }
 
-    /// Whether some answer takes time.
+    /// Returns true if any answer takes time.
     pub fn waits(&self) -> bool {
         self.replies().any(Answer::waits)
     }
 
-    /// Whether some answer sends log messages.
+    /// Returns true if any answer sends log messages.
     pub fn logs(&self) -> bool {
         self.replies().any(Answer::logs)
     }
@@ -272,7 +270,7 @@ impl Answer {
         let mut body = AnswerBody::Generic;
         if let Some(result) = &from.result {
             let result = Value::Object(result.clone());
-            if let Some(reason) = breaks(output, &result) {
+            if let Some(reason) = schema_violation(output, &result) {
                 faults.warn(
                     &format!("{pointer}/result"),
                     format!("the result breaks its output_schema: {reason}"),
@@ -288,7 +286,7 @@ impl Answer {
                 manifest::Item::Result(result) => {
                     for key in result
                         .keys()
-                        .filter(|key| OF_ANSWERS.contains(&key.as_str()))
+                        .filter(|key| REPLY_KEYS.contains(&key.as_str()))
                     {
                         let message =
                             "stands beside `content`; put what is the result below `result:`";
@@ -354,7 +352,7 @@ impl Answer {
         }
     }
 
-    /// What the call gets that is the `count`th to get this answer.
+    /// Returns the step of the sequence for call number `count`, or the answer itself.
     fn step(&self, count: u64) -> &Self {
         let index = usize::try_from(count.saturating_sub(1)).unwrap_or(usize::MAX);
         self.steps
@@ -362,7 +360,7 @@ impl Answer {
             .unwrap_or(self)
     }
 
-    /// What the next call gets.
+    /// Returns the step for the next call.
     fn next(&self) -> &Self {
         self.step(self.given.load(Relaxed) + 1)
     }
@@ -378,12 +376,12 @@ impl Answer {
         !self.log.is_empty() || self.steps.iter().any(Self::logs)
     }
 
-    /// Whether the client is told something before the answer.
+    /// Returns true if the client gets notifications before the answer.
     pub fn tells(&self) -> bool {
         !(self.progress.is_empty() && self.log.is_empty() && self.notifications.is_empty())
     }
 
-    /// Whether it takes time.
+    /// Returns true if the answer takes time.
     pub fn waits(&self) -> bool {
         !self.delay.is_zero()
             || !self.asks.is_empty()
@@ -392,8 +390,8 @@ impl Answer {
     }
 }
 
-/// Keys that make an item of a sequence more than a result.
-const OF_ANSWERS: [&str; 12] = [
+/// Keys that mark an item of a sequence as an answer rather than a bare result.
+const REPLY_KEYS: [&str; 12] = [
     "result",
     "response",
     "error",
@@ -409,7 +407,7 @@ const OF_ANSWERS: [&str; 12] = [
 ];
 
 impl manifest::Reply {
-    /// The answer with what `around` says where it says nothing, but for the answer itself.
+    /// Fills unset fields from the surrounding answer `around`, except the result or error.
     fn or(mut self, around: &Self) -> Self {
         self.delay_ms = self.delay_ms.or(around.delay_ms);
         self.error_rate = self.error_rate.or(around.error_rate);
@@ -432,14 +430,14 @@ impl manifest::Reply {
     }
 }
 
-/// Why the structured content of a result breaks a schema, if it does.
-pub fn breaks(output: Option<&Validator>, result: &Value) -> Option<String> {
+/// Returns the reason why the structured content of a result violates a schema, if it does.
+pub fn schema_violation(output: Option<&Validator>, result: &Value) -> Option<String> {
     let output = output?;
     if result.get("isError") == Some(&Value::Bool(true)) {
         return None;
     }
     let structured = result.get("structuredContent");
-    // What will be filled in is looked at when it is.
+    // Templates are validated after they are filled.
     if structured.is_some_and(|value| Template::new(value).as_fixed().is_none()) {
         return None;
     }

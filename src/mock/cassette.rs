@@ -1,4 +1,4 @@
-//! Recorded exchanges: a JSON line each, looked up by method and parameters.
+//! Recorded exchanges, one JSON line each, looked up by method and parameters.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -14,13 +14,13 @@ use super::sink::Sink;
 use super::yaml::TextPlace;
 use crate::protocol::fault;
 
-/// The first line of a cassette.
+/// First line of a cassette.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CassetteHeader {
-    /// The version of the format.
+    /// Version of the format.
     cassette: u64,
-    /// Names and patterns of what was left out: what is looked up must be without it, too.
+    /// Names and patterns of the redactions. Lookups redact the request in the same way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     redact: Vec<(String, String)>,
 }
@@ -35,17 +35,17 @@ pub struct CassetteEntry {
     pub result: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
-    /// What the server sent between the request and its answer: notifications, and requests with
-    /// the client's `answer`.
+    /// Messages from the server between the request and its answer: notifications, and requests
+    /// with the client's `answer`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<Value>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     #[serde(default)]
     pub ms: f64,
 }
 
 impl CassetteEntry {
-    /// Whether the client must answer something first.
+    /// Returns true if the client must answer a request first.
     pub fn asks(&self) -> bool {
         self.before
             .iter()
@@ -53,18 +53,18 @@ impl CassetteEntry {
     }
 }
 
-/// Everything that was recorded, in order for each key.
+/// All recorded exchanges, in order for each key.
 #[derive(Debug, Default)]
 pub struct Cassette {
     entries: Vec<Arc<CassetteEntry>>,
     by_key: HashMap<String, (Vec<usize>, usize)>,
-    /// Names and patterns of what was left out while it was recorded.
+    /// Names and patterns of the redactions during the recording.
     pub redacted: Vec<(String, String)>,
 }
 
 impl Cassette {
-    /// Reads one. A last line that was not written to its end is left out. Fails, with the line,
-    /// when it is none.
+    /// Parses a cassette. An incomplete last line is skipped with a warning. Fails, with the line,
+    /// if the file is not a cassette.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
         let problem = |line: usize, message: String| LoadError {
             file: file.to_owned(),
@@ -125,8 +125,7 @@ impl Cassette {
         Ok(cassette)
     }
 
-    /// How much of a cassette is left when a last line that was not written to its end is taken
-    /// away.
+    /// Returns the length of a cassette without an incomplete last line.
     pub fn whole_bytes(bytes: &[u8]) -> usize {
         let last = bytes
             .iter()
@@ -139,7 +138,7 @@ impl Cassette {
         }
     }
 
-    /// Adds an exchange behind the others.
+    /// Appends an exchange.
     pub fn add(&mut self, entry: CassetteEntry) {
         let key = key(&entry.method, &entry.params);
         self.by_key
@@ -150,7 +149,7 @@ impl Cassette {
         self.entries.push(Arc::new(entry));
     }
 
-    /// The next exchange for a request; the last one is given for good.
+    /// Returns the next exchange for a request; the last one repeats.
     pub fn next(&mut self, method: &str, params: &Value) -> Option<Arc<CassetteEntry>> {
         let (indices, used) = self.by_key.get_mut(&key(method, params))?;
         let index = indices[(*used).min(indices.len() - 1)];
@@ -158,14 +157,14 @@ impl Cassette {
         self.entries.get(index).cloned()
     }
 
-    /// All exchanges in the order of the file.
+    /// Returns all exchanges in the order of the file.
     pub fn entries(&self) -> &[Arc<CassetteEntry>] {
         &self.entries
     }
 }
 
-/// What a request is looked up by. Clients differ in what they say about themselves, so of an
-/// opening the method is enough.
+/// Lookup key of a request. `initialize` and `server/discover` are matched by method alone, since
+/// clients describe themselves differently.
 fn key(method: &str, params: &Value) -> String {
     match method {
         "initialize" | "server/discover" => method.to_owned(),
@@ -173,7 +172,7 @@ fn key(method: &str, params: &Value) -> String {
     }
 }
 
-/// Parameters without `_meta`.
+/// Returns the parameters without `_meta`.
 pub fn plain(params: &Value) -> Value {
     match params {
         Value::Object(members) => {
@@ -186,7 +185,7 @@ pub fn plain(params: &Value) -> Value {
     }
 }
 
-/// The same value with its keys sorted.
+/// Returns the same value with sorted keys.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(canonical).collect(),
@@ -204,14 +203,15 @@ fn canonical(value: &Value) -> Value {
     }
 }
 
-/// Writes exchanges as they come.
+/// Writes exchanges as they arrive.
 pub struct CassetteRecorder {
     sink: Sink,
     redactor: Redactor,
 }
 
 impl CassetteRecorder {
-    /// A recorder on `sink`, which should not buffer. Fails when nothing can be written to it.
+    /// Creates a recorder and writes the header. `sink` should not buffer. Fails if the write
+    /// fails.
     pub fn new(mut sink: Box<dyn Write + Send>, redactor: Redactor) -> std::io::Result<Self> {
         let mut header = serde_json::to_vec(&CassetteHeader {
             cassette: 1,
@@ -222,7 +222,7 @@ impl CassetteRecorder {
         Ok(Self::behind(sink, redactor))
     }
 
-    /// A recorder that goes on where another one has stopped.
+    /// Creates a recorder that appends to an existing cassette.
     pub fn behind(sink: Box<dyn Write + Send>, redactor: Redactor) -> Self {
         Self {
             sink: Sink::new("the cassette", sink),
@@ -230,7 +230,7 @@ impl CassetteRecorder {
         }
     }
 
-    /// Writes one exchange, without its secrets.
+    /// Writes one exchange, with its secrets redacted.
     pub fn record(&self, entry: &CassetteEntry) {
         let hide = |value: &Value| self.redactor.redact(value);
         let entry = CassetteEntry {

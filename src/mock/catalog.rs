@@ -1,4 +1,4 @@
-//! A manifest made ready to be served: entries written, schemas compiled, names looked up.
+//! A manifest compiled for serving: list entries, schemas and the lookup of tools by name.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,41 +18,41 @@ use crate::protocol::SERVER_INFO_KEY;
 use crate::schema::Validator;
 use crate::server::AdmittedRequest;
 
-/// Everything that is served until it is swapped for something else.
+/// Everything that is served until the next swap of the catalog.
 #[derive(Debug)]
 pub struct Catalog {
-    /// Name and version that clients are told.
+    /// Name and version of the server.
     pub info: Value,
     /// Instructions for the client's model.
     pub instructions: Option<String>,
-    /// Put over the capabilities.
+    /// Overrides of the derived capabilities.
     pub capabilities: Map<String, Value>,
     pub fault: Option<MockFault>,
-    /// Where made-up values begin.
+    /// Seed of generated values.
     pub seed: u64,
-    /// Entries on a page.
+    /// Entries per page of a list.
     pub page_size: usize,
-    /// Results are sent without additions.
+    /// `true` if results are sent without the members that a revision requires.
     pub exact: bool,
     pub tools: Vec<Arc<CatalogTool>>,
     by_name: HashMap<String, usize>,
     pub resources: Vec<Arc<CatalogResource>>,
-    /// Families of resources in order.
+    /// Resource templates in order.
     pub templates: Vec<ResourceFamily>,
     pub prompts: Vec<Arc<CatalogPrompt>>,
     pub methods: BTreeMap<String, Answers>,
-    /// What comes after the swap.
-    pub later: Option<Later>,
+    /// The catalog after the swap, if any.
+    pub later: Option<LaterCatalog>,
 }
 
 /// The catalog after the swap.
 #[derive(Debug)]
-pub struct Later {
-    /// How many answered calls bring it.
+pub struct LaterCatalog {
+    /// Number of answered calls that triggers the swap.
     pub after_calls: Option<u64>,
-    /// What is served then.
+    /// The new catalog.
     pub catalog: Arc<Catalog>,
-    /// Which lists change, as the middle of `notifications/X/list_changed`.
+    /// Lists that change, as the middle of `notifications/X/list_changed`.
     pub changes: Vec<&'static str>,
 }
 
@@ -63,7 +63,7 @@ pub struct CatalogTool {
     /// Its entry in tools/list.
     pub entry: String,
     pub input: Option<Validator>,
-    /// Checks structured content, for a warning.
+    /// Validator of structured content; a violation is only logged.
     pub output: Option<Validator>,
     pub behaviour: Answers,
 }
@@ -79,14 +79,14 @@ pub struct CatalogPrompt {
 }
 
 impl Catalog {
-    /// Makes a manifest ready. The second part is what is odd about it without being wrong.
+    /// Compiles a manifest. The second part of the result holds warnings.
     pub fn build(
         manifest: &Manifest,
         source: &SourceText,
     ) -> Result<(Self, Vec<FileProblem>), LoadError> {
         let mut faults = ProblemList::new(source);
         let mut catalog = Self::compile(manifest, &mut faults, "");
-        lint::look(manifest, "", &mut faults);
+        lint::check(manifest, "", &mut faults);
         if let Some(change) = &manifest.list_changed {
             let mut after = manifest.clone();
             after.list_changed = None;
@@ -104,15 +104,15 @@ impl Catalog {
                 changes.push("prompts");
             }
             let compiled = Self::compile(&after, &mut faults, "/list_changed");
-            // The rest of it was looked at where it stands.
+            // The other parts were checked with the main manifest.
             let odd = Manifest {
                 tools: change.tools.clone().unwrap_or_default(),
                 prompts: change.prompts.clone().unwrap_or_default(),
                 exact: manifest.exact,
                 ..Manifest::default()
             };
-            lint::look(&odd, "/list_changed", &mut faults);
-            catalog.later = Some(Later {
+            lint::check(&odd, "/list_changed", &mut faults);
+            catalog.later = Some(LaterCatalog {
                 after_calls: change.after_calls,
                 catalog: Arc::new(compiled),
                 changes,
@@ -243,12 +243,12 @@ impl Catalog {
         }
     }
 
-    /// The `_meta` of a result that names this server.
+    /// Returns the `_meta` of a result, with the name of this server.
     pub fn server_meta(&self) -> Value {
         json!({ SERVER_INFO_KEY: self.info })
     }
 
-    /// A result with what its revision requires; of one that may be cached more is required.
+    /// Adds the members that the revision requires to a result; more if it may be `cached`.
     pub fn finished(
         &self,
         exchange: &AdmittedRequest<'_>,
@@ -261,7 +261,7 @@ impl Catalog {
         {
             members.insert("resultType".to_owned(), "complete".into());
             if cached {
-                // What a mock says may change at any time.
+                // A mock may change its answers at any time.
                 members.insert("ttlMs".to_owned(), 0.into());
                 members.insert("cacheScope".to_owned(), "private".into());
             }
@@ -270,14 +270,14 @@ impl Catalog {
         result
     }
 
-    /// Whether some resource changes in the course of time.
+    /// Returns true if any resource changes over time.
     pub fn has_updates(&self) -> bool {
         self.resources
             .iter()
             .any(|resource| !resource.updates.is_empty())
     }
 
-    /// Whether values are offered for some argument.
+    /// Returns true if any argument has completions.
     pub fn has_completions(&self) -> bool {
         self.prompts
             .iter()
@@ -289,13 +289,13 @@ impl Catalog {
                 .any(|template| !template.complete.is_empty())
     }
 
-    /// The tool of this name.
+    /// Returns the tool of this name.
     pub fn tool(&self, name: &str) -> Option<&Arc<CatalogTool>> {
         self.by_name.get(name).map(|&index| &self.tools[index])
     }
 
-    /// Fails when a tool, of now or later, has one of these names.
-    pub fn avoids(&self, names: &HashSet<String>) -> Result<(), String> {
+    /// Fails if a tool has one of these names, now or after the swap.
+    pub fn check_names(&self, names: &HashSet<String>) -> Result<(), String> {
         let later = self.later.as_ref().map(|later| &*later.catalog);
         for catalog in [Some(self), later].into_iter().flatten() {
             if let Some(tool) = catalog.tools.iter().find(|tool| names.contains(&tool.name)) {
@@ -308,7 +308,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// What the manifest declares, and nothing else. With `reload` the list of tools may change.
+    /// Returns the capabilities that the manifest declares. With `reload` the lists may change.
     pub fn capabilities(&self, reload: bool) -> Value {
         let changes = |kind| {
             self.later

@@ -1,10 +1,10 @@
-//! The client of a mock or a cassette: what it has declared, and what it is asked.
+//! State of the client of a mock or a cassette: its capabilities, and requests to it.
 
 use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::client_requests::Asks;
+use super::client_requests::ClientRequests;
 use super::sync::lock;
 use crate::cancel::CancelToken;
 use crate::protocol::Response;
@@ -12,33 +12,33 @@ use crate::server::AdmittedRequest;
 
 #[derive(Debug, Default)]
 pub struct ClientState {
-    /// The capabilities that it opened its session with; `None` before it does.
+    /// Capabilities from `initialize`; `None` before that.
     opened: Mutex<Option<Value>>,
-    asks: Asks,
-    /// Cancelled when it sends nothing more.
+    asks: ClientRequests,
+    /// Cancelled when the client closes its side.
     pub over: CancelToken,
 }
 
 impl ClientState {
-    /// A session was opened by a request with these parameters.
+    /// Records the capabilities of a session that the client opens with these parameters.
     pub fn open(&self, params: &Value) {
         *lock(&self.opened) = Some(params["capabilities"].clone());
     }
 
-    /// Whether it has opened a session, and hears of changes unasked.
+    /// Returns true if the client has opened a session, and so gets notifications unasked.
     pub fn is_open(&self) -> bool {
         lock(&self.opened).is_some()
     }
 
-    /// What it can be asked: as its request says, or as it said when it opened the session.
+    /// Returns the client's capabilities: from the request's `_meta`, or from `initialize`.
     pub fn capabilities(&self, params: &Value) -> Value {
         let own = params["_meta"].get("io.modelcontextprotocol/clientCapabilities");
         own.cloned()
             .unwrap_or_else(|| lock(&self.opened).clone().unwrap_or_default())
     }
 
-    /// Sends it a request and waits for the answer, as [`Asks::ask`] does, until the call ends or
-    /// the client.
+    /// Sends the client a request and waits for the answer, as [`ClientRequests::ask`] does. The
+    /// wait ends with the call or the session.
     pub fn ask(
         &self,
         exchange: &AdmittedRequest<'_>,
@@ -53,7 +53,7 @@ impl ClientState {
         )
     }
 
-    /// It has answered a request.
+    /// Passes on the client's answer to a request.
     pub fn answered(&self, response: &Response<'_>) {
         self.asks.answered(response);
     }

@@ -1,4 +1,4 @@
-//! Requests that go the other way: sent to the client, and waited for.
+//! Requests from the server to the client, and their answers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,24 +13,24 @@ use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Id, Response};
 use crate::server::Outbox;
 
-/// The requests that the client has not answered yet.
+/// Requests that the client has not answered yet.
 #[derive(Debug, Default)]
-pub struct Asks {
+pub struct ClientRequests {
     next: AtomicU64,
-    open: Mutex<HashMap<Id, Arc<OpenAsk>>>,
+    open: Mutex<HashMap<Id, Arc<PendingRequest>>>,
 }
 
 #[derive(Debug, Default)]
-struct OpenAsk {
-    /// Cancelled once the answer is there.
+struct PendingRequest {
+    /// Cancelled when the answer arrives.
     done: CancelToken,
     answer: Mutex<Option<Value>>,
 }
 
-impl Asks {
+impl ClientRequests {
     /// Sends a request and waits for the answer: the client's result, or an object with its
-    /// `error`. `None` when one of `ends` comes first, or nothing within the longest time that
-    /// anything is waited for.
+    /// `error`.
+    /// Returns `None` if one of `ends` is cancelled first, or after `MAX_MOCK_HANG_MS`.
     pub fn ask(
         &self,
         outbox: &dyn Outbox,
@@ -40,7 +40,7 @@ impl Asks {
     ) -> Option<Value> {
         let text = format!("mock-{}", self.next.fetch_add(1, Relaxed) + 1);
         let id = Id::text(&text);
-        let waiting = Arc::new(OpenAsk::default());
+        let waiting = Arc::new(PendingRequest::default());
         lock(&self.open).insert(id.clone(), Arc::clone(&waiting));
         let mut message = json!({"jsonrpc": "2.0", "id": text, "method": method});
         if let Some(params) = params {
@@ -55,7 +55,7 @@ impl Asks {
         lock(&waiting.answer).take()
     }
 
-    /// Hands an answer to whoever waits for it; one to nobody is ignored.
+    /// Passes an answer to the waiting request; an answer to an unknown id is ignored.
     pub fn answered(&self, response: &Response<'_>) {
         let Some(id) = &response.id else { return };
         let waiting = lock(&self.open).remove(id);
@@ -65,7 +65,7 @@ impl Asks {
     }
 }
 
-/// What a client has answered: its result, or an object with its `error`.
+/// Returns a client's answer: its result, or an object with its `error`.
 pub fn answer_of(response: &Response<'_>) -> Value {
     let read = |raw: &serde_json::value::RawValue| {
         serde_json::from_str::<Value>(raw.get()).unwrap_or_default()

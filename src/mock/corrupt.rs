@@ -1,4 +1,4 @@
-//! Answers that no server may give: a fault's last step, when the right answer is known.
+//! Corruption of a correct answer: invalid JSON, truncation, wrong id, duplicates, slow bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use crate::limits::SLOWLORIS_PAUSE_MS;
 use crate::protocol::{Body, Id, Outcome, render};
 use crate::server::AdmittedRequest;
 
-/// What is sent instead of `outcome`; `None` when all was sent here. `pause` waits, and says
-/// whether to go on.
+/// Returns the corrupted answer; `None` if it was sent here. `pause` waits, and returns false to
+/// stop.
 pub fn spoil(
     fault: MockFault,
     exchange: &AdmittedRequest<'_>,

@@ -1,5 +1,5 @@
-//! The JSON schemas of what people write, made from the types. Tests write them to files, from
-//! which the program has them.
+//! JSON schemas of manifests and expectations, generated from the types. Tests write them to files,
+//! which the program embeds.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -8,20 +8,20 @@ use serde_json::{Map, Value};
 use super::expectations::Expectations;
 use super::manifest::File;
 
-/// The schema of a manifest.
+/// Returns the schema of a manifest.
 pub fn manifest_schema() -> String {
-    let mut schema = of::<File>();
+    let mut schema = schema_of::<File>();
     schema["title"] = "Manifest of replay mock".into();
     format!("{schema:#}\n")
 }
 
-/// The schema of a file of expectations.
+/// Returns the schema of a file of expectations.
 pub fn expectations_schema() -> String {
-    format!("{:#}\n", of::<Expectations>())
+    format!("{:#}\n", schema_of::<Expectations>())
 }
 
-/// The schema of a type that people write.
-fn of<T: JsonSchema>() -> Value {
+/// Returns the schema of a type.
+fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = SchemaSettings::draft2020_12()
         .into_generator()
         .into_root_schema_for::<T>()
@@ -30,8 +30,8 @@ fn of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Unknown keys are wrong everywhere, aliases are keys, and what may be left out need not be
-/// nullable.
+/// Simplifies a generated schema: forbids unknown keys, adds aliases as keys, and drops `null` from
+/// optional members.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(tidy),

@@ -1,4 +1,4 @@
-//! A cassette -> a manifest that answers the same, to be edited by a person.
+//! Conversion of a cassette to a manifest that gives the same answers, for a person to edit.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::cassette::Cassette;
 use crate::protocol::SERVER_INFO_KEY;
 
-/// The manifest as YAML: block style at the top, where a person edits, and JSON, which is YAML too,
-/// below.
+/// Returns the manifest as YAML. The top levels are in block style, for editing; the values below
+/// are JSON, which is YAML too.
 pub fn distill(cassette: &Cassette) -> String {
     let last = |method: &str| {
         let mut found = cassette
@@ -132,7 +132,7 @@ pub fn distill(cassette: &Cassette) -> String {
     text
 }
 
-/// Answers by arguments, in the order in which these came first.
+/// Groups answers by arguments, in the order in which the arguments first appear.
 fn arms(calls: &[(Value, Value)]) -> Vec<(Value, Vec<Value>)> {
     let mut arms: Vec<(Value, Vec<Value>)> = Vec::new();
     for (arguments, reply) in calls {
@@ -206,9 +206,10 @@ fn prompts(text: &mut String, cassette: &Cassette, listed: &Value) {
     }
 }
 
-/// A value in the flow style of YAML, as JSON has it but for two things: what YAML does not count
-/// as printable (1.2.2, 5.1) is escaped, and a long key has its mark, without which it may have
-/// 1,024 characters (7.4.2).
+/// Formats a value in YAML flow style. It differs from JSON in two points:
+///
+/// - Characters that YAML counts as not printable (1.2.2, 5.1) are escaped.
+/// - A long key gets the `?` mark; without it, a key is limited to 1,024 characters (7.4.2).
 fn yaml(value: &Value) -> String {
     const LONG_KEY_BYTES: usize = 1000;
     match value {
@@ -247,7 +248,7 @@ fn yaml(value: &Value) -> String {
     }
 }
 
-/// The value with every `${` that a manifest would fill in written so that it stands for itself.
+/// Escapes every `${` in the strings of a value, so that the manifest does not fill it in.
 fn escaped(value: &Value) -> Value {
     match value {
         Value::String(text) => text.replace("${", "$${").into(),

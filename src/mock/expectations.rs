@@ -1,4 +1,4 @@
-//! What a client is expected to do, and whether it did.
+//! Expectations about a client's calls, and the report on them.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ pub struct Expectation {
     pub at_most: Option<u64>,
 }
 
-/// One method, or some.
+/// One method, or several.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Methods {
@@ -81,7 +81,7 @@ impl JsonSchema for Methods {
     }
 }
 
-/// Compares what comes with what is expected.
+/// Compares a client's messages with the expectations.
 pub struct ExpectationVerifier {
     expected: Vec<(Expectation, Option<Validator>)>,
     in_order: bool,
@@ -98,7 +98,8 @@ struct SeenCall {
 }
 
 impl ExpectationVerifier {
-    /// Makes a file ready. Fails when a `match` cannot be used, or nothing says what is expected.
+    /// Compiles a file of expectations. Fails if a `match` is invalid, or an expectation is
+    /// incomplete.
     pub fn new(from: &Expectations, source: &SourceText) -> Result<Self, LoadError> {
         let mut faults = ProblemList::new(source);
         let mut expected = Vec::new();
@@ -123,7 +124,7 @@ impl ExpectationVerifier {
                 faults.add(&pointer, message);
             }
             let matches = expectation.matches.as_ref().and_then(|pattern| {
-                let compiled = Validator::new(&schema::of_match(pattern));
+                let compiled = Validator::new(&schema::match_schema(pattern));
                 compiled
                     .map_err(|reason| {
                         faults.add(&pointer, format!("`match` cannot be used: {reason}"))
@@ -143,7 +144,7 @@ impl ExpectationVerifier {
         })
     }
 
-    /// The tools that are expected to be called and that nobody serves, as warnings.
+    /// Returns a warning for each expected tool that the server does not have.
     pub fn unknown_tools(&self, source: &SourceText, served: &[&str]) -> Vec<FileProblem> {
         let tools = self.expected.iter().enumerate();
         let tools = tools
@@ -160,7 +161,7 @@ impl ExpectationVerifier {
         unknown.collect()
     }
 
-    /// The report, a line for each expectation, and whether all was as expected.
+    /// Returns the report, one line per expectation, and true if all expectations are met.
     pub fn verdict(&self) -> (String, bool) {
         let mut seen = lock(&self.seen).clone();
         seen.sort_by_key(|call| call.number);
@@ -244,7 +245,7 @@ impl ExpectationVerifier {
         (report, good)
     }
 
-    /// Why calls of the same tool or method do not count.
+    /// Explains why calls of the same tool or method do not match.
     fn nearest(
         expectation: &Expectation,
         matches: Option<&Validator>,

@@ -1,4 +1,4 @@
-//! Made-up values that are the same for the same seed.
+//! Generated values that are the same for the same seed.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ const WORDS: [&str; 12] = [
     "kelp", "lagoon",
 ];
 
-/// The kinds of values.
+/// Kinds of generated values.
 pub const KINDS: [&str; 7] = [
     "first_name",
     "last_name",
@@ -36,8 +36,8 @@ pub const KINDS: [&str; 7] = [
     "uuid",
 ];
 
-/// A generator of numbers that are as good as random (Steele, Lea and Flood, Fast splittable
-/// pseudorandom number generators, 2014).
+/// Pseudorandom number generator (Steele, Lea and Flood, Fast splittable pseudorandom number
+/// generators, 2014).
 pub fn splitmix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -45,14 +45,14 @@ pub fn splitmix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A number for a text: where the values of a tool begin (FNV-1a).
+/// Hashes a text (FNV-1a), to derive a seed from a name.
 pub fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// The value of a kind; `None` if there is no such kind.
+/// Returns a value of this kind; `None` if the kind is unknown.
 pub fn value(kind: &str, seed: u64) -> Option<Value> {
     let one = splitmix(seed ^ hash("first"));
     let other = splitmix(one);
@@ -71,7 +71,7 @@ pub fn value(kind: &str, seed: u64) -> Option<Value> {
         "int" => (one % 1_000_000).into(),
         "word" => pick(WORDS, one).into(),
         "uuid" => {
-            // Version 4 of RFC 9562, its random bits made up.
+            // Version 4 of RFC 9562, with generated random bits.
             let (high, low) = (one & !0xf000 | 0x4000, other & !(0xc << 60) | 0x8 << 60);
             let high = format!(
                 "{:08x}-{:04x}-{:04x}",
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_gives_the_same_values() {
+    fn faker_same_seed_gives_same_values() {
         for kind in KINDS {
             assert!(value(kind, 1).is_some(), "{kind}");
             assert_eq!(value(kind, 1), value(kind, 1));

@@ -1,4 +1,4 @@
-//! Ways to misbehave on purpose.
+//! Faults that a mock injects on purpose.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,45 +10,46 @@ use serde::{Deserialize, Deserializer};
 
 use crate::limits::MAX_MOCK_HANG_MS;
 
-/// What goes wrong with a call.
+/// A fault of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MockFault {
-    /// Nothing.
+    /// No fault.
     #[default]
     None,
     /// No answer; a cancellation ends the call.
     Hang,
-    /// No answer, and a cancellation changes nothing.
+    /// No answer, even after a cancellation.
     Wedged,
-    /// The answer takes this time longer.
+    /// The answer is delayed by this time.
     Slow(Duration),
-    /// The first so many calls hang.
+    /// The first calls, up to this number, hang.
     RecoverAfter(u64),
-    /// The call waits to be cancelled, and is answered so long after that, which no server may do.
+    /// The call waits for its cancellation, and is answered this long after it. The protocol
+    /// forbids that.
     ReplyAfterCancel(Duration),
-    /// No answer at all, at once.
+    /// The call ends at once without an answer.
     Silent,
     /// A line that is not JSON.
     BadJson,
     /// The first half of the answer, as a whole line.
     Truncated,
-    /// The answer under an id that nobody has asked with.
+    /// The answer has an id that no request had.
     WrongId,
     Duplicate,
-    /// The answer a byte at a time, with pauses.
+    /// The answer is sent a byte at a time, with pauses.
     SlowLoris,
-    /// Text that is no message in front of the answer, as a stray print gives it.
+    /// A line that is not a message precedes the answer, like the output of a stray print.
     StdoutNoise,
     /// The process ends in the middle of the call.
     Exit,
 }
 
 impl MockFault {
-    /// What may be written, as an error lists it.
+    /// Valid names, as an error message lists them.
     pub const NAMES: &'static str = "none, hang, wedged, slow:MS, recover-after:N, reply-after-cancel:MS, silent, \
         badjson, truncated, wrong-id, duplicate, slowloris, stdout-noise, exit";
 
-    /// What each of them does, in the words of `replay mock presets --faults`.
+    /// Descriptions of the faults, for `replay mock presets --faults`.
     pub const MEANINGS: [(&'static str, &'static str); 14] = [
         (
             "none",
@@ -84,12 +85,12 @@ impl MockFault {
         ),
     ];
 
-    /// Whether a call with this fault gets no answer, whatever it asks.
+    /// Returns true if a call with this fault gets no answer, whatever its arguments.
     pub fn is_deaf(self) -> bool {
         matches!(self, Self::Hang | Self::Wedged | Self::Silent | Self::Exit)
     }
 
-    /// Whether a call with this fault takes time.
+    /// Returns true if a call with this fault takes time.
     pub fn waits(self) -> bool {
         matches!(
             self,
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_reads_back() {
+    fn fault_names_round_trip() {
         let all = [
             "none",
             "hang",

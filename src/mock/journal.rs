@@ -1,4 +1,4 @@
-//! What a client did, a JSON line each.
+//! Journal of a client's messages, one JSON line each.
 
 use std::io::Write;
 
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::observer::{SeenMessage, SessionObserver};
 use super::sink::Sink;
 
-/// Writes every message and its answer, in the order of the answers; `number` is the order of
+/// Writes every message with its answer, in the order of the answers. `number` is the order of
 /// arrival.
 pub struct Journal(Sink);
 
 impl Journal {
-    /// A journal on `sink`, which should not buffer.
+    /// Creates a journal on `sink`, which should not buffer.
     pub fn new(sink: Box<dyn Write + Send>) -> Self {
         Self(Sink::new("the journal", sink))
     }

@@ -1,4 +1,5 @@
-//! What is hardly meant in a manifest, though it can be served: warnings of `replay mock check`.
+//! Warnings of `replay mock check`: parts of a manifest that can be served but are probably
+//! mistakes.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +9,7 @@ use super::problems::{ProblemList, nearest};
 use super::template::{Template, TemplatePart, unclosed};
 use crate::limits::MAX_SHOWN_NAME_BYTES;
 
-/// What a place may begin with.
+/// First steps that the path of a placeholder may have.
 const ROOTS: [&str; 8] = [
     "args",
     "request",
@@ -19,13 +20,13 @@ const ROOTS: [&str; 8] = [
     "sampling",
     "roots",
 ];
-/// What an object of a `match` may be instead of an object.
+/// Keys that make an object in a `match` an operator.
 const OPERATORS: [&str; 4] = ["regex", "type", "schema", "equals"];
-/// What the revisions know (server/tools, Tool Result).
+/// Content types of the specification (server/tools, Tool Result).
 const CONTENT_TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
-/// Looks through the tools, methods and prompts of the manifest that stands at `pointer`.
-pub fn look(manifest: &Manifest, pointer: &str, faults: &mut ProblemList<'_>) {
+/// Checks the tools, methods and prompts of the manifest at `pointer`.
+pub fn check(manifest: &Manifest, pointer: &str, faults: &mut ProblemList<'_>) {
     for (index, tool) in manifest.tools.iter().enumerate() {
         let pointer = format!("{pointer}/tools/{index}");
         let mut lint = Lint {
@@ -64,7 +65,7 @@ pub fn look(manifest: &Manifest, pointer: &str, faults: &mut ProblemList<'_>) {
 
 struct Lint<'a, 'b> {
     faults: &'a mut ProblemList<'b>,
-    /// Of the arguments, if they are checked against it.
+    /// Input schema, if arguments are validated against it.
     schema: Option<&'a Value>,
     is_exact: bool,
     is_tool: bool,
@@ -112,7 +113,7 @@ impl Lint<'_, '_> {
         self.reply(&behaviour.reply, pointer);
     }
 
-    /// The members of a `match` that no argument has.
+    /// Warns of members of a `match` that are not arguments of the tool.
     fn names(&mut self, members: &Map<String, Value>, pointer: &str) {
         let Some(known) = self.schema.and_then(properties) else {
             return;
@@ -125,7 +126,7 @@ impl Lint<'_, '_> {
         }
     }
 
-    /// Members that look like an operator with a slip.
+    /// Warns of members that look like a misspelt operator.
     fn operators(&mut self, pattern: &Value, schema: Option<&Value>, pointer: &str) {
         for (key, value) in pattern.as_object().into_iter().flatten() {
             let (pointer, schema) = (
@@ -200,7 +201,7 @@ impl Lint<'_, '_> {
         }
     }
 
-    /// Blocks that no revision knows.
+    /// Warns of content blocks of unknown types.
     fn content(&mut self, result: &Map<String, Value>, pointer: &str) {
         if self.is_exact || !self.is_tool {
             return;
@@ -236,7 +237,7 @@ impl Lint<'_, '_> {
         }
     }
 
-    /// Places that stand for nothing, whatever is asked.
+    /// Warns of placeholders that can never be filled.
     fn places(&mut self, value: &Value, pointer: &str) {
         match value {
             Value::String(text) => {
@@ -306,7 +307,7 @@ fn is_operator(key: &str) -> bool {
     OPERATORS.contains(&key)
 }
 
-/// The properties of a schema, if nothing else in it can name more.
+/// Returns the properties of a schema, unless another keyword may add more.
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     const OTHERS: [&str; 7] = [
         "$ref",
@@ -323,7 +324,7 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties")?.as_object()
 }
 
-/// A key as a step of a JSON pointer (RFC 6901).
+/// Escapes a key as a step of a JSON pointer (RFC 6901).
 fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,4 +1,4 @@
-//! A file -> a manifest, or what is wrong with it: file, line, column, key, and what is valid.
+//! Loading of manifests and expectations. Errors give file, line, column, key, and the valid keys.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use super::expectations::Expectations;
 use super::fault::MockFault;
-use super::manifest::{File, Manifest, OF_RESULTS, Tool};
+use super::manifest::{File, Manifest, RESULT_KEYS, Tool};
 use super::problems::{FileProblem, LoadError, MAX_PROBLEMS, SourceText, nearest};
 use super::schema;
-use super::yaml::{TextPlace, Unread, YamlNode};
+use super::yaml::{TextPlace, YamlError, YamlNode};
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::protocol::fault;
 use crate::schema::{Kind, Validator};
 
-/// Reads a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`. A name without
-/// an extension is one of YAML, as `/dev/stdin`; one with another extension is refused.
+/// Parses a manifest: YAML, or a snapshot of tools/list if the name ends in `.json`. A name without
+/// an extension, such as `/dev/stdin`, means YAML. Other extensions are refused.
 pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, SourceText), LoadError> {
     let fail = |place, message: String| LoadError {
         file: file.to_owned(),
@@ -60,7 +60,7 @@ pub fn load(file: &str, bytes: &[u8]) -> Result<(Manifest, SourceText), LoadErro
     Ok((read.mock_server, source))
 }
 
-/// Reads a file of expectations.
+/// Parses a file of expectations.
 pub fn load_expectations(
     file: &str,
     bytes: &[u8],
@@ -78,7 +78,7 @@ fn is_cassette(text: &str) -> bool {
     text.starts_with("{\"cassette\":")
 }
 
-/// Reads YAML, compares it with the schema of its type, and takes the type.
+/// Parses YAML, validates it against the schema of its type, and deserializes it.
 fn typed<T: DeserializeOwned>(
     file: &str,
     text: &str,
@@ -156,7 +156,7 @@ fn against_schema(source: &SourceText, value: &Value, whole: &Value) -> Vec<File
             let fault = wrong.value.as_str().filter(|_| pointer.ends_with("/fault"));
             let message = match fault.and_then(|text| text.parse::<MockFault>().err()) {
                 Some(reason) => format!("`{path}`: {reason}"),
-                // The whole document has no name.
+                // The root has no name.
                 None => {
                     schema::describe(&wrong, "").replace("`` ", "the manifest ") + next_step(&wrong)
                 }
@@ -200,7 +200,7 @@ fn unknown(path: &str, key: &str, valid: &[String]) -> String {
     )
 }
 
-/// The keys that stand beside the keyword that a schema path leads to.
+/// Returns the valid keys of the object that the path `path` in the schema leads to.
 fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
     let Some((object, _)) = path.rsplit_once('/') else {
         return Vec::new();
@@ -213,14 +213,14 @@ fn valid_keys(schema: &Value, path: &str) -> Vec<String> {
         .flatten()
         .map(|(key, _)| key.clone())
         .collect();
-    // An item of a sequence is an answer or a result; what it was meant to be is not known.
+    // An item of a sequence is an answer or a result; which one was meant is unknown.
     if path.contains("/Reply/") {
-        keys.extend(OF_RESULTS.map(str::to_owned));
+        keys.extend(RESULT_KEYS.map(str::to_owned));
     }
     keys
 }
 
-/// `{"tools": [...]}`, or a whole reply to tools/list.
+/// Parses `{"tools": [...]}`, or a whole reply to tools/list.
 fn snapshot(file: &str, text: &str) -> Result<(Manifest, SourceText), LoadError> {
     let fail = |place, message: String| LoadError {
         file: file.to_owned(),
@@ -237,12 +237,12 @@ fn snapshot(file: &str, text: &str) -> Result<(Manifest, SourceText), LoadError>
         };
         fail(place, format!("the file is not JSON: {}", fault(&error)))
     })?;
-    // JSON is YAML but for a few characters and very long keys, and the reader of that knows where
-    // everything stands.
+    // JSON is YAML except for a few characters and very long keys, and the YAML parser gives
+    // positions.
     let node = match YamlNode::parse(text) {
         Ok(node) => Some(node),
-        Err((place, twice @ Unread::Twice(_))) => return Err(fail(place, twice.to_string())),
-        Err((_, Unread::Other(_))) => None,
+        Err((place, twice @ YamlError::Twice(_))) => return Err(fail(place, twice.to_string())),
+        Err((_, YamlError::Other(_))) => None,
     };
     let mut root = "";
     if value.get("result").is_some_and(Value::is_object) {

@@ -1,6 +1,5 @@
-//! The manifest as its author writes it: the one declaration, from which the JSON schema for
-//! editors, the check at start and the errors follow. Field docs are the descriptions in that
-//! schema.
+//! The manifest as its author writes it. The JSON schema for editors, the validation at startup and
+//! the error messages derive from these types. Field docs are the descriptions in that schema.
 
 use std::borrow::Cow;
 
@@ -167,20 +166,20 @@ pub struct Reply {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub enum Item {
-    /// A result as it stands.
+    /// A result without further settings.
     Result(Map<String, Value>),
-    /// Anything else that an answer may be.
+    /// An answer with settings of its own.
     Reply(Box<Reply>),
 }
 
-/// The members by which an item of a sequence is known as a result.
-pub const OF_RESULTS: [&str; 2] = ["content", "structuredContent"];
+/// Members that mark an item of a sequence as a result.
+pub const RESULT_KEYS: [&str; 2] = ["content", "structuredContent"];
 
 impl TryFrom<Map<String, Value>> for Item {
     type Error = serde_json::Error;
 
     fn try_from(members: Map<String, Value>) -> Result<Self, Self::Error> {
-        if OF_RESULTS.iter().any(|key| members.contains_key(*key)) {
+        if RESULT_KEYS.iter().any(|key| members.contains_key(*key)) {
             return Ok(Self::Result(members));
         }
         serde_json::from_value(Value::Object(members)).map(|reply| Self::Reply(Box::new(reply)))
@@ -196,7 +195,7 @@ impl JsonSchema for Item {
         let reply = generator.subschema_for::<Reply>();
         json_schema!({
             "type": "object",
-            "if": {"anyOf": OF_RESULTS.map(|key| serde_json::json!({"required": [key]}))},
+            "if": {"anyOf": RESULT_KEYS.map(|key| serde_json::json!({"required": [key]}))},
             "else": reply,
         })
     }

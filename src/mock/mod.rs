@@ -1,10 +1,13 @@
-//! An MCP server that exists only in a manifest, served by the same session and the same door as
-//! the real one.
+//! A mock MCP server that a manifest defines, with the same session and transport as the real
+//! server.
 //!
-//! `manifest` declares what may be written; `load` reads it, and `problems` say where something is
-//! wrong; `catalog` makes it ready; `service` answers, with `lists` for what is there as it stands
-//! and `performance` for what takes time or goes wrong. `player` serves a `cassette` instead.
-//! `observer` lets others look on: `journal`, `expectations`, and the cassette's recorder.
+//! Modules:
+//! - `manifest` declares the format, `load` reads it, and `problems` reports errors in it.
+//! - `catalog` compiles a manifest.
+//! - `service` answers requests: `lists` from the catalog alone, `performance` with delays and
+//!   faults.
+//! - `player` serves a `cassette` instead.
+//! - `observer` passes messages to observers: `journal`, `expectations`, and the cassette recorder.
 
 mod behaviour;
 mod cassette;

@@ -1,4 +1,4 @@
-//! Looks on while another service answers: a journal, a list of expectations, a recorder.
+//! Observers of another service's messages: journal, expectations, cassette recorder.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,35 +14,35 @@ use crate::protocol::{Body, Id, Outcome, Request, Response, Revision, render};
 use crate::server::{AdmittedRequest, ExclusiveWork, Outbox, Service};
 use crate::tools::Weight;
 
-/// One message of a client and what came of it.
+/// One message of a client and its outcome.
 #[derive(Clone, Debug)]
 pub struct SeenMessage {
-    /// The place in the order of arrival, from 1.
+    /// Position in the order of arrival, from 1.
     pub number: u64,
     /// `None` for a notification.
     pub id: Option<Id>,
     pub method: String,
-    /// The parameters, an empty object if there were none.
+    /// The parameters, or an empty object.
     pub params: Value,
     pub revision: Option<Revision>,
-    /// An object with `result` or `error`, or with the `line` that was sent; `None` for silence.
+    /// An object with `result` or `error`, or with the `line` that was sent; `None` if there was no
+    /// answer.
     pub reply: Option<Value>,
-    /// What was sent to the client between the two, if somebody wants it: notifications, and
+    /// Messages sent to the client before the answer, if an observer wants them: notifications, and
     /// requests with the client's `answer`.
     pub before: Vec<Value>,
-    /// How long it took.
     pub time: Duration,
 }
 
-/// Somebody who looks on.
+/// An observer of a session's messages.
 pub trait SessionObserver: Send + Sync {
-    /// Whether `before` is to be filled in.
+    /// Returns true if `before` must be filled in.
     fn wants_messages(&self) -> bool {
         false
     }
-    /// A message has come.
+    /// Called when a message arrives.
     fn came(&self, _seen: &SeenMessage) {}
-    /// It was answered, or will not be.
+    /// Called when a message is answered, or will get no answer.
     fn answered(&self, _seen: &SeenMessage) {}
 }
 
@@ -51,18 +51,18 @@ pub struct Observed {
     inner: Arc<dyn Service>,
     observers: Vec<Arc<dyn SessionObserver>>,
     count: AtomicU64,
-    /// Numbers of the requests in flight: threads may take them up in another order than that of
-    /// arrival.
+    /// Numbers of the requests in flight. Threads may process requests in another order than they
+    /// arrive.
     numbers: Mutex<HashMap<Id, u64>>,
-    /// Requests that are answered, but whose answers have not left.
+    /// Requests whose answers are known but not sent yet.
     leaving: Mutex<HashMap<Id, SeenMessage>>,
-    /// Answers of the client, by the ids of what it was asked.
+    /// Answers of the client, by the ids of the requests to it.
     asked: Mutex<HashMap<Id, Value>>,
     wants_messages: bool,
 }
 
 impl Observed {
-    /// Lets them look on.
+    /// Wraps `inner` with observers.
     pub fn new(inner: Arc<dyn Service>, observers: Vec<Arc<dyn SessionObserver>>) -> Self {
         let wants_messages = observers.iter().any(|observer| observer.wants_messages());
         let (numbers, leaving, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
@@ -101,7 +101,7 @@ impl Observed {
         seen
     }
 
-    /// Lets `work` send its messages through a tap, if somebody wants them.
+    /// Runs `work` with an outbox that records the messages and an early reply.
     fn tapped<T>(
         &self,
         exchange: &AdmittedRequest<'_>,
@@ -151,15 +151,15 @@ impl Observed {
     }
 }
 
-/// Keeps what passes to the client.
+/// An outbox that records the messages to the client.
 struct OutboxTap<'a> {
     outbox: &'a dyn Outbox,
     asked: &'a Mutex<HashMap<Id, Value>>,
-    /// Whether messages are kept.
+    /// `true` if messages are recorded.
     keeps: bool,
     id: &'a Id,
     messages: Mutex<Vec<Value>>,
-    /// An answer to the request that went this way, past the session.
+    /// An answer to the request that was sent through the outbox, not returned by the service.
     reply: Mutex<Option<Value>>,
 }
 
@@ -185,7 +185,7 @@ impl OutboxTap<'_> {
         }
         read.shift_remove("jsonrpc");
         if let Some(id) = id {
-            // Before it leaves: the answer may be quick.
+            // Registered before it is sent, since the client may answer quickly.
             lock(self.asked).insert(id, Value::Null);
         }
         let mut messages = lock(&self.messages);
@@ -217,7 +217,7 @@ impl Outbox for OutboxTap<'_> {
     }
 }
 
-/// An outcome as an object with `result` or `error`; a line that is no message as `line`.
+/// Returns an outcome as an object with `result` or `error`; a raw line as `line`.
 pub fn reply(outcome: &Outcome, revision: Revision) -> Value {
     let mut bytes = Vec::new();
     render(&mut bytes, None, outcome, revision);
@@ -243,7 +243,7 @@ impl Service for Observed {
         self.inner.weight(request)
     }
 
-    /// Who looks on may wait for a disk.
+    /// Observers may wait for a disk.
     fn is_prompt(&self) -> bool {
         false
     }
@@ -255,7 +255,7 @@ impl Service for Observed {
         let outcome = self.tapped(exchange, &mut seen, |exchange| self.inner.serve(exchange));
         seen.time = begun.elapsed();
         match &outcome {
-            // What else is sent before the answer comes in `served`.
+            // Messages that follow before the answer are recorded in `served`.
             Some(outcome) => {
                 seen.reply = Some(reply(outcome, revision));
                 lock(&self.leaving).insert(exchange.ticket.id.clone(), seen);

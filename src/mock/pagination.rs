@@ -1,23 +1,23 @@
-//! Lists, resources, prompts and completions: what is answered from the catalog as it stands.
+//! Lists, resources, prompts and completions, answered from the catalog.
 
 use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
-use super::respond::Performance;
+use super::respond::AnswerExecution;
 use crate::protocol::{Body, Code, Outcome, RpcError};
 use crate::server::AdmittedRequest;
 
-/// A completion offers at most so many values (server/utilities/completion).
+/// Maximum number of values in a completion (server/utilities/completion).
 const MAX_OFFERED: usize = 100;
 
-/// The answer to one of these methods; `None` for any other.
-pub fn answer(performance: &Performance<'_>, method: &str) -> Option<Outcome> {
-    let Performance {
+/// Answers one of these methods; `None` for any other.
+pub fn answer(execution: &AnswerExecution<'_>, method: &str) -> Option<Outcome> {
+    let AnswerExecution {
         catalog,
         exchange,
         params,
         ..
-    } = *performance;
+    } = *execution;
     let done = |result: Value, cached| {
         Ok(Body::Raw(
             catalog
@@ -55,8 +55,8 @@ pub fn answer(performance: &Performance<'_>, method: &str) -> Option<Outcome> {
                 .map(|prompt| &*prompt.entry)
                 .collect(),
         ),
-        "resources/read" => return Some(read(performance).and_then(|result| done(result, true))),
-        "prompts/get" => return Some(prompt(performance).and_then(|result| done(result, false))),
+        "resources/read" => return Some(read(execution).and_then(|result| done(result, true))),
+        "prompts/get" => return Some(prompt(execution).and_then(|result| done(result, false))),
         "completion/complete" if catalog.has_completions() => {
             return Some(complete(catalog, params).and_then(|result| done(result, false)));
         }
@@ -65,10 +65,10 @@ pub fn answer(performance: &Performance<'_>, method: &str) -> Option<Outcome> {
     Some(page(catalog, exchange, params, &entries))
 }
 
-fn prompt(performance: &Performance<'_>) -> Result<Value, RpcError> {
-    let Performance {
+fn prompt(execution: &AnswerExecution<'_>) -> Result<Value, RpcError> {
+    let AnswerExecution {
         catalog, params, ..
-    } = *performance;
+    } = *execution;
     let name = params["name"].as_str().unwrap_or_default();
     let Some(prompt) = catalog.prompts.iter().find(|prompt| prompt.name == name) else {
         return Err(invalid(format!(
@@ -96,21 +96,21 @@ fn prompt(performance: &Performance<'_>) -> Result<Value, RpcError> {
     }
     let mut filled = arguments.as_object().cloned().unwrap_or_default();
     for taken in &prompt.arguments {
-        // One that may be left out is then empty.
+        // A missing optional argument is empty.
         filled
             .entry(taken.name.clone())
             .or_insert_with(|| "".into());
     }
     let filled = Value::Object(filled);
-    let performance = Performance {
+    let execution = AnswerExecution {
         arguments: &filled,
-        ..*performance
+        ..*execution
     };
-    let scope = performance.scope(0, Value::Null);
+    let scope = execution.scope(0, Value::Null);
     Ok(json!({"messages": prompt.messages.fill(&scope)}))
 }
 
-/// One page of a list. The entries are JSON text already: a list of thousands is only copied.
+/// Returns one page of a list. The entries are JSON text already and are only copied.
 fn page(
     catalog: &Catalog,
     exchange: &AdmittedRequest<'_>,
@@ -146,10 +146,10 @@ fn page(
     ))
 }
 
-fn read(performance: &Performance<'_>) -> Result<Value, RpcError> {
-    let Performance {
+fn read(execution: &AnswerExecution<'_>) -> Result<Value, RpcError> {
+    let AnswerExecution {
         catalog, params, ..
-    } = *performance;
+    } = *execution;
     let Some(uri) = params["uri"].as_str() else {
         return Err(invalid(
             "`uri` is missing or no string; resources/list has the URIs".to_owned(),
@@ -162,7 +162,7 @@ fn read(performance: &Performance<'_>) -> Result<Value, RpcError> {
     {
         return Ok(resource.read());
     }
-    let scope = performance.scope(0, Value::Null);
+    let scope = execution.scope(0, Value::Null);
     let found = catalog
         .templates
         .iter()

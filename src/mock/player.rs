@@ -1,4 +1,4 @@
-//! Serves a cassette.
+//! Service that answers from a cassette.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,21 +15,22 @@ use crate::protocol::{
 use crate::server::{AdmittedRequest, Service, stateless_revisions};
 use crate::tools::Weight;
 
-/// What becomes of a request that was not recorded.
+/// Handling of a request that the cassette does not have.
 pub enum CassetteMiss {
-    /// An error that says so.
+    /// Fail with an error.
     Fail,
-    /// The real server answers.
+    /// Ask the real server.
     Ask(Box<dyn Upstream>),
-    /// The real server answers, and its answer is written behind the others.
+    /// Ask the real server and append its answer to the cassette.
     Record(Box<dyn Upstream>, CassetteRecorder),
 }
 
 /// The real server behind a cassette.
 pub trait Upstream: Send + Sync {
-    /// Its answer: an object with `result` or `error`. Fails, with the reason, when there is none.
+    /// Returns its answer: an object with `result` or `error`. Fails, with the reason, if there is
+    /// none.
     fn ask(&self, method: &str, params: &Value) -> Result<Value, String>;
-    /// The client sends nothing more: what has no answer soon gets none.
+    /// Called when the client has closed its side: open requests are given up soon.
     fn ended(&self);
 }
 
@@ -37,10 +38,10 @@ pub trait Upstream: Send + Sync {
 pub struct CassettePlayer {
     cassette: Mutex<Cassette>,
     on_miss: CassetteMiss,
-    /// What is looked up must be without the secrets that the cassette is without.
+    /// Redacts requests before the lookup, like the recording.
     redactor: Redactor,
-    /// What requests get that are not taken up yet, found when they arrived: threads may take them
-    /// up in another order.
+    /// Exchanges of requests that are not processed yet, looked up on arrival. Threads may process
+    /// requests in another order.
     found: Mutex<HashMap<Id, Option<Arc<CassetteEntry>>>>,
     client: ClientState,
 }
@@ -60,8 +61,8 @@ impl CassettePlayer {
         lock(&self.cassette).next(method, &self.redactor.redact(&plain(params)))
     }
 
-    /// Sends what the server sent before this answer. `None` when the client does not want the
-    /// answer any more.
+    /// Sends the recorded messages before this answer. Returns `None` if the client no longer wants
+    /// the answer.
     fn prelude(&self, entry: &CassetteEntry, exchange: &AdmittedRequest<'_>) -> Option<()> {
         let ticket = exchange.ticket;
         let token = ticket
@@ -71,7 +72,7 @@ impl CassettePlayer {
         for message in &entry.before {
             let method = message["method"].as_str().unwrap_or_default();
             if message.get("answer").is_some() {
-                // 2026-07-28 has no requests of servers.
+                // In 2026-07-28 servers send no requests.
                 if !ticket.revision.is_stateless() && self.may_ask(method) {
                     self.client.ask(exchange, method, message.get("params"))?;
                 }
@@ -79,7 +80,7 @@ impl CassettePlayer {
             }
             let mut params = message.get("params").cloned().unwrap_or_else(|| json!({}));
             if method == "notifications/progress" {
-                // The token is this client's.
+                // The token comes from the present client.
                 let Some(token) = &token else { continue };
                 params["progressToken"] = token.clone();
             }
@@ -88,7 +89,7 @@ impl CassettePlayer {
         Some(())
     }
 
-    /// Whether the client has declared what a request of the server needs.
+    /// Returns true if the client has declared the capability for a request of the server.
     fn may_ask(&self, method: &str) -> bool {
         let capability = method.split('/').next().unwrap_or_default();
         capability == "ping"
@@ -130,7 +131,7 @@ impl CassettePlayer {
         outcome(&entry)
     }
 
-    /// What a stateless client asks first, put together from what a session was opened with.
+    /// Builds the answer to `server/discover` from a recorded `initialize`.
     fn discovered(&self) -> Option<Arc<CassetteEntry>> {
         let entry = self.find("initialize", &Value::Null)?;
         let opened = entry.result.as_ref()?;
@@ -143,10 +144,10 @@ impl CassettePlayer {
         if let Some(info) = opened.get("serverInfo") {
             result["_meta"] = json!({ SERVER_INFO_KEY: info });
         }
-        Some(made("server/discover", result))
+        Some(built_entry("server/discover", result))
     }
 
-    /// How a session is opened, put together from what a stateless client asked first.
+    /// Builds the answer to `initialize` from a recorded `server/discover`.
     fn opened(&self) -> Option<Arc<CassetteEntry>> {
         let entry = self.find("server/discover", &Value::Null)?;
         let discovered = entry.result.as_ref()?;
@@ -155,16 +156,16 @@ impl CassettePlayer {
             .get(SERVER_INFO_KEY)
             .cloned()
             .unwrap_or_else(unnamed);
-        // The revision is put in when it is agreed on.
+        // The revision is set once it is negotiated.
         let mut result = json!({"protocolVersion": "", "capabilities": discovered["capabilities"], "serverInfo": info});
         if let Some(text) = discovered.get("instructions") {
             result["instructions"] = text.clone();
         }
-        Some(made("initialize", result))
+        Some(built_entry("initialize", result))
     }
 }
 
-fn made(method: &str, result: Value) -> Arc<CassetteEntry> {
+fn built_entry(method: &str, result: Value) -> Arc<CassetteEntry> {
     let (method, params) = (method.to_owned(), json!({}));
     Arc::new(CassetteEntry {
         method,
@@ -176,7 +177,7 @@ fn made(method: &str, result: Value) -> Arc<CassetteEntry> {
     })
 }
 
-/// Whether the result says for how long it may be kept (2026-07-28, `CacheableResult`).
+/// Returns true if a result of this method has a cache lifetime (2026-07-28, `CacheableResult`).
 fn is_cacheable(method: &str) -> bool {
     const METHODS: [&str; 6] = [
         "server/discover",

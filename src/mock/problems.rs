@@ -1,4 +1,4 @@
-//! What is wrong with a file: line, column, key, and what is valid.
+//! Errors and warnings about a file: line, column, key, and valid values.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use super::schema;
 use super::yaml::{TextPlace, YamlNode};
 use crate::text::nearest;
 
-/// Something wrong in a file.
+/// One error or warning about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileProblem {
-    /// Where, if it is known.
+    /// Position, if known.
     pub place: Option<TextPlace>,
-    /// Which key, as `mock_server.tools[0].name`.
+    /// The key, as `mock_server.tools[0].name`.
     pub path: String,
-    /// What was got and what is valid.
+    /// The value found and the valid ones.
     pub message: String,
 }
 
-/// Everything that is wrong with a file; `Display` gives a line each.
+/// All errors in a file; `Display` gives one line each.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct LoadError {
-    /// The file as it was named.
+    /// The file name as given.
     pub file: String,
     pub problems: Vec<FileProblem>,
 }
@@ -41,19 +41,19 @@ impl fmt::Display for LoadError {
     }
 }
 
-/// Most problems that are told at once.
+/// Maximum number of problems in one report.
 pub const MAX_PROBLEMS: usize = 20;
 
-/// A text that was read, with the places of its values if it has any.
+/// A parsed text, with the positions of its values if known.
 pub struct SourceText {
     pub file: String,
     pub node: Option<YamlNode>,
-    /// What the places are relative to: the pointer of the manifest.
+    /// JSON pointer of the manifest in the file.
     pub root: &'static str,
 }
 
 impl SourceText {
-    /// A problem with the value at a JSON pointer below `mock_server`.
+    /// Creates a problem with the value at a JSON pointer below `mock_server`.
     pub fn problem(&self, pointer: &str, message: impl Into<String>) -> FileProblem {
         let pointer = format!("{}{pointer}", self.root);
         let place = self.node.as_ref().map(|node| node.place(&pointer));
@@ -64,7 +64,7 @@ impl SourceText {
         }
     }
 
-    /// Problems as the error of this file, which tells the first of them.
+    /// Returns the first `MAX_PROBLEMS` problems as the error of this file.
     pub fn error(&self, mut problems: Vec<FileProblem>) -> LoadError {
         problems.truncate(MAX_PROBLEMS);
         LoadError {
@@ -74,16 +74,15 @@ impl SourceText {
     }
 }
 
-/// What is wrong with a part of the manifest, by JSON pointer.
+/// Problems of a manifest, located by JSON pointers.
 pub struct ProblemList<'a> {
     source: &'a SourceText,
     pub problems: Vec<FileProblem>,
-    /// Not wrong, and hardly meant.
+    /// Probable mistakes that are not errors.
     pub warnings: Vec<FileProblem>,
 }
 
 impl<'a> ProblemList<'a> {
-    /// None yet.
     pub fn new(source: &'a SourceText) -> Self {
         Self {
             source,
@@ -92,18 +91,18 @@ impl<'a> ProblemList<'a> {
         }
     }
 
-    /// Notes a problem with the value at a pointer.
+    /// Adds an error about the value at a pointer.
     pub fn add(&mut self, pointer: &str, message: impl Into<String>) {
         self.problems.push(self.source.problem(pointer, message));
     }
 
-    /// Notes something odd about the value at a pointer.
+    /// Adds a warning about the value at a pointer.
     pub fn warn(&mut self, pointer: &str, message: impl Into<String>) {
         self.warnings.push(self.source.problem(pointer, message));
     }
 }
 
-/// Names the known word that is nearest to one that is not known, as the end of a message; empty if
+/// Suggests the known word that is nearest to an unknown one, as the end of a message; empty if
 /// none is near.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest::nearest(word, known)

@@ -1,31 +1,31 @@
-//! Takes secrets out of what is recorded.
+//! Redaction of secrets in recordings.
 
 use serde_json::Value;
 
 use crate::pattern::{Options, Pattern};
 
-/// What is taken out, and what is written instead.
+/// Secrets to redact, and their placeholders.
 #[derive(Default)]
 pub struct Redactor {
-    /// Values and their names.
+    /// Values and their placeholders.
     values: Vec<(String, String)>,
     patterns: Vec<(String, Pattern)>,
-    /// Names and patterns as they were given.
+    /// Names and patterns as given.
     given: Vec<(String, String)>,
 }
 
-/// Values shorter than this are no secrets, and stand in too many other places.
+/// Minimum length of a secret value. Shorter values occur in too many other texts.
 const MIN_SECRET_BYTES: usize = 6;
 
 impl Redactor {
-    /// Takes out the value of a variable wherever it stands; `[NAME]` takes its place.
+    /// Redacts the value of a variable everywhere; `[NAME]` replaces it.
     pub fn add_value(&mut self, name: &str, value: &str) {
         if value.len() >= MIN_SECRET_BYTES {
             self.values.push((value.to_owned(), format!("[{name}]")));
         }
     }
 
-    /// Takes out what a pattern matches. Fails when it cannot be used.
+    /// Redacts the matches of a pattern. Fails if the pattern is invalid.
     pub fn add_pattern(&mut self, name: &str, pattern: &str) -> Result<(), String> {
         let compiled = Pattern::new(
             pattern,
@@ -40,12 +40,12 @@ impl Redactor {
         Ok(())
     }
 
-    /// The patterns and their names.
+    /// Returns the names and patterns.
     pub fn patterns(&self) -> Vec<(String, String)> {
         self.given.clone()
     }
 
-    /// The same value without the secrets, also in keys.
+    /// Returns the value without secrets, also in keys.
     pub fn redact(&self, value: &Value) -> Value {
         if self.values.is_empty() && self.patterns.is_empty() {
             return value.clone();
@@ -73,8 +73,7 @@ impl Redactor {
         for (name, pattern) in &self.patterns {
             let mut redacted = String::new();
             let mut from = 0;
-            // What cannot be searched to its end is taken out whole: a secret must not stay because
-            // of its surroundings.
+            // If the search fails, the rest is redacted whole, so that no secret survives.
             loop {
                 match pattern.find_at(&text, from) {
                     Ok(Some(found)) if !found.range().is_empty() => {
@@ -98,7 +97,7 @@ impl Redactor {
     }
 }
 
-/// Whether a variable with this name holds a secret, as far as its name tells.
+/// Returns true if the name of a variable suggests a secret.
 pub fn is_secret(name: &str) -> bool {
     const WORDS: [&str; 6] = [
         "TOKEN",
@@ -118,7 +117,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn secrets_are_taken_out_everywhere() {
+    fn redactor_replaces_secrets_in_keys_and_values() {
         let mut redactor = Redactor::default();
         redactor.add_value("GH_TOKEN", "s3cr3t-value");
         redactor.add_value("SHORT_KEY", "abc");

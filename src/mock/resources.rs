@@ -1,4 +1,4 @@
-//! Resources and families of them: their entries, their contents, and which URI belongs to which.
+//! Resources and resource templates: list entries, contents, and matching of URIs.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,7 +12,6 @@ use super::template::{Template, TemplateScope};
 
 #[derive(Debug)]
 pub struct CatalogResource {
-    /// Its name on the wire.
     pub uri: String,
     /// Its entry in resources/list.
     pub entry: String,
@@ -25,7 +24,7 @@ impl CatalogResource {
         let mut content = Map::new();
         content.insert("uri".to_owned(), from.uri.clone().into());
         put(&mut content, "mimeType", from.content.mime_type.as_ref());
-        let (key, text) = held(&from.content);
+        let (key, text) = content_member(&from.content);
         content.insert(key.to_owned(), text.into());
         Self {
             uri: from.uri.clone(),
@@ -40,20 +39,20 @@ impl CatalogResource {
         json!({ "contents": [content] })
     }
 
-    /// Puts another text in the place of the old one.
+    /// Replaces the text.
     pub fn update(&self, text: &str) {
         lock(&self.content)["text"] = text.into();
     }
 }
 
-/// A family of resources.
+/// A resource template of the manifest.
 #[derive(Debug)]
 pub struct ResourceFamily {
-    /// As it was written.
+    /// The URI template as written.
     pub uri: String,
     /// Its entry in resources/templates/list.
     pub entry: String,
-    /// Values that are offered, by name.
+    /// Completions by name.
     pub complete: BTreeMap<String, Vec<String>>,
     pattern: UriPattern,
     mime_type: Option<String>,
@@ -62,7 +61,7 @@ pub struct ResourceFamily {
 
 impl ResourceFamily {
     pub fn new(from: &manifest::ResourceTemplate, pattern: UriPattern) -> Self {
-        let (key, text) = held(&from.content);
+        let (key, text) = content_member(&from.content);
         Self {
             uri: from.uri_template.clone(),
             entry: entry("uriTemplate", &from.uri_template, &from.content),
@@ -73,7 +72,7 @@ impl ResourceFamily {
         }
     }
 
-    /// What resources/read answers for a URI of the family.
+    /// Answers resources/read for a URI that the template matches.
     pub fn read(&self, uri: &str, mut scope: TemplateScope<'_>) -> Option<Value> {
         scope
             .names
@@ -82,7 +81,7 @@ impl ResourceFamily {
         content.insert("uri".to_owned(), uri.into());
         put(&mut content, "mimeType", self.mime_type.as_ref());
         let (key, template) = &self.content;
-        // A place alone may be filled with what is no text.
+        // A placeholder alone may yield a value that is not a string.
         let text = match template.fill(&scope) {
             Value::String(text) => text,
             other => other.to_string(),
@@ -92,7 +91,7 @@ impl ResourceFamily {
     }
 }
 
-/// The entry of a list, under the member that names it. The specification requires a name.
+/// Returns a list entry with `named` as its `member`. The specification requires a name.
 fn entry(member: &str, named: &str, from: &manifest::Content) -> String {
     let mut entry = Map::new();
     entry.insert(member.to_owned(), named.into());
@@ -106,16 +105,15 @@ fn entry(member: &str, named: &str, from: &manifest::Content) -> String {
     Value::Object(entry).to_string()
 }
 
-/// What is read: under which member, and the text or the base64 of it.
-fn held(from: &manifest::Content) -> (&'static str, String) {
+/// Returns the member and the value of a content: text or base64.
+fn content_member(from: &manifest::Content) -> (&'static str, String) {
     match &from.blob {
         Some(blob) => ("blob", blob.clone()),
         None => ("text", from.text.clone().unwrap_or_default()),
     }
 }
 
-/// A URI template of level 1 (RFC 6570): `{name}` stands for what has no `/`, `{+name}` for
-/// anything.
+/// A URI template of level 1 (RFC 6570): `{name}` matches text without `/`, `{+name}` any text.
 #[derive(Debug)]
 pub struct UriPattern(Vec<UriPiece>);
 
@@ -169,7 +167,8 @@ impl UriPattern {
                 UriPiece::Literal(text) => rest = rest.strip_prefix(text.as_str())?,
                 UriPiece::Name { name, slashes } => {
                     let length = match pieces.peek() {
-                        // The last text is at the end, whatever else it is found in.
+                        // The last literal must match at the end of the URI, even if it occurs
+                        // earlier too.
                         Some(UriPiece::Literal(text)) if self.ends_with(text) => {
                             rest.strip_suffix(text.as_str())?.len()
                         }
@@ -198,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uri_belongs_to_a_family_or_not() {
+    fn uri_template_matches_names() {
         let matched = |pattern: &str, uri: &str| {
             UriPattern::new(pattern)
                 .unwrap()

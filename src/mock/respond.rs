@@ -1,4 +1,4 @@
-//! Carries out an answer: faults, delays, what the client is asked and told first, and then the
+//! Execution of an answer: faults, delays, requests and notifications to the client, then the
 //! result.
 
 use std::time::{Duration, Instant};
@@ -20,33 +20,33 @@ use crate::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
 use crate::protocol::{Body, Code, Outcome, RpcError, notification, render};
 use crate::server::{AdmittedRequest, ErrorStyle, Level};
 
-/// One request on its way.
+/// A request that is being answered.
 #[derive(Clone, Copy)]
-pub struct Performance<'a> {
+pub struct AnswerExecution<'a> {
     pub client: &'a ClientState,
-    /// How refusals reach clients of handshake revisions.
+    /// Style of refusals for clients of handshake revisions.
     pub errors: ErrorStyle,
     pub catalog: &'a Catalog,
     pub exchange: &'a AdmittedRequest<'a>,
     pub params: &'a Value,
-    /// What `${args...}` is.
+    /// The value of `${args...}`.
     pub arguments: &'a Value,
-    /// The tool, if one is called.
+    /// The called tool, if any.
     pub tool: Option<&'a CatalogTool>,
 }
 
-/// Why a wait has ended.
+/// Reason for the end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Woken {
+enum WaitOutcome {
     Time,
     Cancelled,
     Ended,
 }
 
-impl Performance<'_> {
-    /// Answers with `picked`: the answer, and how often it was given, this time included. `fault`
-    /// is that of all calls, which counts before the answer's own; `generic` says what is answered
-    /// when the manifest does not.
+impl AnswerExecution<'_> {
+    /// Sends the picked answer; the number is its count, this call included. `fault` applies to all
+    /// calls and overrides the answer's own. `generic` gives the answer if the manifest declares
+    /// none.
     pub fn run(
         &self,
         picked: Option<(&Answer, u64)>,
@@ -66,7 +66,7 @@ impl Performance<'_> {
             MockFault::Slow(time) => delay += time,
             MockFault::Silent => return None,
             MockFault::Exit => {
-                // As a crash does it: no exit handler, no last word.
+                // Like a crash: without exit handlers or a last message.
                 let _ = rustix::process::kill_process(
                     rustix::process::getpid(),
                     rustix::process::Signal::KILL,
@@ -78,7 +78,7 @@ impl Performance<'_> {
         if let MockFault::ReplyAfterCancel(time) = fault {
             self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), Some(cancel));
             self.wait(time, None);
-        } else if self.prelude(reply, delay) != Woken::Time {
+        } else if self.prelude(reply, delay) != WaitOutcome::Time {
             return None;
         }
         let outcome = match reply.map_or(Ok(None), |reply| self.ask(reply)) {
@@ -99,26 +99,26 @@ impl Performance<'_> {
             return None;
         }
         spoil(fault, self.exchange, outcome, &|time| {
-            self.wait(time, Some(cancel)) == Woken::Time
+            self.wait(time, Some(cancel)) == WaitOutcome::Time
         })
     }
 
-    /// Holds the call for as long as a call is held.
+    /// Holds the call until it is cancelled, or for `MAX_MOCK_HANG_MS`.
     fn hang(&self, cancel: Option<&CancelToken>) -> Option<Outcome> {
         match self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), cancel) {
-            Woken::Time => {
+            WaitOutcome::Time => {
                 let message =
                     format!("the call was held for {MAX_MOCK_HANG_MS} milliseconds on purpose");
                 Some(Err(RpcError::new(Code::Internal, message)))
             }
-            Woken::Cancelled | Woken::Ended => None,
+            WaitOutcome::Cancelled | WaitOutcome::Ended => None,
         }
     }
 
-    /// Progress, spread over the delay, and whatever else is sent before the answer.
-    fn prelude(&self, reply: Option<&Answer>, delay: Duration) -> Woken {
+    /// Sends progress, spread over the delay, and the other messages before the answer.
+    fn prelude(&self, reply: Option<&Answer>, delay: Duration) -> WaitOutcome {
         let cancel = Some(&self.exchange.ticket.cancel);
-        // What most answers need is the wait alone, or nothing at all.
+        // Most answers need only the wait, or nothing.
         let Some(reply) = reply.filter(|reply| reply.tells()) else {
             return self.wait(delay, cancel);
         };
@@ -133,25 +133,30 @@ impl Performance<'_> {
                     .outbox
                     .send(&notification("notifications/progress", &params));
                 match self.wait(pause, cancel) {
-                    Woken::Time => {}
+                    WaitOutcome::Time => {}
                     woken => return woken,
                 }
             }
             if !reply.progress.is_empty() {
-                return self.told(reply, &scope, pause);
+                return self.send_messages(reply, &scope, pause);
             }
         }
-        self.told(reply, &scope, delay)
+        self.send_messages(reply, &scope, delay)
     }
 
-    fn told(&self, reply: &Answer, scope: &TemplateScope<'_>, delay: Duration) -> Woken {
+    fn send_messages(
+        &self,
+        reply: &Answer,
+        scope: &TemplateScope<'_>,
+        delay: Duration,
+    ) -> WaitOutcome {
         let ticket = self.exchange.ticket;
         for log in &reply.log {
             let params = log.fill(scope);
             let level =
                 serde_json::from_value::<Level>(params["level"].clone()).unwrap_or(Level::Info);
-            // Before a client says which ones it wants a server may send all
-            // (server/utilities/logging); a stateless one has to ask.
+            // Until a client sets a level, a server may send all messages
+            // (server/utilities/logging). A stateless client must ask for them.
             let wanted = ticket
                 .level
                 .map_or(!ticket.revision.is_stateless(), |least| level >= least);
@@ -169,8 +174,12 @@ impl Performance<'_> {
         self.wait(delay, Some(&ticket.cancel))
     }
 
-    /// Asks the client what the manifest wants to know. `Err(Some)` holds its answers, `Err(None)`
-    /// says that nobody is there any more, `Ok(Some)` is what is answered instead of a result.
+    /// Sends the answer's requests to the client.
+    ///
+    /// - `Err(Some)` holds the client's answers.
+    /// - `Err(None)` means that the client is gone.
+    /// - `Ok(Some)` replaces the result.
+    /// - `Ok(None)` means that there is nothing to ask.
     fn ask(&self, reply: &Answer) -> Result<Option<Body>, Option<Value>> {
         if reply.asks.is_empty() {
             return Ok(None);
@@ -196,8 +205,8 @@ impl Performance<'_> {
         Err(Some(Value::Object(answers)))
     }
 
-    /// The way of 2026-07-28 (basic/patterns/mrtr): a result that asks, and the same request again
-    /// with the answers.
+    /// Asks in the way of 2026-07-28 (basic/patterns/mrtr): the result holds the requests, and the
+    /// client repeats its request with the answers.
     fn ask_by_result(
         &self,
         reply: &Answer,
@@ -262,7 +271,7 @@ impl Performance<'_> {
             AnswerBody::Result { template, .. } => {
                 let result = template.fill(&self.scope(count, answers));
                 if let Some(tool) = self.tool.filter(|_| template.as_fixed().is_none())
-                    && let Some(reason) = behaviour::breaks(tool.output.as_ref(), &result)
+                    && let Some(reason) = behaviour::schema_violation(tool.output.as_ref(), &result)
                 {
                     tracing::warn!(
                         tool = &*tool.name,
@@ -290,7 +299,7 @@ impl Performance<'_> {
         }
     }
 
-    /// Arguments that cannot be used: an error or a result, as the real server decides it.
+    /// Refuses unusable arguments: with an error or a result, as the real server does.
     pub fn refuse(&self, message: String) -> Outcome {
         if self.exchange.ticket.revision.is_stateless() || self.errors == ErrorStyle::Results {
             let result = json!({"content": [{"type": "text", "text": message}], "isError": true});
@@ -299,8 +308,8 @@ impl Performance<'_> {
         Err(RpcError::new(Code::InvalidParams, message))
     }
 
-    /// Adds what 2026-07-28 requires of a result, unless it says so itself or the manifest wants it
-    /// as it stands.
+    /// Adds the members that 2026-07-28 requires of a result, unless they are present or the
+    /// manifest is `exact`.
     pub fn finish(&self, mut result: Value) -> Value {
         if self.exchange.ticket.revision.is_stateless()
             && !self.catalog.exact
@@ -316,7 +325,7 @@ impl Performance<'_> {
         result
     }
 
-    /// A number from 0 to 1 that depends on the seed, the tool and the count alone.
+    /// Returns a number from 0 to 1 that depends only on the seed, the tool and the count.
     fn chance(&self, count: u64) -> f64 {
         let name = self
             .tool
@@ -324,7 +333,7 @@ impl Performance<'_> {
         splitmix(self.catalog.seed ^ hash(name).wrapping_add(count)) as f64 / u64::MAX as f64
     }
 
-    /// What places in templates stand for.
+    /// Returns the values of template placeholders.
     pub fn scope(&self, count: u64, answers: Value) -> TemplateScope<'_> {
         let id: Value = serde_json::from_str(self.exchange.ticket.id.as_json()).unwrap_or_default();
         let mut names = match answers {
@@ -346,12 +355,12 @@ impl Performance<'_> {
         }
     }
 
-    fn wait(&self, time: Duration, cancel: Option<&CancelToken>) -> Woken {
+    fn wait(&self, time: Duration, cancel: Option<&CancelToken>) -> WaitOutcome {
         if time.is_zero() {
             return if cancel.is_some_and(CancelToken::is_cancelled) {
-                Woken::Cancelled
+                WaitOutcome::Cancelled
             } else {
-                Woken::Time
+                WaitOutcome::Time
             };
         }
         let until = Instant::now() + time;
@@ -360,22 +369,22 @@ impl Performance<'_> {
         events.extend(cancel);
         wait(time, &events);
         if cancel.is_some_and(CancelToken::is_cancelled) {
-            return Woken::Cancelled;
+            return WaitOutcome::Cancelled;
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Woken::Time;
+            return WaitOutcome::Time;
         }
-        // The client has closed its side and may still read: what comes soon is waited for.
+        // The client has closed its side and may still read: a short rest of the wait goes on.
         if left > Duration::from_millis(MOCK_END_GRACE_MS) {
-            return Woken::Ended;
+            return WaitOutcome::Ended;
         }
         let cancel: Vec<&CancelToken> = cancel.into_iter().collect();
         wait(left, &cancel);
         if cancel.iter().any(|cancel| cancel.is_cancelled()) {
-            Woken::Cancelled
+            WaitOutcome::Cancelled
         } else {
-            Woken::Time
+            WaitOutcome::Time
         }
     }
 }

@@ -1,18 +1,18 @@
-//! The JSON schemas of manifests, and a manifest's own schemas: what is checked, and in which words
-//! it is said.
+//! JSON schemas of manifests and expectations, schemas of `match` patterns, and messages about
+//! violations.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::{Fault, Kind};
 
-/// The schema of a manifest, for editors and for the check at start. Derived from its type, which a
-/// test compares.
+/// Schema of a manifest, for editors and for validation at startup. A test compares it with the
+/// type.
 pub const MANIFEST_SCHEMA: &str = include_str!("../../completions/mock.schema.json");
 
-/// The same of a file of expectations.
+/// Schema of a file of expectations.
 pub const EXPECTATIONS_SCHEMA: &str = include_str!("expectations.schema.json");
 
-/// What is wrong, as `path: what was got and what is allowed`; `root` stands for the whole.
+/// Describes a violation as `path: value found and values allowed`; `root` names the whole.
 pub fn describe(fault: &Fault<'_>, root: &str) -> String {
     let path = dotted(root, &fault.place);
     let got = shorten(&fault.value.to_string());
@@ -33,7 +33,7 @@ pub fn describe(fault: &Fault<'_>, root: &str) -> String {
     }
 }
 
-/// A JSON pointer as people write it: `a/0/b` is `a[0].b`.
+/// Formats a JSON pointer for people: `/a/0/b` becomes `a[0].b`.
 pub fn dotted(root: &str, pointer: &str) -> String {
     let mut path = root.to_owned();
     for step in pointer.split('/').skip(1) {
@@ -49,7 +49,7 @@ pub fn dotted(root: &str, pointer: &str) -> String {
     path
 }
 
-/// At most the first 120 characters.
+/// Truncates a text to its first 120 characters.
 pub fn shorten(text: &str) -> String {
     match text.char_indices().nth(120) {
         None => text.to_owned(),
@@ -57,8 +57,8 @@ pub fn shorten(text: &str) -> String {
     }
 }
 
-/// The schema that the arguments must fit for a `match`: a pattern of values becomes a JSON schema.
-pub fn of_match(pattern: &Value) -> Value {
+/// Converts a `match` pattern to the JSON schema that the arguments must fit.
+pub fn match_schema(pattern: &Value) -> Value {
     match pattern {
         Value::Object(members) => {
             let only = if members.len() == 1 {
@@ -77,14 +77,14 @@ pub fn of_match(pattern: &Value) -> Value {
                     let required: Vec<&String> = members.keys().collect();
                     let properties: Map<String, Value> = members
                         .iter()
-                        .map(|(key, value)| (key.clone(), of_match(value)))
+                        .map(|(key, value)| (key.clone(), match_schema(value)))
                         .collect();
                     json!({"type": "object", "required": required, "properties": properties})
                 }
             }
         }
         Value::Array(items) => {
-            let items: Vec<Value> = items.iter().map(of_match).collect();
+            let items: Vec<Value> = items.iter().map(match_schema).collect();
             json!({"type": "array", "prefixItems": items, "items": false, "minItems": items.len()})
         }
         literal => json!({"const": literal}),

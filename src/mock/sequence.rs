@@ -1,4 +1,4 @@
-//! What is decided about a request when it arrives: threads may take requests up in another order.
+//! Decisions about a request at its arrival. Threads may process requests in another order.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,29 +15,29 @@ use super::fault::MockFault;
 use super::sync::lock;
 use crate::protocol::{Id, Meta, Request};
 
-/// One request's place in the order of arrival.
+/// Decisions about one request at its arrival.
 #[derive(Debug)]
 pub struct RequestTurn {
-    /// Its place among the calls of tools, from 1; 0 for anything else.
+    /// Number among the tool calls, from 1; 0 for other requests.
     pub number: u64,
-    /// What was served when it came.
+    /// The catalog at the arrival.
     pub catalog: Arc<Catalog>,
-    /// The answer of its method, if that depends on the requests before it.
+    /// Answer of the method, if it depends on earlier requests.
     pub of_method: Option<AnswerChoice>,
-    /// The answer of its tool, if that does.
+    /// Answer of the tool, if it depends on earlier requests.
     pub of_tool: Option<AnswerChoice>,
 }
 
-/// The turns of requests that are not taken up yet.
+/// Decisions about requests that are not processed yet.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// Calls of tools so far.
+    /// Number of tool calls so far.
     calls: AtomicU64,
     given: Mutex<HashMap<Id, RequestTurn>>,
 }
 
 impl Turns {
-    /// Gives a request its turn, and says whether its answer takes time. `fault` is that of the
+    /// Decides about a request, and returns true if its answer takes time. `fault` comes from the
     /// command line.
     pub fn give(
         &self,
@@ -64,7 +64,7 @@ impl Turns {
         } else {
             MockFault::None
         };
-        let tool = called(request).and_then(|name| catalog.tool(&name));
+        let tool = called_tool(request).and_then(|name| catalog.tool(&name));
         let behaviours = method.into_iter().chain(tool.map(|tool| &tool.behaviour));
         if behaviours.clone().any(Answers::counts) {
             turn.decide(request, fault, tool);
@@ -75,14 +75,14 @@ impl Turns {
         fault.waits() || behaviours.into_iter().any(Answers::waits)
     }
 
-    /// The turn that a request was given.
+    /// Removes and returns the decisions about a request.
     pub fn take(&self, id: &Id) -> Option<RequestTurn> {
         lock(&self.given).remove(id)
     }
 }
 
 impl RequestTurn {
-    /// What a request gets that was given no turn.
+    /// Creates the decisions about a request that got none at its arrival.
     pub fn late(catalog: Arc<Catalog>) -> Self {
         Self {
             number: 0,
@@ -92,8 +92,8 @@ impl RequestTurn {
         }
     }
 
-    /// What goes wrong with this call, whatever is called. `fault` is that of the command line,
-    /// which counts first.
+    /// Returns the fault of this call, whatever the tool. `fault` comes from the command line and
+    /// overrides the catalog's.
     pub fn fault(&self, fault: Option<MockFault>) -> MockFault {
         match fault.or(self.catalog.fault).unwrap_or_default() {
             MockFault::RecoverAfter(calls) if self.number <= calls => MockFault::Hang,
@@ -135,8 +135,8 @@ impl RequestTurn {
     }
 }
 
-/// The tool that a request calls.
-pub fn called<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
+/// Returns the name of the tool that a request calls.
+pub fn called_tool<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
     #[derive(Deserialize)]
     struct Params<'a> {
         #[serde(borrow)]
@@ -148,7 +148,7 @@ pub fn called<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
         .map(|params| params.name)
 }
 
-/// The arguments of a call; none are an empty object.
+/// Returns the arguments of a call, or `none`, an empty object.
 pub fn arguments<'a>(params: &'a Value, none: &'a Value) -> &'a Value {
     match &params["arguments"] {
         Value::Null => none,
@@ -156,12 +156,13 @@ pub fn arguments<'a>(params: &'a Value, none: &'a Value) -> &'a Value {
     }
 }
 
-/// What a client sends back with the answers that it was asked for.
+/// Returns the state that a client sends back with its answers.
 pub fn request_state(catalog: &Catalog, name: &str) -> String {
     format!("{:016x}", splitmix(hash(name) ^ catalog.seed))
 }
 
-/// Whether a request of 2026-07-28 holds all that its answer asks for (basic/patterns/mrtr).
+/// Returns true if a request of 2026-07-28 holds all answers that `reply` asks for
+/// (basic/patterns/mrtr).
 pub fn has_answers(catalog: &Catalog, name: &str, reply: &Answer, params: &Value) -> bool {
     let state = params.get("requestState");
     state.is_none_or(|sent| *sent == request_state(catalog, name))

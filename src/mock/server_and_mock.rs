@@ -1,34 +1,33 @@
-//! The tools of the real server and a mock in one session.
+//! Service that joins the tools of the real server and of a mock in one session.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::sequence::called;
+use super::sequence::called_tool;
 use super::service::Mock;
 use crate::protocol::{Body, Outcome, Request, Response};
 use crate::server::{AdmittedRequest, Outbox, Server, Service};
 use crate::tools::Weight;
 
-/// A server and what a manifest puts beside it.
+/// A server and a mock beside it.
 pub struct ServerAndMock {
     server: Arc<Server>,
     mock: Arc<Mock>,
 }
 
 impl ServerAndMock {
-    /// Joins the two. Fails, naming it, when a tool of the manifest is called like one of the
-    /// server.
+    /// Joins the two. Fails if both have a tool of the same name, and names it.
     pub fn new(server: Arc<Server>, mock: Arc<Mock>) -> Result<Self, String> {
         mock.reserve(server.names().map(str::to_owned))?;
         Ok(Self { server, mock })
     }
 
-    /// Whether a request is the manifest's business. What both answer is put together from both.
+    /// Returns true if the mock alone answers a request. Methods of both merge their answers.
     fn is_mocked(&self, request: &Request<'_>) -> bool {
         let catalog = self.mock.catalog();
         match &*request.method {
-            "tools/call" => called(request).is_some_and(|name| catalog.tool(&name).is_some()),
+            "tools/call" => called_tool(request).is_some_and(|name| catalog.tool(&name).is_some()),
             "tools/list" | "initialize" | "server/discover" | "ping" | "logging/setLevel" => {
                 catalog.methods.contains_key(&*request.method)
             }
@@ -67,7 +66,7 @@ impl Service for ServerAndMock {
                     }
                 }
                 if changing {
-                    // Also when the manifest has no tools yet.
+                    // Also if the manifest has no tools yet.
                     ours["capabilities"]["tools"]["listChanged"] = true.into();
                 }
             },

@@ -1,4 +1,4 @@
-//! A mock as a service: which method does what.
+//! Service of a mock: dispatch of methods.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::client::ClientState;
 use super::fault::MockFault;
-use super::respond::Performance;
+use super::respond::AnswerExecution;
 use super::sequence::{RequestTurn, Turns, arguments};
 use super::subscriptions::Subscriptions;
 use super::{pagination, schema};
@@ -18,26 +18,26 @@ use crate::server::{AdmittedRequest, ErrorStyle, Outbox, Service, stateless_revi
 use crate::text::nearest::shortened;
 use crate::tools::Weight;
 
-/// A server that exists only in a manifest.
+/// A mock server that a manifest defines.
 pub struct Mock {
     catalog: RwLock<Arc<Catalog>>,
-    /// Of the command line, which counts before the manifest's.
+    /// Fault from the command line, which overrides the manifest's.
     fault: Option<MockFault>,
-    /// How its own refusals reach clients of handshake revisions.
+    /// Style of refusals for clients of handshake revisions.
     errors: ErrorStyle,
-    /// Whether the manifest may change while it is served.
+    /// `true` if the manifest may change while it is served.
     pub(super) reloads: bool,
     /// Names that its tools must not have.
     reserved: OnceLock<HashSet<String>>,
     turns: Turns,
-    /// Calls of tools that were answered.
+    /// Number of answered tool calls.
     answered: AtomicU64,
     client: Arc<ClientState>,
     subscriptions: Arc<Subscriptions>,
 }
 
 impl Mock {
-    /// A mock that serves this catalog. With `reloads` clients are told that lists may change.
+    /// Creates a mock for this catalog. With `reloads` clients are told that lists may change.
     pub fn new(
         catalog: Catalog,
         fault: Option<MockFault>,
@@ -58,12 +58,12 @@ impl Mock {
         })
     }
 
-    /// What is served now.
+    /// Returns the current catalog.
     pub fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Serves another catalog from now on, and tells the client which lists have changed.
+    /// Replaces the catalog, and tells the client which lists have changed.
     pub fn replace(&self, catalog: Arc<Catalog>, changes: &[&'static str]) {
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = catalog;
         for kind in changes {
@@ -71,22 +71,22 @@ impl Mock {
         }
     }
 
-    /// Keeps these names for somebody else, now and after every change. Fails, naming it, when a
-    /// tool has one of them.
+    /// Reserves these names for another service, now and after every change. Fails if a tool has
+    /// one of them, and names it.
     pub fn reserve(&self, names: impl Iterator<Item = String>) -> Result<(), String> {
         let names = self.reserved.get_or_init(|| names.collect());
-        // A change that comes in between finds them.
-        self.catalog().avoids(names)
+        // A concurrent change sees the reserved names.
+        self.catalog().check_names(names)
     }
 
-    /// Serves another state of the manifest's file, and tells the client. Fails when a tool has a
-    /// name that is kept for somebody else; then all stays as it was.
+    /// Serves a new version of the manifest, and tells the client. Fails if a tool has a reserved
+    /// name; the old version then stays.
     pub fn reload(&self, catalog: Catalog) -> Result<(), String> {
         if let Some(names) = self.reserved.get() {
-            catalog.avoids(names)?;
+            catalog.check_names(names)?;
         }
         let old = self.catalog();
-        // A client cannot see why a tool answers differently, so it is told in any case.
+        // Behaviour may differ while entries are equal, so tools are always announced.
         let mut changes = vec!["tools"];
         let resources = |catalog: &Catalog| -> Vec<String> {
             catalog
@@ -112,7 +112,7 @@ impl Mock {
         Ok(())
     }
 
-    /// Swaps the catalog for the one that the manifest has for later, if it has one.
+    /// Swaps to the later catalog of the manifest, if any.
     fn rotate(&self) {
         let catalog = self.catalog();
         if let Some(later) = &catalog.later {
@@ -120,15 +120,15 @@ impl Mock {
         }
     }
 
-    fn performance<'a>(
+    fn execution<'a>(
         &'a self,
         turn: &'a RequestTurn,
         exchange: &'a AdmittedRequest<'a>,
         params: &'a Value,
         arguments: &'a Value,
-    ) -> Performance<'a> {
+    ) -> AnswerExecution<'a> {
         let (client, catalog) = (&*self.client, &*turn.catalog);
-        Performance {
+        AnswerExecution {
             client,
             errors: self.errors,
             catalog,
@@ -148,10 +148,10 @@ impl Mock {
         let catalog = &*turn.catalog;
         let fault = turn.fault(self.fault);
         let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
-        let performance = |arguments| self.performance(turn, exchange, params, arguments);
-        // A server that does not respond does not look at arguments either.
+        let execution = |arguments| self.execution(turn, exchange, params, arguments);
+        // A server that hangs does not validate arguments either.
         if fault.is_deaf() {
-            return performance(&Value::Null).run(None, fault, || Ok(Body::Raw("{}".into())));
+            return execution(&Value::Null).run(None, fault, || Ok(Body::Raw("{}".into())));
         }
         let Some(name) = params["name"].as_str() else {
             return invalid("`name` is missing or no string; tools/list has the names".to_owned());
@@ -161,7 +161,7 @@ impl Mock {
         };
         let none = json!({});
         let arguments = arguments(params, &none);
-        // What was decided when the call came was valid then.
+        // A choice made on arrival has validated the arguments.
         let choice = match turn.of_tool {
             Some(choice) => Some(choice),
             None => match tool
@@ -171,22 +171,22 @@ impl Mock {
             {
                 Some(fault) => {
                     return Some(
-                        performance(arguments).refuse(schema::describe(&fault, "arguments")),
+                        execution(arguments).refuse(schema::describe(&fault, "arguments")),
                     );
                 }
                 None => tool.behaviour.pick(arguments, |_| false),
             },
         };
-        let performance = Performance {
+        let execution = AnswerExecution {
             tool: Some(tool),
-            ..performance(arguments)
+            ..execution(arguments)
         };
         let generic = || {
             let result = json!({"content": [{"type": "text", "text": format!("mock {name}")}]});
-            Ok(Body::Raw(performance.finish(result).to_string().into()))
+            Ok(Body::Raw(execution.finish(result).to_string().into()))
         };
         let picked = choice.and_then(|choice| tool.behaviour.reply(choice));
-        let outcome = performance.run(picked, fault, generic);
+        let outcome = execution.run(picked, fault, generic);
         let answered = self.answered.fetch_add(1, Relaxed) + 1;
         if catalog
             .later
@@ -254,16 +254,15 @@ impl Mock {
             {
                 return self.subscriptions.listen(&self.catalog(), exchange, params);
             }
-            method => pagination::answer(
-                &self.performance(turn, exchange, params, &json!({})),
-                method,
-            )
-            .unwrap_or_else(|| {
-                Err(RpcError::new(
-                    Code::MethodNotFound,
-                    format!("no method `{}` on revision {revision}", shortened(method)),
-                ))
-            }),
+            method => {
+                pagination::answer(&self.execution(turn, exchange, params, &json!({})), method)
+                    .unwrap_or_else(|| {
+                        Err(RpcError::new(
+                            Code::MethodNotFound,
+                            format!("no method `{}` on revision {revision}", shortened(method)),
+                        ))
+                    })
+            }
         })
     }
 }
@@ -300,13 +299,13 @@ impl Service for Mock {
         let Some(behaviour) = catalog.methods.get(&*exchange.request.method) else {
             return self.dispatch(&turn, exchange, &params);
         };
-        let performance = self.performance(&turn, exchange, &params, &params);
+        let execution = self.execution(&turn, exchange, &params, &params);
         let silent = Err(RpcError::new(Code::Internal, "the method has no answer"));
         let generic = || self.dispatch(&turn, exchange, &params).unwrap_or(silent);
         let choice = turn
             .of_method
             .or_else(|| behaviour.pick(&params, |_| false));
-        performance.run(
+        execution.run(
             choice.and_then(|choice| behaviour.reply(choice)),
             MockFault::None,
             generic,

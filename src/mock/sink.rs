@@ -1,4 +1,4 @@
-//! A file of JSON lines that others read while it grows, or after whoever writes it was killed.
+//! Writer of JSON lines that stays readable while the file grows, or after the writer was killed.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use super::sync::lock;
 
-/// Writes a line at a time. After a line that could not be written whole nothing more is: half a
-/// line is then the last one, which readers know how to leave out.
+/// Writes whole lines. After a failed write it stops, so that only the last line can be incomplete.
+/// Readers skip such a line.
 pub struct Sink {
-    /// What it is, as an error names it.
+    /// Name of the file in error messages.
     what: &'static str,
     out: Mutex<Option<Box<dyn Write + Send>>>,
 }
 
 impl Sink {
-    /// A sink on `out`, which should not buffer.
+    /// Creates a sink on `out`, which should not buffer.
     pub fn new(what: &'static str, out: Box<dyn Write + Send>) -> Self {
         Self {
             what,
@@ -24,7 +24,7 @@ impl Sink {
         }
     }
 
-    /// Writes a line. The first failure is logged.
+    /// Writes a line. The first failure is logged and closes the sink.
     pub fn write(&self, line: &impl Serialize) {
         let Ok(mut line) = serde_json::to_vec(line) else {
             return;
@@ -45,7 +45,7 @@ mod tests {
     use std::io;
     use std::sync::Arc;
 
-    /// Room for so many bytes.
+    /// A writer with a limited number of bytes.
     #[derive(Clone)]
     struct SmallDisk(Arc<Mutex<Vec<u8>>>, usize);
 
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_ends_in_at_most_one_half_line() {
+    fn full_disk_leaves_one_partial_line() {
         let disk = SmallDisk(Arc::default(), 10);
         let sink = Sink::new("it", Box::new(disk.clone()));
         for line in ["abc", "defgh", "i"] {

@@ -1,4 +1,4 @@
-//! What a client wants to hear of: changed lists, updated resources.
+//! Subscriptions of a client to changed lists and updated resources.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -15,20 +15,20 @@ use crate::limits::MAX_MOCK_HANG_MS;
 use crate::protocol::{Body, Code, Outcome, RpcError, notification};
 use crate::server::{AdmittedRequest, Outbox};
 
-/// Key that ties a notification to the request that asked for it (2026-07-28,
+/// Key that links a notification to the request that subscribed (2026-07-28,
 /// basic/patterns/subscriptions).
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// What clients of both kinds have asked for.
+/// Subscriptions of handshake and stateless clients.
 #[derive(Default)]
 pub struct Subscriptions {
     client: Arc<ClientState>,
     outbox: Mutex<Option<Arc<dyn Outbox>>>,
-    /// URIs of resources, of handshake revisions.
+    /// URIs of subscribed resources, in handshake revisions.
     uris: Mutex<HashSet<String>>,
-    /// Requests that listen, of stateless revisions: id and wishes.
+    /// Open `subscriptions/listen` requests of stateless revisions: id and filter.
     listeners: Mutex<Vec<(Value, Value)>>,
-    /// Resources whose updates have begun.
+    /// Resources whose updates have started.
     begun: Mutex<HashSet<String>>,
 }
 
@@ -40,12 +40,12 @@ impl Subscriptions {
         })
     }
 
-    /// The way to the client is there.
+    /// Sets the outbox to the client.
     pub fn connect(&self, outbox: Arc<dyn Outbox>) {
         *lock(&self.outbox) = Some(outbox);
     }
 
-    /// Says that a list has changed, to whom it concerns.
+    /// Notifies all subscribers that a list has changed.
     pub fn announce_list(&self, kind: &str) {
         let method = format!("notifications/{kind}/list_changed");
         let wish = format!("{kind}ListChanged");
@@ -105,8 +105,8 @@ impl Subscriptions {
         lock(&self.uris).remove(params["uri"].as_str().unwrap_or_default());
     }
 
-    /// subscriptions/listen: a request that is open for as long as its client wants to hear
-    /// something.
+    /// Serves `subscriptions/listen`, a request that stays open while the client wants
+    /// notifications.
     pub fn listen(
         self: &Arc<Self>,
         catalog: &Catalog,
@@ -141,7 +141,7 @@ impl Subscriptions {
         Some(Ok(Body::Raw(result.to_string().into())))
     }
 
-    /// Lets a resource change in the course of time, once.
+    /// Starts the scheduled updates of a resource, once.
     fn begin_updates(self: &Arc<Self>, catalog: &Catalog, uri: &str) {
         let Some(resource) = catalog
             .resources

@@ -1,4 +1,4 @@
-//! Locks that a panic does not spoil, and waits that an event ends.
+//! Locks without poisoning, and waits that an event ends.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cancel::CancelToken;
 
-/// What a lock holds is whole after any panic: each change of it is one assignment.
+/// Locks, ignoring poison. Each change of the data is one assignment, so a panic leaves it whole.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until one of the events has happened, at most for this time.
+/// Waits until one of the events is cancelled, at most for this time.
 pub fn wait(time: Duration, events: &[&CancelToken]) {
     let until = Instant::now() + time;
     while !events.iter().any(|event| event.is_cancelled()) {
@@ -28,7 +28,7 @@ pub fn wait(time: Duration, events: &[&CancelToken]) {
             .into_iter()
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .collect();
-        // A signal in between is no event.
+        // An interrupting signal does not end the wait.
         let _ = poll(&mut fds, Some(&timeout));
     }
 }

@@ -1,24 +1,24 @@
-//! Values with places to fill in: `${args.city}` in any string of an answer.
+//! Values with placeholders, such as `${args.city}` in any string of an answer.
 //!
-//! A string that is one place and nothing else takes the value with its type; within other text the
-//! value is text. A place that stands for nothing is left as it was written, where its author sees
-//! it; `$${` is a plain `${`.
+//! A string that is only a placeholder takes the value with its type. Within other text the value
+//! becomes text. A placeholder without a value is left as written, visible to its author. `$${` is
+//! a literal `${`.
 
 use serde_json::{Map, Value};
 
 use super::faker;
 use crate::limits::MAX_MOCK_REPEAT_BYTES;
 
-/// What the places of one answer stand for.
+/// Values of the placeholders of one answer.
 #[derive(Clone, Debug, Default)]
 pub struct TemplateScope<'a> {
-    /// What `args` stands for.
+    /// Value of `args`.
     pub arguments: Option<&'a Value>,
-    /// What `request.params` stands for.
+    /// Value of `request.params`.
     pub params: Option<&'a Value>,
-    /// Other names that a path can begin with, and their values.
+    /// Values of other first steps of a path.
     pub names: Map<String, Value>,
-    /// Where made-up values begin.
+    /// Seed of generated values.
     pub seed: u64,
 }
 
@@ -51,16 +51,16 @@ impl TemplateScope<'_> {
     }
 }
 
-/// A value that may have places.
+/// A value that may have placeholders.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Template {
-    /// One without.
+    /// A value without placeholders.
     Fixed(Value),
-    /// A string with some.
+    /// A string with placeholders.
     Text(Vec<TemplatePart>),
-    /// An array with some within.
+    /// An array with placeholders within.
     Array(Vec<Template>),
-    /// An object with some within.
+    /// An object with placeholders within.
     Object(Vec<(String, Template)>),
 }
 
@@ -68,7 +68,7 @@ pub enum Template {
 #[derive(Clone, Debug, PartialEq)]
 pub enum TemplatePart {
     Literal(String),
-    /// A place: its path, and how it was written.
+    /// A placeholder: its path, and its original text.
     Place(Vec<String>, String),
 }
 
@@ -106,7 +106,7 @@ impl Template {
         }
     }
 
-    /// The value, if it has no places.
+    /// Returns the value if it has no placeholders.
     pub fn as_fixed(&self) -> Option<&Value> {
         match self {
             Self::Fixed(value) => Some(value),
@@ -114,7 +114,7 @@ impl Template {
         }
     }
 
-    /// Whether a place stands for something else in each call, whatever the call says.
+    /// Returns true if a placeholder changes from call to call, even with equal arguments.
     pub fn counts(&self) -> bool {
         match self {
             Self::Fixed(_) => false,
@@ -126,7 +126,7 @@ impl Template {
         }
     }
 
-    /// Fills in the places.
+    /// Fills in the placeholders.
     pub fn fill(&self, scope: &TemplateScope<'_>) -> Value {
         match self {
             Self::Fixed(value) => value.clone(),
@@ -196,7 +196,7 @@ fn parts(text: &str) -> Vec<TemplatePart> {
     parts
 }
 
-/// What follows a `${` that has no end, with it.
+/// Returns the text from an unclosed `${` to the end.
 pub fn unclosed(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -210,7 +210,7 @@ pub fn unclosed(text: &str) -> Option<&str> {
     None
 }
 
-/// The steps of `a.b[0].c`.
+/// Splits `a.b[0].c` into steps.
 fn path(text: &str) -> Vec<String> {
     let text = text.trim().replace('[', ".").replace(']', "");
     text.split('.').map(str::to_owned).collect()
@@ -223,7 +223,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn places_are_filled_in() {
+    fn placeholders_are_filled_in() {
         let arguments = json!({"n": 5, "s": "x", "l": [{"a": true}], "o": {"k": null}});
         let names = json!({"request": {"id": "7"}});
         let names = names.as_object().unwrap().clone();

@@ -1,4 +1,4 @@
-//! YAML with the place of every value, so that whatever is wrong with one can say where it stands.
+//! YAML parser that keeps the position of every value, for error messages.
 
 use std::fmt;
 
@@ -12,7 +12,6 @@ use crate::limits::{MAX_MOCK_ANCHOR_EVENTS, MAX_MOCK_DEPTH, MAX_MOCK_NODES};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextPlace {
     pub line: u64,
-    /// The column, in characters.
     pub column: u64,
 }
 
@@ -22,18 +21,18 @@ impl fmt::Display for TextPlace {
     }
 }
 
-/// Why a text was not read.
+/// Reason for a failed parse.
 #[derive(Debug, thiserror::Error)]
-pub enum Unread {
+pub enum YamlError {
     /// A mapping has this key twice.
     #[error("the key `{0}` is there twice")]
     Twice(String),
-    /// Anything else, in words.
+    /// Any other error.
     #[error("{0}")]
     Other(String),
 }
 
-/// A value and where it begins.
+/// A value and its position.
 #[derive(Debug)]
 pub struct YamlNode {
     place: TextPlace,
@@ -48,9 +47,9 @@ enum NodeKind {
 }
 
 impl YamlNode {
-    /// Reads YAML. Fails, with the place if there is one, when it is no YAML or would grow beyond
-    /// all bounds.
-    pub fn parse(text: &str) -> Result<Self, (TextPlace, Unread)> {
+    /// Parses YAML. Fails, with the position if known, if the text is invalid or too large after
+    /// expansion.
+    pub fn parse(text: &str) -> Result<Self, (TextPlace, YamlError)> {
         let options = options! {
             budget: serde_saphyr::budget! {
                 max_depth: MAX_MOCK_DEPTH,
@@ -63,7 +62,7 @@ impl YamlNode {
         };
         serde_saphyr::from_str_with_options::<Self>(text, options).map_err(|error| {
             let place = error.location().map(place).unwrap_or_default();
-            // The first line is the reason; the place comes from here.
+            // Only the first line is kept; the position is formatted elsewhere.
             let text = error.without_snippet().to_string();
             let reason = text.lines().next().unwrap_or_default();
             let reason = reason
@@ -75,9 +74,9 @@ impl YamlNode {
                 let most = format!("at most {MAX_MOCK_NODES} values, {MAX_MOCK_DEPTH} levels deep");
                 let reason =
                     format!("the manifest, or what its anchors stand for, is too large: {most}");
-                return (place, Unread::Other(reason));
+                return (place, YamlError::Other(reason));
             }
-            // The words of the parser are for programmers.
+            // The parser's messages are meant for programmers.
             let key = reason.strip_prefix("duplicate mapping key: ");
             let key = key.map(|rest| {
                 rest.split(", set DuplicateKeyPolicy")
@@ -85,7 +84,7 @@ impl YamlNode {
                     .unwrap_or(rest)
             });
             if let Some(key) = key {
-                return (place, Unread::Twice(key.to_owned()));
+                return (place, YamlError::Twice(key.to_owned()));
             }
             let reason = match reason
                 .split([',', ';', '`'])
@@ -99,11 +98,11 @@ impl YamlNode {
                 "non-finite float" => "JSON has no such number",
                 _ => reason,
             };
-            (place, Unread::Other(reason.to_owned()))
+            (place, YamlError::Other(reason.to_owned()))
         })
     }
 
-    /// The value without its places.
+    /// Returns the value without positions.
     pub fn value(&self) -> Value {
         match &self.kind {
             NodeKind::Scalar(value) => value.clone(),
@@ -117,13 +116,13 @@ impl YamlNode {
         }
     }
 
-    /// Where the value at a JSON pointer (RFC 6901) begins; of the nearest one around it if there
-    /// is none.
+    /// Returns the position of the value at a JSON pointer (RFC 6901), or of the nearest value
+    /// around it.
     pub fn place(&self, pointer: &str) -> TextPlace {
         self.nearest(pointer).place
     }
 
-    /// Where a key of the mapping at a JSON pointer stands.
+    /// Returns the position of a key of the mapping at a JSON pointer.
     pub fn key_place(&self, pointer: &str, key: &str) -> TextPlace {
         let node = self.nearest(pointer);
         match &node.kind {
@@ -135,7 +134,7 @@ impl YamlNode {
         }
     }
 
-    /// The value at a JSON pointer, or the last one on the way to it.
+    /// Returns the value at a JSON pointer, or the last one on the way to it.
     fn nearest(&self, pointer: &str) -> &Self {
         let mut node = self;
         for step in pointer.split('/').skip(1) {
@@ -250,7 +249,7 @@ mod tests {
     use std::fmt::Write as _;
 
     #[test]
-    fn values_and_places() {
+    fn parse_yields_values_and_positions() {
         let node = YamlNode::parse(
             "a: 1\nb:\n  - x: \"${y}\"\n    t: true\n  - 2.5\nc: &n {k: ~}\nd: *n\n1: no\n",
         )
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_says_where() {
+    fn invalid_yaml_error_has_position() {
         let (place, reason) = YamlNode::parse("a: 1\nb: [1, 2\nc: }\n").unwrap_err();
         assert_eq!(place.line, 3, "{reason}");
         let (place, reason) = YamlNode::parse("a: 1\na: 2\n").unwrap_err();
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn anchors_that_explode_are_refused() {
+    fn exploding_anchors_are_refused() {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let before = format!("*a{}", level - 1);

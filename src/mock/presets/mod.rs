@@ -1,9 +1,9 @@
-//! Servers to test a client against, built in. Each is a manifest like any other.
+//! Built-in manifests to test a client against.
 
 /// A manifest that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// What `--preset` calls it.
+    /// Name for `--preset`.
     pub name: &'static str,
     /// The attack that it models, in a sentence.
     pub about: &'static str,
@@ -20,7 +20,7 @@ macro_rules! preset {
     };
 }
 
-/// All of them, in the order of the documentation.
+/// All presets, in the order of the documentation.
 pub const PRESETS: [Preset; 8] = [
     preset!(
         "evil",
@@ -59,7 +59,7 @@ pub const PRESETS: [Preset; 8] = [
 /// The commented manifest that `replay mock init` writes.
 pub const STARTER: &str = include_str!("starter.yaml");
 
-/// The preset of this name.
+/// Returns the preset of this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
@@ -70,7 +70,7 @@ mod tests {
     use crate::mock::{Catalog, load};
 
     #[test]
-    fn every_preset_and_the_starter_can_be_served() {
+    fn presets_and_starter_build_without_warnings() {
         let starter = Preset {
             name: "starter",
             about: "",

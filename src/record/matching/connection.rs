@@ -1,4 +1,4 @@
-//! One connection to a played server: what the book answers after all that was done on it.
+//! One connection to a played server: lookups in the book with the state of the connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection to what the book plays, on which nothing was done yet.
+    /// Creates a new connection to a server that the book plays.
     pub fn on(book: &Arc<Book>) -> Box<dyn Script> {
         Box::new(Self {
             book: Arc::clone(book),
@@ -51,7 +51,7 @@ impl Script for Connection {
                 if is_inside && transaction != 0 {
                     self.transaction = transaction;
                 }
-                // What it does is what the recorded one did, whichever values were left out.
+                // The recording determines the new state, whatever values differ.
                 self.history.follow(&found);
                 Ok(found)
             }

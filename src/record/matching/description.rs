@@ -1,4 +1,4 @@
-//! A call, or a value of one, in a line for people.
+//! Descriptions of calls and values in one line.
 
 use crate::limits::MAX_DIFFERENCE_CHARS;
 use crate::record::call::{Content, End, Exchange};
@@ -6,7 +6,7 @@ use crate::record::protocol::words;
 use crate::record::redact;
 use crate::text::escape::is_unsafe;
 
-/// A call in a line: `POST http://api.example.com:80/orders`.
+/// Describes a call in one line: `POST http://api.example.com:80/orders`.
 pub fn describe(exchange: &Exchange) -> String {
     let line = match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
@@ -49,8 +49,7 @@ pub fn describe(exchange: &Exchange) -> String {
     shown(redact::told(&line).trim_end(), 3 * MAX_DIFFERENCE_CHARS)
 }
 
-/// A text for one line, without characters that do something to a terminal or show nothing, of at
-/// most so many characters.
+/// Formats a text for one line: escapes control and invisible characters, and truncates it.
 fn shown(text: &str, most: usize) -> String {
     let mut line = String::new();
     for c in text.chars().take(most) {

@@ -1,5 +1,5 @@
-//! What is most like a call that nothing answers, how it differs, and what to do. Only ever told,
-//! never served.
+//! Diagnosis of missed calls: the closest recording, the differences, and a hint. It is only
+//! reported, never served.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -22,15 +22,13 @@ use crate::record::protocol::parts::{Part, Role};
 use crate::record::protocol::{postgres, words};
 use crate::record::redact::places;
 
-/// What to do where secrets differ, or a program was given a stand-in and made something of it that
-/// the recording has otherwise.
+/// Hint for differing secrets, or for a program that transforms a placeholder.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, which the recording has otherwise: record again with the secrets of this run, or with `--keep-secrets` if the program takes them apart";
 
-/// What to do where more than values differs.
+/// Hint if more than values differs.
 const RECORD_HINT: &str = "it is another call: record again what makes it";
 
-/// Recordings by what they have in common with a call. They are ordered so when the first call is
-/// missed.
+/// Recordings by common features. Built at the first miss.
 pub(super) type Index = HashMap<Near, Vec<usize>>;
 
 #[derive(PartialEq, Eq, Hash)]
@@ -41,7 +39,7 @@ pub(super) enum Near {
     Protocol(Protocol),
 }
 
-/// The nearest first.
+/// Returns the index keys of a call, the closest first.
 fn near(question: &Question<'_>) -> [Near; 4] {
     let (target, protocol) = (
         &question.exchange.target,
@@ -59,8 +57,7 @@ fn near(question: &Question<'_>) -> [Near; 4] {
 }
 
 impl Book {
-    /// The recording that is nearest to a call that nothing answers; one that is known to be alike
-    /// is it.
+    /// Returns the recording closest to a missed call; a known similar one takes precedence.
     pub(super) fn closest(
         &self,
         asked: &Question<'_>,
@@ -71,7 +68,7 @@ impl Book {
         let found = || near(asked).iter().find_map(|near| self.index().get(near));
         let candidates = alike.as_ref().or_else(found)?;
         let noise = self.noise.at(asked, &asked.exchange.target);
-        // Of many, those that look most like it are compared in full.
+        // Of many candidates, the most similar are compared in full.
         let said = words(asked.exchange);
         let likeness = |index: usize| {
             (strsim::jaro(&said, &words(self.entries[index].asked())) * 1000.0) as i64
@@ -143,7 +140,7 @@ impl Book {
     }
 }
 
-/// The beginning of what a call is, to compare it at a glance.
+/// Returns the start of a call's description, for a quick comparison.
 fn words(exchange: &Exchange) -> String {
     let mut line = match &exchange.content {
         Content::Http(http) | Content::Grpc(http) => {
@@ -158,9 +155,9 @@ fn words(exchange: &Exchange) -> String {
 
 struct Compared {
     lines: Vec<String>,
-    /// How many values have the same name, and how many of those are the same.
+    /// Number of values with equal names, plus the number of equal ones among them.
     common: i64,
-    /// The names of the values that differ, if nothing else does.
+    /// Names of the differing values, if nothing else differs.
     values: Option<Vec<String>>,
 }
 
@@ -249,7 +246,7 @@ impl Compared {
             }
             _ => {}
         }
-        // Of secrets it counts that they are others only where nothing else is.
+        // Differences in secrets count only if nothing else differs.
         if !lines.iter().all(|line| is_of_secrets(line)) {
             lines.retain(|line| !is_of_secrets(line));
         }
@@ -269,8 +266,8 @@ fn head<'a>(
     parts.head(noise).filter(|field| chooses(field, choosing))
 }
 
-/// The names of what differs between two calls that are the same but for values and the head, if it
-/// may be declared as noise.
+/// Returns the names of the differences between two calls that differ only in values and headers.
+/// `None` if they may not be declared as noise.
 fn declarable(
     ours: &Parts,
     theirs: &Parts,
@@ -282,7 +279,7 @@ fn declarable(
         .zip(theirs.values(noise))
         .filter(|(one, other)| one != other)
         .collect();
-    // Arguments are names as well.
+    // The arguments include names.
     let is_made = |part: &Part| part.text.contains(|letter: char| letter.is_ascii_digit());
     if ours.is_narrow
         && !values
@@ -291,7 +288,7 @@ fn declarable(
     {
         return None;
     }
-    // Of a secret the recording says nothing that could be left out.
+    // Secrets are not recorded, so they cannot be declared as noise.
     let is_secret = |part: &Part| !places(part.text.as_bytes()).is_empty();
     let values = values
         .into_iter()
@@ -313,7 +310,7 @@ fn declarable(
     Some(names)
 }
 
-/// Whether nothing but secrets differs on the two sides of a difference.
+/// Returns true if the two sides of a difference differ only in secrets.
 fn is_of_secrets(line: &str) -> bool {
     let without = |side: &str| {
         let (mut out, mut kept) = (String::new(), 0);
@@ -332,14 +329,13 @@ fn is_of_secrets(line: &str) -> bool {
     })
 }
 
-/// Whether one side of a difference has the stand-in of a token, and the other has none.
+/// Returns true if only one side of a difference has a placeholder of a token.
 fn is_of_stand_in(line: &str) -> bool {
     let (recorded, asked) = line.split_once(", asked ").unwrap_or((line, ""));
     places(recorded.as_bytes()).is_empty() != places(asked.as_bytes()).is_empty()
 }
 
-/// What is told of two texts that are not the same: where they are too long, from a little before
-/// the first difference on.
+/// Returns excerpts of two different texts; long ones start shortly before the first difference.
 fn apart(recorded: &str, asked: &str) -> [String; 2] {
     let same = recorded
         .chars()
@@ -375,8 +371,8 @@ fn compare(name: &str, recorded: &str, asked: &str, lines: &mut Vec<String>) {
     }
 }
 
-/// Tells how values differ, by name; those of one name are compared in their order. Returns how
-/// many have the same name, and how many of those are the same.
+/// Adds the differences of values by name; values of one name are compared in order. Returns the
+/// number of equal names, plus the number of equal values.
 fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
     let mut theirs: BTreeMap<&str, VecDeque<&Part>> = BTreeMap::new();
     for part in asked {
@@ -388,7 +384,7 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
             .get_mut(part.name.as_str())
             .and_then(VecDeque::pop_front);
         common += other.map_or(0, |other| 1 + i64::from(part == other));
-        // Beyond what is told, only that there is more counts.
+        // Further differences are only counted.
         if Some(part) == other || lines.len() > 2 * MAX_DIFFERENCES {
             continue;
         }
@@ -429,7 +425,7 @@ fn fields(recorded: &[Part], asked: &[Part], lines: &mut Vec<String>) -> i64 {
     common
 }
 
-/// A value as it is told: what is no text stands without marks.
+/// Formats a value; values other than text have no backticks.
 fn told(role: Role, text: &str) -> String {
     if role == Role::Word {
         text.to_owned()
@@ -462,7 +458,7 @@ fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
     ));
 }
 
-/// What was done before a recording and before what is asked, and is not the same; a line each.
+/// Describes the differences between two connection states, one per line.
 fn histories(recorded: &Done, asked: &Done) -> Vec<String> {
     let shapes: BTreeSet<&String> = recorded.keys().chain(asked.keys()).collect();
     let told = |shape: &String| {
@@ -502,7 +498,7 @@ fn wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
             words::text(protocol, &other.bytes),
         );
         if recorded == asked {
-            // Its length comes first, and says nothing.
+            // The length field at the start says nothing.
             let head = if protocol == Protocol::Postgres { 5 } else { 0 };
             let [a, b] = [one, other].map(|message| message.bytes.get(head..).unwrap_or_default());
             let [a, b] = if a == b {

@@ -1,5 +1,4 @@
-//! What is left out of calls of one shape when they are compared: fields by their names, values by
-//! patterns.
+//! Ignored parts of calls: fields by name, values by pattern.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,16 +7,16 @@ use crate::pattern::{Options, Pattern};
 
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// `body.order.id`, `query.t`, `header.range`: arrays do not show in a path, so `items[3].id`
-    /// is `body.items.id`. Of databases `literal.3`, `param.2`, `arg.2`, `comment.1`.
+    /// `body.order.id`, `query.t`, `header.range`. Paths omit array indexes, so `items[3].id` is
+    /// `body.items.id`. In database calls `literal.3`, `param.2`, `arg.2`, `comment.1`.
     pub(super) names: BTreeSet<String>,
-    /// What values look like, with the text of each pattern.
+    /// Patterns of values, with their sources.
     pub(super) values: Vec<(String, Arc<Pattern>)>,
 }
 
 impl Fields {
-    /// Those of these names, and of values in which one of these patterns is found. Fails when one
-    /// cannot be used.
+    /// Creates fields with these names, and these patterns of values. Fails if a pattern is
+    /// invalid.
     pub(super) fn new(
         names: impl IntoIterator<Item = String>,
         values: &[String],
@@ -48,8 +47,7 @@ impl Fields {
         !self.names.is_empty() && self.names.contains(name)
     }
 
-    /// The first document around a place that is left out as a whole, by the name of either; empty
-    /// if there is none.
+    /// Returns the path of the outermost ignored document around a name; empty if there is none.
     pub(super) fn document<'a>(&self, name: &'a str) -> &'a str {
         let mut ends = name
             .match_indices('.')
@@ -59,8 +57,8 @@ impl Fields {
             .unwrap_or_default()
     }
 
-    /// The pattern by which a value is left out. One that cannot be searched in time is not: a miss
-    /// is better than a wrong answer.
+    /// Returns the pattern that ignores a value. A search that fails ignores nothing: a miss is
+    /// better than a wrong answer.
     pub(super) fn pattern_of(&self, value: &str) -> Option<&str> {
         let is_in = |pattern: &Pattern| matches!(pattern.find_at(value, 0), Ok(Some(_)));
         self.values

@@ -1,8 +1,8 @@
-//! What makes two calls the same call.
+//! Keys of calls: two calls with equal keys are the same call.
 //!
-//! What they say without secrets and noise, in parts, and where they go: the target, of HTTP
-//! encryption and virtual host, of a database the user and the selected database. Fields of the
-//! head of HTTP that choose are added by themselves.
+//! A key covers the parts of a call without secrets and noise, and its destination. The destination
+//! is the target; for HTTP also encryption and virtual host; for a database also the user and the
+//! selected database. Selecting header fields are added separately.
 
 use std::borrow::Cow;
 use std::time::SystemTime;
@@ -17,14 +17,14 @@ use crate::record::call::{Content, Exchange, HttpRequest, Protocol, Target};
 use crate::record::protocol::parts::Part;
 use crate::record::protocol::{mysql, postgres, redis};
 
-/// The digest of a call and where it goes.
+/// Digest of a call and its destination.
 pub type Key = [u8; 32];
 
 pub fn path_only(path: &str) -> &str {
     path.split_once('?').map_or(path, |(path, _)| path)
 }
 
-/// The host that a request names, where it is another one than it went to; empty otherwise.
+/// Returns the host in a request if it differs from the target; otherwise empty.
 pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
     let host = Target::of_authority(&request.authority).host;
     if host == target.host || target.host.is_empty() {
@@ -34,13 +34,13 @@ pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
     }
 }
 
-/// A call as it is looked up. It may be long: it is taken apart once, and a digest is made once for
-/// all targets that it may stand under.
+/// A call prepared for lookup. Since it may be long, it is parsed once, and its digest serves all
+/// candidate targets.
 #[derive(Debug)]
 pub(super) struct Question<'a> {
     pub(super) exchange: &'a Exchange,
     pub(super) parts: Parts,
-    /// A digest, and what was left out of it.
+    /// A digest, and the fields that it ignores.
     digest: Option<(Fields, Key)>,
 }
 
@@ -53,8 +53,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The key of the call, but for its head, as if it went to this target; `named` where that is
-    /// only what the request names, not where it went. `context` is that of its connection.
+    /// Returns the key of the call without its header, for this target. `named` if the target comes
+    /// from the request, not from the destination. `context` is that of the connection.
     pub(super) fn key(
         &mut self,
         target: &Target,
@@ -65,8 +65,8 @@ impl<'a> Question<'a> {
         let said = match &self.digest {
             Some((known, digest)) if known.is_same(noise) => *digest,
             _ => {
-                // What is no call has no question, and must not answer who has none and waits for a
-                // server to begin.
+                // A recorded connection without a call must not match the empty request for a
+                // server's greeting.
                 let kind = [u8::from(self.exchange.is_no_call())];
                 self.digest
                     .insert((noise.clone(), digest([&kind[..], &self.parts.kept(noise)])))
@@ -76,8 +76,8 @@ impl<'a> Question<'a> {
         self.key_of(&said, target, named, context)
     }
 
-    /// The call without noise and values that a run at this time made anew, if it is short enough
-    /// to be looked through. `is_exact` where nothing but secrets is left out.
+    /// Returns the digest of the call without noise and generated values; `None` if the call is too
+    /// long. With `is_exact` only secrets are left out.
     pub(super) fn anew(
         &self,
         near: SystemTime,
@@ -90,16 +90,16 @@ impl<'a> Question<'a> {
         Some((digest([b"anew", &said[..]]), blank))
     }
 
-    /// The key of what the call says, which has this digest.
+    /// Returns the key for this digest of the call's content.
     pub(super) fn key_of(&self, said: &Key, target: &Target, named: bool, context: &[u8]) -> Key {
         let protocol = self.exchange.content.protocol();
         let word = protocol.word().as_bytes();
         let port = target.port.to_le_bytes();
         let named_target = [&[u8::from(named)][..], word, target.host.as_bytes(), &port];
         match &self.exchange.content {
-            // A name is the same whichever server is asked for it.
+            // The answer to a name does not depend on the server.
             Content::Dns(_) => digest([&[u8::from(named)][..], word, said]),
-            // Where it is not known where a call went, it is not known how either.
+            // Without the actual destination the encryption is unknown too.
             Content::Http(http) | Content::Grpc(http) => {
                 let host = virtual_host(&http.request, target);
                 digest(named_target.into_iter().chain([
@@ -120,7 +120,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The key of a call with these fields of its head. `seen` is each as it is compared.
+/// Adds these header fields to a key. `seen` gives the compared form of each.
 pub(super) fn with_head<'a>(
     bare: Key,
     head: impl Iterator<Item = &'a Part>,
@@ -139,7 +139,7 @@ fn is_of_context(exchange: &Exchange) -> bool {
     }
 }
 
-/// A digest of texts, each with its length before it.
+/// Returns the digest of texts, each with a length prefix.
 pub(super) fn digest(texts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Key {
     let mut all = Sha256::new();
     for text in texts {

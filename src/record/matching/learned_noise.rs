@@ -1,12 +1,12 @@
-//! What two recordings of the same run tell of what changes from run to run.
+//! Learning of noise from two recordings of the same run.
 //!
-//! A value is noise if none of those that one recording has in its place occurs in the other, and
-//! if without such values both recordings have the same calls: so it is learned only where every
-//! other part is equal. An identifier or a time does that, a value that two calls have in another
-//! order does not. Calls are compared with those of their method and path, or of their statement,
-//! and commands of Redis, in which all is values, with those that differ from them in the same
-//! arguments alone; of these each recording may have any number, as a lock is tried for as often as
-//! it is held by another.
+//! A field is noise under two conditions: the recordings share none of its values, and without such
+//! values both have the same calls. So only a field whose surroundings are equal is learned.
+//! Identifiers and times are; a value that two calls have in another order is not.
+//!
+//! Calls are compared with those of the same method and path, or statement. Redis commands consist
+//! of values only, so they are compared with commands that differ in the same arguments. Their
+//! number may differ, since a lock is retried while another client holds it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -21,34 +21,34 @@ use crate::record::call::{Content, Exchange, HttpResponse, Protocol, Side};
 use crate::record::protocol::parts::Part;
 use crate::record::redact;
 
-/// What two recordings tell of one shape.
+/// Changes between two recordings of one shape of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lesson {
-    /// As `HTTP shop:80 POST /orders`, `Postgres db:5432 SELECT * FROM orders WHERE id = ?`.
+    /// Such as `HTTP shop:80 POST /orders`, `Postgres db:5432 SELECT * FROM orders WHERE id = ?`.
     pub place: String,
-    /// How many calls of it each recording has. If these are not as many, nothing is learned.
+    /// Number of calls in each recording. If they differ, no change is learned.
     pub calls: (usize, usize),
     pub changes: Vec<Change>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// `body.order.id`.
+    /// Field name, such as `body.order.id`.
     pub field: String,
-    /// The values of the first pair of calls that differs, for one line each.
+    /// The values of the first differing pair of calls, each for one line.
     pub values: (String, String),
 }
 
 struct Call<'a> {
     exchange: &'a Exchange,
-    /// What is no value.
+    /// The parts that are not values.
     bare: Vec<u8>,
-    /// Its values, and the fields of its head that choose.
+    /// Its values, and its selecting header fields.
     values: Vec<Part>,
 }
 
 impl Call<'_> {
-    /// All but the values of these names.
+    /// Returns the parts without the values of these names.
     fn kept(&self, left_out: &BTreeSet<String>) -> Vec<&[u8]> {
         let values = self.values.iter().map(|value| {
             if left_out.contains(&value.name) {
@@ -70,10 +70,10 @@ impl Call<'_> {
     }
 }
 
-/// The calls of both recordings that are compared.
+/// The compared calls of both recordings.
 type Pair<'a, 'b> = [Vec<&'b Call<'a>>; 2];
 
-/// The values that changed between two recordings of the same run, and where they did.
+/// Returns the values that changed between two recordings of one run, and their places.
 pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Noise, Vec<Lesson>) {
     let mut noise = Noise::default();
     let given = [given(a), given(b)];
@@ -119,7 +119,7 @@ fn put(noise: &mut Noise, of: &Exchange, changes: &[Change]) {
     }
 }
 
-/// Calls by what noise belongs to, in words.
+/// Groups calls by shape, as text.
 fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<Question<'_>>> {
     let mut found: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for exchange in exchanges.iter().filter(|exchange| !exchange.is_no_call()) {
@@ -132,8 +132,8 @@ fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<Question<'_>>> {
     found
 }
 
-/// The calls of one place in both recordings. Of the fields of a head those are values that choose
-/// in one of them.
+/// Returns the calls of one shape in both recordings. Header fields count as values if they select
+/// answers in either recording.
 fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<Call<'a>>; 2] {
     let none = Fields::default();
     let choosing = |calls: &[Question<'_>]| {
@@ -175,15 +175,15 @@ fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<Call<'a>>; 
     [ours, theirs].map(|calls| calls.iter().map(of).collect())
 }
 
-/// What these calls have otherwise in each recording: nothing, if the others of their parts are not
-/// the same in both. `alike` if they are known to be.
+/// Returns the changes between these calls; none if their other parts differ. `alike` if those are
+/// known to be equal.
 fn changes([ours, theirs]: &Pair<'_, '_>, given: &[Given; 2], alike: bool) -> Vec<Change> {
     let (here, there) = (by_name(ours), by_name(theirs));
     let both = here
         .iter()
         .filter_map(|(name, one)| Some((*name, one, there.get(name)?)));
     let others: Vec<_> = both
-        // What is no field is the call itself, not a part of it that changes.
+        // Fields have names; other parts identify the call.
         .filter(|(name, ..)| name.contains('.'))
         .filter(|(_, one, other)| {
             one.iter()
@@ -215,8 +215,8 @@ fn by_name<'b>(calls: &[&'b Call<'_>]) -> BTreeMap<&'b str, Vec<&'b Part>> {
     found
 }
 
-/// What is left of these calls, in one order. What belongs to connections, of which a pool opens
-/// any number, once.
+/// Returns the remaining parts of the calls, sorted. Calls of connections are deduplicated, since a
+/// pool opens any number.
 fn kept<'b>(calls: &[&'b Call<'_>], left_out: &BTreeSet<String>) -> Vec<(bool, Vec<&'b [u8]>)> {
     let mut kept: Vec<_> = calls
         .iter()
@@ -227,7 +227,7 @@ fn kept<'b>(calls: &[&'b Call<'_>], left_out: &BTreeSet<String>) -> Vec<(bool, V
     kept
 }
 
-/// What is learned of commands: of each that the other recording has not, and the nearest there.
+/// Compares each command that the other recording lacks with the closest one there.
 fn commands(
     place: &str,
     ours: &[Call<'_>],
@@ -242,7 +242,7 @@ fn commands(
         if known[1].contains(&said(call)) {
             continue;
         }
-        // Among those that stand about where it does.
+        // Considers only commands at a similar position.
         let from = (at * theirs.len() / ours.len()).saturating_sub(MAX_NOISE_COMPARED / 2);
         let others = theirs[from..]
             .iter()
@@ -277,8 +277,7 @@ fn commands(
     lessons
 }
 
-/// A command in the words of its place, in which each value has a mark, with a mark only for those
-/// of these names.
+/// Formats a command with its values, and with `?` for the values of these names.
 fn shown(place: &str, call: &Call<'_>, names: &BTreeSet<String>) -> String {
     let words = call.values.iter().map(|value| {
         if names.contains(&value.name) {
@@ -294,7 +293,7 @@ fn shown(place: &str, call: &Call<'_>, names: &BTreeSet<String>) -> String {
         .collect()
 }
 
-/// Adds a lesson, which may be about the same arguments as one before.
+/// Adds a lesson, or merges it with one about the same arguments.
 fn add(lessons: &mut Vec<Lesson>, learned: Lesson) {
     let fields = |lesson: &Lesson| {
         lesson
@@ -324,7 +323,7 @@ fn said(call: &Call<'_>) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What stands for secrets in the answers of a recording.
+/// Placeholders of secrets in the answers of a recording.
 type Given = BTreeSet<Vec<u8>>;
 
 fn given(exchanges: &[Exchange]) -> Given {
@@ -350,8 +349,8 @@ fn answer<'a>(exchange: &'a Exchange) -> Vec<&'a [u8]> {
     }
 }
 
-/// Whether values are secrets that need no noise: a single one, of which a replay has another one
-/// in any case, or such as answers gave, which a replay gives again.
+/// Returns true if the values are secrets that need no noise: a single one, which may differ in a
+/// replay anyway, or secrets from answers, which a replay repeats.
 fn are_secret(values: &[&Part], given: &Given) -> bool {
     values.iter().all(|value| {
         let places = redact::places(&value.bytes);

@@ -1,5 +1,4 @@
-//! The way of a question to its recording: first with noise left out, then without values that each
-//! run makes anew.
+//! Lookup of a call: first without noise, then without generated values.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,7 +18,7 @@ use crate::record::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::record::protocol::parts::Part;
 use crate::record::protocol::{postgres, registry};
 
-/// Recordings of a call that were all given.
+/// Recordings of a call that were all used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
     pub(super) count: usize,
@@ -28,25 +27,23 @@ pub(super) struct Used {
 
 #[derive(Default)]
 pub(super) struct Unfound {
-    /// Recordings of it, which were all used.
+    /// Matching recordings, which were all used.
     pub(super) used: Option<Used>,
-    /// A recording of it with another secret, where its own is one of another call, or after
-    /// another history.
+    /// A similar recording: with a secret of another call, or after another connection state.
     pub(super) alike: Option<usize>,
-    /// Fields that choose between recordings that are the same in all else.
+    /// Header fields that distinguish otherwise equal recordings.
     pub(super) choosing: BTreeSet<String>,
 }
 
-/// A recording, and the transaction that it is in, if it tells.
+/// A recording, and its transaction if it identifies one.
 pub(in crate::record) type Answer = (Arc<Exchange>, u64);
 
 impl Book {
-    /// The recording that answers a call, which is given without its answer. Each is given out
-    /// once, in their order, but those that belong to connections, names and reusable ones, of
-    /// which the last is given again.
+    /// Returns the recording that answers a call. Each recording is given out once, in order. The
+    /// last reusable one is repeated, as are those of connections and names.
     ///
-    /// Recordings that say where they went answer only calls that go there; those of files that do
-    /// not say it, or say only what the request names, answer where nothing else does.
+    /// Recordings with an actual destination answer only calls to it. Recordings without one, or
+    /// with that of the request, answer if no other does.
     pub fn find(&self, asked: &Exchange) -> Result<Arc<Exchange>, Miss> {
         let asked = self.secrets.asked(asked);
         let (mut question, before) = (Question::of(&asked), Before::default());
@@ -54,8 +51,8 @@ impl Book {
         found.map_err(|unfound| self.missed_call(&question, &before, &unfound))
     }
 
-    /// The same of a call on a connection with this history, with the transaction that it is in, if
-    /// it tells; and where nothing answers it, what may need no recording.
+    /// Like [`find`](Self::find), for a connection in this state. Also returns the transaction, if
+    /// the recording identifies one. `plain` answers a call that needs no recording.
     pub(in crate::record) fn find_in(
         &self,
         asked: &Exchange,
@@ -77,7 +74,7 @@ impl Book {
         })
     }
 
-    /// The recording that would answer a call, used or not. It is not taken out.
+    /// Returns the recording that would answer a call, used or not, without using it up.
     pub(in crate::record) fn peek(
         &self,
         asked: &Exchange,
@@ -113,7 +110,7 @@ impl Book {
                     unfound.alike = unfound.alike.or(queue.entries.first().copied());
                     continue;
                 }
-                // Those of the very same values are among those without.
+                // Recordings with equal values are among those without the values.
                 let is_whole =
                     noise.is_empty() || !matches!(question.exchange.content, Content::Wire(..));
                 let all = queue.entries.last().map(|last| Used {
@@ -130,8 +127,7 @@ impl Book {
             .ok_or(unfound)
     }
 
-    /// The recording that answers a call in which nothing but values differs that each run makes
-    /// anew.
+    /// Returns the recording of a call that differs only in generated values.
     fn look_up_anew(
         &self,
         question: &Question<'_>,
@@ -174,7 +170,7 @@ impl Book {
             self.pairs.pair(&entry.name, &entry.anew, &values);
             Some(self.given(question, queue, taken))
         });
-        // It differs in nothing but such values, and is not about the same.
+        // It differs only in such values, but they belong to another object.
         unfound.alike = unfound.alike.or(other.filter(|_| unfound.used.is_none()));
         found
     }
@@ -208,14 +204,14 @@ impl Book {
         } else {
             Arc::clone(&entry.exchange)
         };
-        // Many transactions read and prepare alike: what does something tells which it is.
+        // Many transactions read and prepare alike: only an effect identifies one.
         let tells = entry.transaction != 0 && !history::shapes(&entry.exchange).is_empty();
         (found, if tells { entry.transaction } else { 0 })
     }
 
-    /// The keys of a call but for its head, as if it went to this target, with what is left out of
-    /// each. Where values of a database are left out it has one with them as well: a recording of
-    /// the very same values is the better answer.
+    /// Returns the keys of a call without its header, for this target, each with its ignored
+    /// fields. For databases with noise the first key includes all values, since a recording with
+    /// equal values is the better answer.
     pub(super) fn keys(
         &self,
         question: &mut Question<'_>,
@@ -235,7 +231,7 @@ impl Book {
         keys
     }
 
-    /// The context of a call, where recordings of this target say theirs.
+    /// Returns the context of a call, if recordings of this target have one.
     pub(super) fn context<'a>(
         &self,
         target: &Target,
@@ -252,7 +248,7 @@ impl Book {
         }
     }
 
-    /// The recordings that stand under a key with what chooses in this head.
+    /// Returns the queue of a key with the selecting fields of this header.
     fn queue<'a>(&self, bare: Key, head: impl Iterator<Item = &'a Part>) -> Option<&Queue> {
         self.queues.get(&self.with_head(bare, head))
     }
@@ -271,7 +267,7 @@ impl Book {
         self.choosing.get(&bare).unwrap_or(&NONE)
     }
 
-    /// A call of a run at this time without secrets and values that are made anew.
+    /// Returns the digest of a call without secrets and generated values.
     pub(super) fn anew(&self, question: &Question<'_>, near: SystemTime) -> Option<(Key, Blank)> {
         question.anew(
             near,
@@ -280,7 +276,7 @@ impl Book {
         )
     }
 
-    /// The values that are made anew in a call and in what chooses in its head, and its key without
+    /// Returns the generated values of a call and its selecting header fields, and the key without
     /// them.
     pub(super) fn blanked<'a>(
         &self,
@@ -294,13 +290,12 @@ impl Book {
         (blank.values, key)
     }
 
-    /// What is spoken at a target, if anything was recorded there: who speaks first follows from
-    /// it.
+    /// Returns the protocol of a target, if any call to it was recorded. It decides which side
+    /// speaks first.
     pub fn protocol(&self, target: &Target) -> Option<Protocol> {
         let spoken = |target: Target| self.protocols.get(&target);
         let known = places(target).into_iter().find_map(spoken);
-        // Of recordings that do not say where they went: the protocol that the port is known for,
-        // or the only one.
+        // For recordings without a destination: the usual protocol of the port, or the only one.
         let here = || spoken(NOWHERE).map(Vec::as_slice).unwrap_or_default();
         let usual = || registry::on_port(target.port).filter(|protocol| here().contains(protocol));
         let only = || here().first().copied().filter(|_| here().len() == 1);
@@ -310,8 +305,8 @@ impl Book {
             .or_else(only)
     }
 
-    /// The recordings of a target that belong to its connections (greetings, authentication), in
-    /// their order. They are not taken out.
+    /// Returns the recordings that belong to connections to a target (greetings, authentication),
+    /// in order, without using them up.
     pub fn sessions(&self, target: &Target, protocol: Protocol) -> Vec<Arc<Exchange>> {
         let of = |target: Target| {
             self.sessions
@@ -330,14 +325,14 @@ impl Book {
     }
 }
 
-/// The target of recordings that do not say where they went.
+/// Target of recordings without a destination.
 const NOWHERE: Target = Target {
     host: String::new(),
     port: 0,
 };
 
-/// The targets under which the recordings of a call may stand, from the most exact one, and whether
-/// they are only named: where it goes; there without a port; the host that it names; nowhere.
+/// Returns the candidate targets of a call, the most exact first: the destination, also without a
+/// port; the host in the request; none. The flag is true for targets from requests.
 fn targets(asked: &Exchange) -> Vec<(Target, bool)> {
     let mut targets: Vec<(Target, bool)> = places(&asked.target)
         .into_iter()
@@ -364,7 +359,7 @@ fn targets(asked: &Exchange) -> Vec<(Target, bool)> {
     targets
 }
 
-/// A target, and it without a port.
+/// Returns a target with and without its port.
 fn places(target: &Target) -> Vec<Target> {
     let mut places = vec![target.clone()];
     if target.port != 0 {

@@ -1,9 +1,9 @@
-//! Recordings by what they answer: an exact key, and behind each key a queue in the order of the
-//! recording.
+//! Lookup of recordings: an exact key per call, and a queue of recordings for each key, in recorded
+//! order.
 //!
-//! Nothing is served that does not match. A second identical call gets the second answer; when all
-//! are used the call is missed, unless the last one may be used again, as that of a read. What is
-//! nearest to a missed call is looked for only to be told.
+//! Only an exact match is served. A second identical call gets the second answer. When all are
+//! used, the call is missed, unless the last one may be repeated, as that of a read. The closest
+//! recording to a missed call is only reported.
 
 mod connection;
 mod description;
@@ -54,17 +54,17 @@ pub struct Recording {
     /// `mock-<n>`.
     pub name: String,
     pub exchange: Exchange,
-    /// Whether it answers as often as it is asked, once those before it are used.
+    /// `true` if it may be repeated once the earlier ones are used.
     pub reusable: bool,
-    /// What of it changes from run to run.
+    /// Values that change from run to run.
     pub noise: Option<DeclaredNoise>,
-    /// Whether its target is only what the request names, as in files that do not say where a call
-    /// went.
+    /// `true` if its target comes from the request alone, as in files without the actual
+    /// destination.
     pub named: bool,
 }
 
 impl Recording {
-    /// Names calls in their order, from 1.
+    /// Names calls in order, from 1.
     pub fn number(exchanges: Vec<Exchange>) -> Vec<Self> {
         let named = exchanges
             .into_iter()
@@ -83,23 +83,23 @@ impl Recording {
 struct Entry {
     name: String,
     exchange: Arc<Exchange>,
-    /// What it asks without secrets, if it has any.
+    /// Its request without secrets, if it has any.
     said: Option<Exchange>,
-    /// Fields of its head in which something stands for a secret.
+    /// Header fields with a placeholder for a secret.
     credentials: Vec<Part>,
     reusable: bool,
     named: bool,
-    /// What its connection had done before it.
+    /// State of its connection before it.
     done: Arc<Done>,
     anew: Vec<Volatile>,
     used: AtomicBool,
-    /// Whether it may change what is read after it.
+    /// `true` if it may change later reads.
     writes: bool,
-    /// The recorded transaction that it is in, from 1.
+    /// Number of its recorded transaction, from 1; 0 if none.
     transaction: u64,
-    /// The places of the last write to its target before it, and of the next one.
+    /// Indexes of the last write to its target before it, and of the next one.
     around: [Option<usize>; 2],
-    /// Whether it answered a call as one of a queue.
+    /// `true` once it has been served from a queue.
     given: AtomicBool,
 }
 
@@ -109,46 +109,44 @@ impl Entry {
     }
 }
 
-/// A way in which a recording is found, as far as it is known before it is known which fields of
-/// its head choose.
+/// A preliminary key of a recording, computed before the selecting header fields are known.
 struct PartialKey {
-    /// Its key without its head.
+    /// Its key without the header.
     bare: Key,
     head: Vec<Part>,
-    /// What finds the values that its run made anew, with those outside of its head; none where
-    /// they count.
+    /// Finder of generated values, with those outside the header; `None` for the exact key.
     blank: Option<Blank>,
     index: usize,
 }
 
-/// Recordings, and how they were used. All threads of a run share one.
+/// Recordings and their use. All threads of a run share one book.
 #[derive(Default)]
 pub struct Book {
     entries: Vec<Entry>,
     pairs: Pairs,
-    /// Recordings of one call, and those of one call without values that each run makes anew.
+    /// Queues of recordings by call, with and without generated values.
     queues: HashMap<Key, Queue>,
-    /// Which fields of the head choose, by the key without any, where some do.
+    /// Selecting header fields by the key without a header.
     choosing: HashMap<Key, BTreeSet<String>>,
     secrets: Secrets,
     noise: Noise,
-    /// What is spoken at each target, the first of it first.
+    /// Protocols at each target, in recorded order.
     protocols: HashMap<Target, Vec<Protocol>>,
-    /// Those that belong to connections.
+    /// Recordings that belong to connections.
     sessions: HashMap<(Target, Protocol), Vec<usize>>,
-    /// Where it is known of connections who they are of, and which database they use.
+    /// Targets whose recordings give the user and database of their connections.
     contexts: HashSet<(Target, Protocol)>,
     index: OnceLock<diagnosis::Index>,
-    /// The calls by when they were asked.
+    /// Calls ordered by the time of their request.
     asked: Vec<(SystemTime, usize)>,
-    /// Tells that a recording was used.
+    /// Notifies that a recording was used.
     turns: watch::Sender<()>,
     replayed: AtomicU64,
     again: AtomicU64,
     refused: AtomicU64,
     unanswered: AtomicU64,
     others: Mutex<BTreeMap<String, u64>>,
-    /// Whether misses go to the real servers, where they can.
+    /// `true` if misses go to the real servers, where possible.
     passes_on: bool,
     missed: Mutex<Missed>,
 }
@@ -158,8 +156,8 @@ impl Book {
         Self::of(Recording::number(exchanges), noise, Secrets::default())
     }
 
-    /// A book of these recordings in their order, which are looked up without these secrets. Noise
-    /// that they declare is the caller's to add ([`Noise::declare`]).
+    /// Creates a book of these recordings, which are looked up without these secrets. The caller
+    /// adds the noise that they declare ([`Noise::declare`]).
     pub fn of(recordings: Vec<Recording>, noise: Noise, secrets: Secrets) -> Self {
         let mut book = Self {
             secrets,
@@ -168,7 +166,7 @@ impl Book {
         };
         let histories = history::befores(recordings.iter().map(|recording| &recording.exchange));
         for (recording, before) in recordings.iter().zip(&histories) {
-            // A connection to Redis begins with a database and a user; one to others tells them.
+            // A Redis connection starts with the default database and user; others send theirs.
             let is_known = recording.exchange.content.protocol() == Protocol::Redis
                 && recording.exchange.connection != 0;
             if is_known || !before.context.is_empty() {
@@ -197,8 +195,8 @@ impl Book {
         book
     }
 
-    /// The same book, where what nothing answers goes to the real servers if so, as far as it can:
-    /// what is asked on a connection that recordings have answered cannot.
+    /// Sets whether missed calls go to the real servers. Calls on a connection that recordings have
+    /// answered cannot.
     #[must_use]
     pub fn passing_on(self, passes_on: bool) -> Self {
         Self { passes_on, ..self }
@@ -254,7 +252,7 @@ impl Book {
             question.parts.head(noise).cloned().collect::<Vec<_>>()
         };
         let mut ways = Vec::new();
-        // What is ignored in a transaction that failed is answered so without a recording.
+        // An error of a failed transaction is built without a recording.
         let is_aborted = is_aborted(&exchange);
         if !is_aborted {
             for (bare, noise) in self.keys(&mut question, target, recording.named, before) {
@@ -301,7 +299,7 @@ impl Book {
             name: recording.name,
             said: (!asks_same(&said, &exchange)).then_some(said),
             credentials,
-            // A name is asked for as often as a resolver likes.
+            // Resolvers repeat name lookups.
             reusable: recording.reusable || is_session || protocol == Protocol::Dns,
             named: recording.named,
             done: Arc::clone(&before.done),
@@ -348,8 +346,8 @@ impl Book {
             .add(miss);
     }
 
-    /// Counts a call that there are no words of its protocol for: a connection that was refused, or
-    /// what was no request.
+    /// Counts a missed call that has no protocol-specific description: a refused connection, or a
+    /// malformed request.
     pub fn missed(&self, target: &Target, what: &str) {
         let asked = format!("{what} ({target})");
         self.count(Miss {
@@ -361,7 +359,7 @@ impl Book {
         });
     }
 
-    /// Counts a connection that goes to the real server, since nothing was recorded of its target.
+    /// Counts a connection that goes to the real server, since its target was not recorded.
     pub fn forwarded(&self, target: &Target) {
         let asked = format!("a connection to {target}");
         self.count(Miss {
@@ -373,7 +371,7 @@ impl Book {
         });
     }
 
-    /// Counts a login that no recording answers, as `what` says.
+    /// Counts a login that no recording answers; `what` describes it.
     pub fn missed_login(&self, target: &Target, what: &str) {
         let asked = format!("{what} ({target})");
         self.count(Miss {
@@ -390,7 +388,7 @@ impl Book {
         self.replayed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection that was refused, or not answered, as it was in its recording.
+    /// Counts a connection that was refused or not answered, as in its recording.
     pub fn refused(&self, refusal: Refusal) {
         self.replayed.fetch_add(1, Ordering::Relaxed);
         let count = if refusal.is_silence() {

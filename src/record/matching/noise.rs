@@ -1,11 +1,10 @@
-//! What of a call changes from run to run and is left out of comparisons: declared, or learned from
-//! two recordings.
+//! Noise: parts of calls that change from run to run and are ignored. It is declared, or learned
+//! from two recordings.
 //!
-//! Noise belongs to a shape (protocol, target, and what calls have in common: a method and a path,
-//! a statement without its values, a command of `MongoDB` and its collection), or to all calls.
-//! That of a command of Redis belongs to those that are the same in all that is not left out: their
-//! first arguments say what is asked. What is recorded and what is asked are compared with the same
-//! noise, so a key stays a key.
+//! Noise applies to all calls or to a shape: protocol, target, and text without values, such as a
+//! method and a path, or a statement. For Redis commands it applies only to those that agree in all
+//! other arguments, since arguments identify objects. Recordings and requests ignore the same
+//! noise, so keys stay comparable.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -17,7 +16,7 @@ use crate::record::call::{Content, Exchange, Protocol, Target};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredNoise {
-    /// Fields, as `body.order.id`, `query.t` or `header.X-Request-Id`.
+    /// Field names, such as `body.order.id`, `query.t` or `header.X-Request-Id`.
     pub fields: Vec<String>,
     /// Regular expressions of values.
     pub values: Vec<String>,
@@ -27,16 +26,16 @@ pub struct DeclaredNoise {
 pub struct Noise {
     everywhere: Fields,
     shapes: HashMap<Shape, Vec<Rule>>,
-    /// Whether nothing is left out but what is declared or learned.
+    /// `true` if only declared or learned noise is ignored.
     pub(super) is_exact: bool,
 }
 
-/// Calls that the same noise may belong to.
+/// A class of calls that share noise.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Shape {
     protocol: Protocol,
     target: Target,
-    /// In words, without values.
+    /// Text of the call without values.
     text: String,
 }
 
@@ -60,13 +59,13 @@ impl fmt::Display for Shape {
 #[derive(Clone, Debug)]
 struct Rule {
     fields: Fields,
-    /// What the others are like in all else; `None` if it belongs to all calls of the shape.
+    /// Digests of the other parts; `None` if the rule applies to all calls of the shape.
     alike: Option<HashSet<Key>>,
 }
 
 impl Noise {
-    /// Adds what is declared, for the place of a call, or for all without one. Fails, and adds
-    /// nothing, when a pattern cannot be used.
+    /// Adds declared noise for the shape of a call, or for all calls. Fails without a change if a
+    /// pattern is invalid.
     pub fn declare(
         &mut self,
         of: Option<&Exchange>,
@@ -94,7 +93,7 @@ impl Noise {
         Ok(())
     }
 
-    /// Has values that each run makes anew choose as any other, if so.
+    /// Sets whether generated values must match exactly.
     pub fn exactly(&mut self, is_exact: bool) {
         self.is_exact = is_exact;
     }
@@ -107,7 +106,7 @@ impl Noise {
         let shape = Shape::of(question, &question.exchange.target);
         let rules = self.shapes.entry(shape).or_default();
         let kept = parts.is_narrow.then(|| digest([parts.kept(fields)]));
-        // All that is left out of a whole shape is one rule.
+        // All noise of a whole shape is one rule.
         let known = rules
             .iter_mut()
             .find(|rule| kept.is_none() || rule.fields.is_same(fields));
@@ -139,13 +138,13 @@ impl Noise {
         }
     }
 
-    /// How many calls to databases one recording has that the other has not, this noise left out:
-    /// of those nothing is learned.
+    /// Returns the number of database calls in `a` that `b` lacks, with this noise ignored. No
+    /// noise can be learned from those.
     pub fn unlike(&self, a: &[Exchange], b: &[Exchange]) -> usize {
         let asked = |exchange: &Exchange| {
             let question = Question::of(exchange);
             let noise = self.own(&question, &exchange.target);
-            // A command of which something is learned is answered however often one run says it.
+            // The number of repetitions of a learned command does not matter.
             let is_learned = question.parts.is_narrow && question.parts.leaves_out(&noise);
             (!is_learned).then(|| {
                 (
@@ -179,7 +178,7 @@ impl Noise {
         left
     }
 
-    /// What is left out of a call by its shape, to be written beside it.
+    /// Returns the noise of a call's shape, for its document.
     pub fn learned(&self, exchange: &Exchange) -> Option<DeclaredNoise> {
         let Fields { names, values } = self.own(&Question::of(exchange), &exchange.target);
         let values: Vec<String> = values.into_iter().map(|(source, _)| source).collect();
@@ -190,7 +189,7 @@ impl Noise {
         })
     }
 
-    /// The noise of a call, as if it went to this target.
+    /// Returns the noise of a call, for this target.
     pub(super) fn at(&self, question: &Question<'_>, target: &Target) -> Fields {
         let mut fields = self.everywhere.clone();
         fields.add(&self.own(question, target));
@@ -199,7 +198,7 @@ impl Noise {
 
     fn own(&self, question: &Question<'_>, target: &Target) -> Fields {
         let mut fields = Fields::default();
-        // Most sets have none.
+        // Most sets have no noise.
         if self.shapes.is_empty() {
             return fields;
         }
@@ -228,7 +227,7 @@ impl Noise {
     }
 }
 
-/// A name as it is compared: what other writers call the same, in one spelling.
+/// Normalizes a field name: other tools use other spellings.
 fn normal(name: &str) -> String {
     let (kind, rest) = name.split_once('.').unwrap_or((name, ""));
     match kind.to_ascii_lowercase().as_str() {

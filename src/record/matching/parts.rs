@@ -1,4 +1,4 @@
-//! The parts of a call with what is left out of them, as calls are compared by them.
+//! Parts of a call without ignored ones, for comparison.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,9 +10,8 @@ use crate::record::protocol::dissector::parts;
 use crate::record::protocol::parts::{Part, Role};
 use crate::record::redact::is_signed;
 
-/// Fields of the head that choose what is answered in any case: a form of the answer (RFC 9110,
-/// 12.5; RFC 7240), a part of it (RFC 9110, 14.2), whether there is anything new (RFC 9110, 13.1),
-/// and the operation of who asks for all at one address.
+/// Header fields that always select the answer: its form (RFC 9110, 12.5; RFC 7240), a range (RFC
+/// 9110, 14.2), conditions (RFC 9110, 13.1), and the operation at a shared address.
 const ALWAYS: [&str; 12] = [
     "header.accept",
     "header.accept-language",
@@ -31,8 +30,7 @@ const ALWAYS: [&str; 12] = [
 #[derive(Debug)]
 pub(super) struct Parts {
     all: Vec<Part>,
-    /// Whether what is left out belongs to calls that are the same in all else, and not to all of
-    /// their shape.
+    /// `true` if noise applies to calls that agree in all other parts, not to the whole shape.
     pub(super) is_narrow: bool,
 }
 
@@ -48,8 +46,8 @@ impl Parts {
         self.all.iter().map(|part| part.bytes.len()).sum()
     }
 
-    /// All but fields of the head. With what is left out comes why: a pattern, or nothing where a
-    /// name is why. A document that is left out as a whole is one part.
+    /// Returns all parts except header fields. An ignored part comes with its pattern, or an empty
+    /// text if it is ignored by name. An ignored document is one part.
     pub(super) fn without<'a>(
         &'a self,
         noise: &'a Fields,
@@ -59,7 +57,7 @@ impl Parts {
         counts.filter_map(move |part| {
             let before = std::mem::replace(&mut document, noise.document(&part.name));
             if document.is_empty() && !before.is_empty() && part.name == before {
-                // An item of a list that is left out.
+                // Another item of an ignored list.
                 document = before;
             }
             match document {
@@ -81,19 +79,19 @@ impl Parts {
         self.without(noise).any(|(_, why)| why.is_some())
     }
 
-    /// The call with a mark in the place of each value that is left out.
+    /// Encodes the call with a mark for each ignored value.
     pub(super) fn kept(&self, noise: &Fields) -> Vec<u8> {
         self.written(noise, |part| Some(Cow::Borrowed(&part.bytes)))
     }
 
-    /// What is the same in all calls that differ in nothing but values.
+    /// Encodes the parts that are not values.
     pub(super) fn bare(&self, noise: &Fields) -> Vec<u8> {
         self.written(noise, |part| {
             (!part.is_value()).then_some(Cow::Borrowed(&part.bytes))
         })
     }
 
-    /// The call with its shape in the place of each value that is made anew.
+    /// Encodes the call with the shape of each generated value in its place.
     pub(super) fn anew(&self, noise: &Fields, blank: &mut Blank) -> Vec<u8> {
         self.written(noise, |part| {
             Some(match part.role {
@@ -106,7 +104,7 @@ impl Parts {
         })
     }
 
-    /// Each part as it is `seen`, with its kind and its length before it; a mark for what is not.
+    /// Encodes each part in the form of `seen`, with its kind and length; `None` becomes a mark.
     fn written(
         &self,
         noise: &Fields,
@@ -121,7 +119,7 @@ impl Parts {
                 Role::Word => b'w',
             };
             let (kind, bytes) = match why {
-                // What one pattern leaves out is nothing that another one does.
+                // Values that different patterns ignore are not equal.
                 Some(why) => (b'?', Cow::Borrowed(why.as_bytes())),
                 None => seen(part).map_or((b'?', Cow::default()), |bytes| (kind, bytes)),
             };
@@ -132,8 +130,7 @@ impl Parts {
         out
     }
 
-    /// The call in words without its values, each message apart: what all calls of its shape have
-    /// in common.
+    /// Returns the text of the call without values: what all calls of its shape have in common.
     pub(super) fn shape(&self) -> String {
         let messages = self
             .all
@@ -158,7 +155,7 @@ impl Parts {
             .map(|(part, _)| part)
     }
 
-    /// The fields of the head that may choose. What is left out of a field is left out of each
+    /// Returns the header fields that may select the answer. Noise of a field applies to each
     /// cookie in it.
     pub(super) fn head<'a>(&'a self, noise: &'a Fields) -> impl Iterator<Item = &'a Part> {
         let counts = |part: &&Part| {
@@ -172,7 +169,7 @@ impl Parts {
     }
 }
 
-/// The pattern by which a value is left out; empty if its name is why, `None` if it is not.
+/// Returns the pattern that ignores a value; empty if its name does, `None` if it is not ignored.
 fn left_out<'a>(noise: &'a Fields, value: &Part) -> Option<&'a str> {
     if noise.has(&value.name) {
         Some("")
@@ -181,9 +178,9 @@ fn left_out<'a>(noise: &'a Fields, value: &Part) -> Option<&'a str> {
     }
 }
 
-/// The names of fields of the head that choose between calls, if their answers differ: those that
-/// are the same in all else and have them otherwise. That a field is not there is a value, too; so
-/// what says the version of an SDK or a platform does not matter.
+/// Returns the header fields that distinguish calls with different answers: fields with several
+/// values among otherwise equal calls. A missing field counts as a value. So constant fields, such
+/// as an SDK version, do not matter.
 pub(super) fn choosing(
     heads: &[Vec<&Part>],
     answers_differ: impl FnOnce() -> bool,
@@ -210,7 +207,7 @@ pub(super) fn choosing(
     }
 }
 
-/// Whether a field of the head chooses: always, or between calls of which those are known that do.
+/// Returns true if a header field selects the answer, always or for these calls.
 pub(super) fn chooses(field: &Part, choosing: &BTreeSet<String>) -> bool {
     ALWAYS.contains(&field.name.as_str()) || choosing.contains(&field.name)
 }

@@ -1,9 +1,9 @@
-//! Recordings of one call in their order, and which of them answer a connection.
+//! Queue of the recordings of one call, and the choice among them.
 //!
-//! Where they have several answers, the history of the connection chooses (`history`): what was
-//! done before some of them and not, or otherwise, before others has to be the same before what is
-//! asked. What was done before all of them alike does not choose, but may not have been done
-//! otherwise. Among those that are left each has its turn.
+//! If the recordings have several answers, the state of the connection selects (`history`). An
+//! effect that precedes only some of them, or with other values, must be the same before the
+//! request. An effect that precedes all of them alike does not select, but must not have other
+//! values. The remaining recordings are served in order.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,19 +15,19 @@ use super::history::{self, Before, Done};
 use crate::record::call::{Content, Exchange, Protocol, Side, Target};
 use crate::record::protocol::mysql;
 
-/// Recordings in their order. Some may stand in another queue as well.
+/// Recordings in order. A recording may be in two queues.
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) entries: Vec<usize>,
-    /// How many at the beginning were all given.
+    /// Number of recordings at the start that were all served.
     given: AtomicUsize,
-    /// The shapes of statements that choose between them, if they have several answers.
+    /// Shapes of effects that select, if there are several answers.
     choosing: Option<BTreeSet<String>>,
-    /// Their own shapes: that it was asked before is what the order is for.
+    /// Shapes of the call itself, which do not select: the order covers its repetitions.
     own: Vec<String>,
-    /// Whether the last of them is given again because it is a read.
+    /// `true` if the last recording is repeated because it is a read.
     pub(super) repeats: bool,
-    /// Which of the values that are left out are the same in all of them.
+    /// For each generated value: `true` if it is the same in all recordings.
     alone: Vec<bool>,
 }
 
@@ -59,7 +59,7 @@ impl Queue {
         self.choosing = Some(choosing.cloned().collect());
     }
 
-    /// Whether a recording after this history may answer what is asked after that one.
+    /// Returns true if a recording after the first state may answer a request after the second.
     pub(super) fn is_after(&self, recorded: &Done, asked: &Done) -> bool {
         self.choosing.as_ref().is_none_or(|choosing| {
             let is_same = |shape: &String| recorded.get(shape) == asked.get(shape);
@@ -72,9 +72,9 @@ impl Queue {
         })
     }
 
-    /// Takes the next recording after this history that `fits`, of the transaction that has
-    /// answered already if it has one, or the last one again. Of calls that are the same `without`
-    /// what is noise it is not known which of several answers that would be.
+    /// Takes the next recording that `fits` this state, or repeats the last one. It prefers the
+    /// transaction that has answered already. `without`: values were ignored as noise, so it is
+    /// unknown which of several answers to repeat.
     pub(super) fn take(
         &self,
         entries: &[Entry],
@@ -92,7 +92,7 @@ impl Queue {
             .count();
         self.given.fetch_max(from + skipped, Ordering::Relaxed);
         let repeats = self.repeats && !(without && self.choosing.is_some());
-        // One that the program did not wait for is asked for no more than that.
+        // An abandoned call is not repeated.
         let answers_again = |index: &&usize| {
             let entry = &entries[**index];
             !entry.exchange.abandoned() && self.is_after(&entry.done, done) && fits(**index)
@@ -101,7 +101,7 @@ impl Queue {
             !is_given(index) && self.is_after(&entries[*index].done, done) && fits(*index)
         };
         let left = || self.entries.iter().enumerate().skip(from + skipped);
-        // What a transaction says depends on all of it: on a cursor, on rows that nobody else sees.
+        // Answers within a transaction depend on all of it: on cursors, on uncommitted rows.
         let is_within = |index: &usize| {
             *transaction != 0 && entries[*index].transaction == *transaction && is_one(index)
         };
@@ -113,8 +113,7 @@ impl Queue {
                 is_again: false,
             });
         }
-        // Tests that are run alone, or in another order, read what was so between the writes that
-        // they make.
+        // Tests that run alone or in another order read the state between their own writes.
         let is_now = |index: &usize| {
             self.choosing.is_some() && entries[*index].is_between_writes(entries) && is_one(index)
         };
@@ -157,14 +156,14 @@ impl Queue {
             .any(|index| self.is_after(&entries[*index].done, done))
     }
 
-    /// Whether a value that is left out, by its place among them, is the same in all recordings.
+    /// Returns true if a generated value, by its index, is the same in all recordings.
     pub(super) fn is_alone(&self, at: usize) -> bool {
         self.alone.get(at) == Some(&true)
     }
 }
 
 impl Entry {
-    /// Whether the last write before it was given, and the next one not yet.
+    /// Returns true if the last write before it was served, and the next one was not.
     fn is_between_writes(&self, entries: &[Self]) -> bool {
         let is_given = |index: usize| entries[index].given.load(Ordering::Relaxed);
         let [last, next] = self.around;
@@ -190,8 +189,8 @@ pub(super) fn place_between_writes(entries: &mut [Entry]) {
     }
 }
 
-/// Whether the first of these was recorded before writes to the same target, and none of them was
-/// asked for yet: what came after them is no answer before.
+/// Returns true if writes to the target of the first one follow it, and none of them was served:
+/// later answers must not come before them.
 fn is_before_writes(entries: &[Entry]) -> bool {
     let target = &entries[0].exchange.target;
     let mut writes = entries
@@ -201,8 +200,8 @@ fn is_before_writes(entries: &[Entry]) -> bool {
     writes.peek().is_some() && writes.all(|entry| !entry.given.load(Ordering::Relaxed))
 }
 
-/// What the server said, but for whether a transaction is open, and for the head of an answer of
-/// HTTP.
+/// Returns the digest of an answer, without the transaction status and the header of an HTTP
+/// response.
 pub(super) fn answer(exchange: &Exchange) -> [u8; 32] {
     let mut digest = Sha256::new();
     match &exchange.content {

@@ -1,4 +1,4 @@
-//! How a replay went, for those who read it.
+//! Report of a replay.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,35 +10,35 @@ use crate::record::call::{Exchange, Protocol};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// The call in a line, without secrets.
+    /// The call in one line, without secrets.
     pub asked: String,
     pub why: Why,
-    /// What is most like it, if there is anything of its protocol.
+    /// The closest recording of the protocol, if any.
     pub closest: Option<Closest>,
-    /// Whether it would have gone to the real server, were its connection not answered from
-    /// recordings since its login.
+    /// `true` if it could not go to the real server, since recordings have answered its connection
+    /// since the login.
     pub bound: bool,
-    /// How often it was asked, at least 1.
+    /// Number of requests, at least 1.
     pub times: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Nothing of its protocol was recorded.
+    /// No call of this protocol was recorded.
     NothingRecorded,
-    /// Nothing was recorded of where it goes, and it went to the real server.
+    /// The target was not recorded; the call went to the real server.
     Forwarded,
-    /// What is said of the call says it.
+    /// The description of the call gives the reason.
     Said,
     Differs,
-    /// All of so many recordings of this call were used.
+    /// All recordings of this call were used; their number.
     Used(usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closest {
     pub name: String,
-    /// A line each: `body.items.qty: recorded 2, asked 3`.
+    /// Differences, one per line: `body.items.qty: recorded 2, asked 3`.
     pub differences: Vec<String>,
 }
 
@@ -87,41 +87,39 @@ impl fmt::Display for Miss {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
     pub name: String,
-    /// The call in a line, without secrets.
+    /// The call in one line, without secrets.
     pub call: String,
 }
 
-/// How a replay has gone so far.
+/// Report of a replay so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Calls that were answered, logins and refused connections among them.
+    /// Answered calls, including logins and refused connections.
     pub replayed: u64,
-    /// Reads among them that were asked more often than they were recorded, and got their last
-    /// answer again.
+    /// Reads among them that were requested more often than recorded, and got their last answer
+    /// again.
     pub again: u64,
-    /// Connections that were refused as they were in their recording.
+    /// Connections that were refused as in their recording.
     pub refused: u64,
-    /// Connections that nothing answered, as in their recording.
+    /// Connections that were not answered, as in their recording.
     pub unanswered: u64,
-    /// Fields with a credential that is another one than the only recorded one, in lower case, and
-    /// in how many of the calls that were answered.
+    /// Lower-case fields with a credential other than the only recorded one, and the number of
+    /// answered calls with it.
     pub others: BTreeMap<String, u64>,
-    /// Names of recordings that answered calls with other values of those that each run makes anew,
-    /// each with the first.
+    /// Names of recordings that answered calls with other generated values, each with the first
+    /// values.
     pub anew: BTreeMap<String, String>,
-    /// Calls that were not, in the order of the first of each, up to [`MAX_MISSES_TOLD`] different
-    /// ones.
+    /// Missed calls in the order of their first request, up to [`MAX_MISSES_TOLD`] different ones.
     pub missed: Vec<Miss>,
-    /// How many there were in all.
+    /// Number of missed calls.
     pub missed_count: u64,
-    /// Recordings of no use, without those that belong to connections, and without names that were
-    /// looked up.
+    /// Unused recordings, except those of connections and name lookups.
     pub unused: Vec<Unused>,
 }
 
 impl Book {
-    /// The recordings of a protocol that belong to connections, wherever they went. They are not
-    /// used by that.
+    /// Returns the recordings of a protocol that belong to connections to any target, without using
+    /// them up.
     pub fn logins(&self, protocol: Protocol) -> Vec<Arc<Exchange>> {
         let of_protocol = self.sessions.iter().filter(|((_, of), _)| *of == protocol);
         let entries = of_protocol
@@ -132,12 +130,12 @@ impl Book {
 }
 
 impl Report {
-    /// Whether every call was answered, and at least one was made.
+    /// Returns true if every call was answered, and at least one was made.
     pub fn is_isolated(&self) -> bool {
         self.replayed > 0 && self.missed_count == 0
     }
 
-    /// Whether no call was answered, and none that was missed went where a recording did.
+    /// Returns true if no call was answered, and all missed calls went to unrecorded targets.
     pub fn went_elsewhere(&self) -> bool {
         let is_elsewhere = |miss: &Miss| match (miss.why, &miss.closest) {
             (Why::NothingRecorded | Why::Forwarded, _) => true,
@@ -160,7 +158,7 @@ pub(super) struct Missed {
 impl Missed {
     pub(super) fn add(&mut self, miss: Miss) {
         self.count += 1;
-        // Who asks for the same again most often does so at once.
+        // Repetitions usually follow each other.
         let alike = |told: &&mut Miss| {
             (told.why, told.bound, &told.asked, &told.closest)
                 == (miss.why, miss.bound, &miss.asked, &miss.closest)

@@ -21,7 +21,7 @@ use crate::record::redact::Secrets;
 use calls::{JSON, answered, ask, exchange, get, http, kept, learned, me, post, request, wire};
 
 #[test]
-fn identical_calls_get_their_answers_in_order() {
+fn identical_calls_get_answers_in_order() {
     let calls = ["1", "2", "3"].map(|answer| answered(post("{}"), answer));
     let book = Book::new(calls.to_vec(), Noise::default());
     let answers: Vec<_> = (0..4).map(|_| ask(&book, &post("{}"))).collect();
@@ -46,7 +46,7 @@ fn identical_calls_get_their_answers_in_order() {
 }
 
 #[test]
-fn the_last_of_reusable_recordings_and_of_reads_is_given_again() {
+fn last_reusable_or_read_recording_repeats() {
     for (asked, reusable, again) in [
         (post("{}"), true, 0),
         (get("/n"), false, 2),
@@ -69,7 +69,7 @@ fn the_last_of_reusable_recordings_and_of_reads_is_given_again() {
 }
 
 #[test]
-fn what_is_the_same_call() {
+fn equivalent_requests_match() {
     let same = [
         (
             post(r#"{"a":1,"b":[2]}"#),
@@ -100,7 +100,7 @@ fn what_is_the_same_call() {
                 "--y\r\nA: b\r\n\r\n1\r\n--y--\r\n",
             ),
         ),
-        // A type without a body says nothing.
+        // A media type without a body does not matter.
         (request("GET", "/", JSON, ""), request("GET", "/", "", "")),
     ];
     for (recorded, asked) in same {
@@ -110,7 +110,7 @@ fn what_is_the_same_call() {
 }
 
 #[test]
-fn what_is_another_call() {
+fn different_requests_do_not_match() {
     let with = |name: &str, value: &str| {
         let mut call = get("/r");
         http(&mut call)
@@ -178,7 +178,7 @@ fn what_is_another_call() {
 }
 
 #[test]
-fn a_miss_names_the_closest_recording_and_the_differences() {
+fn miss_reports_closest_recording_with_differences() {
     let calls = [
         answered(get("/orders"), "no"),
         answered(post(r#"{"items":[{"id":"a","qty":2}],"note":"x"}"#), "yes"),
@@ -246,7 +246,7 @@ fn a_miss_names_the_closest_recording_and_the_differences() {
 }
 
 #[test]
-fn statements_are_told_in_words() {
+fn sql_miss_shows_statement_text() {
     let query = |sql: &str| {
         [
             b"Q",
@@ -271,7 +271,7 @@ fn statements_are_told_in_words() {
 }
 
 #[test]
-fn sessions_stay_and_passwords_do_not_count() {
+fn session_recording_repeats_for_any_password() {
     let auth = |password: &str| {
         let text = format!("*2\r\n$4\r\nAUTH\r\n${}\r\n{password}\r\n", password.len());
         wire(Protocol::Redis, text.as_bytes(), b"+OK\r\n", true)
@@ -298,7 +298,7 @@ fn sessions_stay_and_passwords_do_not_count() {
 }
 
 #[test]
-fn numbers_of_mongo_messages_do_not_count() {
+fn mongo_message_numbers_are_ignored() {
     let message = |number: u8, body: &[u8]| {
         let bytes = [
             &[20, 0, 0, 0, number, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0],
@@ -313,7 +313,7 @@ fn numbers_of_mongo_messages_do_not_count() {
 }
 
 #[test]
-fn names_are_answered_as_often_as_they_are_asked() {
+fn dns_last_answer_repeats_without_limit() {
     let dns = |host: &str, answers: &[&str]| {
         let answers = answers.iter().map(|it| (*it).to_owned()).collect();
         exchange(
@@ -345,7 +345,7 @@ fn names_are_answered_as_often_as_they_are_asked() {
 }
 
 #[test]
-fn recordings_that_do_not_say_where_they_went_answer_last() {
+fn recordings_without_target_answer_last() {
     let at = |host: &str, port, answer: &str| {
         let call = Exchange {
             target: Target {
@@ -440,7 +440,7 @@ fn declared_noise_is_left_out() {
 }
 
 #[test]
-fn noise_is_learned_from_two_recordings() {
+fn http_noise_is_learned_from_two_recordings() {
     let run = |ids: [u32; 2], times: [u32; 2]| {
         let body = |id: u32, qty: u32| post(&format!(r#"{{"id":"{id}","qty":{qty}}}"#));
         vec![
@@ -478,7 +478,7 @@ fn noise_is_learned_from_two_recordings() {
 }
 
 #[test]
-fn another_order_of_calls_is_no_noise() {
+fn reordered_calls_teach_no_noise() {
     let one = [post(r#"{"q":1}"#), post(r#"{"q":2}"#)];
     let two = [post(r#"{"q":2}"#), post(r#"{"q":1}"#)];
     assert!(learn(&one, &two).0.is_empty());
@@ -496,7 +496,7 @@ fn another_order_of_calls_is_no_noise() {
 }
 
 #[test]
-fn every_recording_is_given_out_once_to_many_threads() {
+fn recording_is_served_once_across_threads() {
     const THREADS: usize = 8;
     const CALLS: usize = 100_000;
     let calls = (0..CALLS)
@@ -534,7 +534,7 @@ fn every_recording_is_given_out_once_to_many_threads() {
 }
 
 #[test]
-fn only_so_many_misses_are_told() {
+fn report_lists_limited_number_of_misses() {
     let book = Book::new(
         (0..5)
             .map(|number| answered(get(&format!("/{number}")), "x"))
@@ -552,7 +552,7 @@ fn only_so_many_misses_are_told() {
 }
 
 #[test]
-fn who_asks_matters_where_several_did() {
+fn authorization_selects_among_several_recorded_callers() {
     let from = |who: &str, answer: &str| {
         let mut call = get("/me");
         if !who.is_empty() {
@@ -574,7 +574,7 @@ fn who_asks_matters_where_several_did() {
     assert!(ask_as(&book, "mallory").is_err());
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
-    // Nobody is a caller, too, and whoever is one may have another secret in a replay.
+    // Anonymous calls are distinguished too; the only credential may differ in a replay.
     let book = Book::new(
         vec![
             from("", "nobody"),
@@ -592,13 +592,13 @@ fn who_asks_matters_where_several_did() {
     );
     assert_eq!(ask_as(&book, ""), Ok("nobody".to_owned()));
     assert_eq!(ask_as(&book, "alice"), Ok("a".to_owned()));
-    // With one caller a replay may have another secret.
+    // A single credential may differ in a replay.
     let book = Book::new(vec![from("alice", "a")], Noise::default());
     assert_eq!(ask_as(&book, "dummy"), Ok("a".to_owned()));
 }
 
 #[test]
-fn secrets_of_a_body_do_not_count_and_places_in_lists_do() {
+fn single_body_secret_matches_several_select_answer() {
     let login = |password: &str| {
         let body =
             format!(r#"{{"user":"a","password":"{password}","db":{{"apiKey":["{password}"]}}}}"#);
@@ -619,8 +619,8 @@ fn secrets_of_a_body_do_not_count_and_places_in_lists_do() {
         );
         assert_eq!(ask(&book, &login("a1b2c3")), Ok("in".to_owned()));
     }
-    // One token is a secret, of which a replay has another one. Several choose what is answered,
-    // whoever asks.
+    // A single token is a secret, which may differ in a replay. Several tokens select the answer,
+    // independent of other headers.
     let page = |token: &str, who: &str| {
         let mut call = answered(get(&format!("/list?token={token}")), token);
         http(&mut call)
@@ -643,7 +643,7 @@ fn secrets_of_a_body_do_not_count_and_places_in_lists_do() {
 }
 
 #[test]
-fn encryption_and_the_wanted_form_are_part_of_a_call() {
+fn tls_and_accept_header_distinguish_calls() {
     let with = |tls: bool, accept: &str, answer: &str| {
         let mut call = answered(get("/report"), answer);
         http(&mut call)
@@ -672,7 +672,7 @@ fn encryption_and_the_wanted_form_are_part_of_a_call() {
 }
 
 #[test]
-fn the_same_miss_is_counted_and_told_once() {
+fn repeated_miss_is_reported_once_with_count() {
     let book = Book::new(vec![answered(get("/a"), "x")], Noise::default());
     for path in ["/b", "/c", "/b", "/b"] {
         assert!(book.find(&get(path)).is_err());
@@ -691,7 +691,7 @@ fn the_same_miss_is_counted_and_told_once() {
 }
 
 #[test]
-fn encryption_is_a_difference() {
+fn miss_reports_tls_difference() {
     let encrypted = Exchange {
         tls: true,
         ..answered(get("/a"), "x")
@@ -730,7 +730,7 @@ fn encryption_is_a_difference() {
 }
 
 #[test]
-fn a_miss_on_an_answered_connection_says_why_it_went_nowhere() {
+fn miss_on_replayed_connection_explains_no_forwarding() {
     let recorded = wire(Protocol::Redis, b"PING\r\n", b"+PONG\r\n", false);
     let book = Book::new(vec![recorded], Noise::default()).passing_on(true);
     let miss = book
@@ -755,7 +755,7 @@ fn a_miss_on_an_answered_connection_says_why_it_went_nowhere() {
 }
 
 #[test]
-fn several_secrets_in_one_place_choose_the_answer() {
+fn several_secrets_in_one_field_select_answer() {
     type Make<'a> = &'a dyn Fn(&str) -> Exchange;
     let form = |pairs: &str| {
         let mut call = post(pairs);
@@ -787,14 +787,14 @@ fn several_secrets_in_one_place_choose_the_answer() {
             told[0].contains("recorded `") && told[0].contains("red"),
             "{index}: {told:?}"
         );
-        // What a secret is stands in no recording: it is no noise.
+        // Secrets are not recorded, so they are not noise.
         assert!(
             told.len() == 2 && told[1].starts_with("`redacted...`"),
             "{index}: {told:?}"
         );
         assert_eq!(ask(&book, &way("bob")), Ok("bob".to_owned()), "{index}");
         assert_eq!(ask(&book, &way("alice")), Ok("alice".to_owned()), "{index}");
-        // One is a secret, of which a replay has another one.
+        // A single secret may differ in a replay.
         assert_eq!(
             ask(&kept(&["alice"]), &way("somebody")),
             Ok("alice".to_owned()),
@@ -804,7 +804,7 @@ fn several_secrets_in_one_place_choose_the_answer() {
 }
 
 #[test]
-fn what_is_made_for_each_request_tells_nobody_apart() {
+fn per_request_signatures_do_not_select_answer() {
     let by = |fields: [(&str, &str); 2], answer: &str| {
         let mut call = answered(get("/me"), answer);
         let fields = fields.map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()));

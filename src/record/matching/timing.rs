@@ -1,8 +1,7 @@
-//! Answers that came after the program had asked something else: it may not have waited for them.
-//! Who closes a connection says that (`End::Abandoned`), and who takes a request of HTTP/2 back;
-//! some clients of HTTP/2 and Redis give a call up without a word. So such an answer is given once
-//! the program has gone on as it did when that was recorded, and after as long as it took then at
-//! the latest.
+//! Answers that came after another request of the program, which may not have waited for them.
+//! Often that is recorded: the connection was closed (`End::Abandoned`), or an HTTP/2 request was
+//! cancelled. But some HTTP/2 and Redis clients give up silently. So such an answer is delayed
+//! until the program has sent the next recorded request, at most for the recorded duration.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,16 +10,16 @@ use crate::limits::OVERTAKEN_MS;
 use crate::record::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
 use crate::record::http::h1::field;
 
-/// What came before an answer.
+/// The first request during the wait for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overtaken {
-    /// Which recording was asked meanwhile, the first of them.
+    /// Index of the recording of that request.
     by: usize,
     pub stayed: Duration,
 }
 
 impl Book {
-    /// What the program asked, wherever, while it waited for this response of HTTP/2.
+    /// Returns the first request of the program, on any connection, during this HTTP/2 response.
     pub fn overtaken(&self, found: &Exchange) -> Option<Overtaken> {
         let Content::Http(http) = &found.content else {
             return None;
@@ -29,14 +28,14 @@ impl Book {
             .response
             .as_ref()
             .filter(|response| response.version == HttpVersion::Http2)?;
-        // Of what comes in parts the first may have been what the program asked something for.
+        // The first part of a streamed response may have caused the next request.
         if !comes_at_once(response) {
             return None;
         }
         self.asked_during(found).next()
     }
 
-    /// The same of what it asked on the same connection.
+    /// Like [`overtaken`](Self::overtaken), for requests on the same connection.
     pub fn overtaken_here(&self, found: &Exchange) -> Option<Overtaken> {
         self.asked_during(found).find(|overtaken| {
             let other = &self.entries[overtaken.by].exchange;
@@ -60,7 +59,7 @@ impl Book {
     pub async fn has_gone_on(&self, overtaken: Overtaken) {
         let used = &self.entries[overtaken.by].used;
         let mut turns = self.turns.subscribe();
-        // The book lives as long as this borrows it, and with it the sender.
+        // The book, and so the sender, outlives this borrow.
         let _ = turns.wait_for(|()| used.load(Ordering::Relaxed)).await;
     }
 
@@ -83,7 +82,7 @@ impl Book {
     }
 }
 
-/// Whether a response is of use only as a whole: its length is said before it, or it is JSON.
+/// Returns true if a response is useful only as a whole: it has a content length, or is JSON.
 fn comes_at_once(response: &HttpResponse) -> bool {
     let kind = field(&response.headers, "content-type")
         .unwrap_or_default()

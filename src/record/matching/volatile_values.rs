@@ -1,9 +1,9 @@
-//! Values that each run makes anew, by their shape: UUIDs, ULIDs, ids of objects, times near the
-//! run's, random tokens. Where nothing else of a call differs they do not choose.
+//! Generated values, recognized by shape: UUIDs, ULIDs, object ids, times near the run, random
+//! tokens. They are ignored if a call differs only in them.
 //!
-//! What a run made it says again, so a value is known from the call on in which it stood first: one
-//! that is new in a replay stands for one that was new in that call of the recording, and from then
-//! on for no other, wherever it is said. A value of the recording itself is no other's.
+//! A run repeats its generated values, so they are paired. A value that is new in a call of the
+//! replay is paired with the value that was new in the recorded call. From then on it stands for no
+//! other value. Values that occur in the recording are not paired with others.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -13,17 +13,18 @@ use super::description::short;
 use crate::limits::MAX_DIFFERENCES;
 use crate::record::redact;
 
-/// How far from the run a time may be: as far as zones are apart, and a little more.
+/// Maximum distance of a time from the run: the distance of time zones, and a little more.
 const NEAR: Duration = Duration::from_hours(26);
-/// Fewest characters of a random token.
+/// Minimum length of a random token.
 const TOKEN_CHARS: usize = 16;
-/// In at least one of so many characters of a token another kind begins: letters, capitals, digits.
+/// The character class of a token (lower case, upper case, digit) changes at least once in this
+/// many characters.
 const CHANGES_IN: usize = 4;
-/// Characters of a ULID, and of the id of an object in hexadecimal digits (`MongoDB`).
+/// Length of a ULID, and of an object id in hexadecimal (`MongoDB`).
 const ULID_CHARS: usize = 26;
 const OBJECT_ID_CHARS: usize = 24;
 const UUID_CHARS: usize = 36;
-/// Seconds from 1970 to 2000, from which `PostgreSQL` counts its binary times.
+/// Seconds from 1970 to 2000, the epoch of `PostgreSQL`'s binary times.
 const POSTGRES_EPOCH_SECS: u64 = 946_684_800;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,20 +33,20 @@ pub(super) struct Volatile {
     kind: Kind,
 }
 
-/// What a value tells apart.
+/// Matching rule of a generated value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Nothing.
+    /// Any time matches.
     Time,
     Id,
     Secret,
 }
 
-/// What a text says without such values, and these.
+/// Replaces generated values in texts by their shapes, and collects them.
 #[derive(Clone, Debug)]
 pub(super) struct Blank {
     near: SystemTime,
-    /// Whether nothing but what stands for secrets is looked for.
+    /// `true` if only placeholders of secrets are replaced.
     is_exact: bool,
     pub(super) values: Vec<Volatile>,
 }
@@ -59,7 +60,7 @@ impl Blank {
         }
     }
 
-    /// A text with its shape in the place of each value.
+    /// Returns a text with each generated value replaced by its shape.
     pub(super) fn text(&mut self, text: &[u8]) -> Vec<u8> {
         let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
         let mut secrets = redact::places(text).into_iter().peekable();
@@ -81,7 +82,7 @@ impl Blank {
                 }
                 byte => b"-_".contains(&byte) && before.is_none_or(|before| !is_of_token(before)),
             };
-            // A secret may have a beginning that looks like a part of one.
+            // The start of a placeholder may look like part of a token.
             let end = secrets.peek().map_or(text.len(), |secret| secret.start);
             let found = if begins && !self.is_exact {
                 self.value(&text[at..end])
@@ -101,8 +102,7 @@ impl Blank {
         out
     }
 
-    /// The value of a parameter in bytes that are no text: a time of `PostgreSQL`, or what it is
-    /// told as.
+    /// Replaces generated values in a bound parameter: a binary time of `PostgreSQL`, or its text.
     pub(super) fn bound(&mut self, bytes: &[u8], told: &str) -> Vec<u8> {
         let micros = bytes
             .first_chunk::<8>()
@@ -119,7 +119,7 @@ impl Blank {
         self.text(told.as_bytes())
     }
 
-    /// The value that a text begins with: its length and its shape.
+    /// Reads the generated value at the start of a text: its length and its shape.
     fn value(&mut self, text: &[u8]) -> Option<(usize, String)> {
         let (length, shape, is_time) = self.shape(text)?;
         let kind = if is_time { Kind::Time } else { Kind::Id };
@@ -164,7 +164,7 @@ impl Blank {
         })
     }
 
-    /// `2026-11-23`, with a time behind it or not; `Mon, 23 Nov 2026 21:50:19 GMT`.
+    /// Reads `2026-11-23`, with or without a time, or `Mon, 23 Nov 2026 21:50:19 GMT`.
     fn date(&self, text: &[u8]) -> Option<(usize, String)> {
         const HTTP: &[u8] = b"Aaa, 00 Aaa 0000 00:00:00 GMT";
         const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -203,14 +203,14 @@ impl Blank {
             }
             length += zone(&text[length..]);
         }
-        // How many digits a second has is chance: some writers leave zeros at the end out.
-        // A day is any time of it.
+        // Fractional digits vary, since some writers drop trailing zeros. A date stands for any
+        // time of its day.
         let is_near = self.is_near(secs) || length == 10 && self.is_near(secs + 86_400);
         (is_near && ends(text, length))
             .then(|| (length, if length > 10 { "time" } else { "day" }.to_owned()))
     }
 
-    /// Seconds, milliseconds, microseconds or nanoseconds since 1970.
+    /// Returns true for seconds, milliseconds, microseconds or nanoseconds since 1970 near the run.
     fn is_number_of_time(&self, word: &[u8]) -> bool {
         let digits = word.len();
         let number = std::str::from_utf8(word)
@@ -229,7 +229,7 @@ impl Blank {
     }
 }
 
-/// Bytes of `Z`, `+00`, `+00:00`, `+0000`.
+/// Returns the length of `Z`, `+00`, `+00:00`, `+0000`.
 fn zone(text: &[u8]) -> usize {
     let forms: [&[u8]; 3] = [b"00:00", b"0000", b"00"];
     match text.first() {
@@ -242,14 +242,15 @@ fn zone(text: &[u8]) -> usize {
     }
 }
 
-/// Seconds since 1970 of the beginning of a day.
+/// Returns the seconds from 1970 to the start of a day.
 fn secs_of(year: u64, month: u64, day: u64) -> Option<u64> {
     let month = time::Month::try_from(month as u8).ok()?;
     let date = time::Date::from_calendar_date(year as i32, month, day as u8).ok()?;
     u64::try_from(date.midnight().assume_utc().unix_timestamp()).ok()
 }
 
-/// Whether a text begins as this form says: `0` stands for a digit, letters for letters.
+/// Returns true if a text begins with this form: `0` matches a digit, a letter any letter of its
+/// case.
 fn has_form(text: &[u8], form: &[u8]) -> bool {
     let fits = |(byte, form): (&u8, &u8)| match form {
         b'0' => byte.is_ascii_digit(),
@@ -265,7 +266,7 @@ fn ends(text: &[u8], at: usize) -> bool {
         .is_none_or(|next| !next.is_ascii_alphanumeric())
 }
 
-/// Crockford's base 32, and of 128 bits.
+/// Checks for Crockford's base 32, limited to 128 bits.
 fn is_ulid(text: &[u8]) -> bool {
     let is_part =
         |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase() && !b"ILOU".contains(byte);
@@ -274,13 +275,13 @@ fn is_ulid(text: &[u8]) -> bool {
         && text.iter().filter(|byte| byte.is_ascii_digit()).count() > 1
 }
 
-/// Base64 for URLs has two marks.
+/// Base64 for URLs includes `-` and `_`.
 fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
 }
 
-/// Whether nobody chose a word: digits, or capital and small letters, are mixed as in no name. Of
-/// hexadecimal digits no name is so long, however they fall.
+/// Returns true if a word looks random: digits, or upper and lower case, are mixed as in no name.
+/// Hexadecimal words of this length are never names.
 fn is_token(word: &[u8]) -> bool {
     let kinds: [fn(&u8) -> bool; 3] = [
         u8::is_ascii_lowercase,
@@ -293,11 +294,10 @@ fn is_token(word: &[u8]) -> bool {
         .filter(|two| kind(&two[0]) != kind(&two[1]))
         .count();
     let marks = word.iter().filter(|byte| b"-_".contains(byte)).count();
-    // Words between marks change there alone.
+    // Words between marks change class only there.
     let is_mixed = |changes_in: usize| changes * changes_in >= word.len() + 2 * changes_in * marks;
     let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
-    // Words that begin with a capital letter have no two of them, and those of capital letters
-    // change seldom.
+    // Capitalized words have no two capitals in a row, and words in upper case rarely change class.
     let capitals = word
         .windows(2)
         .filter(|two| two.iter().all(u8::is_ascii_uppercase))
@@ -310,10 +310,10 @@ fn is_token(word: &[u8]) -> bool {
         && word.iter().any(u8::is_ascii_alphabetic)
 }
 
-/// Which values of this replay stand for which of the recordings.
+/// Pairs of values in this replay and in the recordings.
 #[derive(Default)]
 pub(super) struct Pairs {
-    /// Those of the recordings, each with the place of the first that says it.
+    /// Values of the recordings, each with the index of its first recording.
     first: HashMap<String, usize>,
     made: Mutex<Made>,
 }
@@ -322,7 +322,7 @@ pub(super) struct Pairs {
 struct Made {
     recorded: HashMap<String, String>,
     taken: HashSet<String>,
-    /// Names of recordings that answered so, each with the first values that were others.
+    /// Names of recordings that answered with other values, each with the first differences.
     told: BTreeMap<String, String>,
 }
 
@@ -333,9 +333,9 @@ impl Pairs {
         }
     }
 
-    /// Whether the recording at a place, with these values, may answer what was asked with those.
-    /// `is_alone` says of a value whether no recording of the call has another one there: then any
-    /// secret will do.
+    /// Returns true if the recording at this index, with these values, may answer a request with
+    /// those. `is_alone` returns true for a value that is the same in all recordings of the call;
+    /// then any secret matches.
     pub(super) fn fit(
         &self,
         index: usize,
@@ -386,8 +386,7 @@ impl Pairs {
         }
     }
 
-    /// A recording with these values has answered who asked with the very same: each stands for
-    /// itself.
+    /// Pairs each value with itself, after a recording has answered a request with equal values.
     pub(super) fn keep(&self, recorded: &[Volatile]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         for value in recorded.iter().filter(|value| value.kind == Kind::Id) {

@@ -1,9 +1,9 @@
-//! What begins, ends and parts transactions, and what forgets prepared statements: it is answered
-//! alike wherever it is asked, so it needs no recording.
+//! Transaction control and `DEALLOCATE` statements. Their answers are always the same, so they need
+//! no recording.
 
 use crate::record::protocol::sql::{self, Token};
 
-/// Words that stand behind `BEGIN` and `START TRANSACTION`.
+/// Words that may follow `BEGIN` and `START TRANSACTION`.
 const MODES: &str = "work transaction isolation level serializable repeatable read committed uncommitted write only not deferrable \
     with consistent snapshot";
 
@@ -18,7 +18,7 @@ pub(in crate::record) enum Control {
     Save(String),
     Release(String),
     RollBackTo(String),
-    /// `DEALLOCATE name`, or all.
+    /// `DEALLOCATE name`, or all if `None`.
     Deallocate(Option<String>),
 }
 
@@ -75,8 +75,7 @@ impl Control {
         })
     }
 
-    /// What `PostgreSQL` says when it was carried out (manual, "Message Formats",
-    /// `CommandComplete`).
+    /// Returns the command tag of `PostgreSQL` (manual, "Message Formats", `CommandComplete`).
     pub(in crate::record) fn tag(&self) -> &'static str {
         match self {
             Self::Begin => "BEGIN",

@@ -1,4 +1,4 @@
-//! What the protocol of a database declares of itself.
+//! Declaration of a database protocol: name, port, message parser, recorder and player.
 
 use crate::record::call::Protocol;
 use crate::record::protocol::dialogue::Dialogue;
@@ -9,11 +9,11 @@ pub struct Database {
     pub protocol: Protocol,
     /// `kind` of its calls in a recording.
     pub kind: &'static str,
-    /// The port that is registered for it (IANA service names; 27017 by `MongoDB`).
+    /// Registered port (IANA service names; 27017 by `MongoDB`).
     pub port: u16,
-    /// Takes a message of a client apart; `None` if it cannot be read.
+    /// Parses a message of a client into parts; `None` if it is malformed.
     pub(in crate::record) parts: fn(&[u8], &mut PartList) -> Option<()>,
-    /// How many bytes at the beginning of a message of a client are no words.
+    /// Returns the number of bytes at the start of a client's message that are not text.
     pub(in crate::record) head: fn(&[u8]) -> usize,
     pub(in crate::record) recorder: fn(bool) -> Box<dyn Dialogue>,
     pub(in crate::record) player: fn() -> Box<dyn Responder>,

@@ -1,7 +1,8 @@
-//! Following one recorded connection: bytes are cut into messages, sent on, and handed to the
-//! protocol, which makes calls of them.
+//! Recorder of one connection: splits bytes into messages, forwards them, and passes them to the
+//! protocol, which turns them into calls.
 //!
-//! What a protocol cannot follow is sent on all the same: recording never breaks a connection.
+//! A message that the protocol cannot parse is forwarded as well: recording never breaks a
+//! connection.
 
 use std::time::SystemTime;
 
@@ -9,30 +10,29 @@ use crate::limits::{MAX_WIRE_CALL_BYTES, MAX_WIRE_CONNECTION_BYTES, MAX_WIRE_MES
 use crate::record::call::{Content, End, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::record::protocol::wire::{RecordStep, WireRecorder};
 
-/// Why a connection cannot be followed any further.
+/// Reason why the rest of a connection cannot be recorded.
 pub(in crate::record) type Fault = &'static str;
 
-/// Where a message goes that was held until it was whole.
+/// Handling of a message that was held until it was complete.
 pub(in crate::record) enum Disposition {
     On,
-    /// To the other side, in these bytes.
+    /// Forwards these bytes in its place.
     Instead(Vec<u8>),
-    /// Nowhere: the server's answer is here.
+    /// Sends this answer back to the client, instead of forwarding the message.
     Back(Vec<u8>),
-    /// To the other side, and encryption begins after it.
+    /// Forwards it; encryption begins after it.
     Encrypt,
 }
 
 pub(in crate::record) trait Dialogue: Send {
-    /// How many bytes the first message has of what came from this side; `None` as long as that is
-    /// not known.
+    /// Returns the length of the first message from this side; `None` while it is unknown.
     fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault>;
-    /// Whether messages from this side are held until they are whole, because the protocol may
+    /// Returns true if messages from this side are held until complete, because the protocol may
     /// change them.
     fn holds(&self, _from: Side) -> bool {
         false
     }
-    /// A whole message. What it says of the way counts if messages are held.
+    /// Processes a complete message. The disposition counts only if messages are held.
     fn message(&mut self, from: Side, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault>;
     fn kept(&self) -> usize;
     fn end(&mut self, log: &mut Log);
@@ -42,7 +42,7 @@ pub(in crate::record) struct Log {
     pub(in crate::record) link: Link,
     protocol: Protocol,
     pub(in crate::record) at: SystemTime,
-    /// Who ended the connection, once it has ended.
+    /// The side that ended the connection, once it has ended.
     pub(in crate::record) left_by: Side,
     steps: Vec<RecordStep>,
 }
@@ -52,8 +52,8 @@ impl Log {
         self.finish(draft, End::Answered);
     }
 
-    /// A call whose connection was ended before its answer was whole. Where the program did that,
-    /// it is a call that gets no more of an answer, once.
+    /// Ends a call without a complete answer. If the program closed the connection, the call is
+    /// recorded as abandoned. If the server did, the call is lost.
     pub(in crate::record) fn left(&mut self, mut draft: Draft) {
         if self.left_by == Side::Server {
             return self.unanswered();
@@ -62,7 +62,7 @@ impl Log {
         self.finish(draft, End::Abandoned);
     }
 
-    /// A call whose connection ended before its answer was whole, which cannot be answered.
+    /// Reports a call that lost its answer with the connection, and so cannot be replayed.
     pub(in crate::record) fn unanswered(&mut self) {
         let what = format!(
             "a call to `{}`: the connection ended before its answer",
@@ -93,7 +93,7 @@ impl Log {
     }
 }
 
-/// Bytes that wait until a message is whole.
+/// Bytes of incomplete messages.
 #[derive(Default)]
 pub(in crate::record) struct Inbox {
     bytes: Vec<u8>,
@@ -111,7 +111,7 @@ impl Inbox {
         &self.bytes[self.read..]
     }
 
-    /// Cuts the first message off, once it is whole. `length` says how long it is, as soon as that
+    /// Removes the first message once it is complete. `length` returns its length as soon as that
     /// is known.
     pub(in crate::record) fn message(
         &mut self,
@@ -143,7 +143,7 @@ impl Inbox {
     }
 
     pub(in crate::record) fn clear(&mut self) {
-        // One long message must not hold its memory for the life of a connection.
+        // Frees the memory of long messages early in the life of a connection.
         *self = Self::default();
     }
 }
@@ -151,7 +151,7 @@ impl Inbox {
 #[derive(Default)]
 struct Lane {
     inbox: Inbox,
-    /// How many bytes of the inbox were sent on before the message was whole.
+    /// Number of bytes in the inbox that were forwarded before the message was complete.
     sent: usize,
 }
 
@@ -163,7 +163,7 @@ impl Lane {
     }
 }
 
-/// A [`WireRecorder`] of any [`Dialogue`].
+/// A [`WireRecorder`] for any [`Dialogue`].
 pub(in crate::record) struct Follow {
     dialogue: Box<dyn Dialogue>,
     log: Log,
@@ -283,14 +283,14 @@ pub(in crate::record) struct Draft {
     messages: Vec<Message>,
     size: usize,
     sent_at: SystemTime,
-    /// Whether it belongs to the connection.
+    /// `true` if the call belongs to the connection.
     pub(in crate::record) session: bool,
-    /// When it was whole, if that is not now.
+    /// Time of the complete answer, if it is not the present time.
     pub(in crate::record) answered_at: Option<SystemTime>,
 }
 
 impl Draft {
-    /// Of questions in the form in which they are looked up.
+    /// Starts a call with these requests, in the form used for lookup.
     pub(in crate::record) fn asked(
         questions: impl IntoIterator<Item = Vec<u8>>,
         sent_at: SystemTime,
@@ -312,7 +312,7 @@ impl Draft {
         Self { session, ..self }
     }
 
-    /// A call that begins with the same questions.
+    /// Starts another call with the same requests.
     pub(in crate::record) fn successor(&self) -> Self {
         Self::asked(self.said(Side::Client).cloned(), self.sent_at)
     }

@@ -1,4 +1,4 @@
-//! Takes calls and messages of every protocol apart into their parts.
+//! Parser of calls and messages of every protocol into parts.
 
 use super::parts::{Part, PartList, Role};
 use super::{http, mongo, postgres, registry};
@@ -31,7 +31,7 @@ pub(in crate::record) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<P
     taken.parts
 }
 
-/// The parts of one message; `None` if it cannot be read.
+/// Returns the parts of one message; `None` if it is malformed.
 pub(in crate::record) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
     let mut taken = PartList::default();
     (registry::of(protocol)?.parts)(bytes, &mut taken).map(|()| taken.parts)
@@ -44,8 +44,8 @@ fn message(protocol: Protocol, bytes: &[u8], taken: &mut PartList) {
         .and_then(|known| (known.parts)(bytes, taken))
         .is_none()
     {
-        // What cannot be read is the call itself, but for what is made up anew: the name that a
-        // program gives itself, and numbers of messages.
+        // A malformed message is compared as a whole, without the values that change in each run:
+        // application names and message numbers.
         taken.parts.truncate(before);
         taken.counts = counts;
         match protocol {

@@ -1,5 +1,4 @@
-//! Any other protocol: what the program says, and what is said until it speaks again, are one
-//! exchange.
+//! Unknown protocols: one exchange is what the program sends and the answer until it sends again.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -13,12 +12,12 @@ use crate::record::protocol::responder::{Prompter, said};
 use crate::record::protocol::script::Script;
 use crate::record::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
 
-/// Records turns. An empty last message of the server says that the server closed the connection.
+/// Records turns. An empty last message of the server means that the server closed the connection.
 #[derive(Debug)]
 pub struct GenericRecorder {
     link: Link,
     unmask: Option<Unmask>,
-    /// What was said in this turn, by the sides.
+    /// Bytes of this turn, by side.
     said: [Vec<u8>; 2],
     sent_at: Option<SystemTime>,
     answered_at: Option<SystemTime>,
@@ -27,8 +26,8 @@ pub struct GenericRecorder {
 }
 
 impl GenericRecorder {
-    /// Of a connection. `websocket`: its client sends frames of `WebSocket`, whose random masks are
-    /// taken off for the recording.
+    /// Creates a recorder. With `websocket` the client sends `WebSocket` frames, which are recorded
+    /// without their random masks.
     pub fn new(link: Link, websocket: bool) -> Self {
         Self {
             link,
@@ -41,8 +40,8 @@ impl GenericRecorder {
         }
     }
 
-    /// The same of a connection that was opened at this time, and on which nothing was said yet. If
-    /// nothing ever is, that is recorded.
+    /// Sets the opening time of a connection without data. A connection that stays silent is
+    /// recorded.
     #[must_use]
     pub fn opened(self, at: SystemTime) -> Self {
         Self {
@@ -51,7 +50,7 @@ impl GenericRecorder {
         }
     }
 
-    /// The turn that is complete now, if anything was said in it.
+    /// Ends the turn and returns its exchange, if it has data.
     fn turn(&mut self, closed: bool) -> Option<RecordStep> {
         let [asked, answered] = std::mem::take(&mut self.said);
         let sent_at = self.sent_at.take()?;
@@ -127,27 +126,27 @@ impl WireRecorder for GenericRecorder {
     }
 }
 
-/// Whether a program says more.
+/// State of the program's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum More {
-    /// It may, at any moment.
+    /// More may arrive at any moment.
     Comes,
-    /// It has paused: what has come may be all that it says.
+    /// The input has paused; the bytes so far may be a complete message.
     Paused,
-    /// It never will.
+    /// The input has ended.
     Never,
 }
 
-/// Plays a server: answers what equals a recorded message byte by byte.
+/// Plays a server: answers bytes that equal a recorded message.
 pub struct GenericPlayer {
     prompter: Prompter,
     said: Said,
     unmask: Option<Unmask>,
     pending: Vec<u8>,
-    /// A recorded message that is longer than what has come and begins with it, as far as was
-    /// looked: of a long one not all is compared again with every piece.
+    /// A longer recorded message that begins with the pending bytes, and the length compared so
+    /// far. So long messages are not compared again with every piece.
     ahead: Option<(Arc<[u8]>, usize)>,
-    /// What has come is the beginning of a recorded message, and a pause says nothing.
+    /// `true` if the pending bytes are the start of a recorded message, and pauses are ignored.
     is_held: bool,
     ended: bool,
 }
@@ -165,8 +164,7 @@ impl GenericPlayer {
         }
     }
 
-    /// Whether all that has come is still the beginning of the message that it was found to be one
-    /// of.
+    /// Returns true if the pending bytes are still a prefix of the message in `ahead`.
     fn is_ahead(&mut self) -> bool {
         let Some((message, seen)) = &mut self.ahead else {
             return false;
@@ -180,8 +178,8 @@ impl GenericPlayer {
         goes_on
     }
 
-    /// How many of the first bytes that have come are a recorded message, if they are one, and
-    /// whether all of them may become one that is longer.
+    /// Returns the length of the recorded message at the start of the pending bytes, if any. Also
+    /// returns true if all pending bytes may become a longer message.
     fn standing(&mut self) -> (Option<usize>, bool) {
         let longer = self
             .said
@@ -192,8 +190,8 @@ impl GenericPlayer {
             .filter(|message| message.starts_with(&self.pending));
         self.ahead = longer.map(|message| (Arc::clone(message), self.pending.len()));
         let longer = longer.is_some();
-        // The longest recorded message that the bytes begin with: the greatest one that is not
-        // greater than them is it, or shares with them what the longest can have at most.
+        // Finds the longest recorded message that the bytes begin with. It is the greatest message
+        // that is not greater than the bytes, or it is at most as long as their common prefix.
         let mut upper = self.pending.len();
         while let Some(message) = self.below(&self.pending[..upper]) {
             if self.pending.starts_with(message) {
@@ -211,7 +209,7 @@ impl GenericPlayer {
         (None, longer)
     }
 
-    /// The greatest recorded message that is not greater than these bytes.
+    /// Returns the greatest recorded message that is not greater than these bytes.
     fn below(&self, bytes: &[u8]) -> Option<&Arc<[u8]>> {
         self.said
             .range::<[u8], _>((Bound::Unbounded, Bound::Included(bytes)))
@@ -264,7 +262,7 @@ impl GenericPlayer {
 
 impl WirePlayer for GenericPlayer {
     fn open(&mut self) -> Vec<PlayStep> {
-        // What a server says first answers a message without bytes.
+        // A greeting of the server is recorded as the answer to an empty message.
         if self.said.contains(&[][..]) {
             self.say(&[])
         } else {
@@ -278,20 +276,19 @@ impl WirePlayer for GenericPlayer {
             None => self.pending.extend_from_slice(bytes),
         }
         let mut steps = self.answer(More::Comes);
-        // What is longer than anything that was kept is nothing that was recorded.
+        // Recorded messages are never longer, so these bytes match none.
         if self.pending.len() > MAX_RECORDED_BODY_BYTES {
             steps.extend(self.answer(More::Never));
         }
         steps
     }
 
-    /// What may be the beginning of a longer message is one.
+    /// Waits if the pending bytes may be the start of a longer message.
     fn waits(&self) -> bool {
         !self.pending.is_empty() && !self.is_held && !self.ended
     }
 
-    /// A message that has come is all that was meant, and the beginning of one is not, however long
-    /// its program takes.
+    /// Answers a complete recorded message; waits on for the rest of an incomplete one.
     fn pause(&mut self) -> Vec<PlayStep> {
         self.answer(More::Paused)
     }

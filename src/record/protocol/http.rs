@@ -1,5 +1,5 @@
-//! Requests of HTTP taken apart: method and path, pairs of the query and of forms, values of JSON,
-//! fields of the head.
+//! Parser of HTTP requests: method and path, pairs of queries and forms, JSON values, header
+//! fields.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use super::parts::{Part, PartList, Role};
 use crate::limits::MAX_JSON_BODY_DEPTH;
 use crate::record::call::HttpRequest;
 
-/// What is said of a connection, of a body, which is compared itself, of a deadline and of a trace
+/// Header fields that are not compared: those about the connection, the body, deadlines and traces
 /// (RFC 9110, 6.6, 7.6, 8 and 10.1; gRPC; W3C Trace Context).
 const OF_SENDING: &str = "\
     host connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect via http2-settings \
     sec-websocket-key content-length content-type date grpc-timeout traceparent tracestate";
 
-/// A request. What its body says is known by its media type; JSON without one is JSON too.
+/// Parses a request. The media type decides how the body is parsed; without one JSON is tried.
 pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut PartList) {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     taken.text(format!("{} ", request.method).as_bytes());
@@ -35,7 +35,7 @@ pub(in crate::record) fn parts(request: &HttpRequest, taken: &mut PartList) {
     }
 }
 
-/// The media type of a request without its parameters, in lower case; empty if it has none.
+/// Returns the media type of a request in lower case, without parameters; empty if it has none.
 pub(in crate::record) fn media_type(request: &HttpRequest) -> String {
     content_type(request)
         .split(';')
@@ -64,7 +64,7 @@ fn body(request: &HttpRequest, taken: &mut PartList) {
     if let Some(values) = is_json.then(|| json(bytes)).flatten() {
         return taken.parts.extend(values);
     }
-    // The boundary is made up anew for each request.
+    // Each request has a new random boundary.
     let boundary = if kind.starts_with("multipart/") {
         boundary(&content_type(request))
     } else {
@@ -80,8 +80,8 @@ fn body(request: &HttpRequest, taken: &mut PartList) {
     }
 }
 
-/// Pairs by name; the sort is stable, so those of one name keep their order. The mark stays with
-/// the name: `a` and `a=` are not the same to everybody.
+/// Adds pairs, sorted by name; pairs of one name keep their order. The `=` is part of the name,
+/// since servers may distinguish `a` from `a=`.
 fn pairs(prefix: &str, text: &[u8], taken: &mut PartList) {
     let here = format!("{prefix}.");
     taken.head_of(here.clone(), b"");
@@ -119,8 +119,8 @@ fn boundary(content_type: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// What stands between the lines of the boundary (RFC 2046, 5.1.1). `None` if the body is not made
-/// that way.
+/// Returns the pieces between the boundary lines (RFC 2046, 5.1.1); `None` if the body has another
+/// form.
 fn between<'a>(bytes: &'a [u8], boundary: &str) -> Option<Vec<&'a [u8]>> {
     let mark = format!("--{boundary}");
     let mut pieces = Vec::new();
@@ -137,7 +137,7 @@ fn between<'a>(bytes: &'a [u8], boundary: &str) -> Option<Vec<&'a [u8]>> {
     }
 }
 
-/// Fields and cookies by their names in lower case, of a cookie behind `cookie `.
+/// Returns fields and cookies by lower-case names; a cookie has the prefix `cookie `.
 fn fields(request: &HttpRequest) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut add = |name: String, value: &str| {
@@ -152,7 +152,7 @@ fn fields(request: &HttpRequest) -> BTreeMap<String, String> {
             name.to_ascii_lowercase(),
             String::from_utf8_lossy(value).trim().to_owned(),
         );
-        // To accept anything is what no field says, too (RFC 9110, 12.5.1).
+        // `*/*` means the same as no field (RFC 9110, 12.5.1).
         let says_nothing = name == "accept" && value == "*/*";
         if name == "cookie" {
             for (name, value) in value
@@ -171,25 +171,25 @@ fn fields(request: &HttpRequest) -> BTreeMap<String, String> {
     found
 }
 
-/// The values of JSON: white space and the order of keys do not count, all else does. A number is
-/// its text: as a float, two large ones that differ would be the same. `None` of what is none, or
-/// nested too deeply.
+/// Returns the values of a JSON text; `None` if it is invalid or nested too deeply. White space and
+/// the order of keys are ignored. A number is compared as text, since floats would make two large
+/// numbers equal.
 fn json(bytes: &[u8]) -> Option<Vec<Part>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    // What follows reads nothing else.
+    // The code below relies on valid JSON.
     serde_json::from_str::<&RawValue>(text).ok()?;
     let mut json = Json { rest: text };
     let first = json.token()?;
     json.value(first, "body", 0)
 }
 
-/// A text that is JSON, which is read token by token.
+/// A JSON text that is read token by token.
 struct Json<'a> {
     rest: &'a str,
 }
 
 impl<'a> Json<'a> {
-    /// The next mark, text in its quotes, or word.
+    /// Returns the next punctuation mark, quoted string, or word.
     fn token(&mut self) -> Option<&'a str> {
         let text = self.rest.trim_ascii_start();
         let length = match text.as_bytes().first()? {
@@ -237,7 +237,7 @@ impl<'a> Json<'a> {
                     let value = self.value(first, &format!("{path}.{key}"), depth + 1)?;
                     members.push((key, value));
                 }
-                // Those of one name stay in the order of the text.
+                // Members of one name stay in the order of the text.
                 members.sort_by(|(one, _), (other, _)| one.cmp(other));
                 parts.push(part(Role::Head, "{"));
                 for (key, value) in members {

@@ -1,5 +1,5 @@
-//! What is said in calls, without a socket: requests taken apart, and the protocols that are no
-//! HTTP, of which each takes a recorded connection apart and plays the server's part of one.
+//! Protocols of recorded calls, without sockets: parsers of requests, and a recorder and a player
+//! for each protocol other than HTTP.
 
 pub(super) mod control;
 pub(super) mod database;

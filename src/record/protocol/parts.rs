@@ -1,10 +1,8 @@
-//! What a program said in one call, taken apart: the values in it, which may be others in each run,
-//! and everything else.
+//! Parts of a call: values, which may differ in each run, and the rest.
 //!
-//! Everything else is kept byte for byte, but for the lengths that stand beside values. So it
-//! matters little that statements are not read as their server reads them: what is left out is only
-//! ever what is named, and two calls are the same only if nothing else differs. That a value is
-//! NULL, and of which type it is, is no part of the value.
+//! The rest is compared byte for byte, except for the lengths of values. So the parser need not
+//! agree with the server's: only named values are ignored, and two calls match only if nothing else
+//! differs. Whether a value is NULL, and its type, belong to the rest.
 
 #[cfg(test)]
 mod tests;
@@ -17,39 +15,38 @@ use crate::text::escape::hex;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Role {
     Message,
-    /// What is not shown: types, formats, names of fields.
+    /// Hidden bytes: types, formats, names of fields.
     Head,
-    /// What all calls of its shape have.
+    /// Text that all calls of this shape share.
     Text,
-    /// No value, but something in it may be made anew by each run: a path, a key of JSON, a body
-    /// that is no fields.
+    /// Not a value, but may contain generated text: a path, a JSON key, a body without fields.
     Rest,
     /// A value in the text of the call.
     Literal,
-    /// One that says which thing is asked for: the first argument of a command of Redis.
+    /// A value that identifies an object: the first argument of a Redis command.
     Key,
     /// A value beside the text.
     Bound,
-    /// One that is no text: a number, `true` or `null` of JSON.
+    /// A JSON value that is not a string: a number, `true` or `null`.
     Word,
-    /// A field of the head of a request, which counts only where it chooses.
+    /// A header field, which is compared only if it selects the answer.
     Field,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) struct Part {
     pub(in crate::record) role: Role,
-    /// Of a value `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`, `query.t`,
-    /// `header.range`; those of the items of a list have one name. Of what a document has beside
-    /// its values the path of the document and a point.
+    /// Name of a value: `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`, `query.t`,
+    /// `header.range`. The items of a list share one name. Other parts of a document have the path
+    /// of the document and a dot.
     pub(in crate::record) name: String,
     pub(in crate::record) bytes: Vec<u8>,
-    /// As it is told, and compared with patterns; of a head that is told nothing.
+    /// Text for messages and patterns; empty for a head.
     pub(in crate::record) text: String,
 }
 
 impl Part {
-    /// Whether it is a value, which can be left out.
+    /// Returns true if it is a value, which may be ignored.
     pub(in crate::record) fn is_value(&self) -> bool {
         matches!(
             self.role,
@@ -65,17 +62,17 @@ impl Part {
 #[derive(Default)]
 pub(in crate::record) struct PartList {
     pub(in crate::record) parts: Vec<Part>,
-    /// How many values of each kind there were in the call.
+    /// Number of values of each kind so far in the call.
     pub(super) counts: BTreeMap<&'static str, usize>,
-    /// What a statement of `MySQL` was prepared with, which is carried out later in the same call.
+    /// Placeholders of a prepared `MySQL` statement that is executed later in the same call.
     pub(in crate::record) prepared: Placeholders,
 }
 
-/// Those of a prepared statement of `MySQL`.
+/// Placeholders of a prepared `MySQL` statement.
 #[derive(Debug, Default)]
 pub(in crate::record) struct Placeholders {
     pub(in crate::record) parameters: usize,
-    /// Those that were sent ahead, from 0.
+    /// Parameters that were sent ahead, counted from 0.
     pub(in crate::record) long: BTreeSet<usize>,
 }
 
@@ -93,7 +90,7 @@ impl PartList {
         self.head_of(String::new(), bytes);
     }
 
-    /// The same of the document that has this path.
+    /// Adds hidden bytes of the document with this path.
     pub(in crate::record) fn head_of(&mut self, name: String, bytes: &[u8]) {
         self.put(Role::Head, name, bytes, String::new());
     }
@@ -111,7 +108,7 @@ impl PartList {
         self.put(Role::Bound, name, bytes, text);
     }
 
-    /// A value in the text. Those of one kind are counted through the call.
+    /// Adds a value in the text. Values of one kind are numbered across the call.
     pub(in crate::record) fn value_in_text(
         &mut self,
         role: Role,
@@ -129,7 +126,7 @@ impl PartList {
         );
     }
 
-    /// A statement: its literals and comments are values.
+    /// Adds a statement, with its literals and comments as values.
     pub(in crate::record) fn statement(&mut self, text: &[u8], is_mysql: bool) {
         for (range, kind) in sql::cut(text, is_mysql) {
             let part = &text[range];
@@ -142,7 +139,7 @@ impl PartList {
     }
 }
 
-/// Bytes as they are told: a text, or hexadecimal digits; what is as long as a UUID as one.
+/// Formats bytes as text or hexadecimal digits; 16 bytes as a UUID if `may_be_uuid`.
 pub(in crate::record) fn readable(bytes: &[u8], may_be_uuid: bool) -> String {
     if may_be_uuid && bytes.len() == 16 {
         let parts = [

@@ -1,5 +1,4 @@
-//! The databases whose protocols are understood. Each is declared in its folder, and named in one
-//! line here.
+//! Registry of the supported database protocols. Each is declared in its folder and listed here.
 
 use crate::record::call::{Link, Protocol};
 use crate::record::protocol::database::Database;
@@ -16,7 +15,7 @@ const ALL: [&Database; 4] = [
     &mongo::DATABASE,
 ];
 
-/// The one that speaks a protocol; `None` of HTTP, gRPC, DNS and Generic.
+/// Returns the database of a protocol; `None` for HTTP, gRPC, DNS and Generic.
 pub fn of(protocol: Protocol) -> Option<&'static Database> {
     ALL.into_iter().find(|known| known.protocol == protocol)
 }
@@ -33,12 +32,12 @@ pub fn of_kind(kind: &str) -> Option<Protocol> {
         .map(|known| known.protocol)
 }
 
-/// Takes a connection of this protocol apart, if it is one of these.
+/// Creates a recorder for a connection; `None` if the protocol has no database here.
 ///
-/// `relay_tls`: encryption is relayed that the client asks for inside the protocol (`PostgreSQL`,
-/// `MySQL`), and begins on both sides by a step. Otherwise the client is told that the server has
-/// none: without the real certificate a client cannot bind its authentication to the channel (RFC
-/// 5802, 6), and on the loopback there is nothing to hide.
+/// `relay_tls` relays encryption that the client requests inside the protocol (`PostgreSQL`,
+/// `MySQL`); a step then starts it on both sides. Otherwise the client is told that the server has
+/// none. Without the real certificate a client cannot use channel binding (RFC 5802, 6), and
+/// loopback traffic needs no encryption.
 pub fn recorder(protocol: Protocol, link: &Link, relay_tls: bool) -> Option<Box<dyn WireRecorder>> {
     Some(Box::new(Follow::new(
         (of(protocol)?.recorder)(relay_tls),
@@ -47,8 +46,8 @@ pub fn recorder(protocol: Protocol, link: &Link, relay_tls: bool) -> Option<Box<
     )))
 }
 
-/// Plays a server of this protocol, if it is one of these. Encryption is offered if it was
-/// recorded.
+/// Creates a player for a connection; `None` if the protocol has no database here. Encryption is
+/// offered if it was recorded.
 pub fn player(
     protocol: Protocol,
     link: &Link,

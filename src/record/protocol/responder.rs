@@ -1,5 +1,5 @@
-//! Playing the server's part of one connection: bytes are cut into messages and handed to the
-//! protocol, which answers each from recordings.
+//! Player of one server connection: splits bytes into messages and passes them to the protocol,
+//! which answers each from recordings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,30 +12,30 @@ use crate::record::protocol::script::{Script, Who};
 use crate::record::protocol::wire::{PlayStep, WirePlayer};
 
 pub(in crate::record) trait Responder: Send {
-    /// What it says before it was asked anything.
+    /// Returns the greeting before any request.
     fn open(&mut self, _prompter: &mut Prompter) -> Vec<u8> {
         Vec::new()
     }
-    /// How many bytes the first message has; `None` as long as that is not known.
+    /// Returns the length of the first message; `None` while it is unknown.
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault>;
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault>;
     fn kept(&self) -> usize {
         0
     }
-    /// What it says to something that it cannot read, before it closes the connection.
+    /// Returns the error for a malformed message; the connection closes after it.
     fn refuse(&self, fault: Fault) -> Vec<u8>;
 }
 
-/// Where a responder takes its answers from, and what else it does than to say something.
+/// Source of a responder's answers, and its actions besides sending.
 pub(in crate::record) struct Prompter {
     pub(in crate::record) link: Link,
     pub(in crate::record) protocol: Protocol,
     pub(in crate::record) script: Box<dyn Script>,
-    /// For how long at most what is said next waits until the program says something more.
+    /// Maximum time that the next answer waits for more input from the program.
     pub(in crate::record) until_more: Option<Duration>,
-    /// What comes after what is said. Nothing that comes after a [`PlayStep::Close`] is read.
+    /// Step after the next answer. Nothing after a [`PlayStep::Close`] is read.
     pub(in crate::record) then: Option<PlayStep>,
-    /// What is said before anything else is, or once the program says nothing.
+    /// Bytes sent before the next answer, or when the program pauses.
     pub(in crate::record) unasked: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ impl Prompter {
         self.then = Some(PlayStep::StartTls(Vec::new()));
     }
 
-    /// The recording that answers these messages, or what is to be said in an error.
+    /// Returns the recording that answers these messages, or the text of an error.
     pub(in crate::record) fn ask(
         &mut self,
         questions: &[Vec<u8>],
@@ -64,8 +64,8 @@ impl Prompter {
         self.ask_or(questions, |_| None)
     }
 
-    /// The same of what may need no recording: `plain` gives the answer then, and is told whether a
-    /// transaction is open.
+    /// Like [`ask`](Self::ask), for calls that may need no recording: `plain` then returns the
+    /// answer. Its argument is true inside a transaction.
     pub(in crate::record) fn ask_or(
         &mut self,
         questions: &[Vec<u8>],
@@ -80,7 +80,7 @@ impl Prompter {
         Ok(found)
     }
 
-    /// The recording that would answer this message. It is not taken out.
+    /// Returns the recording that would answer this message, without using it up.
     pub(in crate::record) fn peek(&self, question: &[u8]) -> Option<Arc<Exchange>> {
         self.script.peek(&self.call(&[question.to_vec()]))
     }
@@ -109,9 +109,9 @@ impl Prompter {
         self.script.sessions(&self.link.target, self.protocol)
     }
 
-    /// The recording of a login: the same one in its turn, or else the first of the same user and
-    /// database; or what is to be said in an error, after which the connection is closed. `of`
-    /// reads who a recording lets in.
+    /// Returns the recording of a login: the same one in its turn, or else the first of the same
+    /// user and database. Fails with the text of an error, and closes the connection. `of` reads
+    /// the identity from a recorded login.
     pub(in crate::record) fn login(
         &mut self,
         question: &[u8],
@@ -168,7 +168,7 @@ impl Prompter {
     }
 }
 
-/// A text for one line of an error, without control characters.
+/// Formats a text for one line of an error, without control characters.
 fn shown(text: &str) -> String {
     let mut shown: String = text
         .chars()
@@ -181,7 +181,7 @@ fn shown(text: &str) -> String {
     shown
 }
 
-/// What one side said in a recording.
+/// Returns the messages of one side in a recording.
 pub(in crate::record) fn said(
     exchange: &Exchange,
     by: Side,
@@ -194,15 +194,14 @@ pub(in crate::record) fn said(
     wire.into_iter().flat_map(move |wire| wire.said(by))
 }
 
-/// A [`WirePlayer`] of any [`Responder`].
+/// A [`WirePlayer`] for any [`Responder`].
 pub(in crate::record) struct Play {
     responder: Box<dyn Responder>,
     prompter: Prompter,
     inbox: Inbox,
     kept: usize,
     closed: bool,
-    /// Whether nothing is said any more. What the program says is still looked up, since it said it
-    /// when it was recorded.
+    /// `true` if nothing is sent any more. Requests are still looked up, as they were recorded.
     held: bool,
 }
 

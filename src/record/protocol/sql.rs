@@ -1,5 +1,5 @@
-//! Statements read as tokens (`PostgreSQL`, "Lexical Structure"; `MySQL`, "Language Structure"):
-//! words, values and marks, and nothing more; and cut into literals, comments and the rest.
+//! Tokenizer of SQL statements (`PostgreSQL`, "Lexical Structure"; `MySQL`, "Language Structure").
+//! It finds words, values and marks, and splits off literals and comments.
 
 #[cfg(test)]
 mod tests;
@@ -10,12 +10,11 @@ use std::ops::Range;
 pub(in crate::record) enum Kind {
     /// Words, names, marks, quotes, and hints.
     Plain,
-    /// A comment up to the end of a line, which no program makes up.
+    /// A comment up to the end of the line; programs do not generate these.
     Line,
-    /// What stands in quotes, or a number.
+    /// A quoted text or a number.
     Literal,
-    /// What stands in a comment between `/*` and `*/`: some libraries write the number of a trace
-    /// there.
+    /// A comment between `/*` and `*/`: some libraries write a trace id there.
     Comment,
 }
 
@@ -23,12 +22,12 @@ pub(in crate::record) enum Kind {
 pub(in crate::record) enum Token {
     /// A word or a name, in lower case unless it was quoted.
     Word(String),
-    /// A text, a number, or what is bound to a parameter; NULL is `None`.
+    /// A text, a number, or the value of a parameter; NULL is `None`.
     Value(Option<Vec<u8>>),
     Mark(u8),
 }
 
-/// The parts in their order; together they are the statement.
+/// Splits a statement into parts; concatenated they are the statement.
 pub(in crate::record) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, Kind)> {
     let (mut found, mut plain) = (Vec::new(), 0);
     for (range, lexeme) in read(text, is_mysql) {
@@ -42,7 +41,7 @@ pub(in crate::record) fn cut(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, 
     found
 }
 
-/// How many parameters a statement of `MySQL` has that is prepared.
+/// Returns the number of parameters of a prepared `MySQL` statement.
 pub(in crate::record) fn parameters(text: &[u8]) -> usize {
     read(text, true)
         .iter()
@@ -50,8 +49,7 @@ pub(in crate::record) fn parameters(text: &[u8]) -> usize {
         .count()
 }
 
-/// The statements of a text by their tokens. `bound` has the values of its parameters in their
-/// order.
+/// Splits a text into statements of tokens. `bound` has the values of the parameters in order.
 pub(in crate::record) fn statements(
     text: &[u8],
     is_mysql: bool,
@@ -88,16 +86,16 @@ pub(in crate::record) fn statements(
 
 enum Lexeme {
     Word,
-    /// What stands between the quotes of a name.
+    /// A name without its quotes.
     Name,
-    /// By its number, from 1.
+    /// A parameter by its number, from 1.
     Parameter(usize),
     Mark,
     /// A literal or a comment.
     Part(Kind),
 }
 
-/// What a text consists of, but for what has no meaning.
+/// Returns the lexemes of a text, without white space.
 fn read(text: &[u8], is_mysql: bool) -> Vec<(Range<usize>, Lexeme)> {
     let mut reader = Reader {
         text,
@@ -127,7 +125,7 @@ impl Reader<'_> {
         end
     }
 
-    /// Passes over what begins here; where it ends.
+    /// Reads the lexeme at this offset and returns its end.
     fn next(&mut self, at: usize) -> usize {
         let rest = &self.text[at..];
         let is_blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
@@ -140,7 +138,7 @@ impl Reader<'_> {
                 end
             }
             b'$' if !self.is_mysql => self.dollar(at),
-            // In `MySQL` a space is behind them.
+            // In `MySQL` white space must follow.
             b'-' if rest.starts_with(b"--") && (!self.is_mysql || is_blank(rest.get(2))) => {
                 self.line(at)
             }
@@ -162,7 +160,7 @@ impl Reader<'_> {
                         .position(|byte| !is_part(byte))
                         .unwrap_or(rest.len());
                 self.put(at..end, Lexeme::Word);
-                // `E'...'`: in it a backslash takes the next byte its meaning.
+                // `E'...'`: a backslash escapes the next byte.
                 let escapes = !self.is_mysql && matches!(&self.text[at..end], b"e" | b"E");
                 if escapes && self.text.get(end) == Some(&b'\'') {
                     return self.literal(end + 1, self.end_of_quotes(end, true), 1);
@@ -174,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A literal that ends, with `closing` bytes behind it, where `end` is.
+    /// Adds a literal up to `end`, which may include `closing` bytes of the closing quote.
     fn literal(&mut self, from: usize, end: usize, closing: usize) -> usize {
         let is_closed =
             end >= from + closing && self.text[..end].ends_with(&self.text[from - closing..from]);
@@ -187,7 +185,7 @@ impl Reader<'_> {
         end
     }
 
-    /// A text between marks `$$` or `$tag$`, or a parameter.
+    /// Reads a text between marks `$$` or `$tag$`, or a parameter.
     fn dollar(&mut self, at: usize) -> usize {
         let rest = &self.text[at..];
         let tag = rest[1..].iter().take_while(|byte| is_word(**byte)).count();
@@ -213,7 +211,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where quotes end that begin here, behind the closing one. A quote in them is written twice.
+    /// Returns the end of the quotes that begin here. A doubled quote is part of the text.
     fn end_of_quotes(&self, at: usize, escapes: bool) -> usize {
         let quote = self.text[at];
         let mut at = at + 1;
@@ -235,21 +233,21 @@ impl Reader<'_> {
 
     fn comment(&mut self, at: usize) -> usize {
         let mark = self.text.get(at + 2);
-        // What is carried out.
+        // An executed comment.
         if self.is_mysql && mark == Some(&b'!') {
             return at + 3;
         }
         let Some(end) = self.end_of_comment(at) else {
             return self.text.len();
         };
-        // A hint tells the server how.
+        // A hint for the server is not a comment.
         if mark != Some(&b'+') {
             self.put(at + 2..end - 2, Lexeme::Part(Kind::Comment));
         }
         end
     }
 
-    /// Comments in comments count in `PostgreSQL`.
+    /// `PostgreSQL` nests comments.
     fn end_of_comment(&self, at: usize) -> Option<usize> {
         let (mut depth, mut at) = (1_usize, at + 2);
         loop {
@@ -267,7 +265,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Bytes of a number: `12`, `1.5e-3`, `0xff`.
+/// Returns the length of a number: `12`, `1.5e-3`, `0xff`.
 fn number(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = text.get(at) {

@@ -1,70 +1,68 @@
-//! What a protocol that is no HTTP has to be able to do, without a socket: take a recorded
-//! connection apart, and play the server's part of one.
+//! Recorder and player interfaces of protocols other than HTTP, without sockets.
 //!
-//! Whoever holds the sockets feeds bytes in as they come, in pieces of any size, and does what the
-//! steps say, in order.
+//! The owner of the sockets feeds bytes in pieces of any size, and carries out the returned steps
+//! in order.
 
 use std::time::{Duration, SystemTime};
 
 use crate::record::call::{Exchange, Side};
 
-/// What is to be done while a connection is recorded.
+/// Action of the proxy while it records a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordStep {
-    /// Send these bytes, as if they came from this side, to the other one.
+    /// Send these bytes from this side to the other side.
     Forward(Side, Vec<u8>),
-    /// Encryption begins on both sides with the next byte. What comes afterwards is fed in
-    /// decrypted. These are the first encrypted bytes, which the client sent together with its
-    /// request.
+    /// Encryption begins on both sides with the next byte; later input is decrypted. The bytes are
+    /// the first encrypted ones, which the client sent with its request.
     StartTls(Vec<u8>),
     /// A call is complete.
     Done(Box<Exchange>),
-    /// Something was said that no recording holds, and why, such as an answer that is too long.
+    /// Data that cannot be recorded, with the reason, such as an answer that is too long.
     Lost(String),
 }
 
-/// Takes one connection apart into calls while it is recorded.
+/// Splits one connection into calls while it is recorded.
 pub trait WireRecorder: Send {
-    /// Bytes came from this side at this time.
+    /// Processes bytes from this side.
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep>;
-    /// The connection has ended, by this side first: what was said since the last complete call.
+    /// Ends the connection, which this side closed first, and returns the unfinished calls.
     fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep>;
-    /// Bytes that it keeps of what is not complete.
+    /// Returns the number of buffered bytes of incomplete calls.
     fn kept(&self) -> usize;
 }
 
-/// What is to be done while a server is played.
+/// Action of the proxy while it plays a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlayStep {
     Send(Vec<u8>),
-    /// Encryption begins with the next byte. These are the first ones, which the client sent
-    /// together with its request.
+    /// Encryption begins with the next byte. The bytes are the first encrypted ones, which the
+    /// client sent with its request.
     StartTls(Vec<u8>),
-    /// Say nothing more, whatever comes, until the program leaves: when this was recorded, it did
-    /// not wait any longer.
+    /// Send nothing more until the program closes the connection: in the recording it stopped
+    /// waiting here.
     Hold,
-    /// Say nothing until the program says something more, for so long at most: when this was
-    /// recorded, it had gone on before it was answered.
+    /// Send nothing until the program sends more, at most for this time: in the recording it went
+    /// on before the answer.
     UntilMore(Duration),
-    /// Close the connection after what was sent.
+    /// Close the connection after sending.
     Close,
 }
 
-/// Plays the server's part of one connection from recordings. Calls that no recording answers are
-/// counted by the script it plays from, and answered with an error of the protocol.
+/// Plays the server's side of one connection from recordings. The script counts calls without a
+/// recording; they are answered with an error of the protocol.
 pub trait WirePlayer: Send {
-    /// The program has connected: what a server that speaks first says.
+    /// Returns the greeting after the program has connected.
     fn open(&mut self) -> Vec<PlayStep>;
-    /// Bytes came from the program.
+    /// Processes bytes from the program.
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep>;
-    /// Whether it has something to say that was said unasked when it was recorded.
+    /// Returns true if it has bytes to send that the recorded server sent unasked.
     fn waits(&self) -> bool;
-    /// The program says nothing: what is said to it unasked.
+    /// Returns the bytes to send unasked after the program has paused.
     fn pause(&mut self) -> Vec<PlayStep>;
-    /// The program says nothing more: what has come is all that it meant.
+    /// Processes the end of the program's input: the pending bytes are complete.
     fn finish(&mut self) -> Vec<PlayStep> {
         Vec::new()
     }
-    /// Bytes that it keeps of what is not answered.
+    /// Returns the number of buffered bytes of unanswered requests.
     fn kept(&self) -> usize;
 }

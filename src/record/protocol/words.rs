@@ -1,4 +1,4 @@
-//! What was said, as people read it.
+//! Messages as text for people.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use crate::record::protocol::dissector::parts_of;
 use crate::record::protocol::parts::{Part, Role};
 use crate::record::protocol::registry;
 
-/// What a program said to a server, in words where its protocol has some.
+/// Formats the client's messages, by protocol where possible.
 pub fn said(protocol: Protocol, wire: &Wire) -> String {
     let texts = wire
         .said(Side::Client)
@@ -17,8 +17,7 @@ pub fn said(protocol: Protocol, wire: &Wire) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
-/// A message in words: the command or the statement with its values, or what of its bytes can be
-/// read.
+/// Formats a message: the command or statement with its values, or the readable part of its bytes.
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
     let rest = registry::of(protocol).map_or(0, |known| (known.head)(bytes));
     match parts_of(protocol, bytes).filter(|_| rest < bytes.len()) {
@@ -27,8 +26,8 @@ pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
     }
 }
 
-/// The text with its values, and those beside it; of documents with their names, but for what
-/// drivers add.
+/// Joins the text, and the values beside it. Values of documents have names; fields that drivers
+/// add are left out.
 fn told(parts: &[Part]) -> String {
     let is_added = |part: &&Part| {
         let field = part
@@ -60,7 +59,7 @@ fn told(parts: &[Part]) -> String {
         .join(" ")
 }
 
-/// Bytes as text; what is no text becomes one space.
+/// Converts bytes to text; each run of other bytes becomes one space.
 fn readable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let words = text

@@ -1,5 +1,5 @@
-//! Large bodies in files of their own, beside the file of calls: named by their hash, so a body
-//! that comes twice is kept once, and one that was changed is noticed.
+//! Large bodies in separate files beside the file of calls. A file name is the hash of its body, so
+//! equal bodies are stored once and changes are detected.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +10,29 @@ use super::{Fault, Problem};
 use crate::limits::MIN_BODY_APART_BYTES;
 use crate::text::escape::hex;
 
-/// The directory of such files, in that of the set.
+/// Directory of body files, relative to the set.
 const DIRECTORY: &str = "bodies";
 const SUFFIX: &str = ".bin";
 
-/// Looks up a body that is in a file of its own; its path is relative to the set. Says in words why
-/// there is none.
+/// Loads a body from a separate file; its path is relative to the set. Fails with a reason.
 pub type Bodies<'a> = &'a dyn Fn(&BodyRef) -> Result<Vec<u8>, String>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyRef {
-    /// The file, from the directory of the set.
+    /// Path relative to the directory of the set.
     pub path: String,
-    /// Its size in bytes; 0 where it is not known.
+    /// Size in bytes; 0 if unknown.
     pub size: u64,
 }
 
-/// Files that belong to a file of calls, by their path from the directory of the set.
+/// Body files of a file of calls, by their path relative to the set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyFiles {
     files: BTreeMap<String, Vec<u8>>,
 }
 
 impl BodyFiles {
-    /// All of them, in the order of their paths.
+    /// Returns all files, ordered by path.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files
             .iter()
@@ -48,7 +47,7 @@ impl BodyFiles {
         self.files.values().map(|bytes| bytes.len() as u64).sum()
     }
 
-    /// Takes what is large; where it is then.
+    /// Adds a large body and returns its reference.
     pub(super) fn put(&mut self, bytes: Vec<u8>) -> Node {
         let path = format!("{DIRECTORY}/{}{SUFFIX}", hex(&Sha256::digest(&bytes)));
         let mut place = Members::default();
@@ -59,14 +58,14 @@ impl BodyFiles {
     }
 }
 
-/// Whether so many bytes are kept apart.
+/// Returns true if a body of this size is stored separately.
 pub(super) fn is_large(bytes: usize) -> bool {
     bytes >= MIN_BODY_APART_BYTES
 }
 
 impl Node {
-    /// The bytes in the file that it names; `None` where it names none. Fails when it is not there,
-    /// or not what it was.
+    /// Loads the bytes of the referenced file; `None` without a reference. Fails if the file is
+    /// missing or changed.
     pub(super) fn apart(&self, bodies: Bodies<'_>) -> Result<Option<Vec<u8>>, Problem> {
         let reference = BodyRef {
             path: self.get("path", Self::text)?,

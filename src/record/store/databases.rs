@@ -1,7 +1,7 @@
-//! Recorded calls of databases and other protocols that are no HTTP: the bytes of each message, in
-//! their order, with what a person can read in it as a comment.
+//! Calls of protocols other than HTTP: the bytes of each message in order, with their readable text
+//! as a comment.
 //!
-//! Turns of Keploy's kinds `Redis`, `Generic` and `Kafka` are only read.
+//! Keploy's kinds `Redis`, `Generic` and `Kafka` can only be read.
 
 use super::bodies::is_large;
 use super::metadata::Spec;
@@ -11,12 +11,12 @@ use crate::limits::MAX_SHOWN_QUESTION_CHARS;
 use crate::record::call::{Content, Message, Protocol, Side, Wire};
 use crate::record::protocol::{registry, words};
 
-/// Kinds of what is no protocol that is understood; written is the first.
+/// Kinds of unknown protocols; the first one is written.
 const OTHERS: [&str; 2] = ["Generic", "Kafka"];
-/// Keploy's kinds that keep the bytes of what was said.
+/// Keploy's kinds that contain the raw bytes.
 const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
 
-/// The words for the sides, as keys of a message.
+/// Keys of the sides in a message.
 const SIDES: [(&str, Side); 2] = [("client", Side::Client), ("server", Side::Server)];
 
 pub(super) fn kind(protocol: Protocol) -> &'static str {
@@ -61,7 +61,7 @@ fn message(protocol: Protocol, message: &Message) -> Node {
     }
 }
 
-/// What a person can read of a message whose bytes are no text.
+/// Returns the readable part of a binary message.
 fn readable(protocol: Protocol, message: &Message) -> String {
     match (message.from, protocol) {
         (Side::Client, _) | (_, Protocol::Mongo) => words::text(protocol, &message.bytes),
@@ -108,7 +108,7 @@ fn elsewhere(part: &Spec<'_>) -> Result<Option<Vec<Message>>, Problem> {
     })
 }
 
-/// What one side said before the other did, as Keploy writes it.
+/// Reads the messages of a call in Keploy's form, which groups them by side.
 fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
     if !TURNS.contains(&kind) {
         return Err(foreign(kind));
@@ -129,7 +129,7 @@ fn in_turns(part: &Spec<'_>, kind: &str) -> Result<Vec<Message>, Problem> {
 fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
     let payload = |payload: &Node| {
         let is_binary = payload.get("type", Node::text)? == "binary";
-        // What has the tag `!!binary` is decoded already.
+        // `!!binary` values are decoded already.
         payload.get("data", |data| {
             let bytes = data.bytes()?;
             if is_binary && bytes.is_ascii() {
@@ -143,7 +143,7 @@ fn turned(turn: &Node) -> Result<Vec<u8>, Problem> {
         .map(|payloads| payloads.concat())
 }
 
-/// The problem that others keep no bytes of such calls that could be sent again.
+/// Returns the problem of a call without the bytes needed for a replay.
 fn foreign(kind: &str) -> Problem {
     let can = "as Keploy writes it cannot be answered again; HTTP, gRPC and Redis can";
     Problem::of(
@@ -152,7 +152,7 @@ fn foreign(kind: &str) -> Problem {
     )
 }
 
-/// Each message with the letter of its side and its length before it (8 bytes, big-endian).
+/// Encodes each message with the letter of its side and its length (8 bytes, big-endian).
 fn framed(messages: &[Message]) -> Vec<u8> {
     let mut out = Vec::new();
     for message in messages {

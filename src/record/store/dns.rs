@@ -1,16 +1,15 @@
-//! Questions of names, in Keploy's layout.
+//! DNS queries in Keploy's layout.
 
 use super::Problem;
 use super::node::{Members, Node};
 use crate::record::call::{Content, Dns};
 
-/// Names of response codes that other files have instead of numbers (RFC 1035, 4.1.1; RFC 2136,
-/// 2.2), in their order.
+/// Names of response codes, in order (RFC 1035, 4.1.1; RFC 2136, 2.2). Other tools write them in
+/// place of numbers.
 const CODES: [&str; 6] = [
     "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED",
 ];
-/// Types of questions that other files have as numbers (RFC 1035, 3.2.2; RFC 3596), and that are
-/// answered.
+/// Supported query types (RFC 1035, 3.2.2; RFC 3596). Other tools write them as numbers.
 const TYPES: [(&str, &str); 2] = [("1", "A"), ("28", "AAAA")];
 
 pub(super) fn write(dns: &Dns) -> Members {

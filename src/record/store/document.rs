@@ -1,4 +1,4 @@
-//! One document <-> the call it stands for: what all kinds share.
+//! Conversion between a document and its call, shared by all kinds.
 
 use std::time::UNIX_EPOCH;
 
@@ -31,8 +31,8 @@ fn end(node: &Node) -> Result<End, Problem> {
     })
 }
 
-/// Of this call, behind the keys of its kind. The type is the kind's word unless the call may be
-/// answered again and again.
+/// Builds the metadata of a call, after the keys of its kind. The type is that of the kind unless
+/// the call is reusable.
 fn metadata_of(recording: &Recording) -> Metadata {
     let exchange = &recording.exchange;
     let is_wire_session = matches!(&exchange.content, Content::Wire(_, wire) if wire.session);
@@ -67,7 +67,7 @@ fn metadata_of(recording: &Recording) -> Metadata {
     metadata
 }
 
-/// What other readers expect of each kind.
+/// Returns the metadata that other tools expect for each kind.
 fn own(content: &Content) -> Vec<(&'static str, &str)> {
     match content {
         Content::Http(call) => {
@@ -78,14 +78,14 @@ fn own(content: &Content) -> Vec<(&'static str, &str)> {
             ]
         }
         Content::Grpc(_) => vec![("name", "gRPC"), (key::TYPE, "gRPC_CLIENT")],
-        // A name is asked for as often as a resolver likes, so its answer is never used up.
+        // Resolvers repeat name lookups, so their answers are reusable.
         Content::Dns(dns) => vec![("name", "DNS"), ("qtype", &dns.kind), (key::TYPE, "config")],
         Content::Wire(..) => Vec::new(),
     }
 }
 
-/// The call that a document stands for. Fails, with line and key, when it does not hold enough to
-/// answer the call again.
+/// Reads the call in a document. Fails, with line and key, if the document is insufficient for a
+/// replay.
 pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem> {
     if root.members().is_err() {
         let message = "a recorded call is a mapping with `version`, `kind` and `spec`";
@@ -163,7 +163,8 @@ pub(super) fn read(root: &Node, bodies: Bodies<'_>) -> Result<Recording, Problem
     })
 }
 
-/// Where the call went, and whether it was encrypted: of others' only the request says it.
+/// Returns the target of a call, and true if it was encrypted. Files of other tools derive both
+/// from the request.
 fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
     match content {
         Content::Http(http) | Content::Grpc(http) if !metadata.is_ours() => {
@@ -181,8 +182,7 @@ fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
     }
 }
 
-/// Appends the document of a call, without the line that separates documents; large bodies go into
-/// files of their own.
+/// Appends the document of a call, without the separator line. Large bodies go into separate files.
 pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut String) {
     let exchange = &recording.exchange;
     let mut metadata = metadata_of(recording);
@@ -216,7 +216,7 @@ pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut Stri
     if let Some(noise) = recording.noise.as_ref().filter(|noise| !noise.is_empty()) {
         document.put("noise", noise);
     }
-    // Always and last: a document that lacks it was cut short.
+    // Always written last: a document without it was truncated.
     document.put("connectionId", exchange.connection.to_string().as_str());
     emit::mapping(out, &document.0, 0);
 }

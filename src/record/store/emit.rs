@@ -1,8 +1,7 @@
-//! A tree -> YAML in the layout of Go's `yaml.v3` with an indent of four, so that files of both
-//! look alike in a diff.
+//! YAML writer with the layout of Go's `yaml.v3` and an indent of four, for readable diffs with
+//! Keploy's files.
 //!
-//! A text is only written without quotes when no reader of YAML 1.1 or 1.2 could take it for
-//! something else.
+//! A text stays unquoted only if every reader of YAML 1.1 or 1.2 takes it for that text.
 
 use std::fmt::Write as _;
 
@@ -11,11 +10,11 @@ use serde_json::Value;
 use super::node::{Kind, Node, Scalar};
 
 const INDENT: usize = 4;
-/// Longest key that is written in the short form; a reader need not look further for its colon than
-/// 1024 (YAML 1.2, 7.4).
+/// Maximum length of a key in the short form. Readers search at most 1,024 characters for its colon
+/// (YAML 1.2, 7.4).
 const MAX_SHORT_KEY_BYTES: usize = 128;
 
-/// Appends a mapping as block lines, each of which begins at this column.
+/// Appends a mapping in block style, with each line at this column.
 pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
     for (index, (key, value)) in members.iter().enumerate() {
         if index > 0 {
@@ -28,8 +27,8 @@ pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
         } else {
             out.push_str(&key);
         }
-        // As yaml.v3 does: the next stop of four, also from within an item of a list, which is two
-        // further in.
+        // As in yaml.v3: the next multiple of four, also within a list item, which is indented by
+        // two more.
         let inner = (column / INDENT + 1) * INDENT;
         if matches!(value.kind, Kind::Scalar(_)) || value.is_empty() {
             out.push_str(": ");
@@ -101,8 +100,8 @@ fn block(out: &mut String, text: &str, column: usize) {
     out.push_str(if ends.is_empty() { "\n" } else { ends });
 }
 
-/// Whether a text of several lines can stand as it is: readers differ about blank lines with spaces
-/// in them, about tabs, and about where a text begins that starts with white space.
+/// Returns true if a text of several lines can be a literal block. Readers disagree about blank
+/// lines with spaces, tabs, and leading white space.
 fn may_be_block(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\n', '\t'])
@@ -114,8 +113,8 @@ fn may_be_block(text: &str) -> bool {
         })
 }
 
-/// Characters that every reader takes as they are (YAML 1.1, 4.1, without its line breaks and the
-/// byte order mark).
+/// Returns true for characters that every reader accepts (YAML 1.1, 4.1, without its line breaks
+/// and the byte order mark).
 fn is_printable(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
@@ -128,21 +127,21 @@ fn on_a_line(text: &str) -> String {
     if text.chars().all(is_printable) && !text.is_empty() && !text.contains('\'') {
         return format!("'{text}'");
     }
-    // As JSON has it, which YAML reads, but for characters that JSON leaves as they are.
+    // Quoted as in JSON, which is valid YAML, with more characters escaped.
     let mut quoted = String::with_capacity(text.len() + 2);
     for c in Value::from(text).to_string().chars() {
         if is_printable(c) {
             quoted.push(c);
         } else {
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(quoted, "\\u{:04X}", u32::from(c));
         }
     }
     quoted
 }
 
-/// Whether a text needs no quotes: it begins like a word or a path, holds no mark that means
-/// something, and is none of the words of YAML 1.1 (`bool`, `null`, `merge`).
+/// Returns true if a text needs no quotes: it starts like a word or a path, has no special
+/// characters, and is not a keyword of YAML 1.1 (`bool`, `null`, `merge`).
 fn may_be_plain(text: &str) -> bool {
     const WORDS: [&str; 11] = [
         "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf",
@@ -165,7 +164,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A mapping of these entries.
     fn map<const N: usize>(entries: [(&str, Node); N]) -> Node {
         Members::from_iter(entries).into()
     }
@@ -191,7 +189,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
         #[test]
-        fn any_text_comes_back(a in any_text(), b in any_text(), key in any_text(), note in any_text()) {
+        fn any_text_round_trips(a in any_text(), b in any_text(), key in any_text(), note in any_text()) {
             let text = |text: &String| Node::from(text);
             let noted = Node { note, ..map([("deep", vec![text(&b), text(&a)].into())]) };
             let list: Vec<Node> = vec![text(&a), vec![text(&b), noted].into()];

@@ -1,4 +1,4 @@
-//! gRPC, in Keploy's layout: bodies are length-prefixed messages
+//! gRPC calls in Keploy's layout: bodies are length-prefixed messages
 //! (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
 
 use super::bodies::is_large;
@@ -63,7 +63,7 @@ fn headers(pseudo: &[(&str, &String)], fields: Members) -> Members {
     Members::from_iter([("pseudo_headers", pseudo), ("ordinary_headers", fields)])
 }
 
-/// The first message of a body, and the whole where that is not all.
+/// Writes the first message of a body, and the whole body if it has more.
 fn side(headers: Members, body: &[u8], apart: &mut BodyFiles) -> Members {
     let (mut flag, mut message, mut rest) = (0, &[][..], body.len());
     if let Some(([compressed, length @ ..], after)) = body
@@ -150,7 +150,7 @@ fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {
             body.get("decoded_data", decoded)?,
         ))
     })?;
-    // The length follows from the text; the field only says what it was.
+    // The length follows from the text; the field is informative.
     let length = u32::try_from(message.len())
         .unwrap_or(u32::MAX)
         .to_be_bytes();

@@ -1,4 +1,4 @@
-//! HTTP, in Keploy's layout.
+//! HTTP calls in Keploy's layout.
 
 use std::time::UNIX_EPOCH;
 
@@ -20,7 +20,7 @@ pub(super) fn kind(http: &Http) -> &'static str {
     }
 }
 
-/// What `spec` holds of a call beside its metadata and times.
+/// Returns the `spec` of a call, without metadata and times.
 pub(super) fn write(
     http: &Http,
     exchange: &Exchange,
@@ -92,7 +92,7 @@ pub(super) fn write(
     parts
 }
 
-/// When it was, in seconds since 1970.
+/// Returns the time of the call in seconds since 1970.
 pub(super) fn created(exchange: &Exchange) -> u64 {
     exchange
         .sent_at
@@ -171,7 +171,7 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
     Ok(Content::Http(Box::new(Http { request, response })))
 }
 
-/// A status code; 0 is ours for a call that was not answered.
+/// Reads a status code; 0 means that the call was not answered.
 pub(super) fn status(code: &Node, may_be_none: bool) -> Result<u16, Problem> {
     match code.number()? {
         0 if may_be_none => Ok(0),
@@ -242,8 +242,8 @@ fn version(side: &Node, kind: &str) -> Result<HttpVersion, Problem> {
     })
 }
 
-/// Fields as a mapping. Those that came more than once are joined by commas as Keploy does, which a
-/// cookie does not survive, so the true ones then stand in the metadata.
+/// Converts fields to a mapping. Repeated fields are joined by commas, as Keploy does. Since that
+/// breaks cookies, the original fields are then added to the metadata.
 pub(super) fn to_map(fields: &Headers, name: &str, metadata: &mut Metadata) -> Members {
     let mut map = Headers::new();
     for (field, value) in fields {
@@ -262,7 +262,7 @@ pub(super) fn to_map(fields: &Headers, name: &str, metadata: &mut Metadata) -> M
         .collect()
 }
 
-/// The fields under a key of one side, or those in the metadata.
+/// Reads the fields under a key, or those in the metadata.
 pub(super) fn from_map(
     side: &Node,
     key: &str,
@@ -280,8 +280,8 @@ pub(super) fn from_map(
     }
 }
 
-/// Pairs; a byte of a value is the character of that number (field values are bytes, RFC 9110,
-/// 5.5).
+/// Converts fields to JSON pairs; each byte of a value becomes the character of that number (field
+/// values are bytes, RFC 9110, 5.5).
 fn to_json(fields: &Headers) -> String {
     let pairs = fields.iter().map(|(field, value)| {
         let value: String = value.iter().copied().map(char::from).collect();

@@ -1,36 +1,35 @@
-//! What the fields of a kind cannot hold: texts in `metadata`, which other readers pass over.
+//! Texts in `metadata`, for data that the fields of a kind cannot hold. Other readers ignore them.
 
 use std::time::SystemTime;
 
 use super::node::Node;
 use super::{Bodies, Problem};
 
-/// Keys of ours in `metadata`.
+/// This program's keys in `metadata`.
 pub(super) mod key {
     pub const HOST: &str = "targetHost";
     pub const PORT: &str = "targetPort";
-    /// `true` where the connection was encrypted.
+    /// `true` if the connection was encrypted.
     pub const TLS: &str = "targetTls";
-    /// `Host` or `:authority`, where the fields do not say it.
+    /// `Host` or `:authority`, if not in the header fields.
     pub const AUTHORITY: &str = "authority";
-    /// `http` or `https`, where encryption says something else.
+    /// `http` or `https`, if the encryption suggests the other one.
     pub const SCHEME: &str = "scheme";
-    /// Fields as JSON pairs, where a mapping cannot hold them.
+    /// Fields as JSON pairs, if a mapping cannot hold them.
     pub const REQUEST_HEADERS: &str = "reqHeaders";
     pub const RESPONSE_HEADERS: &str = "respHeaders";
     pub const RESPONSE_TRAILERS: &str = "respTrailers";
-    /// Version of HTTP, where the kind does not say it.
+    /// HTTP version, if the kind does not imply it.
     pub const VERSION: &str = "proto";
-    /// What the call is to those who read it: `config` for one that answers as often as it is
-    /// asked.
+    /// Type of the call for other readers: `config` for a reusable one.
     pub const TYPE: &str = "type";
-    /// How it ended, where that was not by its answer: `abandoned`, `silent`, `closed`, or `refused
-    /// ECONNREFUSED 1`, with the number of the connection to its target.
+    /// End of the call without an answer: `abandoned`, `silent`, `closed`, or `refused ECONNREFUSED
+    /// 1`, with the number of the connection to its target.
     pub const END: &str = "end";
     pub const CONNECTION: &str = "connID";
 }
 
-/// `metadata`: texts by their keys, in the order of the file.
+/// Texts of `metadata` by key, in the order of the file.
 #[derive(Debug, Default)]
 pub(super) struct Metadata(pub(super) Vec<(String, String)>);
 
@@ -50,7 +49,7 @@ impl Metadata {
         self.get(key::HOST).is_some()
     }
 
-    /// Whether the call answers as often as it is asked.
+    /// Returns true if the call is reusable.
     pub(super) fn is_session(&self) -> bool {
         self.get(key::TYPE)
             .is_some_and(|word| word == "config" || word == "connection")
@@ -73,7 +72,7 @@ impl Metadata {
     }
 }
 
-/// What a document says of one call, by its kind.
+/// Document data of one call, for the reader of its kind.
 pub(super) struct Spec<'a> {
     pub(super) node: &'a Node,
     pub(super) metadata: &'a Metadata,
@@ -81,7 +80,7 @@ pub(super) struct Spec<'a> {
 }
 
 impl Spec<'_> {
-    /// A time of the call, under one of these keys or in the part of one of those.
+    /// Reads a time of the call, under one of these keys or in one of these parts.
     pub(super) fn time(
         &self,
         keys: &[&str],

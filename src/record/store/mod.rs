@@ -1,8 +1,9 @@
-//! Files of recorded calls: `mocks.yaml` in Keploy's layout `v1beta1`, as bytes in and bytes out.
+//! Files of recorded calls: `mocks.yaml` in Keploy's layout `v1beta1`, read from and written to
+//! bytes.
 //!
-//! A file is a sequence of documents, one a call. It is cut at the lines that separate them (a line
-//! that begins with `---` can be nothing else in YAML), so one broken document is known by its
-//! lines and hides no other one.
+//! A file is a sequence of documents, one per call. It is split at the separator lines, since a
+//! line that starts with `---` has no other meaning in YAML. So a broken document does not affect
+//! the others.
 
 mod bodies;
 mod databases;
@@ -28,28 +29,27 @@ pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 use crate::limits::MAX_CALLS_FILE_BYTES;
 use crate::record::matching::{DeclaredNoise, Recording};
 
-/// What a problem says of the document that has it.
+/// Kind of a problem with a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
-    /// Its text is not what it should be: it may have been cut short.
+    /// The text is malformed: it may have been truncated.
     #[default]
     Text,
-    /// It is whole, and lacks a body that is elsewhere or was not kept.
+    /// The document is complete, but lacks a body that is stored elsewhere or was not recorded.
     Body,
-    /// It is whole, and of a form out of which a call cannot be answered: only another recording
-    /// mends that.
+    /// The document is complete, but its form does not allow a replay: it must be recorded again.
     Form,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, from 1; 0 where it is not known.
+    /// Line, from 1; 0 if unknown.
     pub line: u64,
-    /// Which field, as `spec.resp.status_code`; empty for a whole document.
+    /// Field, such as `spec.resp.status_code`; empty for the whole document.
     pub path: String,
-    /// What was got, and what is expected.
+    /// The value found and the expected one.
     pub message: String,
-    /// What that says of the document.
+    /// Kind of the problem.
     pub fault: Fault,
 }
 
@@ -70,7 +70,7 @@ impl Problem {
         }
     }
 
-    /// The same problem seen from the mapping or the list around it.
+    /// Extends the path of a problem by the surrounding mapping or list.
     pub(crate) fn inside(mut self, key: &str, line: u64) -> Self {
         if self.line == 0 {
             self.line = line;
@@ -99,27 +99,27 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a file cannot be read, or not be written.
+/// Error from reading or writing a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// It is larger than what is read.
+    /// The file exceeds the limit.
     #[error("{file}: {bytes} bytes; a file of calls may have at most {MAX_CALLS_FILE_BYTES}")]
     TooLarge {
         file: String,
-        /// Its size, or what it would be.
+        /// Its size when read or written.
         bytes: u64,
     },
-    /// One of its documents is broken, and it is not the last one of several.
+    /// A document is broken, and it is not the last one of several.
     #[error("{file}:{problem}")]
     Broken {
         file: String,
         problem: Problem,
-        /// How many documents before it are whole.
+        /// Number of complete documents before it.
         whole: usize,
     },
 }
 
-/// The next step where a set is of a form that is not read.
+/// Hint for a set in an unsupported form.
 const RECORD_AGAIN: &str = "record it again with `replay calls record -- COMMAND`";
 
 impl FileError {
@@ -144,22 +144,22 @@ impl FileError {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calls {
-    /// What holds for all of them.
+    /// Settings for all calls.
     pub head: Head,
     pub recordings: Vec<Recording>,
-    /// The lines on which they begin.
+    /// Lines where the recordings begin.
     pub lines: Vec<u64>,
-    /// What is wrong with the last document if it was left out: a recorder that appends and is
-    /// killed leaves half of one.
+    /// Problem with an incomplete last document, which was skipped. A recorder that appends leaves
+    /// one if it is killed.
     pub torn: Option<Problem>,
 }
 
 /// Reads a file of calls; `file` is its name in messages.
 ///
-/// Fails when it is too large, or when a document is broken that another one follows, or that is
-/// the only one. If the last one of several is broken, the others are returned, and `torn` says so.
-/// A last document that ends without a line break counts as broken (every writer ends with one), as
-/// does one of ours without its last key.
+/// Fails if the file is too large, or if a document is broken that is not the last one of several.
+/// A broken last document is skipped and reported in `torn`. It also counts as broken without a
+/// line break at its end, which every writer adds. In this program's files it counts as broken
+/// without its last key.
 pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileError> {
     if bytes.len() as u64 > MAX_CALLS_FILE_BYTES {
         return Err(FileError::TooLarge {
@@ -206,8 +206,8 @@ pub fn read(file: &str, bytes: &[u8], bodies: Bodies<'_>) -> Result<Calls, FileE
     Ok(calls)
 }
 
-/// Writes a file of calls; `file` is its name in messages, and large bodies go to those `apart`.
-/// Fails when it would be too large to be read again.
+/// Writes a file of calls; `file` is its name in messages, and large bodies go to `apart`. Fails if
+/// the file would be too large to read.
 pub fn write(
     file: &str,
     head: &Head,
@@ -231,8 +231,7 @@ pub fn write(
     Ok(out.into_bytes())
 }
 
-/// A file with other noise at some of its calls, by their places in it; all else stays as it is, to
-/// the byte.
+/// Returns a file with new noise for some of its calls, by index; all else keeps its bytes.
 pub fn with_noise(
     file: &str,
     bytes: &[u8],
@@ -261,8 +260,8 @@ pub fn with_noise(
     Ok(out)
 }
 
-/// The documents with the number of their first line. The separating line belongs to what follows
-/// it.
+/// Returns the documents with the number of their first line. A separator line belongs to the
+/// document after it.
 fn pieces(bytes: &[u8]) -> Vec<(u64, &[u8])> {
     let mut pieces = Vec::new();
     let (mut start, mut first_line, mut line) = (0, 1, 1);
@@ -282,10 +281,10 @@ fn pieces(bytes: &[u8]) -> Vec<(u64, &[u8])> {
 }
 
 enum Document {
-    /// Nothing but comments.
+    /// Only comments.
     Nothing,
     Head(Head),
-    /// With the line on which it begins.
+    /// A call, with the line where it begins.
     Call(Box<Recording>, u64),
 }
 

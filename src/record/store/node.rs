@@ -1,8 +1,6 @@
-//! A document of YAML as a tree: read with its lines, taken apart by whoever knows what a field is,
-//! and built to be written.
+//! Tree of a YAML document: parsed with line numbers, read field by field, or built for writing.
 //!
-//! The field that takes a value says what it is, as in Go: `data: 123` is a text where a text is
-//! expected.
+//! The reader of a field decides its type, as in Go: `data: 123` is a text if a text is expected.
 
 use std::collections::HashSet;
 use std::str::FromStr;
@@ -17,19 +15,19 @@ use time::{OffsetDateTime, UtcOffset};
 use super::Problem;
 use crate::limits::{MAX_CALLS_DEPTH, MAX_CALLS_NODES};
 
-/// One value and where it begins.
+/// A value and its line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
-    /// The line in the file, from 1; 0 for one that is to be written.
+    /// Line in the file, from 1; 0 for a new node.
     pub line: u64,
     pub kind: Kind,
-    /// What a person reads above it, as a comment: no reader takes it.
+    /// A comment above the value, for people; readers ignore it.
     pub note: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// A scalar that has not been given a type yet.
+    /// A scalar whose type is not decided yet.
     Scalar(Scalar),
     List(Vec<Node>),
     /// A mapping with scalar keys, in the order of the file.
@@ -44,23 +42,22 @@ impl Default for Kind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalar {
-    /// Its text after escapes.
+    /// The unescaped text.
     pub text: String,
-    /// Whether it may be anything but a text: it has no quotes, is no block, and no tag says
-    /// otherwise.
+    /// `true` if it may be other than a text: it has no quotes, is not a block, and has no tag.
     pub plain: bool,
     pub binary: bool,
 }
 
 impl Scalar {
-    /// Whether it stands for nothing (YAML 1.2, 10.3.2).
+    /// Returns true if it means null (YAML 1.2, 10.3.2).
     pub fn is_null(&self) -> bool {
         self.plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
 }
 
 impl Node {
-    /// The value of a key, unless it is missing or null; nothing of what is no mapping.
+    /// Returns the value of a key; `None` if it is missing or null, or if this is not a mapping.
     pub fn member(&self, key: &str) -> Option<&Self> {
         let Kind::Map(members) = &self.kind else {
             return None;
@@ -72,7 +69,7 @@ impl Node {
             .filter(|node| !node.is_null())
     }
 
-    /// The value of a key, if it is there.
+    /// Reads the value of a key, if present.
     pub fn find<'a, T>(
         &'a self,
         key: &str,
@@ -84,7 +81,7 @@ impl Node {
             .transpose()
     }
 
-    /// The value of a key, or what stands for nothing.
+    /// Reads the value of a key, or returns the default.
     pub fn get<'a, T: Default>(
         &'a self,
         key: &str,
@@ -93,7 +90,7 @@ impl Node {
         self.find(key, take).map(Option::unwrap_or_default)
     }
 
-    /// The value of a key that must be there.
+    /// Reads the value of a required key.
     pub fn need<'a, T>(
         &'a self,
         key: &str,
@@ -111,7 +108,7 @@ impl Node {
         }
     }
 
-    /// The entries of a mapping, each read in the same way.
+    /// Reads the entries of a mapping, each in the same way.
     pub fn pairs<T>(
         &self,
         take: impl Fn(&Self) -> Result<T, Problem>,
@@ -144,7 +141,7 @@ impl Node {
         self.items(Self::text)
     }
 
-    /// Bytes: a text, or base64 behind `!!binary`.
+    /// Returns the bytes of a text, or of base64 with the tag `!!binary`.
     pub fn bytes(&self) -> Result<Vec<u8>, Problem> {
         match &self.kind {
             Kind::Scalar(scalar) if scalar.binary => unpacked(&scalar.text),
@@ -161,11 +158,11 @@ impl Node {
         }
     }
 
-    /// A moment: RFC 3339 in any zone.
+    /// Reads a time: RFC 3339 in any zone.
     pub fn time(&self) -> Result<SystemTime, Problem> {
         let text = self.text()?;
         let time = OffsetDateTime::parse(&text, &Rfc3339).ok();
-        // Only what can be written again: in UTC the year may be another one.
+        // Only times that can be written again: in UTC the year may differ.
         let time = time
             .and_then(|time| time.checked_to_offset(UtcOffset::UTC))
             .filter(|time| time.year() >= 0);
@@ -202,7 +199,7 @@ impl Node {
     }
 
     pub fn base64(bytes: &[u8]) -> Self {
-        // 70 on a line, as Go's `yaml.v3` has it.
+        // 70 per line, as in Go's `yaml.v3`.
         let lines = STANDARD.encode(bytes);
         let lines: Vec<&str> = (0..lines.len())
             .step_by(70)
@@ -213,7 +210,7 @@ impl Node {
     }
 }
 
-/// The bytes of base64, with white space in it.
+/// Decodes base64, which may contain white space.
 pub fn unpacked(text: &str) -> Result<Vec<u8>, Problem> {
     let packed: Vec<u8> = text
         .bytes()
@@ -239,7 +236,7 @@ impl<K: ToString, V: Into<Node>> FromIterator<(K, V)> for Members {
 }
 
 impl Members {
-    /// Adds an entry; the key is a new one.
+    /// Adds an entry with a new key.
     pub fn put(&mut self, key: &str, value: impl Into<Node>) {
         self.0.push((key.to_owned(), value.into()));
     }
@@ -300,7 +297,7 @@ impl From<bool> for Node {
 
 impl From<SystemTime> for Node {
     fn from(time: SystemTime) -> Self {
-        // Every time that was read, and every one that a clock says, has this form.
+        // Every parsed time and every clock time has this form.
         scalar(
             OffsetDateTime::from(time)
                 .format(&Rfc3339)
@@ -311,8 +308,7 @@ impl From<SystemTime> for Node {
     }
 }
 
-/// The one place that decides how bytes stand in a file: as text where a person can read them, else
-/// as base64.
+/// Decides the form of bytes in a file: text if it is readable, otherwise base64.
 impl From<&[u8]> for Node {
     fn from(bytes: &[u8]) -> Self {
         let is_readable = |text: &&str| {
@@ -325,9 +321,13 @@ impl From<&[u8]> for Node {
     }
 }
 
-/// Reads one document whose first line has this number. `None` when nothing is in it. Fails with
-/// the line when it is no YAML, has a key twice or one that is no scalar, uses aliases (nobody
-/// writes them, and they can stand for anything however large), or is too deep or too large.
+/// Parses one document whose first line has this number; `None` if it is empty. Fails, with the
+/// line, in these cases:
+///
+/// - The text is not valid YAML.
+/// - A key is duplicate or not a scalar.
+/// - It uses aliases, which nobody writes and which may expand without bounds.
+/// - It is too deep or too large.
 pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value that is next, in so many others; `None` at the end of what is around it.
+    /// Parses the next value at this depth; `None` at the end of its parent.
     fn value(&mut self, depth: usize) -> Result<Option<Node>, Problem> {
         let (mut event, mut line) = self.event()?;
         while matches!(event, Event::StreamStart | Event::DocumentStart(..)) {
@@ -406,7 +406,7 @@ impl<'a> Reader<'a> {
                     let Kind::Scalar(Scalar { text: key, .. }) = kind else {
                         return Err(Problem::new(line, "a key that is no text".to_owned()));
                     };
-                    // One of the two values would be lost.
+                    // Duplicate keys would lose a value.
                     if !keys.insert(key.clone()) {
                         return Err(Problem::new(line, format!("the key `{key}` a second time")));
                     }
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_field_decides_what_a_scalar_is() {
+    fn field_reader_decides_scalar_type() {
         let node = parse(
             "a: 007\nb: \"007\"\nc: !!binary aGk=\nd: |\n  x\n  y\ne: ~\nf: 1.0.0\n",
             1,
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_field_is_not_is_said_with_line_and_key() {
+    fn field_type_error_has_line_and_key() {
         let read = |text: &str| {
             let node = parse(text, 1).unwrap().unwrap();
             let item = |item: &Node| {
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_every_zone_are_read() {
+    fn times_in_any_zone_become_utc() {
         let cases = [
             (
                 "2024-02-29T23:59:59.123456789+05:30",
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stand_as_text_where_a_person_can_read_them() {
+    fn readable_bytes_are_text_others_base64() {
         let is_base64 = |bytes: &[u8]| Node::from(bytes).is_base64();
         let cases: [&[u8]; 5] = [
             b"*1\r\n$4\r\nPING\r\n",
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_says_its_line() {
+    fn yaml_error_has_line() {
         assert_eq!(
             reason("a: 1\nb: 2\na: 3\n"),
             (12, "the key `a` a second time".to_owned())

@@ -1,11 +1,11 @@
-//! What of a call changes from run to run, as a file says it.
+//! Noise in documents of calls.
 
 use super::node::{Kind, Members, Node, parse};
 use super::{Problem, emit};
 use crate::record::matching::DeclaredNoise;
 
 impl DeclaredNoise {
-    /// A mapping in newer files, a list of regular expressions in older ones.
+    /// Reads a mapping, or a list of regular expressions from an older file.
     pub(super) fn read(node: &Node) -> Result<Self, Problem> {
         if matches!(node.kind, Kind::List(_)) {
             return Ok(Self {
@@ -44,19 +44,18 @@ impl From<&DeclaredNoise> for Node {
     }
 }
 
-/// The text of a document with this noise in place of its own; all else stays as it is. Fails where
-/// its keys do not begin lines, as in a mapping in braces.
+/// Returns the text of a document with its noise replaced. Fails if its keys do not begin lines, as
+/// in a flow mapping.
 pub(super) fn put(text: &str, line: u64, noise: &DeclaredNoise) -> Result<String, Problem> {
     let mut block = String::new();
     emit::mapping(&mut block, &Members::from_iter([("noise", noise)]).0, 0);
     let mut out = String::with_capacity(text.len() + block.len());
     let mut is_old = false;
     for line in text.split_inclusive('\n') {
-        // What is further in belongs to it, and so do items of a list, which may begin where the
-        // key does.
+        // Indented lines belong to it, and so do items of a list, which may be unindented.
         is_old = line.starts_with("noise:")
             || is_old && (line.trim().is_empty() || line.starts_with([' ', '-']));
-        // Before the last key of ours, which says that a document is whole.
+        // Inserted before the last key, which marks a complete document.
         if is_old || line.starts_with("connectionId:") {
             out.push_str(&std::mem::take(&mut block));
         }

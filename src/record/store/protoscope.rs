@@ -1,13 +1,13 @@
-//! The language in which gRPC messages stand in files
-//! (<https://github.com/protocolbuffers/protoscope/blob/main/language.txt>), as far as a message
-//! without its schema needs it: numbers, `3:` tags, texts, `{...}` with a length, `!{...}` groups,
-//! `i32` and `i64` numbers, numbers with a point, hexadecimal in backticks.
+//! Protoscope, the text format of gRPC messages in files
+//! (<https://github.com/protocolbuffers/protoscope/blob/main/language.txt>). Only the subset for
+//! messages without a schema is supported: numbers, `3:` tags, texts, `{...}` with a length,
+//! `!{...}` groups, `i32` and `i64` numbers, numbers with a point, hexadecimal in backticks.
 
 use std::fmt::Write as _;
 
 use crate::text::escape::hex;
 
-/// Deepest nesting that is read or written.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 100;
 const VARINT: u64 = 0;
 const I64: u64 = 1;
@@ -16,7 +16,7 @@ const START_GROUP: u64 = 3;
 const END_GROUP: u64 = 4;
 const I32: u64 = 5;
 
-/// Bytes as text that gives exactly these bytes again.
+/// Formats bytes as text that parses back to the same bytes.
 pub fn write(bytes: &[u8]) -> String {
     match fields(bytes, 0).filter(|text| read(text).is_ok_and(|back| back == bytes)) {
         Some(text) => text,
@@ -24,7 +24,7 @@ pub fn write(bytes: &[u8]) -> String {
     }
 }
 
-/// A run of fields as text; `None` if the bytes are none.
+/// Formats fields; `None` if the bytes are not fields.
 fn fields(mut bytes: &[u8], depth: usize) -> Option<String> {
     let mut out = String::new();
     while !bytes.is_empty() {
@@ -42,13 +42,13 @@ fn fields(mut bytes: &[u8], depth: usize) -> Option<String> {
             }
             _ => return None,
         };
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{}{number}: {value}", "  ".repeat(depth));
     }
     Some(out)
 }
 
-/// A value with a length: a text, a message, or bytes.
+/// Formats a value with a length: a text, a message, or bytes.
 fn length_prefixed(inner: &[u8], depth: usize) -> String {
     let is_readable = |text: &&str| {
         text.chars()
@@ -94,7 +94,7 @@ fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Text as bytes. Fails, with the place, at what is not read here.
+/// Parses a text to bytes. Fails, with the position, at unsupported syntax.
 pub fn read(text: &str) -> Result<Vec<u8>, String> {
     let mut rest = text;
     run(&mut rest, 0).ok_or_else(|| {
@@ -109,10 +109,10 @@ pub fn read(text: &str) -> Result<Vec<u8>, String> {
     })
 }
 
-/// The bytes up to the end, or to the brace that closes this run.
+/// Parses up to the end, or to the brace that closes this run.
 fn run(rest: &mut &str, depth: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    // The field whose value is next, which chooses the kind.
+    // The field whose value comes next; the value decides the wire type.
     let mut field = None;
     loop {
         *rest = rest.trim_start();
@@ -170,7 +170,7 @@ fn braced(rest: &mut &str, depth: usize) -> Option<Vec<u8>> {
     run(rest, depth + 1)
 }
 
-/// A number with its kind, which its ending says; with a point it is a double.
+/// Parses a number with its wire type from the suffix; with a point it is a double.
 fn number(word: &str) -> Option<(u64, Vec<u8>)> {
     if let Some(digits) = word.strip_suffix("i32") {
         let whole = integer(digits)
@@ -249,7 +249,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_message_is_readable() {
+    fn protobuf_message_is_written_as_protoscope() {
         let bytes = b"\x0a\x03abc\x10\x96\x01\x1a\x04\x08\x01\x12\x00\x25\x01\x00\x00\x00";
         let text = "1: {\"abc\"}\n2: 150\n3: {\n  1: 1\n  2: {\"\"}\n}\n4: 1i32\n";
         assert_eq!(write(bytes), text);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_write_is_read() {
+    fn protoscope_of_other_writers_is_parsed() {
         let cases: [(&str, &[u8]); 7] = [
             (
                 "1: 1 # yes\n2: -1",
@@ -282,12 +282,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_come_back(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn any_bytes_round_trip(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             prop_assert_eq!(read(&write(&bytes)).unwrap(), bytes);
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "[0-9a-z:{}!`\"' \\\\\\n.-]{0,40}") {
+        fn parser_never_panics_on_any_text(text in "[0-9a-z:{}!`\"' \\\\\\n.-]{0,40}") {
             let _ = read(&text);
         }
     }

@@ -40,7 +40,7 @@ fn found(reference: &BodyRef) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The text of a file, up to the document of this number.
+/// Returns the text of a file, up to the document of this number.
 fn golden(name: &str, count: usize) -> String {
     let (_, text) = GOLDEN.iter().find(|(known, _)| *known == name).unwrap();
     text.split("---\n")
@@ -49,7 +49,7 @@ fn golden(name: &str, count: usize) -> String {
         .join("---\n")
 }
 
-/// A call of a file, with whatever body is elsewhere.
+/// Returns a call of a file, with any separate body.
 fn call(name: &str, index: usize) -> Recording {
     read(name, golden(name, index + 1).as_bytes(), &found)
         .unwrap()
@@ -57,7 +57,7 @@ fn call(name: &str, index: usize) -> Recording {
         .remove(index)
 }
 
-/// Why text is no file of calls.
+/// Returns the error for a text that is not a file of calls.
 fn refused(text: &str) -> String {
     read("f", text.as_bytes(), &nowhere)
         .unwrap_err()
@@ -88,7 +88,7 @@ fn fields(list: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn what_others_recorded_is_read_and_written_as_ours_without_loss() {
+fn keploy_files_convert_without_loss() {
     for (name, _) in GOLDEN
         .iter()
         .filter(|(name, _)| *name != "http_body_elsewhere")
@@ -117,7 +117,7 @@ fn what_others_recorded_is_read_and_written_as_ours_without_loss() {
 }
 
 #[test]
-fn http_of_others() {
+fn keploy_http_call_is_read() {
     let Recording {
         name,
         exchange,
@@ -198,7 +198,7 @@ fn http_of_others() {
 }
 
 #[test]
-fn bodies_elsewhere() {
+fn separate_body_errors_name_field() {
     let one = golden("http_body_elsewhere", 1);
     let Content::Http(http) = call("http_body_elsewhere", 0).exchange.content else {
         panic!()
@@ -220,7 +220,7 @@ fn bodies_elsewhere() {
         told(&one.replace("path: bodies/mock-0.bin", "path: ''"), &found),
         "f:12: `spec.req.body_ref.path`: expected the path of a body of 4 bytes, got ``"
     );
-    // What is whole and lacks a body is not taken for the end of a file that was cut short.
+    // A complete document without its body does not count as truncated.
     assert_eq!(
         told(&golden("http_body_elsewhere", 2), &found),
         "f:33: `spec.resp.body_skipped`: the body was too large and was not recorded"
@@ -228,7 +228,7 @@ fn bodies_elsewhere() {
 }
 
 #[test]
-fn http2_grpc_and_names_of_others() {
+fn keploy_http2_grpc_dns_are_read() {
     let http2 = call("http2", 0).exchange;
     assert_eq!(
         (http2.target.to_string(), http2.tls),
@@ -277,7 +277,7 @@ fn http2_grpc_and_names_of_others() {
 }
 
 #[test]
-fn wires_of_others() {
+fn keploy_generic_redis_kafka_are_read() {
     let generic = call("generic", 0);
     assert_eq!(
         messages(&generic.exchange),
@@ -299,7 +299,7 @@ fn wires_of_others() {
 }
 
 #[test]
-fn databases_of_others_are_refused_with_what_to_do() {
+fn keploy_database_calls_are_refused_with_hint() {
     for kind in ["Postgres", "PostgresV2", "PostgresV3", "MySQL", "Mongo"] {
         let text = format!(
             "version: {VERSION}\nkind: {kind}\nname: mock-0\nspec:\n    metadata: {{type: mocks}}\n"
@@ -313,7 +313,7 @@ fn databases_of_others_are_refused_with_what_to_do() {
             error.hint(),
             "record it again with `replay calls record -- COMMAND`"
         );
-        // Nor is it left out as a document that was cut short.
+        // Nor is it skipped as a truncated document.
         assert_eq!(
             refused(&format!("{}---\n{text}", golden("redis", 1))),
             told.replace("f:5", "f:24")
@@ -322,7 +322,7 @@ fn databases_of_others_are_refused_with_what_to_do() {
 }
 
 #[test]
-fn files_of_other_formats_are_refused_with_what_to_do() {
+fn other_format_versions_are_refused_with_hint() {
     let ours = String::from_utf8(
         write("f", &Head::default(), &ours(), &mut BodyFiles::default()).unwrap(),
     )
@@ -348,7 +348,7 @@ fn files_of_other_formats_are_refused_with_what_to_do() {
     }
 }
 
-/// One call of each kind that is recorded, with whatever the kinds' own fields cannot hold.
+/// Returns one call of each recorded kind, with data that the fields of the kinds cannot hold.
 fn ours() -> Vec<Recording> {
     let at =
         |millis: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(1_704_067_200_000 + millis);
@@ -480,7 +480,7 @@ fn ours() -> Vec<Recording> {
         ),
     ];
     let mut recordings = Recording::number(contents.into_iter().map(exchange).collect());
-    // Names are reusable whoever asks.
+    // Names are always reusable.
     recordings[4].reusable = true;
     recordings[0].noise = Some(DeclaredNoise {
         fields: vec!["body.a".to_owned()],
@@ -511,13 +511,13 @@ fn our_file() -> Vec<u8> {
 }
 
 #[test]
-fn what_we_record_comes_back_exactly() {
+fn recordings_round_trip() {
     let calls = read("mocks.yaml", &our_file(), &nowhere).unwrap();
     assert_eq!((calls.torn, calls.recordings), (None, ours()));
 }
 
 #[test]
-fn what_is_large_is_kept_apart_and_comes_back_exactly() {
+fn large_bodies_round_trip_through_separate_files() {
     let large = |byte: u8| vec![byte; MIN_BODY_APART_BYTES];
     let mut recordings = ours();
     for recording in &mut recordings {
@@ -544,7 +544,7 @@ fn what_is_large_is_kept_apart_and_comes_back_exactly() {
     let mut apart = BodyFiles::default();
     let file = write("mocks.yaml", &Head::default(), &recordings, &mut apart).unwrap();
     assert!(file.len() < 32 * 1024, "{} bytes", file.len());
-    // Two bodies that all of HTTP share, and the messages of each of the others.
+    // Two bodies that all HTTP calls share, and the messages of each other call.
     let files: std::collections::BTreeMap<String, Vec<u8>> = apart
         .files()
         .map(|(path, bytes)| (path.to_owned(), bytes.to_vec()))
@@ -594,22 +594,22 @@ fn what_is_large_is_kept_apart_and_comes_back_exactly() {
         places[0].message,
         format!("the body in `{hash}` was changed: its SHA-256 is not its name")
     );
-    // Nothing smaller is kept apart.
+    // Smaller bodies stay in the file.
     let mut apart = BodyFiles::default();
     write("f", &Head::default(), &ours(), &mut apart).unwrap();
     assert_eq!(apart, BodyFiles::default());
 }
 
 #[test]
-fn the_layout_of_our_files() {
+fn written_file_layout_matches_snapshot() {
     let file = String::from_utf8(our_file()).unwrap();
     // The first line has the program's version.
     insta::assert_snapshot!("ours", file.split_once('\n').unwrap().1);
 }
 
 #[test]
-fn a_file_that_ends_anywhere_is_known_to() {
-    // One of each way to hold bytes: a parse for each byte of all of them takes long.
+fn truncated_file_is_detected_at_any_length() {
+    // One call per encoding of bytes, since parsing all calls for each length would be slow.
     let all: Vec<Recording> = ours().into_iter().skip(3).step_by(2).take(4).collect();
     let whole = write("f", &Head::default(), &all, &mut BodyFiles::default()).unwrap();
     for end in 0..whole.len() {
@@ -617,7 +617,7 @@ fn a_file_that_ends_anywhere_is_known_to() {
             Ok(calls) => {
                 let count = calls.recordings.len();
                 assert_eq!(calls.recordings, all[..count], "cut at {end}");
-                // Either the cut is told, or it is between two documents.
+                // Either the cut is reported, or it is between two documents.
                 let text = &whole[..end];
                 let between = whole[end..].starts_with(b"---\n")
                     || whole[end..].starts_with(b"\n---\n")
@@ -640,7 +640,7 @@ fn a_file_that_ends_anywhere_is_known_to() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_file_line_and_field() {
+fn broken_document_error_names_line_and_field() {
     let good = "version: api.keploy.io/v1beta1\nkind: DNS\nname: mock-1\nspec:\n    request:\n        name: a.\n    response: {}\n";
     let cases = [
         (
@@ -712,7 +712,7 @@ fn what_is_wrong_is_told_with_file_line_and_field() {
 }
 
 #[test]
-fn what_holds_for_all_calls_stands_at_the_head() {
+fn file_header_holds_redactions_and_noise() {
     let text =
         "redact:\n    - ACME-4711\n    - '/ref-[0-9]+/'\nnoise:\n    value:\n        - '^x'\n---\n";
     let file = format!("# Generated by another\n{text}{}", golden("redis", 1));
@@ -763,7 +763,7 @@ fn what_holds_for_all_calls_stands_at_the_head() {
 }
 
 #[test]
-fn noise_is_put_into_a_file_that_else_stays_as_it_is() {
+fn with_noise_changes_only_noise_lines() {
     let noise = |field: &str| DeclaredNoise {
         fields: vec![field.to_owned()],
         ..DeclaredNoise::default()
@@ -786,7 +786,7 @@ fn noise_is_put_into_a_file_that_else_stays_as_it_is() {
         with(&theirs, &[Some(noise("query.t"))]).unwrap(),
         theirs.replace(map, put)
     );
-    // The head is no call, a comment stays, and the last key stays the last one.
+    // The header, the comment and the last key keep their places.
     let ours = format!(
         "redact: [a]\n---\n# By hand\n{}connectionId: '1'\n",
         golden("redis", 1)
@@ -802,7 +802,7 @@ fn noise_is_put_into_a_file_that_else_stays_as_it_is() {
 }
 
 #[test]
-fn large_files_are_refused() {
+fn read_refuses_file_above_size_limit() {
     let bytes = vec![b'\n'; usize::try_from(MAX_CALLS_FILE_BYTES).unwrap() + 1];
     let error = read("f", &bytes, &nowhere).unwrap_err();
     assert_eq!(

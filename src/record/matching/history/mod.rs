@@ -1,15 +1,19 @@
-//! What a connection has done before a call.
+//! State of a connection before a call.
 //!
-//! Where one question was recorded with several answers, this chooses between them. It is computed
-//! in one way, of the calls of each recorded connection in their order when a set is loaded, and of
-//! the recordings that a replayed connection was answered with.
+//! It selects between several recorded answers to one request. The same code computes it for
+//! recorded connections, call by call when a set is loaded, and for replayed connections, from the
+//! recordings that answered.
 //!
-//! It is the last statement of each shape (its text without values) that was no plain read. What
-//! sets something of a session lasts (`SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT` that is given
-//! values and reads no table); all else counts up to the end of its transaction, after which every
-//! connection sees it. `set_config('name', value, is_local)` is read as the `SET` that it stands
-//! for. Who has logged in, and the database in use, are the context of the connection: they are in
-//! the key of each of its calls.
+//! The state is the last statement of each shape (its text without values) that was not a plain
+//! read.
+//!
+//! - Statements that set session state last: `SET`, `CALL`, `DO`, `EXECUTE`, and a `SELECT` with
+//!   values but without a table.
+//! - All others count until the end of their transaction; after that every connection sees them.
+//! - `set_config('name', value, is_local)` counts as the equivalent `SET`.
+//!
+//! The user and the database in use are the context of the connection: they are part of the key of
+//! each call.
 
 mod statement;
 #[cfg(test)]
@@ -26,41 +30,41 @@ use crate::record::call::{Content, Exchange, Protocol, Side, Target, Wire};
 use crate::record::protocol::script::Who;
 use crate::record::protocol::{mysql, postgres, redis};
 
-/// Shapes of statements, each with a digest of the values that it had last.
+/// Shapes of statements, each with a digest of its last values.
 pub(in crate::record) type Done = BTreeMap<String, u64>;
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::record) struct History {
     chosen: BTreeMap<&'static str, Vec<u8>>,
-    /// What a connection was opened with.
+    /// Settings from the login.
     start: Done,
-    /// What was done outside of transactions, then in the open one, then behind each of its
+    /// Effects outside transactions, then in the open transaction, then after each of its
     /// savepoints.
     frames: Vec<Frame>,
-    /// Whether nothing but what was sent together makes the transaction one: up to `Sync`.
+    /// `true` in an implicit transaction: the messages up to `Sync`.
     is_implicit: bool,
-    /// What the next call is asked after.
+    /// State before the next call.
     pub(in crate::record) before: Before,
 }
 
-/// What a call is asked after.
+/// State of a connection before a call.
 #[derive(Clone, Debug, Default)]
 pub(in crate::record) struct Before {
-    /// The context of the connection in one line of bytes; empty where nothing is known of it.
+    /// Context of the connection as bytes; empty if unknown.
     pub(in crate::record) context: Arc<Vec<u8>>,
-    /// What was done, and holds.
+    /// Effects that are in force.
     pub(in crate::record) done: Arc<Done>,
-    /// The recorded transaction that it is in, or that has answered in the one that it is in: a
-    /// number from 1, 0 if there is none.
+    /// Number of the recorded transaction that the call belongs to, or that has answered in its
+    /// transaction; from 1, 0 if none.
     pub(in crate::record) transaction: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Frame {
     savepoint: String,
-    /// What lasts; `None` where it was taken back.
+    /// Lasting effects; `None` for a reset one.
     lasting: BTreeMap<String, Option<u64>>,
-    /// What counts up to the end of the transaction.
+    /// Effects until the end of the transaction.
     local: Done,
 }
 
@@ -78,7 +82,7 @@ impl History {
         self.settle();
     }
 
-    /// Chooses a part of the context.
+    /// Sets a part of the context.
     fn enter(&mut self, name: &'static str, value: &[u8]) {
         match value {
             b"" => drop(self.chosen.remove(name)),
@@ -109,7 +113,7 @@ impl History {
         self.frames.len() > 1
     }
 
-    /// A call was answered as it was recorded.
+    /// Applies a call that was answered as recorded.
     pub(in crate::record) fn follow(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else {
             return;
@@ -122,8 +126,7 @@ impl History {
         }
     }
 
-    /// A call was asked that nothing answers: what it does is no state that a recording was made
-    /// in.
+    /// Applies a missed call: its effects lead to a state that no recording has.
     pub(in crate::record) fn stray(&mut self, call: &Exchange) {
         let Content::Wire(protocol, wire) = &call.content else {
             return;
@@ -157,14 +160,14 @@ impl History {
             .said(Side::Server)
             .any(|message| message.first() == Some(&b'E'))
         {
-            // What was put off to the end of the transaction failed, and that is over.
+            // A deferred check failed, which ended the transaction.
             let ends = effects.contains(&Effect::Control(Control::Commit));
             if std::mem::take(&mut self.is_implicit) || ends {
                 self.carry_out(vec![Effect::Control(Control::Rollback)]);
             }
             return;
         }
-        // Up to `ReadyForQuery` what is sent together is one transaction.
+        // Messages up to `ReadyForQuery` form one transaction.
         let ready = wire
             .said(Side::Server)
             .rfind(|message| message.first() == Some(&b'Z'));
@@ -178,7 +181,7 @@ impl History {
         }
     }
 
-    /// What was sent together is at its end.
+    /// Ends the messages that were sent together.
     pub(in crate::record) fn synchronise(&mut self) {
         if std::mem::take(&mut self.is_implicit) {
             self.carry_out(vec![Effect::Control(Control::Commit)]);
@@ -200,8 +203,8 @@ impl History {
         if let Some(database) = mysql::selected_by(Protocol::MySql, wire) {
             self.enter("database", &database);
         }
-        // The server says whether a transaction is open: a statement may have begun or ended one
-        // unasked.
+        // The server reports the transaction status, since statements may begin or end one
+        // implicitly.
         if leaves_open && !self.is_inside() {
             self.frames.resize_with(2, Frame::default);
         }
@@ -288,8 +291,8 @@ impl History {
             .rposition(|frame| !name.is_empty() && frame.savepoint == name)
     }
 
-    /// Adds what was done in this frame and those above it to the one below: at the end of the
-    /// transaction what lasts alone.
+    /// Merges this frame and those above it into the one below. At the end of the transaction only
+    /// lasting effects are kept.
     fn join(&mut self, at: usize) {
         let above = self.frames.split_off(at.min(self.frames.len()));
         let Some(below) = self.frames.last_mut() else {
@@ -328,8 +331,8 @@ impl History {
     }
 }
 
-/// The history of its connection before each of these calls, which are in their order. Of files
-/// that do not say which connection a call was made on nothing is known.
+/// Returns the state before each of these calls, in order. It is empty for calls without a known
+/// connection.
 pub(in crate::record) fn befores<'a>(calls: impl Iterator<Item = &'a Exchange>) -> Vec<Before> {
     let mut now: HashMap<(&Target, u64), (History, u64)> = HashMap::new();
     let mut transactions = 0;

@@ -1,4 +1,4 @@
-//! What a statement does to the history of its connection, as far as its words say.
+//! Effects of a statement on the state of its connection, derived from its tokens.
 
 use sha2::{Digest, Sha256};
 
@@ -8,26 +8,26 @@ use crate::record::protocol::dissector::parts_of_wire;
 use crate::record::protocol::sql::{self, Token};
 use crate::record::protocol::{mysql, redis};
 
-/// First words of what may be a plain read.
+/// First words of statements that may be plain reads.
 const READS: [&str; 8] = [
     "select", "values", "table", "show", "explain", "describe", "desc", "with",
 ];
-/// Words of what writes tables.
+/// Words of statements that write tables.
 const WRITES: [&str; 6] = ["insert", "update", "delete", "merge", "replace", "truncate"];
-/// First words of what lasts beyond its transaction.
+/// First words of statements whose effects outlast the transaction.
 const LASTS: [&str; 8] = [
     "begin", "call", "do", "select", "with", "values", "execute", "prepare",
 ];
-/// How shapes of `SET` begin.
+/// Prefix of the shapes of `SET`.
 const SET: &str = "set ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Effect {
-    /// It begins, ends or parts a transaction.
+    /// Begins, ends or subdivides a transaction.
     Control(Control),
-    /// `DISCARD ALL`, or `RESET ALL`, which leaves the role.
+    /// `DISCARD ALL`, or `RESET ALL`, which keeps the role.
     Clear { keeps_role: bool },
-    /// Anything that is no plain read; without values it takes back what it did.
+    /// Any other statement that is not a plain read; without values it resets its effect.
     Done {
         shape: String,
         values: Option<u64>,
@@ -42,7 +42,7 @@ pub(in crate::record) fn effects(protocol: Protocol, wire: &Wire) -> Vec<Effect>
         .collect()
 }
 
-/// The shapes under which a call stands in a history itself.
+/// Returns the shapes of the effects of a call.
 pub(in crate::record) fn shapes(exchange: &Exchange) -> Vec<String> {
     let Content::Wire(protocol, wire) = &exchange.content else {
         return Vec::new();
@@ -60,8 +60,8 @@ pub(in crate::record) fn shapes(exchange: &Exchange) -> Vec<String> {
         .collect()
 }
 
-/// Whether a call asks for what there is, or says again what is so, and changes nothing: asked once
-/// more than it was recorded it gets its last answer again.
+/// Returns true if a call reads, or sets a value unconditionally. Requests beyond the recorded ones
+/// then repeat the last answer.
 pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
     match &exchange.content {
         Content::Http(http) => matches!(http.request.method.as_str(), "GET" | "HEAD"),
@@ -76,7 +76,7 @@ pub(in crate::record) fn repeats(exchange: &Exchange) -> bool {
     }
 }
 
-/// Whether a call may change what reads of other connections are answered.
+/// Returns true if a call may change the reads of other connections.
 pub(in crate::record) fn writes(exchange: &Exchange) -> bool {
     match &exchange.content {
         // RFC 9110, 9.2.1.
@@ -92,7 +92,7 @@ pub(in crate::record) fn writes(exchange: &Exchange) -> bool {
     }
 }
 
-/// Whether a shape says who asks.
+/// Returns true if a shape sets the role.
 pub(super) fn is_of_role(shape: &str) -> bool {
     shape
         .strip_prefix(SET)
@@ -103,7 +103,7 @@ pub(super) fn set(name: &str) -> String {
     format!("{SET}{}", name.to_ascii_lowercase())
 }
 
-/// A digest of values; NULL is none of them.
+/// Returns the digest of values; NULL differs from every text.
 pub(super) fn digest<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> u64 {
     let mut all = Sha256::new();
     for value in values {
@@ -119,7 +119,7 @@ pub(super) fn digest<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> u64 
         .map_or(0, |first| u64::from_le_bytes(*first))
 }
 
-/// The statements that a call carries out. What only prepares one carries out none.
+/// Returns the statements that a call executes; none if it only prepares one.
 fn statements(protocol: Protocol, wire: &Wire) -> Vec<Vec<Token>> {
     let mut asked = wire.said(Side::Client);
     let carries_out = match protocol {
@@ -168,7 +168,7 @@ impl Statement<'_> {
         (0..self.0.len()).any(is)
     }
 
-    /// `FOR UPDATE` locks what is read.
+    /// Returns true if a word writes; `FOR UPDATE` only locks.
     fn writes(&self) -> bool {
         self.has_words(|at| {
             let locks = at
@@ -178,8 +178,8 @@ impl Statement<'_> {
         })
     }
 
-    /// A `SELECT` or the like that names a table or is given no values for a function, and writes
-    /// and sets nothing.
+    /// Returns true for a `SELECT` or the like that writes and sets nothing. It must name a table,
+    /// or give no values to functions.
     fn is_plain_read(&self) -> bool {
         let is_table = |at: usize| {
             self.word(at) == "from" && !self.word(at + 1).is_empty() && !self.is_mark(at + 2, b'(')
@@ -251,7 +251,7 @@ impl Statement<'_> {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// `SET [SESSION | LOCAL] name ...` or `RESET name`, from behind its first word.
+    /// Parses `SET [SESSION | LOCAL] name ...` or `RESET name` after its first word.
     fn set(&self, mut at: usize) -> Option<Effect> {
         let mut is_local = false;
         while matches!(self.word(at), "session" | "local" | "global") && at + 1 < self.0.len() {
@@ -260,7 +260,7 @@ impl Statement<'_> {
         }
         let name = match self.word(at) {
             "" => return None,
-            // Those of one transaction end with it.
+            // Settings of one transaction end with it.
             name @ ("transaction" | "constraints") => {
                 is_local = true;
                 name
@@ -296,7 +296,7 @@ impl Statement<'_> {
         }
     }
 
-    /// `SELECT set_config('name', value, is_local), ...` and nothing else.
+    /// Parses `SELECT set_config('name', value, is_local), ...` without other columns.
     fn configured(&self) -> Option<Vec<Effect>> {
         let (Token::Word(select), mut rest) = self.0.split_first()? else {
             return None;

@@ -1,4 +1,4 @@
-//! What connections have done.
+//! State of connections after statements.
 
 use std::time::SystemTime;
 
@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::record::call::{End, Message, Target};
 
-/// A statement of `PostgreSQL`, and whether it failed.
+/// A statement of `PostgreSQL`, which fails if `fails`.
 fn query(text: &str, fails: bool) -> Exchange {
     let asked = [
         &b"Q"[..],
@@ -50,7 +50,7 @@ fn query(text: &str, fails: bool) -> Exchange {
     }
 }
 
-/// The shapes that hold after these statements; behind a statement that fails stands `!`.
+/// Returns the shapes in force after these statements; `!` marks a statement that fails.
 fn after(statements: &[&str]) -> Vec<String> {
     let mut history = History::default();
     for text in statements {
@@ -60,7 +60,7 @@ fn after(statements: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_sets_something_lasts_and_what_writes_counts_up_to_the_end_of_its_transaction() {
+fn settings_outlast_transaction_but_writes_do_not() {
     let cases: [(&[&str], &[&str]); 17] = [
         (
             &[
@@ -135,7 +135,7 @@ fn what_sets_something_lasts_and_what_writes_counts_up_to_the_end_of_its_transac
 }
 
 #[test]
-fn plain_reads_are_in_no_history() {
+fn plain_reads_leave_no_state() {
     let reads = [
         "SELECT 1",
         "SELECT version()",

@@ -1,4 +1,4 @@
-//! Who asks, and which secret stands where: each is given its own answer.
+//! Answers by caller and by secret.
 
 use pretty_assertions::assert_eq;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::record::redact::Secrets;
 
 #[test]
-fn sessions_in_fields_choose_the_answer() {
+fn session_headers_select_answer() {
     for name in [
         "X-Session-Token",
         "X-Session-Id",
@@ -27,7 +27,7 @@ fn sessions_in_fields_choose_the_answer() {
 }
 
 #[test]
-fn who_signs_chooses_the_answer() {
+fn signing_identity_selects_answer() {
     type Make<'a> = &'a dyn Fn(&str, usize) -> String;
     let ways: [Make<'_>; 8] = [
         &|who, n| {
@@ -90,7 +90,7 @@ fn who_signs_chooses_the_answer() {
 }
 
 #[test]
-fn cookies_choose_where_they_are_known() {
+fn known_cookies_select_answer() {
     let of = |who: &str| {
         me(
             &[("Cookie", &format!("theme=dark; sid={who}"))],
@@ -106,7 +106,7 @@ fn cookies_choose_where_they_are_known() {
         .headers
         .push(("Set-Cookie".into(), format!("sid={bob}; Path=/").into()));
     Secrets::default().calls(&mut calls);
-    // A replay is given what stands for them, and gives it back.
+    // A replay gets a placeholder, and sends it back.
     let given = String::from_utf8(
         http(&mut calls[0])
             .response
@@ -131,7 +131,7 @@ fn cookies_choose_where_they_are_known() {
         ["alice", "alice"]
     );
     assert!(book.find(&of("0123456789abcdef-carol")).is_err());
-    // Where one was recorded it does not matter.
+    // A single value does not select.
     assert_eq!(
         ask(&kept(vec![of(alice), of(alice)]), &of("x")),
         Ok("alice".to_owned())
@@ -139,7 +139,7 @@ fn cookies_choose_where_they_are_known() {
 }
 
 #[test]
-fn of_several_cookies_no_other_is_answered() {
+fn unrecorded_cookie_value_is_missed() {
     for (name, one, other, third) in [
         ("sid", "aaaaaaaa1", "bbbbbbbb2", "cccccccc3"),
         (
@@ -166,7 +166,7 @@ fn of_several_cookies_no_other_is_answered() {
             [&other[..3], &one[..3]]
         );
     }
-    // Both belong to one visitor.
+    // Both cookies belong to one visitor.
     let of = |sid: &str, cart: &str| {
         me(
             &[("Cookie", &format!("auth={cart}; sid={sid}"))],
@@ -179,7 +179,7 @@ fn of_several_cookies_no_other_is_answered() {
 }
 
 #[test]
-fn what_chooses_by_itself_is_part_of_a_call() {
+fn selecting_headers_must_match_single_recording() {
     for name in [
         "Range",
         "X-Amz-Target",
@@ -197,7 +197,7 @@ fn what_chooses_by_itself_is_part_of_a_call() {
 }
 
 #[test]
-fn on_whose_behalf_is_asked_chooses_where_several_were() {
+fn several_tenant_header_values_select_answer() {
     for name in [
         "X-Tenant-Id",
         "Depth",
@@ -217,11 +217,11 @@ fn on_whose_behalf_is_asked_chooses_where_several_were() {
     }
 }
 
-/// One body with two secrets, and the same with its keys in another order.
+/// A body with two secrets, and the same body with its keys in another order.
 type Bodies<'a> = &'a dyn Fn(&str, &str) -> [String; 2];
 
 #[test]
-fn a_secret_is_known_by_its_keys_in_whichever_order_they_come() {
+fn json_secrets_match_in_any_key_order() {
     let bodies: [Bodies; 4] = [
         &|a, b| {
             let (a, b) = (

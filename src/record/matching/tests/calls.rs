@@ -1,4 +1,4 @@
-//! Calls and books, made in few words.
+//! Builders of calls and books.
 
 use std::time::SystemTime;
 
@@ -94,7 +94,7 @@ pub(super) fn wire(protocol: Protocol, asked: &[u8], answer: &[u8], session: boo
     )
 }
 
-/// The answer's body, or the miss in words.
+/// Returns the body of the answer, or the text of the miss.
 pub(super) fn ask(book: &Book, asked: &Exchange) -> Result<String, String> {
     let found = book.find(asked).map_err(|miss| miss.to_string())?;
     let bytes = match &found.content {
@@ -113,7 +113,7 @@ pub(super) fn learned(fields: &[&str]) -> DeclaredNoise {
     }
 }
 
-/// `GET /me` with these fields.
+/// Returns `GET /me` with these fields.
 pub(super) fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
     let mut call = answered(get("/me"), answer);
     let fields = fields
@@ -123,7 +123,7 @@ pub(super) fn me(fields: &[(&str, &str)], answer: &str) -> Exchange {
     call
 }
 
-/// A book of these calls as they are written.
+/// Returns a book of these calls as they are stored.
 pub(super) fn kept(mut calls: Vec<Exchange>) -> Book {
     Secrets::default().calls(&mut calls);
     Book::new(calls, Noise::default())

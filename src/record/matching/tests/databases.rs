@@ -1,4 +1,4 @@
-//! Secrets in what is said to databases.
+//! Secrets in requests to databases.
 
 use pretty_assertions::assert_eq;
 
@@ -64,7 +64,7 @@ fn mongo(name: &str, password: &str) -> Vec<u8> {
     [&head[..], &[0], &document].concat()
 }
 
-/// A call that says this, to be answered so.
+/// Returns a call with these requests and this answer.
 pub(super) fn call(protocol: Protocol, said: Vec<Vec<u8>>, answer: &str) -> Exchange {
     let mut all = wire(protocol, b"", answer.as_bytes(), false);
     let Content::Wire(_, wire) = &mut all.content else {
@@ -81,7 +81,7 @@ pub(super) fn call(protocol: Protocol, said: Vec<Vec<u8>>, answer: &str) -> Exch
 }
 
 #[test]
-fn several_secrets_in_one_statement_choose_the_answer() {
+fn several_secrets_in_statement_select_answer() {
     type Make<'a> = &'a dyn Fn(&str) -> Vec<Vec<u8>>;
     let ways: [(Protocol, Make<'_>); 7] = [
         (Protocol::Postgres, &|who| {
@@ -132,13 +132,13 @@ fn several_secrets_in_one_statement_choose_the_answer() {
             Ok("alice".to_owned()),
             "{index}"
         );
-        // One is a secret, of which a replay has another one.
+        // A single secret may differ in a replay.
         assert_eq!(
             ask(&kept(&["alice"]), &asked("somebody")),
             Ok("alice".to_owned()),
             "{index}"
         );
-        // Where they were kept, they count as well.
+        // Kept secrets select the answer too.
         let calls = ["alice", "bob"].map(|who| call(protocol, way(who), who));
         assert_eq!(
             ask(&Book::new(calls.to_vec(), Noise::default()), &asked("bob")),
@@ -160,7 +160,7 @@ fn client_says(call: &Exchange, text: &str) -> bool {
 }
 
 #[test]
-fn another_statement_is_another_call_whatever_its_secret() {
+fn different_statement_with_same_secret_is_missed() {
     let calls = vec![call(
         Protocol::Postgres,
         vec![query("SELECT 1 FROM u WHERE password = 'a'")],
@@ -180,7 +180,7 @@ fn another_statement_is_another_call_whatever_its_secret() {
 }
 
 #[test]
-fn what_two_runs_said_to_databases_otherwise_is_counted() {
+fn unlike_counts_differing_database_calls() {
     let run = |words: &[&[&str]]| -> Vec<Exchange> {
         words
             .iter()
@@ -201,7 +201,7 @@ fn what_two_runs_said_to_databases_otherwise_is_counted() {
 }
 
 #[test]
-fn a_difference_is_shown_where_it_is() {
+fn miss_excerpt_starts_near_difference() {
     let bind = |text: &str, value: &str| {
         let length = (value.len() as u32).to_be_bytes();
         vec![postgres(
@@ -302,7 +302,7 @@ fn a_difference_is_shown_where_it_is() {
 }
 
 #[test]
-fn the_closest_recording_is_the_same_statement_with_other_values() {
+fn closest_recording_has_same_statement() {
     let text = b"INSERT INTO orders (currency, quantity, rate) VALUES ($1, $2, $3) RETURNING id";
     let run = |value: &str| {
         let length = (value.len() as u32).to_be_bytes();

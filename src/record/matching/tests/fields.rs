@@ -1,4 +1,4 @@
-//! Fields and cookies that choose where several were recorded.
+//! Header fields and cookies that select the answer.
 
 use pretty_assertions::assert_eq;
 
@@ -17,7 +17,7 @@ fn some(answers: &[&str]) -> Vec<Option<String>> {
 }
 
 #[test]
-fn any_field_of_which_several_values_were_recorded_chooses() {
+fn header_with_several_recorded_values_selects_answer() {
     for name in [
         "X-Feature",
         "X-Region",
@@ -35,14 +35,14 @@ fn any_field_of_which_several_values_were_recorded_chooses() {
             some(&["b", "none", "", "b", "a", "none"]),
             "{name}"
         );
-        // Where all have one answer none does.
+        // Fields do not select between equal answers.
         let same = |value: &str| me(&[(name, value)], "same");
         assert_eq!(
             answers(&kept(vec![same("a"), same("b")]), &[same("c"), none()]),
             some(&["same", "same"]),
             "{name}"
         );
-        // The only value does not matter.
+        // A single value does not matter.
         assert_eq!(
             answers(&kept(vec![of("a"), of("a")]), &[of("b"), none()]),
             some(&["a", "a"]),
@@ -52,7 +52,7 @@ fn any_field_of_which_several_values_were_recorded_chooses() {
 }
 
 #[test]
-fn a_value_that_was_not_recorded_is_told_with_its_field() {
+fn miss_reports_header_of_unrecorded_value() {
     let of = |value: &str| me(&[("X-Feature", value)], value);
     let miss = kept(vec![of("a"), of("b")]).find(&of("c")).unwrap_err();
     let hint = "only values differ: record again if the program was changed; if they change from run to run, add `noise: {req: [header.x-feature]}` below `name: mock-1`, \
@@ -70,7 +70,7 @@ fn a_value_that_was_not_recorded_is_told_with_its_field() {
 }
 
 #[test]
-fn what_is_made_anew_for_each_request_stands_for_what_was() {
+fn generated_header_values_pair_with_recorded_ones() {
     let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
     for name in ["X-Request-Id", "X-User-Id", "Idempotency-Key"] {
         let of = |n: u32| me(&[(name, &uuid(n))], &n.to_string());
@@ -80,7 +80,7 @@ fn what_is_made_anew_for_each_request_stands_for_what_was() {
             some(&["1", "3", "2", "", "1"]),
             "{name}"
         );
-        // What comes again is the same in a replay.
+        // Repeated values are repeated in a replay.
         assert_eq!(
             answers(&kept(vec![of(1), of(2), of(1)]), &[of(7), of(8), of(7)]),
             some(&["1", "2", "1"]),
@@ -106,7 +106,7 @@ fn what_is_made_anew_for_each_request_stands_for_what_was() {
         ),
         some(&["1", "2"])
     );
-    // What is said of the sending is no part of the question.
+    // Transport headers are not compared.
     let of = |n: &str| me(&[("traceparent", n), ("grpc-timeout", n), ("date", n)], n);
     assert_eq!(
         answers(&kept(vec![of("1"), of("2")]), &[of("3"), of("4")]),
@@ -115,7 +115,7 @@ fn what_is_made_anew_for_each_request_stands_for_what_was() {
 }
 
 #[test]
-fn what_chooses_is_not_hidden_by_what_always_does() {
+fn accept_header_does_not_hide_selecting_header() {
     let of = |role: &str, form: &str| {
         me(
             &[("X-Role", role), ("Accept", form)],
@@ -135,7 +135,7 @@ fn what_chooses_is_not_hidden_by_what_always_does() {
 }
 
 #[test]
-fn declared_noise_is_left_out_of_fields_too() {
+fn declared_noise_ignores_header() {
     let of = |value: &str| me(&[("X-Feature", value)], value);
     let mut noise = Noise::default();
     noise
@@ -146,7 +146,7 @@ fn declared_noise_is_left_out_of_fields_too() {
 }
 
 #[test]
-fn no_cookie_and_no_credential_is_another_one() {
+fn missing_cookie_or_credential_selects_answer() {
     let cookie = |value: &str| me(&[("Cookie", &format!("sid={value}"))], "with");
     let none = || me(&[], "without");
     let (one, other) = ("0123456789abcdef-alice", "0123456789abcdef-bobby");
@@ -155,7 +155,7 @@ fn no_cookie_and_no_credential_is_another_one() {
         answers(&kept(vec![cookie(one), none()]), &asked),
         some(&["without", "with", "without"])
     );
-    // The only one answers whoever asks.
+    // The only recording answers every caller.
     assert_eq!(
         answers(&kept(vec![cookie(one)]), &[none()]),
         some(&["with"])
@@ -181,7 +181,7 @@ fn no_cookie_and_no_credential_is_another_one() {
 }
 
 #[test]
-fn another_credential_than_the_recorded_one_is_told() {
+fn report_counts_calls_with_other_credential() {
     let of = |who: &str| me(&[("Authorization", &format!("Bearer {who}"))], who);
     let book = kept(vec![of("alice"), of("alice"), of("alice")]);
     assert_eq!(
@@ -195,10 +195,10 @@ fn another_credential_than_the_recorded_one_is_told() {
 }
 
 #[test]
-fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
+fn selecting_headers_changing_per_run_become_noise() {
     let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
-    // A number of the run, the same of all runs, one of each call, one value of each run, one of a
-    // single call.
+    // Fields: a number per call and run, the same in all runs, a generated value per call, a value
+    // per run, a value of a single call.
     let call = |run: u32, n: u32| {
         let (each, made, who) = (format!("{run}-{n}"), uuid(2 * run + n), uuid(6));
         let of_run = run.to_string();
@@ -243,7 +243,7 @@ fn fields_that_choose_and_are_others_in_each_recording_are_learned_as_noise() {
         answers(&Book::new(run(0), noise), &third),
         some(&["0", "1"])
     );
-    // In another order they are no noise.
+    // In another order they are not noise.
     let turned: Vec<_> = run(0).into_iter().rev().collect();
     assert!(learn(&run(0), &turned).0.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Noise in what is said to databases.
+//! Noise in requests to databases.
 
 use pretty_assertions::assert_eq;
 
@@ -6,7 +6,7 @@ use super::databases::{call, mysql, postgres, query, redis};
 use super::*;
 use crate::record::protocol::mongo::bson::{self, Element, kind};
 
-/// `Bind` and `Execute` of a statement with these values.
+/// Returns `Bind` and `Execute` of a statement with these values.
 fn bound(text: &str, values: &[Option<&str>]) -> Vec<Vec<u8>> {
     let value = |value: Option<&str>| {
         let length = value
@@ -30,7 +30,7 @@ fn bound(text: &str, values: &[Option<&str>]) -> Vec<Vec<u8>> {
     vec![bind, postgres(b'E', &[b"\0\0\0\0\0"])]
 }
 
-/// `find` of `{NAME: id, n: n}`.
+/// Returns a `find` with the filter `{NAME: id, n: n}`.
 fn find(id: &str, n: i32) -> Vec<Vec<u8>> {
     let text = |text: &str| {
         [
@@ -86,7 +86,7 @@ fn prepared(text: &str, value: &str) -> Vec<Vec<u8>> {
     ]
 }
 
-/// A call by what is another one in each run, and by what is the same.
+/// Builds a call from a value that differs in each run, and one that does not.
 type Make = fn(&str, &str) -> Vec<Vec<u8>>;
 
 const WAYS: [(Protocol, &str, Make); 9] = [
@@ -138,7 +138,7 @@ fn noise_of(of: &Exchange, declared: &DeclaredNoise) -> Noise {
     noise
 }
 
-/// Nothing is left out but what is declared or learned.
+/// Ignores only declared or learned noise.
 fn exact() -> Noise {
     let mut noise = Noise::default();
     noise.exactly(true);
@@ -152,7 +152,7 @@ const IDS: [&str; 3] = [
 ];
 
 #[test]
-fn what_is_declared_is_left_out_and_all_else_counts() {
+fn declared_noise_ignores_only_declared_values() {
     for (protocol, field, way) in WAYS {
         let recorded = call(protocol, way(IDS[0], "a"), "one");
         let pattern = declared(&[], &["^[0-9a-f]{8}-[0-9a-f]{4}-|trace="]);
@@ -169,7 +169,7 @@ fn what_is_declared_is_left_out_and_all_else_counts() {
                 "{protocol:?} {field}"
             );
         }
-        // It is a miss without, which says how to declare it.
+        // Without the noise it is a miss with a hint how to declare it.
         let miss =
             Book::new(vec![recorded.clone()], exact()).find(&call(protocol, way(IDS[1], "a"), ""));
         let last = miss
@@ -188,7 +188,7 @@ fn what_is_declared_is_left_out_and_all_else_counts() {
 }
 
 #[test]
-fn what_two_recordings_have_otherwise_is_learned() {
+fn database_noise_is_learned_from_two_recordings() {
     for (protocol, field, way) in WAYS {
         let one = |id: &str| vec![call(protocol, way(id, "a"), "one")];
         let (noise, lessons) = learn(&one(IDS[0]), &one(IDS[1]));
@@ -209,10 +209,10 @@ fn what_two_recordings_have_otherwise_is_learned() {
             Ok("one".to_owned()),
             "{protocol:?} {field}"
         );
-        // The same value in both is none that is made anew.
+        // Equal values in both recordings are not noise.
         let (noise, lessons) = learn(&one(IDS[0]), &one(IDS[0]));
         assert!(noise.is_empty() && lessons.is_empty());
-        // More that differs is another call.
+        // A further difference makes another call.
         let others = |id: &str, n: &str| {
             vec![
                 call(protocol, way(id, "a"), ""),
@@ -229,7 +229,7 @@ fn what_two_recordings_have_otherwise_is_learned() {
 }
 
 #[test]
-fn what_is_asked_with_the_very_same_values_is_answered_by_that_recording() {
+fn exact_values_win_over_noise() {
     let way = |id: &str| bound("SELECT * FROM t WHERE id = $1", &[Some(id)]);
     let calls = [("fixed", "1"), (IDS[0], "2"), ("other", "3")];
     let calls = calls.map(|(id, answer)| call(Protocol::Postgres, way(id), answer));
@@ -254,7 +254,7 @@ fn what_is_asked_with_the_very_same_values_is_answered_by_that_recording() {
 }
 
 #[test]
-fn null_is_no_value() {
+fn noise_does_not_match_null() {
     let way = |id: Option<&str>| call(Protocol::Postgres, bound("SELECT $1", &[id]), "one");
     let book = Book::new(
         vec![way(Some("a"))],
@@ -271,7 +271,7 @@ fn null_is_no_value() {
 }
 
 #[test]
-fn noise_of_a_command_belongs_to_what_is_the_same_in_all_else() {
+fn redis_noise_applies_to_equal_other_arguments() {
     let set = |key: &str, value: &str, answer: &str| {
         call(Protocol::Redis, vec![redis(&["SET", key, value])], answer)
     };
@@ -284,7 +284,7 @@ fn noise_of_a_command_belongs_to_what_is_the_same_in_all_else() {
     assert!(book.find(&set("lock:b", "t1", "")).is_err());
     assert_eq!(ask(&book, &set("lock:a", "t2", "")), Ok("one".to_owned()));
     assert_eq!(ask(&book, &set("cart:1", "v1", "")), Ok("two".to_owned()));
-    // Noise of all its calls is written beside each; a call that has none of its own gets none.
+    // Noise of all calls is written beside each; a call without noise gets none.
     let noise = noise_of(&calls[0], &declared(&["arg.2"], &["^t"]));
     assert_eq!(
         noise.learned(&calls[0]),
@@ -294,10 +294,10 @@ fn noise_of_a_command_belongs_to_what_is_the_same_in_all_else() {
 }
 
 #[test]
-fn values_that_both_recordings_have_are_not_learned() {
+fn shared_values_are_not_learned_as_noise() {
     let way = |id: &str| call(Protocol::Postgres, bound("SELECT $1", &[Some(id)]), "");
     let cases = [
-        // Another order, and one that is fixed.
+        // Another order, a fixed value, and another number of calls.
         (vec![way("a"), way("b")], vec![way("b"), way("a")], 0),
         (
             vec![way("fixed"), way("a")],
@@ -320,7 +320,7 @@ fn values_that_both_recordings_have_are_not_learned() {
 }
 
 #[test]
-fn a_miss_for_a_field_of_the_head_says_how_to_declare_it() {
+fn miss_by_header_hints_at_noise_declaration() {
     let of = |run: &str| {
         let mut call = answered(get("/a"), run);
         http(&mut call)
@@ -349,7 +349,7 @@ fn a_miss_for_a_field_of_the_head_says_how_to_declare_it() {
 }
 
 #[test]
-fn a_miss_for_values_of_a_request_says_how_to_declare_them() {
+fn miss_by_values_hints_at_noise_declaration() {
     let body = |id: u32, end: &str| format!(r#"{{"items":[{{"id":{id}}},{{"id":{id}}}]{end}}}"#);
     let of = |query: &str, body: String| {
         let mut call = answered(post(&body), "x");
@@ -386,7 +386,7 @@ fn a_miss_for_values_of_a_request_says_how_to_declare_them() {
 }
 
 #[test]
-fn what_commands_have_otherwise_is_learned_where_all_else_is_the_same() {
+fn redis_noise_is_learned_per_equal_arguments() {
     let way = |words: &str| {
         call(
             Protocol::Redis,

@@ -1,4 +1,4 @@
-//! Programs that make secrets of their own in each run, several in one.
+//! Programs that generate secrets in each run, several in one.
 
 use pretty_assertions::assert_eq;
 
@@ -22,11 +22,11 @@ const RUNS: [[&str; 2]; 3] = [
     ],
 ];
 
-/// The calls of a run with these tokens, each with its answer.
+/// Returns the calls of a run with these tokens, each with its answer.
 type Run = fn(&[&str; 2]) -> Vec<Exchange>;
 
-/// Programs with what the first miss of another run says is noise: of what stands in the place of a
-/// secret nothing is.
+/// Programs with the noise that the first miss of another run suggests; `None` for placeholders of
+/// secrets.
 const PROGRAMS: [(&str, Option<&str>, Run); 6] = [
     ("sessions of Redis", Some("arg.1"), |tokens| {
         let of = |who: usize| {
@@ -117,13 +117,13 @@ const PROGRAMS: [(&str, Option<&str>, Run); 6] = [
 ];
 
 #[test]
-fn secrets_of_which_each_run_has_its_own_are_learned() {
+fn per_run_secrets_are_learned_as_noise() {
     for (program, field, run) in PROGRAMS {
         let answers = run(&RUNS[0])
             .iter()
             .map(|call| ask(&Book::new(run(&RUNS[0]), Noise::default()), call))
             .collect::<Vec<_>>();
-        // Without noise those of another run are misses, which say how to declare it.
+        // Without noise another run is missed, with a hint how to declare it.
         let mut exact = Noise::default();
         exact.exactly(true);
         let book = Book::new(run(&RUNS[0]), exact);
@@ -143,7 +143,7 @@ fn secrets_of_which_each_run_has_its_own_are_learned() {
             let given: Vec<_> = run(replayed).iter().map(|call| ask(&book, call)).collect();
             assert_eq!(given, answers, "{program}: {lessons:?}");
         }
-        // What both have is none.
+        // Values in both recordings are not noise.
         let (noise, lessons) = learn(&run(&RUNS[0]), &run(&RUNS[0]));
         assert!(
             noise.is_empty() && lessons.is_empty(),
@@ -153,7 +153,7 @@ fn secrets_of_which_each_run_has_its_own_are_learned() {
 }
 
 #[test]
-fn tokens_that_answers_gave_are_not_learned() {
+fn answer_tokens_are_not_learned_as_noise() {
     let run = |tokens: &[&str; 2]| {
         let of = |who: usize| {
             let token = format!(r#"{{"token":"{}"}}"#, tokens[who]);
@@ -179,7 +179,7 @@ fn tokens_that_answers_gave_are_not_learned() {
 }
 
 #[test]
-fn credentials_in_fields_that_are_left_out_choose_nothing() {
+fn ignored_credential_headers_do_not_select_answer() {
     let of = |token: &str, answer: &str| {
         me(
             &[

@@ -1,4 +1,4 @@
-//! Answers before which the program asked something else.
+//! Answers that came after another request of the program.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 use crate::record::call::HttpVersion;
 
-/// A call of HTTP/2 that was asked and answered then, in milliseconds, with a field in its answer.
+/// Returns an HTTP/2 call with these times in milliseconds, and a field in its answer.
 fn timed(path: &str, asked: u64, came: u64, field: (&str, &str)) -> Exchange {
     let mut call = answered(get(path), path);
     let response = http(&mut call).response.as_mut().unwrap();
@@ -25,7 +25,7 @@ fn timed(path: &str, asked: u64, came: u64, field: (&str, &str)) -> Exchange {
 }
 
 #[test]
-fn only_what_is_of_use_as_a_whole_waits_for_what_was_asked_meanwhile() {
+fn unstreamed_http2_response_waits_for_next_request() {
     let stayed = |first: Exchange, next: u64| {
         let book = Book::new(
             vec![first.clone(), timed("/next", next, next + 1, ("Date", "x"))],
@@ -43,7 +43,7 @@ fn only_what_is_of_use_as_a_whole_waits_for_what_was_asked_meanwhile() {
     ] {
         assert_eq!(stayed(slow(field), 2000), Some(2000), "{field:?}");
     }
-    // It comes in parts, or may.
+    // Streamed responses, and responses that may be streamed.
     for field in [
         ("content-type", "text/event-stream"),
         ("content-type", "application/stream+json"),

@@ -1,4 +1,4 @@
-//! Which of several answers to one question a transaction, and a test that is run alone, is given.
+//! Choice among several answers, for transactions and for tests that run alone.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::databases::{query, redis};
 use super::*;
 use crate::record::call::{Link, Message, Side, Wire};
 
-/// These calls in their order, each on a connection: what was said, and the answer.
+/// Returns a book of these calls in order: connection, request and answer.
 fn recorded(protocol: Protocol, calls: &[(u64, Vec<u8>, &str)]) -> Arc<Book> {
     let exchange = |(order, (connection, said, answer)): (usize, &(u64, Vec<u8>, &str))| {
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(order as u64);
@@ -51,7 +51,7 @@ fn asked(protocol: Protocol, connection: u64, messages: Vec<Message>) -> Exchang
     )
 }
 
-/// What these questions are answered, each on one of the connections.
+/// Returns the answers to these requests, each on one of the connections.
 fn answers(book: &Arc<Book>, protocol: Protocol, questions: &[(usize, Vec<u8>)]) -> Vec<String> {
     let mut connections = [Connection::on(book), Connection::on(book)];
     let answer = |(connection, said): &(usize, Vec<u8>)| {
@@ -75,7 +75,7 @@ fn answers(book: &Arc<Book>, protocol: Protocol, questions: &[(usize, Vec<u8>)])
 }
 
 #[test]
-fn the_answers_of_a_transaction_come_from_one_that_was_recorded() {
+fn transaction_answers_come_from_one_recorded_transaction() {
     let (begin, open, fetch) = (
         query("BEGIN"),
         query("DECLARE c CURSOR FOR SELECT * FROM a"),
@@ -103,7 +103,7 @@ fn the_answers_of_a_transaction_come_from_one_that_was_recorded() {
 }
 
 #[test]
-fn what_is_read_is_what_was_so_between_the_writes_that_were_given() {
+fn reads_answer_by_surrounding_writes() {
     let (set, get) = (
         |value: &str| redis(&["SET", "k", value]),
         redis(&["GET", "k"]),

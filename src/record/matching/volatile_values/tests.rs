@@ -2,7 +2,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// A text with each value in it between marks, and its shape, on 23 November 2026.
+/// Returns a text with each generated value as its shape between marks, on 23 November 2026.
 fn blanked(text: &str) -> String {
     let mut blank = Blank::new(
         SystemTime::UNIX_EPOCH + Duration::from_mins(29_924_500),
@@ -14,7 +14,7 @@ fn blanked(text: &str) -> String {
 }
 
 #[test]
-fn values_that_a_run_makes_anew_are_known_by_their_shape() {
+fn generated_values_are_recognized_by_shape() {
     for (text, expected) in [
         ("job:3f1c9a52-0d6e-4a7b-9c58-1b2d3e4f5a6b:a", "job:|uuid|:a"),
         ("/o/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/o/|ulid|"),
@@ -53,7 +53,7 @@ fn values_that_a_run_makes_anew_are_known_by_their_shape() {
 }
 
 #[test]
-fn a_value_stands_for_the_one_that_it_was_given() {
+fn generated_value_stays_paired_with_first_match() {
     let value = |text: &str| {
         vec![Volatile {
             text: text.to_owned(),

@@ -2,7 +2,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// What tells values of JSON apart.
+/// Returns the fields by which JSON values are compared.
 fn read(text: &str) -> Option<Vec<(Role, String, Vec<u8>)>> {
     let parts = json(text.as_bytes())?;
     Some(
@@ -14,7 +14,7 @@ fn read(text: &str) -> Option<Vec<(Role, String, Vec<u8>)>> {
 }
 
 #[test]
-fn order_of_keys_and_space_do_not_count() {
+fn json_key_order_and_space_are_ignored() {
     let one = read(r#" {"b": [1, 2.0, "\u0041"], "a": {"x": null}} "#);
     assert!(one.is_some());
     assert_eq!(one, read(r#"{"a":{"x":null},"b":[1,2.0,"A"]}"#));
@@ -42,7 +42,7 @@ fn order_of_keys_and_space_do_not_count() {
 }
 
 #[test]
-fn what_is_no_json_is_none() {
+fn invalid_json_is_rejected() {
     for text in [
         "",
         "{",
@@ -71,7 +71,7 @@ fn what_is_no_json_is_none() {
 }
 
 #[test]
-fn parts_of_a_request_have_the_names_of_noise() {
+fn request_parts_have_noise_names() {
     let request = HttpRequest {
         version: crate::record::call::HttpVersion::Http11,
         method: "POST".to_owned(),

@@ -1,4 +1,4 @@
-//! BSON documents (`bsonspec.org`, version 1.1): their elements, without their values' meaning.
+//! BSON documents (`bsonspec.org`, version 1.1): elements with undecoded values.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub(in crate::record) struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// The value without its length and what else stands around it.
+    /// Returns the value without its length and delimiters.
     pub(in crate::record) fn content(&self) -> &'a [u8] {
         let (before, behind) = match self.kind {
             kind::STRING | 0x0d | 0x0e => (4, 1),
@@ -64,7 +64,7 @@ pub(in crate::record) fn elements(document: &[u8]) -> Result<Vec<Element<'_>>, F
     Ok(found)
 }
 
-/// How long a value of this type is that begins here.
+/// Returns the length of the value of this type at the start of the bytes.
 fn size(kind: u8, bytes: &[u8]) -> Result<usize, Fault> {
     let counted = |extra: usize| {
         let head = bytes.first_chunk::<4>().ok_or(BROKEN)?;
@@ -78,7 +78,7 @@ fn size(kind: u8, bytes: &[u8]) -> Result<usize, Fault> {
         0x01 | 0x09 | 0x11 | 0x12 => 8,
         0x07 => 12,
         0x13 => 16,
-        // Their lengths count themselves.
+        // These lengths include themselves.
         0x03 | 0x04 | 0x0f => {
             counted(0).and_then(|length| if length < 5 { Err(BROKEN) } else { Ok(length) })?
         }
@@ -104,8 +104,7 @@ pub(in crate::record) fn document(elements: &[Element<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// A document with the values that `each` makes of its elements, without those of which it makes
-/// none.
+/// Rebuilds a document with new values from `each`; elements without a new value are dropped.
 pub(super) fn rewritten<'a>(
     document: &'a [u8],
     each: impl Fn(usize, &Element<'a>) -> Result<Option<Cow<'a, [u8]>>, Fault>,
@@ -121,8 +120,8 @@ pub(super) fn rewritten<'a>(
     Ok(self::document(&elements))
 }
 
-/// The elements of a document and of those in it, but for these themselves: all that have a value
-/// of their own.
+/// Collects the elements of a document and its subdocuments that are not documents or arrays
+/// themselves.
 pub(in crate::record) fn leaves<'a>(
     document: &'a [u8],
     found: &mut Vec<Element<'a>>,

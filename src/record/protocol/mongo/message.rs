@@ -1,4 +1,4 @@
-//! Messages of `MongoDB`, and commands in the form in which they are looked up.
+//! Messages of `MongoDB`, and the normal form of commands for lookup.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ const MSG: u32 = 2013;
 const CHECKSUM: u32 = 1;
 pub(super) const MORE_TO_COME: u32 = 1 << 1;
 
-/// Where the operation stands in the head of a message, and the head's length.
+/// Offset of the operation in a message header, and the length of the header.
 pub(super) const OPERATION: usize = 12;
 const HEAD: usize = 16;
 
@@ -46,7 +46,7 @@ pub(super) fn number(message: &[u8]) -> u32 {
     word(message, 4)
 }
 
-/// The flags of `OP_MSG`; none for every other operation.
+/// Returns the flags of `OP_MSG`; 0 for every other operation.
 pub(super) fn flags(message: &[u8]) -> u32 {
     if operation(message) == MSG {
         word(message, HEAD)
@@ -55,8 +55,7 @@ pub(super) fn flags(message: &[u8]) -> u32 {
     }
 }
 
-/// Whether more follows for which nobody waits: a reply to a request, or the next one to the same
-/// request.
+/// Returns true if no reply is expected, or if another reply to the same request follows.
 pub(super) fn goes_on(message: &[u8]) -> bool {
     flags(message) & MORE_TO_COME != 0
 }
@@ -78,18 +77,18 @@ pub(in crate::record) fn renumbered(message: &[u8], number: u32, responds_to: u3
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
     Plain,
-    /// The question of a driver who the server is, or another that belongs to the connection.
+    /// A handshake of a driver, or another request that belongs to the connection.
     Session,
-    /// Such a question to which what the server offers is taken out of the answer.
+    /// A handshake whose answer is recorded without some offers of the server.
     Hello,
-    /// A step of authentication: it is not recorded, and cannot be played.
+    /// A step of authentication, which is neither recorded nor replayed.
     Proof,
 }
 
 pub(in crate::record) enum Section<'a> {
-    /// A command, or what answers one.
+    /// A command, or the reply to one.
     Document(&'a [u8]),
-    /// Documents beside it, with their name.
+    /// A sequence of documents, with its name.
     Sequence(&'a [u8], Vec<&'a [u8]>),
 }
 
@@ -126,15 +125,15 @@ pub(in crate::record) fn sections(message: &[u8]) -> Result<Vec<Section<'_>>, Fa
     Ok(found)
 }
 
-/// Where the documents of a message begin.
+/// Returns the offset of the documents in a message.
 pub(super) fn body(message: &[u8]) -> Result<usize, Fault> {
     match operation(message) {
-        // It depends on the numbers. Drivers send none.
+        // The checksum covers the message numbers, which change. Drivers send none.
         MSG if flags(message) & CHECKSUM != 0 => Err("a message of MongoDB has a checksum"),
         MSG => Ok(HEAD + 4),
-        // Flags, a cursor, where it begins, how many documents.
+        // Flags, cursor, start, number of documents.
         REPLY => Ok(HEAD + 20),
-        // It is spoken to say hello to old servers: flags, name, two numbers.
+        // Drivers still greet old servers with it: flags, name, two numbers.
         QUERY => {
             let name = message.get(HEAD + 4..).ok_or(SHORT)?;
             Ok(HEAD + 4 + memchr::memchr(0, name).ok_or(SHORT)? + 1 + 8)
@@ -154,7 +153,7 @@ fn documents(mut rest: &[u8]) -> Result<Vec<&[u8]>, Fault> {
     Ok(found)
 }
 
-/// A message of whose documents `each` makes others. It is told the name of those beside a command.
+/// Rebuilds a message with new documents from `each`, which gets the name of a sequence.
 fn rewritten(
     message: &[u8],
     mut each: impl FnMut(Option<&[u8]>, &[u8]) -> Result<Vec<u8>, Fault>,
@@ -186,7 +185,7 @@ fn rewritten(
     ))
 }
 
-/// A message of a client as it is looked up, and what it is.
+/// Returns a client's message in normal form, and its kind.
 pub(super) fn question(message: &[u8]) -> Result<(Vec<u8>, Manner), Fault> {
     let (mut manner, mut inserts) = (None, false);
     let question = rewritten(message, |sequence, document| match sequence {
@@ -214,11 +213,11 @@ fn manner_of(command: &[u8]) -> Manner {
     }
 }
 
-/// A command without what a driver makes up for each run.
+/// Removes the fields of a command that a driver generates for each run.
 fn command(document: &[u8], command: &[u8], manner: Manner) -> Result<Vec<u8>, Fault> {
     bson::rewritten(document, |index, element| {
         let is_kept = match manner {
-            // Who the driver is, what it could do, and how long it would wait.
+            // Driver metadata, its features and its timeouts are left out.
             Manner::Hello => index == 0 || matches!(element.name, b"$db" | b"saslSupportedMechs"),
             Manner::Proof => index == 0 || matches!(element.name, b"$db" | b"mechanism"),
             Manner::Session | Manner::Plain => {
@@ -245,8 +244,8 @@ fn each_inserted(array: &[u8]) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// A document to be inserted, without the identifier that the driver gave it: it is made of the
-/// time and of chance.
+/// Replaces the generated identifier of an inserted document, which consists of time and random
+/// bytes.
 fn inserted(document: &[u8]) -> Result<Vec<u8>, Fault> {
     bson::rewritten(document, |_, element| {
         let is_made = element.name == b"_id" && element.kind == kind::OBJECT_ID;
@@ -258,8 +257,8 @@ fn inserted(document: &[u8]) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// The answer to a hello, without compression and the watching of the server, and, if it is kept,
-/// without proofs.
+/// Removes compression and server monitoring from the reply to a handshake. If `is_kept`, also
+/// removes proofs of the password.
 pub(super) fn without_offers(message: &[u8], is_kept: bool) -> Result<Vec<u8>, Fault> {
     let keeps = |element: &Element<'_>| match element.name {
         b"compression" | b"topologyVersion" => false,
@@ -275,12 +274,12 @@ pub(super) fn without_offers(message: &[u8], is_kept: bool) -> Result<Vec<u8>, F
     rewritten(message, |_, document| offers(document))
 }
 
-/// A reply of one document to this message.
+/// Builds a reply of one document to this message.
 pub(super) fn reply(asked: &[u8], document: &[u8]) -> Vec<u8> {
     if operation(asked) == MSG {
         return with_head(MSG, 0, number(asked), &[&[0; 5], document].concat());
     }
-    // No flags, no cursor, from the beginning, one document.
+    // No flags, no cursor, from the start, one document.
     with_head(
         REPLY,
         0,
@@ -289,7 +288,7 @@ pub(super) fn reply(asked: &[u8], document: &[u8]) -> Vec<u8> {
     )
 }
 
-/// `{ok: 0}` with a text; code 1 is `InternalError`, 18 `AuthenticationFailed`.
+/// Builds `{ok: 0}` with a text; code 1 is `InternalError`, 18 `AuthenticationFailed`.
 pub(super) fn error(text: &str, code: i32) -> Vec<u8> {
     let name = if code == 18 {
         "AuthenticationFailed"

@@ -1,12 +1,14 @@
 //! The wire protocol of `MongoDB` (`mongodb.com/docs/manual/reference/mongodb-wire-protocol`).
 //!
-//! A call is one message and its replies. What a driver makes up for each run is left out of it:
-//! numbers of messages, sessions, cluster times, numbers of transactions, and the identifiers that
-//! it gives to documents it inserts. What a server offers in its hello and cannot be followed or
-//! played is taken out of it while recording, so that a program does the same in both: compression,
-//! and the watching of a server by a reply without end. SCRAM proves to the client, too, that the
-//! server knows the password (RFC 5802, 3), so a recording cannot play it: that is an error which
-//! says so.
+//! A call is one message and its replies. Values that a driver generates for each run are left out:
+//! message numbers, sessions, cluster times, transaction numbers, and identifiers of inserted
+//! documents.
+//!
+//! While recording, some offers are removed from the server's handshake: compression, and
+//! monitoring by an endless reply. So a program behaves alike in recording and replay.
+//!
+//! SCRAM also proves to the client that the server knows the password (RFC 5802, 3). A recording
+//! cannot replay that, so authentication fails with an error that says so.
 
 pub(in crate::record) mod bson;
 mod message;

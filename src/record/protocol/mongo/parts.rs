@@ -1,4 +1,4 @@
-//! Messages of `MongoDB` taken apart: a document, and lists of documents beside it.
+//! Parser of `MongoDB` messages: a document, and sequences of documents beside it.
 
 use super::bson::{self, Element, kind};
 use super::message::{self, Section};
@@ -6,9 +6,9 @@ use crate::limits::MAX_BSON_DEPTH;
 use crate::record::protocol::parts::{PartList, readable};
 use crate::text::escape::hex;
 
-/// `OP_MSG`, and the command of an `OP_QUERY`.
+/// Parses `OP_MSG`, and the command of an `OP_QUERY`.
 pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
-    // The operation, flags, and of an `OP_QUERY` what it is about.
+    // The operation and flags; for `OP_QUERY` also the collection.
     taken.head(bytes.get(message::OPERATION..message::body(bytes).ok()?)?);
     for section in message::sections(bytes).ok()? {
         match section {
@@ -28,7 +28,7 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()>
     Some(())
 }
 
-/// A command: its name, its collection and its database are what all calls of its shape have.
+/// Parses a command: its name, collection and database are text that all calls of its shape share.
 fn command(document: &[u8], taken: &mut PartList) -> Option<()> {
     for (index, one) in bson::elements(document).ok()?.iter().enumerate() {
         let is_name = one.kind == kind::STRING && (index == 0 || one.name == b"$db");
@@ -80,14 +80,14 @@ fn content(element: &Element<'_>, path: String, taken: &mut PartList, depth: usi
             }
             taken.head_of(format!("{path}."), b"]");
         }
-        // What has no bytes, such as null, has one value.
+        // Types without bytes, such as null, have only one value.
         _ if element.value.is_empty() => {}
         _ => taken.value(path, element.value, told(element)),
     }
     Some(())
 }
 
-/// A value as it is told (`bsonspec.org`).
+/// Formats a value (`bsonspec.org`).
 fn told(element: &Element<'_>) -> String {
     const BOOLEAN: u8 = 0x08;
     const BINARY: u8 = 0x05;

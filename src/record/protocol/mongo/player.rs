@@ -1,4 +1,4 @@
-//! `MongoDB`, as it is played.
+//! Player of `MongoDB` connections.
 
 use super::message::{self, Manner};
 use crate::record::call::Side;
@@ -14,7 +14,7 @@ pub(super) struct MongoResponder {
 }
 
 impl MongoResponder {
-    /// One or more messages, each of which refers to the one before it.
+    /// Numbers replies, each of which refers to the one before.
     fn reply<'a>(&mut self, asked: &[u8], replies: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
         let mut responds_to = message::number(asked);
         let numbered = replies.flat_map(|reply| {
@@ -56,7 +56,7 @@ impl Responder for MongoResponder {
     }
 
     fn refuse(&self, _fault: Fault) -> Vec<u8> {
-        // Without a number to refer to no reply can be understood.
+        // A reply needs the number of its request.
         Vec::new()
     }
 }

@@ -1,4 +1,4 @@
-//! A connection to `MongoDB`, as it is recorded.
+//! Recorder of `MongoDB` connections.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log
 
 #[derive(Default)]
 pub(super) struct MongoDialogue {
-    /// Calls that wait for a reply, by the number of the message that it refers to. Authentication
-    /// is not recorded: it holds proofs of a password, and cannot be played.
+    /// Calls that wait for a reply, by the message number that it refers to. Authentication is not
+    /// recorded: it holds proofs of a password, and cannot be replayed.
     waiting: BTreeMap<u32, (Draft, Manner)>,
 }
 
@@ -31,8 +31,8 @@ impl MongoDialogue {
     }
 
     fn answered(&mut self, bytes: Vec<u8>, log: &mut Log) -> Result<Disposition, Fault> {
-        // A reply to nothing known is the end of what was asked before the recording went wrong; it
-        // harms nobody.
+        // A reply to an unknown request is harmless: its request came before a fault in the
+        // recording.
         let Some((mut draft, manner)) = self.waiting.remove(&message::word(&bytes, 8)) else {
             return Ok(Disposition::On);
         };
@@ -47,7 +47,7 @@ impl MongoDialogue {
         };
         draft.push(Side::Server, kept);
         if goes_on {
-            // Each reply refers to the one before it.
+            // Each reply refers to the one before.
             self.waiting.insert(number, (draft, manner));
         } else if manner != Manner::Proof {
             log.done(draft);

@@ -7,7 +7,7 @@ use crate::record::test_support::{
     Outcome, Played, Said, book, client, record, record_left, server,
 };
 
-/// A value of a document.
+/// A value in a document.
 #[derive(Clone)]
 enum Value {
     Int(i32),
@@ -96,7 +96,7 @@ fn recorded(conversation: &[Said]) -> Outcome {
     outcome
 }
 
-/// The messages in these bytes: number, number that it responds to, and what follows the head.
+/// Splits bytes into messages: number, number of the request, and the rest after the header.
 fn messages(mut bytes: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -108,7 +108,7 @@ fn messages(mut bytes: &[u8]) -> Vec<(u32, u32, Vec<u8>)> {
 }
 
 #[test]
-fn a_call_is_known_by_what_it_says_and_not_by_its_numbers() {
+fn mongo_call_matches_without_message_numbers() {
     let reply = [("n", Int(1)), ("ok", Int(1))];
     let conversation = [
         client(msg(70, 0, 0, &find("a", 1))),
@@ -155,7 +155,7 @@ fn a_call_is_known_by_what_it_says_and_not_by_its_numbers() {
 }
 
 #[test]
-fn replies_that_go_on_are_one_answer() {
+fn mongo_exhaust_replies_form_one_answer() {
     let (exhaust, more) = (1 << 16, 1 << 1);
     let batch = |n| [("batch", Int(n))];
     let conversation = [
@@ -202,7 +202,7 @@ fn replies_that_go_on_are_one_answer() {
 }
 
 #[test]
-fn a_hello_belongs_to_the_connection_and_offers_less() {
+fn mongo_hello_is_session_call_without_compression() {
     let hello = |number, client: &'static str| {
         msg(
             number,
@@ -268,7 +268,7 @@ fn a_hello_belongs_to_the_connection_and_offers_less() {
 }
 
 #[test]
-fn identifiers_that_a_driver_makes_up_are_left_out_of_inserts() {
+fn mongo_generated_insert_ids_are_ignored() {
     let insert = |id: u8, name: &'static str| {
         let command = document(&[("insert", Text("c")), ("$db", Text("d"))]);
         let documents = [
@@ -314,7 +314,7 @@ fn identifiers_that_a_driver_makes_up_are_left_out_of_inserts() {
 }
 
 #[test]
-fn a_write_that_wants_no_reply_gets_none() {
+fn mongo_unacknowledged_write_gets_no_reply() {
     let write = |number| {
         msg(
             number,
@@ -339,7 +339,7 @@ fn a_write_that_wants_no_reply_gets_none() {
 }
 
 #[test]
-fn authentication_is_not_recorded_and_an_error_says_why() {
+fn mongo_authentication_replay_fails_with_reason() {
     let start = |mechanism: &'static str| {
         [
             ("saslStart", Int(1)),
@@ -361,7 +361,7 @@ fn authentication_is_not_recorded_and_an_error_says_why() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
+fn mongo_unsupported_stream_is_forwarded_as_lost() {
     let why = |outcome: Outcome| outcome.lost;
     assert_eq!(
         why(recorded(&[client(head(1, 0, 2012, &[0; 9]))])),
@@ -388,7 +388,7 @@ fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
 }
 
 #[test]
-fn what_the_program_did_not_wait_for_is_not_answered() {
+fn mongo_abandoned_call_is_not_answered() {
     let asked = msg(7, 0, 0, &find("a", 1));
     let outcome = record_left(Protocol::Mongo, &[client(&asked)], Side::Client);
     assert_eq!(

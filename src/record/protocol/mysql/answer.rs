@@ -1,35 +1,35 @@
-//! Where the answer to a command ends.
+//! Parser that finds the end of the answer to a command.
 
 use super::packet::{self, command};
 use crate::record::protocol::dialogue::Fault;
 
 const MORE_RESULTS: u16 = 1 << 3;
-/// `SERVER_STATUS_CURSOR_EXISTS`: the rows are to be fetched.
+/// `SERVER_STATUS_CURSOR_EXISTS`: the client fetches the rows.
 const CURSOR: u16 = 1 << 6;
 
-/// What is to come next of an answer.
+/// Next expected part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     One,
-    /// What authentication is answered with, up to OK or an error.
+    /// Answers to authentication, up to OK or an error.
     Login,
-    /// OK, an error, or the beginning of a result.
+    /// OK, an error, or the start of a result.
     Result,
-    /// So many definitions of columns, then rows.
+    /// This number of column definitions, then rows.
     Columns(u64),
     /// The message after the columns.
     ColumnsEnd,
-    /// Rows up to their end, then maybe another result.
+    /// Rows up to their end, then perhaps another result.
     Rows,
     /// Definitions up to their end.
     Fields,
     /// OK or an error for a prepared statement.
     PreparedStatement,
-    /// So many messages of definitions of its parameters and columns.
+    /// This number of definitions of parameters and columns.
     Definitions(u64),
 }
 
-/// How a command is answered; `None` if it is not.
+/// Returns the first expected part of the answer to a command; `None` if it has no answer.
 pub(super) fn begin(code: Option<u8>) -> Result<Option<Answer>, Fault> {
     Ok(Some(match code.unwrap_or_default() {
         command::QUIT | command::CLOSE | command::LONG_DATA => return Ok(None),
@@ -48,8 +48,8 @@ pub(super) fn begin(code: Option<u8>) -> Result<Option<Answer>, Fault> {
 }
 
 impl Answer {
-    /// Reads one message of the server; what is to come then. `no_eof`: whether rows end with an OK
-    /// packet (`CLIENT_DEPRECATE_EOF`).
+    /// Parses one message of the server and returns the next expected part. With `no_eof` rows end
+    /// with an OK packet (`CLIENT_DEPRECATE_EOF`).
     pub(super) fn read(self, message: &[u8], no_eof: bool) -> Result<Option<Self>, Fault> {
         let payload = packet::payload(message);
         let first = *payload.first().ok_or("MySQL sent an empty packet")?;
@@ -75,7 +75,7 @@ impl Answer {
             Self::PreparedStatement => {
                 let prepared =
                     prepared(payload).ok_or("an answer about a prepared statement is too short")?;
-                // Each list has an end unless there is none.
+                // A list that is not empty has an end marker.
                 let list = |count: u16| {
                     if count == 0 {
                         0
@@ -99,7 +99,7 @@ fn after_result(status: u16) -> Option<Answer> {
     }
 }
 
-/// Whether rows end here: 0xfe also begins a row whose first value is longer than a packet.
+/// Returns true if rows end here. 0xfe also begins a row whose first value is longer than a packet.
 fn ends(message: &[u8], no_eof: bool) -> bool {
     let limit = if no_eof { 0xff_ffff } else { 9 };
     message.get(4) == Some(&0xfe) && message.len() - 4 < limit
@@ -110,7 +110,7 @@ fn status_of_ok(payload: &[u8]) -> Result<u16, Fault> {
     Ok(u16::from_le_bytes([status[0], status[1]]))
 }
 
-/// The status at the end of an answer, in OK or EOF; `None` of anything else.
+/// Returns the status in OK or EOF; `None` for other messages.
 pub(super) fn status(payload: &[u8]) -> Option<u16> {
     match payload.first()? {
         0xfe if payload.len() == 5 => Some(status_of_eof(payload)),
@@ -119,7 +119,7 @@ pub(super) fn status(payload: &[u8]) -> Option<u16> {
     }
 }
 
-/// A message without its number and without what stands from the status on in OK or EOF.
+/// Returns a message without its number, and for OK or EOF without the status and the rest.
 pub(in crate::record) fn without_status(message: &[u8]) -> &[u8] {
     let payload = packet::payload(message);
     match payload.first() {
@@ -129,7 +129,7 @@ pub(in crate::record) fn without_status(message: &[u8]) -> &[u8] {
     }
 }
 
-/// An OK up to its status, and what begins with that.
+/// Splits an OK packet before its status.
 fn before_status(payload: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
     let mut rest = &payload[1..];
     packet::integer(&mut rest)?;
@@ -143,7 +143,7 @@ fn status_of_eof(payload: &[u8]) -> u16 {
         .map_or(0, |status| u16::from_le_bytes([status[0], status[1]]))
 }
 
-/// What the first message of the answer to `COM_STMT_PREPARE` says.
+/// First message of the answer to `COM_STMT_PREPARE`.
 pub(super) struct PreparedStatement {
     pub(super) id: u32,
     pub(super) counts: (u16, u16),

@@ -9,35 +9,36 @@ pub(super) const WITH_DATABASE: u32 = 1 << 3;
 const COMPRESS: u32 = 1 << 5;
 pub(super) const PROTOCOL_41: u32 = 1 << 9;
 pub(super) const ENCRYPTION: u32 = 1 << 11;
-/// `CLIENT_SECURE_CONNECTION`: the answer to the challenge has a length of one byte.
+/// `CLIENT_SECURE_CONNECTION`: the auth response has a length of one byte.
 pub(super) const SHORT_ANSWER: u32 = 1 << 15;
-/// `CLIENT_PLUGIN_AUTH`: the name of a method follows.
+/// `CLIENT_PLUGIN_AUTH`: the name of an authentication plugin follows.
 pub(super) const METHOD: u32 = 1 << 19;
 pub(super) const ATTRIBUTES: u32 = 1 << 20;
-/// `CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA`: the answer to the challenge has a length of any size.
+/// `CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA`: the auth response has a length-encoded size.
 pub(super) const LONG_ANSWER: u32 = 1 << 21;
 /// `CLIENT_DEPRECATE_EOF`: rows end with an OK packet.
 pub(super) const NO_EOF: u32 = 1 << 24;
 const OPTIONAL_METADATA: u32 = 1 << 25;
 pub(super) const ZSTD: u32 = 1 << 26;
 const QUERY_ATTRIBUTES: u32 = 1 << 27;
-/// `CLIENT_MYSQL` (`CLIENT_LONG_PASSWORD`): unset by `MariaDB`, which then has capabilities of its
-/// own.
+/// `CLIENT_MYSQL` (`CLIENT_LONG_PASSWORD`): unset by `MariaDB`, which then has its own
+/// capabilities.
 const MYSQL: u32 = 1;
-/// `MariaDB`'s reports of progress, and results without the columns that are known: answers of
-/// another shape.
+/// `MariaDB`'s progress reports and results without known columns: their answers have another
+/// shape.
 const MARIADB_REFUSED: u8 = 0x01 | 0x10;
 
-/// The method that needs no password when the server says so.
+/// Plugin whose fast authentication needs no password.
 pub(super) const CACHING: &[u8] = b"caching_sha2_password";
 
-/// The greeting without what cannot be followed: compression, attributes of queries, results
-/// without columns, and encryption unless it may stay. A client does then without.
+/// Returns the greeting without capabilities that cannot be recorded: compression, query
+/// attributes, results without columns, and encryption unless it is allowed. The client then does
+/// without them.
 pub(super) fn greeting(message: &[u8], encryption: bool) -> Result<Vec<u8>, Fault> {
     let mut greeting = message.to_vec();
     let version = memchr::memchr(0, packet::payload(message))
         .ok_or("the greeting of MySQL has no version")?;
-    // Head of the packet, version, thread, first part of the challenge, filler.
+    // Header of the packet, version, thread id, first part of the challenge, filler.
     let low = 4 + version + 1 + 4 + 8 + 1;
     let high = low + 2 + 1 + 2;
     let refused = COMPRESS
@@ -55,7 +56,7 @@ pub(super) fn greeting(message: &[u8], encryption: bool) -> Result<Vec<u8>, Faul
     {
         greeting[at] &= !bits;
     }
-    // Length of the challenge and six bytes of filler lie before them.
+    // Length of the challenge and six bytes of filler precede them.
     if let Some(own) = greeting.get_mut(high + 2 + 1 + 6).filter(|_| !is_mysql) {
         *own &= !MARIADB_REFUSED;
     }
@@ -73,11 +74,11 @@ pub(super) enum Hello {
 
 pub(in crate::record) struct Login {
     pub(super) capabilities: u32,
-    /// The message without password and attributes: what is looked up.
+    /// The message without password and attributes, for lookup.
     pub(super) question: Vec<u8>,
     pub(in crate::record) who: Who,
-    /// Whether it waits to be told that its password need not be checked any further. After
-    /// `caching_sha2_password` got an answer a client does; one without a password does not.
+    /// `true` if the client waits for the result of fast authentication. That is so after a
+    /// `caching_sha2_password` response, unless the password is empty.
     pub(super) waits: bool,
 }
 
@@ -104,7 +105,7 @@ impl Login {
     }
 }
 
-/// Cuts off what proves a password.
+/// Reads the auth response.
 pub(super) fn proof<'a>(rest: &mut &'a [u8], capabilities: u32) -> Result<&'a [u8], Fault> {
     let length = if capabilities & LONG_ANSWER != 0 {
         packet::integer(rest)?
@@ -116,7 +117,7 @@ pub(super) fn proof<'a>(rest: &mut &'a [u8], capabilities: u32) -> Result<&'a [u
     packet::bytes(rest, usize::try_from(length).unwrap_or(usize::MAX))
 }
 
-/// Reads `HandshakeResponse41`, or the beginning of one that asks for encryption.
+/// Parses `HandshakeResponse41`, or its prefix that requests encryption.
 pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
     let mut rest = packet::payload(message);
     let fixed = packet::bytes(&mut rest, 32)?;
@@ -137,8 +138,7 @@ pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
         }
     };
     let (database, method) = (text(WITH_DATABASE), text(METHOD));
-    // Neither the encryption nor the attributes, in which the process identifier is, are part of
-    // who it is.
+    // Encryption and attributes, which include the process id, are not part of the identity.
     let kept = capabilities & !(ENCRYPTION | ATTRIBUTES | LONG_ANSWER) | SHORT_ANSWER;
     let mut payload = [&kept.to_le_bytes()[..], &fixed[4..], user, b"\0\0"].concat();
     for (text, _) in [(database, WITH_DATABASE), (method, METHOD)]
@@ -157,7 +157,7 @@ pub(super) fn hello(message: &[u8]) -> Result<Hello, Fault> {
     )))
 }
 
-/// Reads `COM_CHANGE_USER`, by which a connection is used again for somebody else.
+/// Parses `COM_CHANGE_USER`, which reuses a connection for another user.
 pub(super) fn change_user(message: &[u8], capabilities: u32) -> Result<Login, Fault> {
     let mut rest = packet::payload(message);
     packet::bytes(&mut rest, 1)?;

@@ -1,6 +1,6 @@
-//! A login with a password that the program does not have: the program proves to know its stand-in,
-//! and the server gets a proof of the real one (`PAGE_PROTOCOL_CONNECTION_PHASE`, and the pages of
-//! both methods).
+//! Login with a password that the program does not have. The program proves a stand-in, and the
+//! server gets a proof of the real password (`PAGE_PROTOCOL_CONNECTION_PHASE`, and the pages of
+//! both plugins).
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -13,19 +13,19 @@ use super::packet;
 use crate::record::protocol::dialogue::Fault;
 
 const NATIVE: &[u8] = b"mysql_native_password";
-/// The password itself, and NUL.
+/// The plugin that sends the plain password and NUL.
 const CLEAR: &[u8] = b"mysql_clear_password";
 const CHALLENGE_BYTES: usize = 20;
-/// More is no message of a login.
+/// Maximum length of a login message.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
-/// What programs have in the place of a password, and that.
+/// A password and its stand-in, which programs use.
 pub struct Known {
     pub stand_in: Vec<u8>,
     pub secret: Vec<u8>,
 }
 
-/// How a password is proven, and what for.
+/// A request for a proof of the password: plugin and challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     method: Vec<u8>,
@@ -34,13 +34,13 @@ pub struct Question {
 
 #[derive(Debug)]
 pub struct Greeting {
-    /// Without the name of a method behind it.
+    /// The greeting without the plugin name at its end.
     payload: Vec<u8>,
     question: Question,
     pub offers_tls: bool,
 }
 
-/// Who a program is.
+/// The program's handshake response.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Hello {
     capabilities: u32,
@@ -50,23 +50,23 @@ pub struct Hello {
     database: Vec<u8>,
     method: Vec<u8>,
     proof: Vec<u8>,
-    /// Attributes, and what is behind them.
+    /// Attributes and the bytes after them.
     rest: Vec<u8>,
 }
 
-/// What comes of a message of the server.
+/// Reaction to a message of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// This is answered.
+    /// Send this answer.
     Answer(Vec<u8>),
     Wait,
-    /// It is the verdict, for the program.
+    /// Pass the message to the program: it is the final result.
     Over {
         is_in: bool,
     },
 }
 
-/// The length of the next packet of a login, once it is whole.
+/// Returns the length of the next packet of a login, once it is complete.
 pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
     match packet::length(said)? {
         Some(length) if length > MAX_MESSAGE_BYTES => Err("a packet of the login is too long"),
@@ -74,12 +74,12 @@ pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
     }
 }
 
-/// The same packet in the place behind this one.
+/// Builds a packet with the sequence number after `before`.
 pub fn behind(before: &[u8], payload: &[u8]) -> Vec<u8> {
     packet::message(packet::sequence(before).wrapping_add(1), payload)
 }
 
-/// What tells a program that it is not logged in.
+/// Builds the error of a failed login.
 pub fn failure(before: &[u8], text: &str) -> Vec<u8> {
     packet::error(packet::sequence(before).wrapping_add(1), text)
 }
@@ -88,12 +88,12 @@ pub fn payload(message: &[u8]) -> &[u8] {
     packet::payload(message)
 }
 
-/// Whether a server takes no connections, and says so in place of a greeting.
+/// Returns true if the server sends an error instead of a greeting.
 pub fn is_refusal(message: &[u8]) -> bool {
     packet::code(message) == Some(0xff)
 }
 
-/// Whether a program asks for TLS before it says who it is.
+/// Returns true if a program requests TLS before its login.
 pub fn asks_for_tls(message: &[u8]) -> bool {
     matches!(payload(message), [a, b, c, d, rest @ ..] if rest.len() == 28 && u32::from_le_bytes([*a, *b, *c, *d]) & ENCRYPTION != 0)
 }
@@ -129,7 +129,7 @@ impl Greeting {
         })
     }
 
-    /// As the program gets it: with a method that all clients know.
+    /// Returns the greeting for the program, with a plugin that all clients know.
     pub fn to_client(&self) -> Vec<u8> {
         packet::message(0, &[&self.payload[..], NATIVE, b"\0"].concat())
     }
@@ -170,7 +170,7 @@ impl Hello {
         })
     }
 
-    /// The password that this proves to know the stand-in of; else what asks for a better proof.
+    /// Returns the password whose stand-in the program has proved, or a request for a better proof.
     pub fn secret<'a>(
         &self,
         greeting: &Greeting,
@@ -186,12 +186,13 @@ impl Hello {
         })
     }
 
-    /// Whether it waits to be told that its proof is enough, before the verdict.
+    /// Returns true if the program expects the result of fast authentication before the final
+    /// result.
     pub fn waits(&self) -> bool {
         self.method == CACHING
     }
 
-    /// What asks the server for TLS.
+    /// Builds the request for TLS.
     pub fn tls_request(&self) -> Vec<u8> {
         packet::message(
             1,
@@ -203,7 +204,7 @@ impl Hello {
         )
     }
 
-    /// As the server gets it, as the packet of this number.
+    /// Returns the handshake response for the server, with this sequence number.
     pub fn to_server(
         &self,
         greeting: &Greeting,
@@ -212,7 +213,7 @@ impl Hello {
         is_tls: bool,
     ) -> Vec<u8> {
         let Question { method, challenge } = &greeting.question;
-        // The server asks by its own method, if that is another one.
+        // If the plugin is unknown, the server then requests another one.
         let (method, proof) = match prove(method, secret, challenge) {
             Some(proof) => (&method[..], proof),
             None => (NATIVE, Vec::new()),
@@ -239,12 +240,12 @@ impl Hello {
 }
 
 impl Question {
-    /// What asks a program for a proof.
+    /// Returns the payload that requests a proof from a program.
     pub fn asks(&self) -> Vec<u8> {
         [b"\xfe", &self.method[..], b"\0", &self.challenge, b"\0"].concat()
     }
 
-    /// The password whose stand-in this proves to know.
+    /// Returns the password whose stand-in this proves.
     pub fn answered<'a>(&self, proof: &[u8], known: &'a [Known]) -> Option<&'a Known> {
         known.iter().find(|known| {
             prove(&self.method, &known.stand_in, &self.challenge).is_some_and(|it| it == proof)
@@ -252,11 +253,11 @@ impl Question {
     }
 }
 
-/// What a program is told whose proof by [`CACHING`] is enough.
+/// Payload that reports success of fast authentication by [`CACHING`].
 pub const ENOUGH: &[u8] = &[1, 3];
 
-/// Answers the server. `is_tls`: whoever listens on the way hears nothing; `is_here`: there is no
-/// way.
+/// Returns the reaction to a message of the server. `is_tls`: the connection is encrypted.
+/// `is_here`: the server is on this machine.
 pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> Result<Next, Fault> {
     const OTHER: Fault = "the server asks for another login than mysql_native_password, caching_sha2_password or mysql_clear_password";
     let clear = || [secret, b"\0"].concat();
@@ -283,7 +284,7 @@ pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> R
     }
 }
 
-/// What shows that one knows a password; `None` by a method that is not known here.
+/// Computes the proof of a password; `None` if the plugin is unknown.
 fn prove(method: &[u8], password: &[u8], challenge: &[u8]) -> Option<Vec<u8>> {
     let mixed = |one: &[u8], other: &[u8]| {
         one.iter()
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_gets_a_proof_of_the_real_password_by_its_own_method() {
+    fn mysql_server_gets_proof_of_real_password() {
         for (theirs, ours) in [(NATIVE, CACHING), (CACHING, NATIVE), (CACHING, CACHING)] {
             let greeting = Greeting::read(&greeting(theirs, u32::MAX)).unwrap();
             assert_eq!(
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn who_proves_nothing_is_asked_and_then_refused() {
+    fn mysql_failed_proof_is_retried_then_refused() {
         let greeting = Greeting::read(&greeting(b"client_ed25519", u32::MAX)).unwrap();
         for (method, proof) in [
             (&b"client_ed25519"[..], &b"x"[..]),
@@ -411,7 +412,7 @@ mod tests {
             );
             assert!(question.answered(b"", &known).is_none());
         }
-        // Of a method that is not known here the server is to ask for another one.
+        // The server must offer another plugin than the unknown one.
         let sent = Hello::read(&hello(NATIVE, b"x"))
             .unwrap()
             .to_server(&greeting, b"pencil", 1, false);
@@ -419,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_password_goes_only_where_nobody_else_hears_it() {
+    fn mysql_plain_password_requires_safe_channel() {
         let said = |bytes: &[u8]| packet::message(2, bytes);
         let switch = |method: &[u8]| said(&[b"\xfe", method, b"\0", CHALLENGE, b"\0"].concat());
         let (answer, clear) = (|bytes: &[u8]| Ok(Next::Answer(bytes.to_vec())), b"pencil\0");
@@ -470,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_login_is_a_fault() {
+    fn mysql_malformed_login_is_rejected() {
         assert!(Greeting::read(&packet::message(0, b"\x09old")).is_err());
         assert!(Greeting::read(&greeting(NATIVE, !METHOD)).is_err());
         assert!(Greeting::read(&greeting(NATIVE, u32::MAX)[..40]).is_err());
@@ -488,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_hides_the_password_behind_the_challenge() {
+    fn mysql_proof_depends_on_challenge() {
         let unmixed = |method, length| {
             let proof = prove(method, b"pencil", CHALLENGE).unwrap();
             assert_eq!(proof.len(), length);

@@ -1,10 +1,10 @@
 //! The client/server protocol of `MySQL` and `MariaDB`
 //! (`dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html`).
 //!
-//! A call is one command and its answer. One that uses a prepared statement begins with the command
-//! that prepared it, so that it stands for itself whatever number the statement has. Greetings and
-//! authentication belong to the connection; passwords are never recorded, and a replayed server
-//! trusts everybody whom a recording lets in.
+//! A call is one command and its answer. A call of a prepared statement begins with the command
+//! that prepared it, so it is independent of the statement's number. Greetings and authentication
+//! belong to the connection. Passwords are never recorded; a replayed server trusts every recorded
+//! user.
 
 mod answer;
 mod handshake;

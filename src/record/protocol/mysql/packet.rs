@@ -1,5 +1,5 @@
-//! Packets of `MySQL`: three bytes of length, a sequence number, and the payload. A payload of 16
-//! MiB and more would be cut into packets of which all but the last are full; it is refused.
+//! Packets of `MySQL`: three bytes of length, a sequence number, and the payload. Payloads of 16
+//! MiB or more, which span several packets, are refused.
 
 use crate::record::protocol::dialogue::Fault;
 
@@ -25,7 +25,7 @@ pub(super) mod command {
     pub(crate) const BINLOG_DUMP_GTID: u8 = 0x1e;
     pub(crate) const RESET_CONNECTION: u8 = 0x1f;
     pub(crate) const CLONE: u8 = 0x20;
-    /// `MariaDB`'s execution with many rows of parameters.
+    /// `MariaDB`'s bulk execution with many rows of parameters.
     pub(crate) const BULK_EXECUTE: u8 = 0xfa;
 }
 
@@ -43,7 +43,7 @@ pub(super) fn sequence(message: &[u8]) -> u8 {
     message.get(3).copied().unwrap_or_default()
 }
 
-/// The first byte of what a message holds: which command it is, or which answer.
+/// Returns the first byte of the payload: the code of a command or an answer.
 pub(super) fn code(message: &[u8]) -> Option<u8> {
     payload(message).first().copied()
 }
@@ -69,7 +69,7 @@ pub(super) fn renumbered(message: &[u8], sequence: u8) -> Vec<u8> {
     bytes
 }
 
-/// An error (`ERR_Packet`) of no more special kind (1105 is `ER_UNKNOWN_ERROR`).
+/// Builds a general error (`ERR_Packet`; 1105 is `ER_UNKNOWN_ERROR`).
 pub(super) fn error(sequence: u8, text: &str) -> Vec<u8> {
     message(
         sequence,
@@ -85,7 +85,7 @@ pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], 
     Ok(found)
 }
 
-/// Cuts a text that ends with NUL off, or with the packet.
+/// Reads a text that ends with NUL or with the packet.
 pub(super) fn text<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     let end = memchr::memchr(0, rest).unwrap_or(rest.len());
     let found = &rest[..end];
@@ -93,7 +93,7 @@ pub(super) fn text<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     found
 }
 
-/// Cuts a number of one to nine bytes off (`PAGE_PROTOCOL_BASIC_DT_INTEGERS`).
+/// Reads an integer of one to nine bytes (`PAGE_PROTOCOL_BASIC_DT_INTEGERS`).
 pub(super) fn integer(rest: &mut &[u8]) -> Result<u64, Fault> {
     let first = bytes(rest, 1)?[0];
     let length = match first {

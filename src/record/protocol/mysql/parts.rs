@@ -1,4 +1,4 @@
-//! Commands of `MySQL` taken apart ("Command Phase").
+//! Parser of `MySQL` commands ("Command Phase").
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,15 +7,15 @@ use super::packet::{self, command};
 use crate::record::protocol::parts::{PartList, Placeholders, readable};
 use crate::record::protocol::sql;
 
-/// Command, number of the statement, flags, count of iterations.
+/// Command, statement id, flags, iteration count.
 const EXECUTE_HEAD_BYTES: usize = 10;
-/// Command, number of the statement, number of the parameter.
+/// Command, statement id, parameter number.
 const LONG_DATA_HEAD_BYTES: usize = 7;
 
-/// `COM_QUERY`, `COM_STMT_PREPARE`, and what carries a prepared statement out.
+/// Parses `COM_QUERY`, `COM_STMT_PREPARE`, and executions of prepared statements.
 pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let payload = packet::payload(bytes);
-    // What answers a server has another number.
+    // Other sequence numbers belong to answers to the server.
     if packet::sequence(bytes) != 0 {
         return None;
     }
@@ -44,7 +44,7 @@ pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()>
     }
 }
 
-/// Bits of what is NULL, whether types follow, two bytes of each type, the values.
+/// Parses an execution: NULL bitmap, flag for types, two bytes per type, values.
 fn executed(payload: &[u8], taken: &mut PartList) -> Option<()> {
     let count = taken.prepared.parameters;
     let nulls = payload.get(EXECUTE_HEAD_BYTES..EXECUTE_HEAD_BYTES + count.div_ceil(8))?;
@@ -73,8 +73,7 @@ fn executed(payload: &[u8], taken: &mut PartList) -> Option<()> {
     Some(())
 }
 
-/// Passes over the value of this type that begins here; where its text is, if it is one, else
-/// `0..0`.
+/// Skips the value of this type and returns the range of its text, or `0..0` if it is not text.
 fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<Range<usize>> {
     let fixed = match kind {
         6 => Some(0),
@@ -82,7 +81,7 @@ fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<Range<usize>> {
         2 | 13 => Some(2),
         3 | 4 | 9 => Some(4),
         5 | 8 => Some(8),
-        // Dates and times have their length before them.
+        // Dates and times begin with their length.
         7 | 10..=12 => Some(1 + usize::from(*payload.get(*at)?)),
         _ => None,
     };
@@ -99,8 +98,8 @@ fn value(payload: &[u8], kind: u8, at: &mut usize) -> Option<Range<usize>> {
     Some(start..*at)
 }
 
-/// A value of a type that is no text, as it is told ("Binary Protocol Value"). The second byte of a
-/// type says whether a number has no sign.
+/// Formats a value of a non-text type ("Binary Protocol Value"). The second byte of a type marks
+/// unsigned numbers.
 fn fixed(kind: &[u8], value: &[u8]) -> String {
     let number = || {
         let mut bytes = if kind[1] & 0x80 == 0 && value.last().is_some_and(|last| last & 0x80 != 0)
@@ -120,7 +119,7 @@ fn fixed(kind: &[u8], value: &[u8]) -> String {
         (1 | 2 | 3 | 8 | 9 | 13, _) => number(),
         (4, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).to_string(),
         (5, _) => f64::from_le_bytes(value.first_chunk().copied().unwrap_or_default()).to_string(),
-        // The length, year, month, day; hour, minute, second; microseconds.
+        // Length, year, month, day; hour, minute, second; microseconds.
         (7 | 10 | 12, &[_, low, high, month, day, ref time @ ..]) => {
             let date = format!("{:04}-{month:02}-{day:02}", u16::from_le_bytes([low, high]));
             match *time {

@@ -1,4 +1,4 @@
-//! `MySQL`, as it is played.
+//! Player of `MySQL` connections.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::responder::{Prompter, Responder, said};
 use crate::record::protocol::wire::PlayStep;
 
-/// Of a server that speaks first, and nobody recorded how.
+/// The server must speak first, but no greeting was recorded.
 const UNGREETED: &str = "a connection whose greeting no recording has";
 
 #[derive(Default)]
 pub(super) struct MySqlResponder {
-    /// The capabilities that the client has, once it has said who it is.
+    /// Capabilities of the client, after its login.
     capabilities: Option<u32>,
     statements: Statements,
 }
@@ -51,7 +51,7 @@ impl MySqlResponder {
         sequence: u8,
     ) -> Result<Vec<u8>, Fault> {
         let found = prompter.ask_or(questions, |is_inside| {
-            // A packet that is answered without a recording follows the one that asked.
+            // The sequence number follows that of the request.
             plain(questions.last()?, sequence, is_inside)
         });
         let mut out = match found {
@@ -70,7 +70,7 @@ impl MySqlResponder {
     }
 }
 
-/// Says the verdict on a login. Everybody is let in to whom a recording says so.
+/// Returns the result of a login. Every user with a recorded success is accepted.
 fn let_in(
     prompter: &mut Prompter,
     login: &Login,
@@ -89,7 +89,7 @@ fn let_in(
     if packet::code(verdict) == Some(0) {
         prompter.script.opened(&login.who);
         if login.waits {
-            // AuthMoreData: fast authentication was enough.
+            // AuthMoreData: fast authentication succeeded.
             let enough = packet::message(next, &[1, 3]);
             return [enough, packet::renumbered(verdict, next.wrapping_add(1))].concat();
         }
@@ -103,14 +103,14 @@ fn greeting(found: &Exchange) -> Option<&[u8]> {
     said(found, Side::Server).next()
 }
 
-/// What a server says to what needs no recording: OK, and whether a transaction is open.
+/// Returns the answer that needs no recording: OK with the transaction status.
 fn plain(question: &[u8], sequence: u8, is_inside: bool) -> Option<Vec<Vec<u8>>> {
     let is_inside = match packet::code(question)? {
         command::PING => is_inside,
         command::RESET_CONNECTION => false,
         _ => statements::control(question)?.leaves_open(is_inside),
     };
-    // `SERVER_STATUS_AUTOCOMMIT`, and whether it is in a transaction.
+    // `SERVER_STATUS_AUTOCOMMIT`, and `SERVER_STATUS_IN_TRANS` in a transaction.
     Some(vec![packet::message(
         sequence.wrapping_add(1),
         &[0, 0, 0, 2 | u8::from(is_inside), 0, 0, 0],

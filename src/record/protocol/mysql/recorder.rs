@@ -1,4 +1,4 @@
-//! A connection to `MySQL`, as it is recorded.
+//! Recorder of `MySQL` connections.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -12,24 +12,24 @@ use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log
 
 #[derive(Default)]
 enum Phase {
-    /// The server is to speak first.
+    /// Waits for the server's greeting.
     #[default]
     Greeting,
-    /// The client is to say who it is, after this greeting.
+    /// Waits for the client's login, after this greeting.
     Hello(Vec<u8>),
     Commands,
 }
 
 #[derive(Default)]
 pub(super) struct MySqlDialogue {
-    /// Whether encryption is relayed that the client asks for.
+    /// `true` if encryption requested by the client is relayed.
     relay_tls: bool,
     phase: Phase,
     capabilities: u32,
     statements: Statements,
     /// Commands that the server has not begun to answer.
     waiting: VecDeque<(Vec<u8>, SystemTime)>,
-    /// The call that is being answered, and what is to come of its answer.
+    /// The call that is being answered, and the next expected part of its answer.
     running: Option<(Draft, Answer)>,
 }
 
@@ -48,7 +48,7 @@ impl MySqlDialogue {
                 self.phase = Phase::Hello(greeting.clone());
                 Ok(Disposition::Instead(greeting))
             }
-            // It takes no connections, and says so in place of a greeting.
+            // The server refuses connections, with an error instead of a greeting.
             Some(0xff) => {
                 let mut draft = Draft::asked([], log.at).of_session(true);
                 draft.push(Side::Server, bytes.to_vec());
@@ -82,7 +82,7 @@ impl MySqlDialogue {
         }
     }
 
-    /// Whether the server checks who the client is.
+    /// Returns true during authentication.
     fn logs_in(&self) -> bool {
         matches!(self.running, Some((_, Answer::Login)))
     }
@@ -118,7 +118,7 @@ impl MySqlDialogue {
         {
             self.statements.prepared(prepare, &prepared)?;
         }
-        // Of a login only the verdict is kept.
+        // Only the result of a login is recorded.
         if answer != Answer::Login || next.is_none() {
             draft.push(Side::Server, bytes);
         }
@@ -151,7 +151,7 @@ impl Dialogue for MySqlDialogue {
             (Phase::Greeting, _) => return self.greeting(&bytes, log),
             (Phase::Hello(greeting), Side::Client) => return self.hello(&bytes, greeting, log),
             (phase @ Phase::Hello(_), _) => self.phase = phase,
-            // What proves a password.
+            // A proof of the password.
             (Phase::Commands, Side::Client) if self.logs_in() => {}
             (Phase::Commands, Side::Client) => self.waiting.push_back((bytes, log.at)),
             (Phase::Commands, Side::Server) => self.answered(bytes, log)?,

@@ -1,5 +1,5 @@
-//! Prepared statements of one connection, commands in the form in which they are looked up, and
-//! what calls say of their connection.
+//! Prepared statements of one connection, the normal form of commands for lookup, and effects of
+//! calls on the connection.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use crate::record::protocol::control::Control;
 use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::sql::{self, Token};
 
-/// The number that `MariaDB`'s clients give for the statement that was prepared last.
+/// The id by which `MariaDB`'s clients mean the latest prepared statement.
 const LAST: u32 = u32::MAX;
 
 struct Statement {
     /// The command that prepared it.
     prepare: Vec<u8>,
     parameters: usize,
-    /// Types of the parameters, as they were given last: a client gives them once.
+    /// Types of the parameters as last sent: a client sends them once.
     types: Vec<u8>,
     long: Vec<Vec<u8>>,
 }
@@ -69,7 +69,7 @@ impl Statements {
         Ok(())
     }
 
-    /// The messages by which a command is looked up; none if nothing is looked up for it.
+    /// Returns the messages for the lookup of a command; none if it is not looked up.
     pub(super) fn questions(&mut self, message: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
         let code = packet::code(&message).unwrap_or_default();
         let of_a_statement = matches!(
@@ -112,14 +112,13 @@ impl Statements {
 }
 
 impl Statement {
-    /// An execution that gives the types of its parameters, whether the client gave them again or
-    /// not.
+    /// Adds the types of the parameters to an execution that lacks them.
     fn typed(&mut self, payload: Vec<u8>) -> Result<Vec<u8>, Fault> {
         if self.parameters == 0 {
             return Ok(payload);
         }
-        // Command, number, flags, count of iterations; one bit for each parameter; whether types
-        // follow, two bytes each.
+        // Command, id, flags, iteration count; one bit per parameter; flag for types, two bytes
+        // each.
         let flag = 1 + 4 + 1 + 4 + self.parameters.div_ceil(8);
         let after = flag + 1;
         match payload.get(flag) {
@@ -166,7 +165,7 @@ pub(super) fn control(question: &[u8]) -> Option<Control> {
     }
 }
 
-/// A command without the number of its statement.
+/// Clears the statement id in a command.
 fn anonymous(mut payload: Vec<u8>) -> Vec<u8> {
     if let Some(id) = payload.get_mut(1..5) {
         id.fill(0);
@@ -174,8 +173,8 @@ fn anonymous(mut payload: Vec<u8>) -> Vec<u8> {
     payload
 }
 
-/// Whether a command belongs to the connection: it is sent when one is opened or taken from a pool,
-/// and its answer says nothing that a test could want to know.
+/// Returns true if a command belongs to the connection. Such commands are sent when a connection is
+/// opened or taken from a pool, and their answers do not matter to tests.
 pub(super) fn is_session(question: &[u8]) -> bool {
     match packet::payload(question).split_first() {
         Some((
@@ -201,7 +200,7 @@ pub(super) fn is_session(question: &[u8]) -> bool {
     }
 }
 
-/// Who was let in by a call: a login, or a change to another user.
+/// Returns the login of a call that succeeded: a login, or a change to another user.
 pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
     let (first, verdict) = (
         wire.said(Side::Server).next()?,
@@ -219,25 +218,25 @@ pub(in crate::record) fn login_of(wire: &Wire) -> Option<Login> {
         };
     }
     let is_change = packet::code(asked) == Some(command::CHANGE_USER);
-    // Without the answer to the challenge, which is in no recording.
+    // Capabilities are 0, since recordings omit the auth response.
     is_change
         .then(|| handshake::change_user(asked, 0).ok())
         .flatten()
 }
 
-/// Whether a transaction is open after a call (`SERVER_STATUS_IN_TRANS`), unless it was answered by
-/// an error.
+/// Returns true if a transaction is open after a call (`SERVER_STATUS_IN_TRANS`); `None` after an
+/// error.
 pub(in crate::record) fn leaves_open(wire: &Wire) -> Option<bool> {
     let flags = answer::status(packet::payload(wire.said(Side::Server).next_back()?))?;
     Some(flags & 1 != 0)
 }
 
-/// Whether a call makes a connection what it was at first (`COM_RESET_CONNECTION`).
+/// Returns true if a call resets the connection (`COM_RESET_CONNECTION`).
 pub(in crate::record) fn resets(wire: &Wire) -> bool {
     wire.said(Side::Client).next_back().and_then(packet::code) == Some(command::RESET_CONNECTION)
 }
 
-/// The database that a call selects: by `COM_INIT_DB`, or by the last `USE` of a query.
+/// Returns the database that a call selects: by `COM_INIT_DB`, or by the last `USE` of a query.
 pub(in crate::record) fn selected_by(protocol: Protocol, wire: &Wire) -> Option<Vec<u8>> {
     let question = wire
         .said(Side::Client)
@@ -265,7 +264,7 @@ pub(in crate::record) fn carries_out(message: &[u8]) -> bool {
     )
 }
 
-/// Whether the answer to a call depends on the database and on who asks.
+/// Returns true if the answer to a call depends on the database and the user.
 pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
     wire.said(Side::Client).next_back().is_some_and(|last| {
         let is_prepare = packet::code(last) == Some(command::PREPARE);

@@ -9,7 +9,7 @@ use crate::record::test_support::{
 };
 
 const NO_EOF: u32 = super::handshake::NO_EOF;
-/// With a database, protocol 4.1, an answer of a short length, a named method, attributes.
+/// Database, protocol 4.1, short auth response, named plugin, attributes.
 const CAPABILITIES: u32 = 1 << 3 | 1 << 9 | 1 << 15 | 1 << 19 | 1 << 20;
 
 fn greeting(capabilities: u32) -> Vec<u8> {
@@ -69,7 +69,7 @@ fn recorded(extra: u32, conversation: &[Said]) -> Outcome {
     outcome
 }
 
-/// A connection that has logged in.
+/// Returns a connection that has logged in.
 fn connected(
     calls: &[Exchange],
     extra: u32,
@@ -78,7 +78,7 @@ fn connected(
     let mut played = Played::new(Protocol::MySql, &book);
     let first = played.open();
     assert_eq!(first[4..11], greeting(0)[4..11]);
-    // Whatever the password, it was enough.
+    // Every password is accepted.
     assert_eq!(
         played.ask(hello(CAPABILITIES | extra, 1)),
         [message(2, &[1, 3]), ok(3, 2)].concat()
@@ -106,7 +106,7 @@ fn plays(extra: u32, conversation: &[Said], outcome: &Outcome) {
             answered.escape_ascii().to_string(),
             expected.escape_ascii().to_string()
         );
-        // With the login.
+        // The count includes the login.
         let report = book.report();
         assert_eq!(
             (report.missed.len(), report.replayed),
@@ -141,7 +141,7 @@ fn last(sequence: u8, status: u16) -> Vec<u8> {
 }
 
 #[test]
-fn results_are_calls_with_and_without_eof() {
+fn mysql_results_replay_with_and_without_eof() {
     let old = [
         client(query("SELECT 1")),
         server(
@@ -221,7 +221,7 @@ fn results_are_calls_with_and_without_eof() {
 }
 
 #[test]
-fn a_login_is_recorded_without_its_password_and_what_cannot_be_followed_is_not_offered() {
+fn mysql_login_omits_password_and_some_capabilities() {
     let outcome = recorded(0, &[]);
     let said = outcome.said();
     assert_eq!(said.len(), 1);
@@ -298,7 +298,7 @@ fn rows(value: u8) -> Vec<u8> {
 }
 
 #[test]
-fn prepared_statements_are_known_by_their_text() {
+fn mysql_prepared_statement_matches_by_text() {
     let prepare = |text: &str| message(0, &[&[0x16], text.as_bytes()].concat());
     let close = |id: u32| message(0, &[&[0x19][..], &id.to_le_bytes()].concat());
     let conversation = [
@@ -317,7 +317,7 @@ fn prepared_statements_are_known_by_their_text() {
     assert_eq!(said[2].1[0], said[1].1[0]);
     assert_eq!(said.len(), 5);
 
-    // Another connection has other numbers, and gives the types anew each time.
+    // Another connection has other ids, and sends the types each time.
     let (book, mut played) = connected(&outcome.calls, 0);
     assert_eq!(played.ask(prepare("SELECT ?")), prepared(1, 0));
     assert_eq!(played.ask(prepare("SELECT ?")), prepared(2, 0));
@@ -341,7 +341,7 @@ fn prepared_statements_are_known_by_their_text() {
 }
 
 #[test]
-fn long_parameters_belong_to_the_execution() {
+fn mysql_long_data_belongs_to_execution() {
     let prepare = message(0, b"\x16INSERT ?");
     let long = |text: &[u8]| message(0, &[&[0x18, 1, 0, 0, 0, 0, 0][..], text].concat());
     let conversation = |text: &'static [u8]| {
@@ -366,7 +366,7 @@ fn long_parameters_belong_to_the_execution() {
 }
 
 #[test]
-fn a_file_of_the_client_is_not_recorded() {
+fn mysql_local_infile_is_not_recorded() {
     let outcome = recorded(
         0,
         &[
@@ -382,7 +382,7 @@ fn a_file_of_the_client_is_not_recorded() {
 }
 
 #[test]
-fn a_user_is_changed_without_a_password() {
+fn mysql_change_user_omits_password() {
     let change = |secret: &str| {
         let parts = [
             b"\x11v\0",
@@ -412,7 +412,7 @@ fn a_user_is_changed_without_a_password() {
 }
 
 #[test]
-fn a_server_whose_greeting_nobody_recorded_lets_nobody_in() {
+fn mysql_without_recorded_greeting_refuses_connection() {
     let book = book(&[]);
     let mut played = Played::new(Protocol::MySql, &book);
     assert_eq!(
@@ -423,7 +423,7 @@ fn a_server_whose_greeting_nobody_recorded_lets_nobody_in() {
 }
 
 #[test]
-fn a_refusal_in_place_of_a_greeting_is_played() {
+fn mysql_refusal_instead_of_greeting_is_replayed() {
     let refusal = message(0, b"\xff\x10\x04Too many connections");
     let outcome = record(Protocol::MySql, &[server(&refusal)]);
     let book = book(&outcome.calls);
@@ -433,7 +433,7 @@ fn a_refusal_in_place_of_a_greeting_is_played() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
+fn mysql_unsupported_stream_is_forwarded_as_lost() {
     let outcome = recorded(
         0,
         &[
@@ -475,7 +475,7 @@ fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
     );
 }
 
-/// Who logs in to this database, if to any.
+/// Returns a login to this database, or to none if empty.
 fn login_to(database: &str) -> Vec<u8> {
     let with_database = if database.is_empty() { 0 } else { 1 << 3 };
     let capabilities = CAPABILITIES & !(1 << 3) | with_database;
@@ -506,7 +506,7 @@ fn in_database(database: &str, conversation: &[Said]) -> Outcome {
     record(Protocol::MySql, &[&login[..], conversation].concat())
 }
 
-/// A result of one row.
+/// Returns a result of one row.
 fn value(value: u8) -> Vec<u8> {
     [
         message(1, &[1]),
@@ -519,7 +519,7 @@ fn value(value: u8) -> Vec<u8> {
 }
 
 #[test]
-fn a_call_is_answered_from_the_database_that_is_in_use() {
+fn mysql_call_is_answered_by_current_database() {
     let select = || client(query("SELECT v FROM t"));
     let init = |name: &str| client(message(0, &[&[2][..], name.as_bytes()].concat()));
     let mut calls = in_database(
@@ -557,7 +557,7 @@ fn a_call_is_answered_from_the_database_that_is_in_use() {
 }
 
 #[test]
-fn a_call_is_answered_with_the_variables_of_its_connection() {
+fn mysql_session_variables_select_answer() {
     let select = || client(query("SELECT NOW()"));
     let zone = |zone: &str| client(query(&format!("SET time_zone = '{zone}'")));
     let conversation = [
@@ -581,7 +581,7 @@ fn a_call_is_answered_with_the_variables_of_its_connection() {
     let mut played = Played::new(Protocol::MySql, &book);
     played.open();
     played.ask(login_to("d"));
-    // Again and again, as a pool does.
+    // Pools repeat it.
     for _ in 0..3 {
         assert_eq!(played.ask(zone("+01:00").1), ok(1, 2));
     }
@@ -594,7 +594,7 @@ fn a_call_is_answered_with_the_variables_of_its_connection() {
 }
 
 #[test]
-fn what_a_statement_names_of_its_session_tells_it_apart() {
+fn mysql_session_state_distinguishes_calls() {
     type Way<'a> = (&'a [&'a str], &'a [&'a str], &'a str);
     let done = |made: u8| message(1, &[0, 1, made, 2, 0, 0, 0]);
     let ways: [Way; 6] = [
@@ -646,7 +646,7 @@ fn what_a_statement_names_of_its_session_tells_it_apart() {
                 value(number).escape_ascii().to_string(),
                 "{asked}"
             );
-            // What names nothing of it is the same call.
+            // Statements without session state match too.
             assert_eq!(book.report().missed_count, 0);
         }
     }
@@ -667,7 +667,7 @@ fn what_a_statement_names_of_its_session_tells_it_apart() {
 }
 
 #[test]
-fn what_the_program_did_not_wait_for_is_not_answered() {
+fn mysql_abandoned_call_is_not_answered() {
     let asked = message(0, b"\x03SELECT SLEEP(9)");
     let whole: Vec<_> = login(0)
         .into_iter()
@@ -694,7 +694,7 @@ fn what_the_program_did_not_wait_for_is_not_answered() {
 }
 
 #[test]
-fn what_is_set_or_selected_behind_a_semicolon_counts() {
+fn mysql_second_statement_of_query_changes_state() {
     let ask = || client(message(0, b"\x03SELECT v FROM t"));
     let several = |text: &str| {
         [

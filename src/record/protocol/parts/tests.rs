@@ -5,7 +5,7 @@ use crate::record::call::{Message, Protocol, Side, Wire};
 use crate::record::protocol::dissector::parts_of_wire;
 use crate::record::protocol::mongo::bson::{self, Element, kind};
 
-/// A statement with its literals and comments between marks.
+/// Returns a statement with its literals and comments between marks.
 fn marked(text: &str, is_mysql: bool) -> String {
     let mut out = String::new();
     for (range, kind) in sql::cut(text.as_bytes(), is_mysql) {
@@ -20,7 +20,7 @@ fn marked(text: &str, is_mysql: bool) -> String {
 }
 
 #[test]
-fn statements_are_cut_at_their_literals() {
+fn sql_is_split_at_literals_and_comments() {
     let postgres = [
         (
             "SELECT 'it''s', 12, 1.5e-3 FROM t1 WHERE a=$1",
@@ -84,7 +84,7 @@ fn statements_are_cut_at_their_literals() {
 }
 
 #[test]
-fn parts_are_the_statement_whatever_it_is() {
+fn sql_parts_concatenate_to_statement() {
     let pieces = [
         "'", "\"", "`", "$", "$a$", "--", "/*", "*/", "\\", "1", ".", "e", "a", "\n", "#", "é",
         "?", "+", " ",
@@ -136,10 +136,10 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn values_of_a_bind_are_parameters() {
+fn postgres_bind_values_are_parameters() {
     let uuid: Vec<u8> = (0..16).collect();
     let values: [Option<&[u8]>; 4] = [Some(b"a"), None, Some(&uuid), Some(b"\0\0\0\x01")];
-    // The third one is binary, and the fourth.
+    // The third and the fourth value are binary.
     let mut body = b"\0SELECT $1, $2, $3, $4, 'x'\0\0\x04\0\0\0\0\0\x01\0\x01\0\x04".to_vec();
     for value in values {
         body.extend(
@@ -165,12 +165,12 @@ fn values_of_a_bind_are_parameters() {
             ("param.4", "0x00000001")
         ])
     );
-    // What is cut off is no value.
+    // Truncated messages have no values.
     assert_eq!(told(Protocol::Postgres, &[message(b'B', &body[..40])]), []);
 }
 
 #[test]
-fn values_of_prepared_statements_of_mysql_are_parameters() {
+fn mysql_execute_values_are_parameters() {
     let packet =
         |payload: &[u8]| [&(payload.len() as u32).to_le_bytes()[..3], &[0], payload].concat();
     let prepare = packet(b"\x16INSERT t VALUES (?, ?, ?, ?, ?, '?', 7, ?)");
@@ -197,7 +197,7 @@ fn values_of_prepared_statements_of_mysql_are_parameters() {
 }
 
 #[test]
-fn arguments_of_a_transaction_are_counted_through() {
+fn redis_transaction_arguments_are_numbered_across_commands() {
     let command = |words: &[&str]| {
         let words: Vec<String> = words
             .iter()
@@ -223,7 +223,7 @@ fn arguments_of_a_transaction_are_counted_through() {
 }
 
 #[test]
-fn values_of_documents_have_their_paths() {
+fn mongo_values_are_named_by_path() {
     let text = |text: &str| {
         [
             &(text.len() as u32 + 1).to_le_bytes()[..],

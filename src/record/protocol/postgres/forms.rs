@@ -1,6 +1,6 @@
-//! A statement without parameters is the same call whether it is a `Query` or was prepared: drivers
-//! prepare what a connection has carried out several times, and a pool hands out connections in any
-//! order.
+//! Conversion between simple queries and prepared statements. A statement without parameters is the
+//! same call in both forms: drivers prepare statements that a connection has executed several
+//! times, and pools hand out connections in any order.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::record::call::{Content, Exchange, Message, Side};
 use crate::record::protocol::responder::said;
 use crate::text::escape::hex;
 
-/// Makes a `Query` of a `Bind` and an `Execute` that carry out all of a statement without
-/// parameters and ask for texts.
+/// Replaces a `Bind` and an `Execute` by a `Query`, if the statement has no parameters, returns
+/// text and is executed to its end.
 pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
     let of_client = |(_, message): &(usize, &Message)| {
         message.from == Side::Client && message.bytes.first() != Some(&0)
@@ -30,7 +30,7 @@ pub(in crate::record) fn unify(messages: &mut Vec<Message>) {
     }
 }
 
-/// The `Query` of the statement of a `Bind` without parameters that asks for texts.
+/// Returns the `Query` for a `Bind` without parameters and with text results.
 fn query_of(bind: &[u8]) -> Option<Vec<u8>> {
     let bound = Bound::of(bind)?;
     let is_plain = bound.formats == [0, 0] && bound.values.is_empty();
@@ -46,7 +46,7 @@ fn query(statement: &[u8]) -> Vec<u8> {
     message(b'Q', &[statement, b"\0"])
 }
 
-/// The `Query` of a `Parse` without parameters, or of a `Describe` of such a statement.
+/// Returns the `Query` for a `Parse` without parameters, or for a `Describe` of such a statement.
 pub(super) fn query_of_preparation(question: &[u8]) -> Option<Vec<u8>> {
     let at = statement(question)?;
     let is_one = match question.first()? {
@@ -63,7 +63,7 @@ pub(super) fn columns(found: &Exchange) -> Option<Vec<u8>> {
         .map(<[u8]>::to_vec)
 }
 
-/// What describes the results in the answer to a `Query`: `RowDescription`, or `NoData`.
+/// Returns the description of the results of a `Query`: `RowDescription`, or `NoData`.
 pub(super) fn described(found: &Exchange) -> Vec<u8> {
     columns(found).unwrap_or_else(|| message(b'n', &[]))
 }
@@ -75,7 +75,7 @@ pub(super) fn is_query(found: &Exchange) -> bool {
         .is_some_and(|question| question.first() == Some(&b'Q'))
 }
 
-/// What asks for the results of a `Bind` in a recording to be described.
+/// Builds a `Describe` of the results of a recorded `Bind`.
 pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
     let bind = said(found, Side::Client).find(|message| message.first() == Some(&b'B'))?;
     let results = format!(" -- results {}", hex(Bound::of(bind)?.results));
@@ -85,7 +85,7 @@ pub(super) fn describes(found: &Exchange) -> Option<Vec<u8>> {
     ))
 }
 
-/// The same answer in the form of the other way, in which it begins with this.
+/// Converts an answer to the other form, in which it begins with `first`.
 pub(super) fn turned(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange> {
     let mut turned = found.clone();
     if let Content::Wire(_, wire) = &mut turned.content {
@@ -106,9 +106,9 @@ pub(super) fn turned(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange> 
     Arc::new(turned)
 }
 
-/// What answers a call in a recording, and what came after it unasked: notifications of the
-/// channels that a connection listens to (manual, "Asynchronous Operations") stand behind the
-/// `ReadyForQuery` of the call before them.
+/// Splits the answer to a recorded call from the notifications after it. Notifications of channels
+/// that a connection listens to (manual, "Asynchronous Operations") follow the `ReadyForQuery` of
+/// the call before them.
 pub(super) fn answer_and_unasked(found: &Exchange) -> (Vec<&[u8]>, Vec<&[u8]>) {
     let mut answer: Vec<_> = said(found, Side::Server).collect();
     let end = answer
@@ -118,7 +118,7 @@ pub(super) fn answer_and_unasked(found: &Exchange) -> (Vec<&[u8]>, Vec<&[u8]>) {
     (answer, after)
 }
 
-/// The same recording as it is given once more: what came after it unasked comes once.
+/// Returns a recording for repeated use, without the notifications, which are sent once.
 pub(in crate::record) fn again(found: &Arc<Exchange>) -> Arc<Exchange> {
     let mut again = Arc::clone(found);
     let is_ready =

@@ -1,5 +1,5 @@
-//! A login with a password that the program does not have: it is asked for its own in plain text,
-//! which crosses no network, and the server gets the real one in whatever way it asks for it.
+//! Login with a password that the program does not have. The program sends its stand-in in plain
+//! text, which crosses no network. The server gets the real password by its own method.
 
 use super::message::{HEAD, Opening, error, length, message, opening, opening_length};
 use super::scram::Scram;
@@ -10,23 +10,23 @@ const ASK: [u8; 9] = [b'R', 0, 0, 0, 8, 0, 0, 0, 3];
 /// `SSLRequest`.
 pub const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 const MECHANISM: &[u8] = b"SCRAM-SHA-256";
-/// More is no message of a login.
+/// Maximum length of a login message.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 enum Stage {
-    /// The server has not asked for anything.
+    /// The server has not requested authentication.
     Begun,
-    /// The program is asked for its password, which the server wants in plain text, or by SCRAM.
+    /// The program is asked for its password. The server wants it by SCRAM or in plain text.
     Asked {
         scram: bool,
     },
     Proving(Scram),
-    /// The server has proven that it knows the password.
+    /// The server has proved that it knows the password.
     Proven,
     Done,
 }
 
-/// What is sent on after a message.
+/// Messages to send after a received message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     pub to_client: Vec<u8>,
@@ -36,23 +36,23 @@ pub struct Sent {
 pub struct Login<'a> {
     stage: Stage,
     nonce: String,
-    /// The password in the place of the one that a program gives.
+    /// Replaces the password that a program gives by the real one.
     real: &'a (dyn Fn(&[u8]) -> Vec<u8> + Sync),
 }
 
-/// What a client begins with.
+/// Kind of a client's first message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// It asks for TLS.
+    /// A request for TLS.
     Tls,
-    /// It asks for another encryption.
+    /// A request for another encryption.
     Other,
-    /// It wants another connection's statement to end, and says no more.
+    /// A request to cancel the statement of another connection.
     Cancel,
     Startup,
 }
 
-/// The first message of a client, once it is whole, and what it is.
+/// Returns the length and the kind of a client's first message, once it is complete.
 pub fn beginning(asked: &[u8]) -> Result<Option<(usize, Beginning)>, Fault> {
     let Some(length) = opening_length(asked)?.filter(|length| *length <= asked.len()) else {
         return Ok(None);
@@ -66,7 +66,7 @@ pub fn beginning(asked: &[u8]) -> Result<Option<(usize, Beginning)>, Fault> {
     Ok(Some((length, beginning)))
 }
 
-/// The length of the next message of a login, once it is whole.
+/// Returns the length of the next message of a login, once it is complete.
 pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
     match length(said)? {
         Some(length) if length > MAX_MESSAGE_BYTES => Err("a message of the login is too long"),
@@ -74,13 +74,13 @@ pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
     }
 }
 
-/// What tells a program that it is not logged in.
+/// Builds the error of a failed login.
 pub fn failure(text: &str) -> Vec<u8> {
     error("FATAL", text)
 }
 
 impl<'a> Login<'a> {
-    /// `nonce` has printable characters without a comma that nobody can guess.
+    /// Creates a login. `nonce` must consist of unpredictable printable characters without a comma.
     pub fn new(nonce: String, real: &'a (dyn Fn(&[u8]) -> Vec<u8> + Sync)) -> Self {
         Self {
             stage: Stage::Begun,
@@ -89,7 +89,7 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// Whether the server has let the program in.
+    /// Returns true if the server has accepted the program.
     pub fn is_done(&self) -> bool {
         matches!(self.stage, Stage::Done)
     }
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_gets_the_real_password_in_plain_text() {
+    fn postgres_server_gets_real_plain_password() {
         let mut login = Login::new("abc".to_owned(), &real);
         assert_eq!(login.server_said(&challenge(3, b"")), Ok(to_client(&ASK)));
         let given = login.client_said(&message(b'p', &[b"stand-in\0"]));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_trusts_asks_nobody() {
+    fn postgres_trusting_server_asks_no_password() {
         let mut login = Login::new("abc".to_owned(), &real);
         assert_eq!(
             login.server_said(&challenge(0, b"")),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_by_scram_must_know_the_password_too() {
+    fn postgres_scram_server_must_prove_password() {
         let nonce = "rOprNGfwEbeRWgbNEkqO";
         let mut login = Login::new(nonce.to_owned(), &real);
         assert_eq!(
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn other_logins_are_faults() {
+    fn postgres_unsupported_login_methods_are_rejected() {
         let other = "the server asks for another login than scram-sha-256 or password";
         for said in [
             challenge(5, b"salt"),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_begins_with_one_of_four_messages() {
+    fn postgres_opening_message_kind_is_detected() {
         let code = |code: u32| [&8_u32.to_be_bytes()[..], &code.to_be_bytes()].concat();
         let startup = [
             &16_u32.to_be_bytes()[..],

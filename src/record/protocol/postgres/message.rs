@@ -1,11 +1,11 @@
-//! Messages of `PostgreSQL`: where they end, what they hold, and those that are made here.
+//! Parsing and building of `PostgreSQL` messages.
 
 use std::ops::Range;
 
 use crate::limits::MAX_POSTGRES_STARTUP_BYTES;
 use crate::record::protocol::dialogue::Fault;
 
-/// Length of the type of a message and of its own length.
+/// Length of the message type and the length field.
 pub(super) const HEAD: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,12 +14,12 @@ pub(super) enum Opening {
     Encryption,
     /// `GSSENCRequest`.
     Gss,
-    /// `CancelRequest`: a connection of its own.
+    /// `CancelRequest`, sent on a connection of its own.
     Cancel,
     Startup,
 }
 
-/// The length of the first message of a client, which has no type.
+/// Returns the length of a client's first message, which has no type.
 pub(super) fn opening_length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     let Some(length) = be32(bytes, 0) else {
         return Ok(None);
@@ -39,7 +39,7 @@ pub(super) fn length(bytes: &[u8]) -> Result<Option<usize>, Fault> {
     }
 }
 
-/// What an opening message asks for: a version of the protocol, or a code in its place.
+/// Returns the code of an opening message: a protocol version or a request code.
 pub(super) fn opening_of(message: &[u8]) -> Option<u32> {
     be32(message, 4).map(|code| code as u32)
 }
@@ -68,7 +68,7 @@ pub(super) fn parameter<'a>(startup: &'a [u8], name: &[u8]) -> Option<&'a [u8]> 
         .map(|(_, value)| value)
 }
 
-/// Cuts a text that ends with NUL off.
+/// Reads a text that ends with NUL.
 pub(super) fn text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
     let end = memchr::memchr(0, rest).ok_or("a text of PostgreSQL has no end")?;
     let found = &rest[..end];
@@ -84,7 +84,7 @@ pub(super) fn bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], 
     Ok(found)
 }
 
-/// Cuts a number of two bytes off.
+/// Reads a number of two bytes.
 pub(super) fn count(rest: &mut &[u8]) -> Result<usize, Fault> {
     let found = bytes(rest, 2)?;
     Ok(usize::from(u16::from_be_bytes([found[0], found[1]])))
@@ -95,27 +95,26 @@ fn be32(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_be_bytes([word[0], word[1], word[2], word[3]]) as usize)
 }
 
-/// Where the statement stands in a message of a client that has one, or the name of a portal in its
-/// place.
+/// Returns the range of the statement in a client's message, or of the portal name in its place.
 pub(super) fn statement(message: &[u8]) -> Option<Range<usize>> {
     let until = |at: usize| Some(at + memchr::memchr(0, message.get(at..)?)?);
     let start = match message.first()? {
         b'Q' | b'E' => HEAD,
         b'P' | b'B' => until(HEAD)? + 1,
-        // Of which kind of thing comes first.
+        // The kind of the object comes first.
         b'D' => HEAD + 1,
         _ => return None,
     };
     Some(start..until(start)?)
 }
 
-/// What stands behind the statement in a `Bind`.
+/// Fields of a `Bind` after the statement.
 pub(super) struct Bound<'a> {
-    /// Formats of the parameters, with how many there are before them.
+    /// Count and formats of the parameters.
     pub(super) formats: &'a [u8],
     /// The parameters; NULL is `None`.
     pub(super) values: Vec<Option<&'a [u8]>>,
-    /// Formats of the results, with how many there are before them.
+    /// Count and formats of the results.
     pub(super) results: &'a [u8],
 }
 
@@ -151,7 +150,7 @@ impl<'a> Bound<'a> {
         Self::read(&message[end + 1..]).ok()
     }
 
-    /// Whether a parameter, counted from 0, is no text.
+    /// Returns true if a parameter, counted from 0, is binary.
     pub(super) fn is_binary(&self, number: usize) -> bool {
         let formats = &self.formats[2..];
         let at = if formats.len() == 2 { 0 } else { 2 * number };
@@ -170,18 +169,19 @@ pub(super) fn message(kind: u8, body: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// `ReadyForQuery` with the state of the transaction: `I` none, `T` in one, `E` in one that failed.
+/// Builds `ReadyForQuery` with the transaction status: `I` idle, `T` in a transaction, `E` in a
+/// failed one.
 pub(super) fn ready(state: u8) -> Vec<u8> {
     message(b'Z', &[&[state]])
 }
 
-/// `ErrorResponse` (its fields: section "Error and Notice Message Fields").
+/// Builds `ErrorResponse` (its fields: section "Error and Notice Message Fields").
 pub(super) fn error(severity: &str, text: &str) -> Vec<u8> {
-    // internal_error: nothing that a program handles as a fault of its own.
+    // internal_error, a code that programs do not handle specially.
     error_of("XX000", severity, text)
 }
 
-/// What is answered in a transaction that failed (`in_failed_sql_transaction`).
+/// Builds the error of a failed transaction (`in_failed_sql_transaction`).
 pub(super) fn aborted() -> Vec<u8> {
     error_of(
         "25P02",
@@ -197,7 +197,7 @@ fn error_of(code: &str, severity: &str, text: &str) -> Vec<u8> {
     )
 }
 
-/// Whether it says that a statement is ignored in a transaction that failed.
+/// Returns true if it is the error for statements in a failed transaction.
 pub(in crate::record) fn is_aborted(message: &[u8]) -> bool {
     let fields = message.get(5..).unwrap_or_default();
     message.first() == Some(&b'E')
@@ -206,14 +206,15 @@ pub(in crate::record) fn is_aborted(message: &[u8]) -> bool {
             .any(|field| field == b"C25P02")
 }
 
-/// Whether it is a challenge of authentication, whose answer depends on a password or on chance.
+/// Returns true if it is an authentication challenge, whose answer depends on a password or on
+/// random data.
 pub(super) fn is_challenge(message: &[u8]) -> bool {
     message.first() == Some(&b'R') && be32(message, 5) != Some(0)
 }
 
-/// What an answer does to the state of the transaction. Recorded calls may be asked in another one
-/// than they were recorded in, so only those that begin or end one, and errors, change it; an error
-/// of what was to end one (`ends`) does, too.
+/// Returns the transaction status after an answer. A call may be replayed in another status than in
+/// its recording. So only transaction control and errors change it, including an error of a
+/// statement that would end the transaction (`ends`).
 pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item = &'a [u8]>) -> u8 {
     let (mut controlled, mut failed, mut recorded) = (None, false, None);
     for message in answer {
@@ -235,7 +236,7 @@ pub(super) fn state_after<'a>(state: u8, ends: bool, answer: impl Iterator<Item 
     }
 }
 
-/// What a message says to be complete, if it is a `CommandComplete`.
+/// Returns the tag of a `CommandComplete`.
 fn tag(message: &[u8]) -> Option<&[u8]> {
     message
         .get(HEAD..)
@@ -243,7 +244,7 @@ fn tag(message: &[u8]) -> Option<&[u8]> {
         .map(|body| body.strip_suffix(b"\0").unwrap_or(body))
 }
 
-/// Whether an answer is that of a command that sets something of its connection and gives no rows.
+/// Returns true if an answer is that of a command that changes session state and returns no rows.
 pub(super) fn only_sets<'a>(answer: impl Iterator<Item = &'a [u8]>) -> bool {
     const SETTERS: [&[u8]; 7] = [
         b"SET",

@@ -1,11 +1,14 @@
 //! The frontend/backend protocol of `PostgreSQL`, version 3 (its manual, part "Frontend/Backend
 //! Protocol").
 //!
-//! Pools and drivers spread calls over connections as they like, and prepare a statement once for
-//! each. So what is said between two `Sync`s is no call by itself: `Parse` and `Describe` are calls
-//! of the connection, which answer as often as they are asked, and a call is `Bind` with `Execute`,
-//! or a simple `Query`. Statements are named in them by their text, so that each call stands for
-//! itself. Authentication is left out: a replayed server trusts everybody.
+//! Pools and drivers spread calls over connections in any order, and prepare a statement once for
+//! each. So the messages between two `Sync`s are not one call:
+//!
+//! - `Parse` and `Describe` are calls of the connection, and can be answered any number of times.
+//! - A call is `Bind` with `Execute`, or a simple `Query`.
+//!
+//! Calls name statements by their text, so each call is independent. Authentication is left out: a
+//! replayed server trusts everybody.
 
 mod forms;
 mod login;
@@ -32,9 +35,9 @@ pub(super) static DATABASE: Database = Database {
     port: 5432,
     parts: parts::parts,
     head: |message| match message.first() {
-        // Of a startup message the length and the version are no words.
+        // Length and version of a startup message are not text.
         Some(0) => 8,
-        // Nor are names of statements, and what proves a password.
+        // Neither are statement names and passwords.
         Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p') => message.len(),
         _ => 5,
     },

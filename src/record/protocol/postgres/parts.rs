@@ -1,15 +1,14 @@
-//! Messages of clients of `PostgreSQL` taken apart ("Message Formats").
+//! Parser of messages of `PostgreSQL` clients ("Message Formats").
 
 use super::message::{Bound, statement};
 use crate::record::protocol::parts::{PartList, Role, readable};
 
-/// `Query`, `Parse`, `Bind`, `Describe` and `Execute`, in which statements stand by their text.
+/// Parses `Query`, `Parse`, `Bind`, `Describe` and `Execute`, which name statements by their text.
 pub(in crate::record) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let at = statement(bytes)?;
     taken.head(&bytes[..1]);
     taken.head(bytes.get(5..at.start)?);
-    // The types of its parameters stand behind a statement where it is carried out, but not where
-    // it is prepared.
+    // Parameter types follow a statement when it is executed, but not when it is prepared.
     let text = &bytes[at.clone()];
     let types = memchr::memmem::rfind(text, b" -- types ").unwrap_or(text.len());
     taken.statement(&text[..types], false);

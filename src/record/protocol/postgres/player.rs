@@ -1,4 +1,4 @@
-//! `PostgreSQL`, as it is played.
+//! Player of `PostgreSQL` connections.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::record::protocol::dialogue::Fault;
 use crate::record::protocol::responder::{Prompter, Responder, said};
 use crate::record::protocol::wire::PlayStep;
 
-/// A `Bind` and what came after it, before it is known whether more belongs to it.
+/// A `Bind` and the messages after it that belong to it.
 struct Run {
     /// `Bind`, and `Execute` if it came.
     questions: Vec<Vec<u8>>,
     describe: Option<Vec<u8>>,
 }
 
-/// Data that the client sends after it was asked for some.
+/// Data that the client copies in.
 struct Copy {
-    /// The question that asked for it.
+    /// The request that started the copy.
     questions: Vec<Vec<u8>>,
     data: Vec<u8>,
-    /// Whether that was a simple `Query`.
+    /// `true` if that was a simple `Query`.
     simple: bool,
 }
 
@@ -33,14 +33,14 @@ pub(super) struct PostgresResponder {
     names: StatementNames,
     run: Option<Run>,
     copy: Option<Copy>,
-    /// State of the transaction, as `ReadyForQuery` has it.
+    /// Transaction status, as in `ReadyForQuery`.
     state: u8,
-    /// After an error everything is ignored up to `Sync`.
+    /// `true` after an error: everything is ignored up to `Sync`.
     skipping: bool,
-    /// The description of what was answered last, if it was recorded as a `Query` and asked in
-    /// another way.
+    /// Description of the latest results, if the call was recorded as a `Query` and requested in
+    /// the other form.
     described: Option<Vec<u8>>,
-    /// What came after a call unasked, up to the next `ReadyForQuery`.
+    /// Notifications after a call, up to the next `ReadyForQuery`.
     after: Vec<u8>,
 }
 
@@ -55,7 +55,7 @@ impl PostgresResponder {
     fn opening(&mut self, prompter: &mut Prompter, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
         let is_encrypted = |found: &Arc<Exchange>| found.tls && recorded(found).is_some();
         match message::opening(bytes)? {
-            // What is cancelled was answered at once by what says so.
+            // Cancelled calls were answered at once in the recording.
             Opening::Cancel => prompter.then = Some(PlayStep::Close),
             Opening::Encryption
                 if !prompter.link.tls && prompter.sessions().iter().any(is_encrypted) =>
@@ -72,13 +72,13 @@ impl PostgresResponder {
         Ok(Vec::new())
     }
 
-    /// What is said to a message, unless it is ignored.
+    /// Answers a message, unless it is ignored.
     fn part(&mut self, prompter: &mut Prompter, part: Input) -> Vec<u8> {
         if let Some(copy) = self.copy.as_mut().filter(|_| !self.skipping) {
             match part {
                 Input::CopyData(data) => copy.data.extend(data),
                 Input::CopyEnd(end) => return self.copied(prompter, end),
-                // While it waits for data the server ignores them.
+                // During a copy the server ignores these.
                 Input::Flush | Input::Sync => {}
                 _ => {
                     self.copy = None;
@@ -122,7 +122,7 @@ impl PostgresResponder {
         out
     }
 
-    /// Looks up a run, now that all of it is known.
+    /// Looks up a run, which is now complete.
     fn end_run(&mut self, prompter: &mut Prompter) -> Vec<u8> {
         let Some(run) = self.run.take() else {
             return Vec::new();
@@ -158,7 +158,7 @@ impl PostgresResponder {
         let plain = |_| plain(questions.first()?, state);
         let found = prompter.ask_or(questions, plain)?;
         let found = self.in_form_of(prompter, questions, found)?;
-        // What it left out as noise is what the recorded one had.
+        // Noise in the request may differ from the recording.
         if let (Some(asked), Some(recorded)) =
             (questions.first(), said(&found, Side::Client).next())
         {
@@ -167,7 +167,7 @@ impl PostgresResponder {
         Ok(found)
     }
 
-    /// A recording as it would answer these messages, where it was asked in another way.
+    /// Converts a recording to the form of these requests.
     fn in_form_of(
         &mut self,
         prompter: &mut Prompter,
@@ -210,7 +210,7 @@ impl PostgresResponder {
         }
     }
 
-    /// Whether a question is answered as every one is in a transaction that failed.
+    /// Returns true if a request fails because its transaction has failed.
     fn is_aborted(&self, question: Option<&Control>) -> bool {
         let leaves = matches!(
             question,
@@ -219,7 +219,7 @@ impl PostgresResponder {
         self.state == b'E' && !leaves
     }
 
-    /// Answers a simple query up to `ReadyForQuery`, unless it asks for data.
+    /// Answers a simple query up to `ReadyForQuery`, unless it starts a copy.
     fn simple(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>]) -> Vec<u8> {
         let mut out = self.answered(prompter, questions, true);
         prompter.unasked.append(&mut self.after);
@@ -229,7 +229,7 @@ impl PostgresResponder {
         out
     }
 
-    /// Answers questions. After an error in the extended protocol everything is ignored up to the
+    /// Answers requests. After an error in the extended protocol everything is ignored up to the
     /// next `Sync`.
     fn answered(
         &mut self,
@@ -321,7 +321,7 @@ fn welcome(prompter: &mut Prompter, asked: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The startup message that a recording answers, if it is one of that kind.
+/// Returns the startup message of a recording, if it is a login.
 fn recorded(found: &Exchange) -> Option<&[u8]> {
     if let Content::Wire(_, wire) = &found.content {
         startup::startup_of(wire)
@@ -338,7 +338,7 @@ fn control(question: &[u8]) -> Option<Control> {
     Control::of_text(&question[at], false)
 }
 
-/// What a server says to what needs no recording.
+/// Returns the answer that needs no recording.
 fn plain(question: &[u8], state: u8) -> Option<Vec<Vec<u8>>> {
     let control = control(question)?;
     let tag = match control {
@@ -375,7 +375,7 @@ impl Responder for PostgresResponder {
         if !self.started {
             return self.opening(prompter, &bytes);
         }
-        // What gives names a meaning comes after what was asked before it.
+        // Definitions of names come after the requests before them.
         let defines = matches!(bytes[0], b'P' | b'C');
         let mut out = if defines {
             self.end_run(prompter)

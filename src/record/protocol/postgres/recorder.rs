@@ -1,7 +1,7 @@
-//! A connection to `PostgreSQL`, as it is recorded.
+//! Recorder of `PostgreSQL` connections.
 //!
-//! What a client says is read when the server answers it, in the order in which the server reads
-//! it: then it is known what the server ignores, and names stand for what they stand for there.
+//! A client's messages are parsed when the server answers them, in the order in which the server
+//! processes them. Then it is known which messages the server ignores and what names mean.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
@@ -13,12 +13,12 @@ use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Phase {
-    /// The client has not said who it is.
+    /// Waits for the client's first message.
     #[default]
     Opening,
-    /// The server is to say in one byte whether it encrypts.
+    /// Waits for the server's one-byte answer about encryption.
     Encryption,
-    /// The client wants to cancel something of another connection.
+    /// The client cancels a statement of another connection.
     Cancel,
     /// Authentication, up to the first `ReadyForQuery`.
     Startup,
@@ -27,28 +27,27 @@ enum Phase {
 
 struct Running {
     draft: Draft,
-    /// Type of the message that asks for it.
+    /// Type of the client's message.
     kind: u8,
-    /// Whether it waits for data that is copied in.
+    /// `true` if data is copied in.
     copies: bool,
 }
 
 #[derive(Default)]
 pub(super) struct PostgresDialogue {
-    /// Whether encryption is relayed that the client asks for.
+    /// `true` if encryption requested by the client is relayed.
     relay_tls: bool,
     phase: Phase,
     names: StatementNames,
-    /// What the client said and the server has not begun to answer, and when.
+    /// Messages of the client that the server has not begun to answer, with their times.
     asked: VecDeque<(Vec<u8>, SystemTime)>,
     running: Option<Running>,
-    /// A `Bind`, whose `Execute` may follow.
+    /// A `Bind` whose `Execute` may follow.
     bound: Option<Draft>,
-    /// Calls that are complete up to `ReadyForQuery`. After it they stay until the next call:
-    /// notifications that come when nothing is asked belong to the last of them that ended with
-    /// `ReadyForQuery`.
+    /// Calls that are complete except for `ReadyForQuery`. After it they stay until the next call:
+    /// later notifications belong to the last call that ended with `ReadyForQuery`.
     done: Vec<Draft>,
-    /// The server ignores everything up to the next `Sync`, after an error.
+    /// `true` after an error: the server ignores everything up to the next `Sync`.
     skipping: bool,
 }
 
@@ -95,7 +94,7 @@ impl PostgresDialogue {
         }
     }
 
-    /// Reads on to what is to be answered next.
+    /// Reads on to the next message that gets an answer.
     fn begin(&mut self) -> Result<Option<Running>, Fault> {
         while let Some((bytes, at)) = self.asked.pop_front() {
             let kind = bytes[0];
@@ -103,7 +102,7 @@ impl PostgresDialogue {
                 continue;
             }
             let draft = match self.names.read(&bytes)? {
-                // A `Bind` is looked up together with its `Execute`, even where one of them failed.
+                // A `Bind` is looked up with its `Execute`, even if one of them failed.
                 Input::Execute(question, true) if let Some(mut draft) = self.bound.take() => {
                     draft.push(Side::Client, question);
                     if self.skipping {
@@ -126,7 +125,7 @@ impl PostgresDialogue {
                     Draft::asked([question], at)
                 }
                 Input::Close => Draft::asked([], at),
-                // Data that nothing asked for is ignored by the server.
+                // The server ignores unexpected copy data.
                 Input::Flush | Input::CopyData(_) | Input::CopyEnd(_) | Input::Terminate => {
                     continue;
                 }
@@ -140,7 +139,7 @@ impl PostgresDialogue {
         Ok(None)
     }
 
-    /// Nothing more belongs to a `Bind`.
+    /// Ends the calls of a `Bind`.
     fn end_run(&mut self) {
         let is_alone = !self.skipping;
         self.done
@@ -176,7 +175,7 @@ impl PostgresDialogue {
             self.copied(&mut running);
         }
         if running.kind == b'S' {
-            // What is no `ReadyForQuery` says that what was deferred to the end of the transaction
+            // Any message before `ReadyForQuery` reports that a deferred part of the transaction
             // failed.
             self.came_unasked(bytes);
         } else {
@@ -186,7 +185,7 @@ impl PostgresDialogue {
             _ if is_unasked => false,
             b'S' | b'Q' | b'F' => kind == b'Z',
             b'E' => matches!(kind, b'C' | b'E' | b's' | b'I'),
-            // A statement's parameters come before its columns.
+            // The parameters of a statement come before its columns.
             _ => kind != b't',
         };
         if kind == b'G' {
@@ -200,7 +199,7 @@ impl PostgresDialogue {
         } else if !is_whole {
             self.running = Some(running);
         } else if running.copies {
-            // Without all of the data it would be taken for the answer to the question.
+            // Without all of its data the call would look like the answer to the first request.
             log.unanswered();
         } else {
             match running.kind {
@@ -223,7 +222,7 @@ impl PostgresDialogue {
         Ok(())
     }
 
-    /// What belongs to the call before it.
+    /// Adds a message to the call before it.
     fn came_unasked(&mut self, bytes: Vec<u8>) {
         let before = self.done.iter_mut().rfind(|draft| match draft.answered_at {
             Some(_) => {
@@ -236,8 +235,7 @@ impl PostgresDialogue {
         }
     }
 
-    /// Reads on to the end of data that is copied in, if that has come. A `Sync` in it is ignored
-    /// by the server.
+    /// Reads on to the end of copied data, if it has arrived. The server ignores a `Sync` in it.
     fn copied(&mut self, running: &mut Running) {
         let mut data = Vec::new();
         while running.copies
@@ -259,7 +257,7 @@ impl PostgresDialogue {
         }
     }
 
-    /// Nothing more belongs to the calls that have an end.
+    /// Records the calls that are complete.
     fn release(&mut self, log: &mut Log) {
         self.done
             .extract_if(.., |draft| draft.answered_at.is_some())
@@ -275,7 +273,7 @@ impl Dialogue for PostgresDialogue {
             (Phase::Encryption, Side::Client) => {
                 Err("a client of PostgreSQL did not wait to be told about encryption")
             }
-            // A server that has no room for one more connection says so at once.
+            // A server without free connections sends an error at once.
             (Phase::Startup | Phase::Calls, _) | (Phase::Opening, Side::Server) => {
                 message::length(bytes)
             }
@@ -358,7 +356,8 @@ impl Dialogue for PostgresDialogue {
             match kind {
                 b'S' | b'C' => {}
                 _ if copies => log.unanswered(),
-                // Nobody misses the answer to what only prepares, unless it waited for it.
+                // A missing answer to a preparation does not matter, unless the program waited for
+                // it.
                 _ if draft.session && log.left_by == Side::Server => {}
                 _ => log.left(draft),
             }

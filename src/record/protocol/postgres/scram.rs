@@ -1,5 +1,5 @@
-//! The client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding and without the
-//! forms of `SASLprep`: a password is the bytes that it is.
+//! Client side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding and `SASLprep`:
+//! passwords are used as raw bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,20 +9,20 @@ use crate::record::protocol::dialogue::Fault;
 
 type Hash = [u8; 32];
 
-/// Most rounds that a server may ask for; its own default is 4,096.
+/// Maximum number of iterations; the server's default is 4,096.
 const MAX_ROUNDS: u32 = 1_000_000;
-/// No channel binding, no other identity.
+/// No channel binding, no authorization identity.
 const HEADER: &str = "n,,";
 
 pub(super) struct Scram {
     nonce: String,
     password: Vec<u8>,
-    /// What the server has to say at the end, once that is known.
+    /// The expected server signature, once it is known.
     signature: Option<Hash>,
 }
 
 impl Scram {
-    /// `nonce` has printable characters without a comma.
+    /// Creates a client. `nonce` must consist of printable characters without a comma.
     pub(super) fn new(password: Vec<u8>, nonce: String) -> Self {
         Self {
             nonce,
@@ -35,7 +35,7 @@ impl Scram {
         format!("{HEADER}n={user},r={}", self.nonce)
     }
 
-    /// The answer to the server's first message.
+    /// Returns the answer to the server's first message.
     pub(super) fn last(&mut self, user: &str, said: &[u8]) -> Result<String, Fault> {
         const ODD: Fault = "the server's SCRAM challenge is not what it should be";
         let said = std::str::from_utf8(said).map_err(|_| ODD)?;
@@ -66,7 +66,7 @@ impl Scram {
         Ok(format!("{without_proof},p={}", STANDARD.encode(proof)))
     }
 
-    /// Whether the server knows the password, too.
+    /// Returns true if the server has proved that it knows the password.
     pub(super) fn is_server(&self, said: &[u8]) -> bool {
         self.signature
             .is_some_and(|signature| said == format!("v={}", STANDARD.encode(signature)).as_bytes())
@@ -110,7 +110,7 @@ mod tests {
 
     /// RFC 7677, 3.
     #[test]
-    fn the_example_of_the_standard() {
+    fn scram_matches_rfc_7677_example() {
         let mut scram = Scram::new(b"pencil".to_vec(), "rOprNGfwEbeRWgbNEkqO".to_owned());
         assert_eq!(scram.first("user"), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
         let said = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_that_is_none_is_a_fault() {
+    fn scram_malformed_challenge_is_rejected() {
         let mut scram = Scram::new(b"pencil".to_vec(), "abc".to_owned());
         for said in [
             "",

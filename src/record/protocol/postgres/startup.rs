@@ -1,5 +1,5 @@
-//! Who a connection is of, and what it is opened with. The name that a program gives itself chooses
-//! nothing: many put the number of their process into it.
+//! Identity and settings of a connection from its startup message. The application name is ignored:
+//! many programs put their process id into it.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use crate::record::call::{Side, Wire};
 use crate::record::protocol::script::Who;
 
 const NAME: &str = "application_name";
-/// Version of the startup messages of clients: 3.0. Others begin calls here, and say the state of a
-/// connection.
+/// Version of the clients' startup messages, 3.0. Messages of other versions mark the connection
+/// state before recorded calls.
 const LOGIN_VERSION: u32 = 196_608;
 
 pub(in crate::record) fn startup_of(wire: &Wire) -> Option<&[u8]> {
@@ -25,7 +25,7 @@ pub(in crate::record) fn who(startup: &[u8]) -> Who {
         Some((name.to_owned(), value.to_vec()))
     });
     let user = parameter(startup, b"user").unwrap_or_default();
-    // Without a name it is the user's.
+    // The database defaults to the user name.
     let database = parameter(startup, b"database").unwrap_or(user);
     Who {
         user: user.to_vec(),
@@ -34,7 +34,7 @@ pub(in crate::record) fn who(startup: &[u8]) -> Who {
     }
 }
 
-/// A message of a client, without the name where it is a login.
+/// Removes the application name from a client's login message.
 pub(in crate::record) fn nameless(whole: &[u8]) -> Cow<'_, [u8]> {
     let is_login = whole.first() == Some(&0) && opening_of(whole) == Some(LOGIN_VERSION);
     if !is_login || parameter(whole, NAME.as_bytes()).is_none() {

@@ -1,4 +1,5 @@
-//! Statements and portals by what they are and not by how a driver numbers them.
+//! Names of statements and portals, replaced by their contents, since drivers number them
+//! differently.
 
 use std::collections::HashMap;
 
@@ -9,23 +10,23 @@ use crate::limits::MAX_WIRE_STATEMENTS;
 use crate::record::protocol::dialogue::Fault;
 use crate::text::escape::hex;
 
-/// A message of a client, in the form in which it is looked up.
+/// A message of a client in normal form for lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// `Query`, or `FunctionCall`: they are answered up to `ReadyForQuery`.
+    /// `Query`, or `FunctionCall`, answered up to `ReadyForQuery`.
     Query(Vec<u8>),
-    /// `Parse`, or `Describe` of a statement: they answer as often as they are asked.
+    /// `Parse`, or `Describe` of a statement; they can be answered any number of times.
     Prepare(Vec<u8>),
-    /// `Bind`, with which a run begins.
+    /// `Bind`, which begins a run.
     Bind(Vec<u8>),
-    /// `Describe` of a portal; whether the portal is that of the run.
+    /// `Describe` of a portal; `true` if the portal is that of the run.
     DescribePortal(Vec<u8>, bool),
-    /// `Execute`; whether it belongs to the `Bind` before it.
+    /// `Execute`; `true` if it belongs to the `Bind` before it.
     Execute(Vec<u8>, bool),
     Close,
     Sync,
     Flush,
-    /// `CopyData`, the bytes in it: where they are cut is of no meaning.
+    /// Bytes of a `CopyData`; message boundaries do not matter.
     CopyData(Vec<u8>),
     /// `CopyDone` or `CopyFail`.
     CopyEnd(Vec<u8>),
@@ -33,12 +34,11 @@ pub(super) enum Input {
 }
 
 struct Portal {
-    /// By its statement and its parameters.
+    /// Name made of the statement and its parameters.
     name: Vec<u8>,
-    /// By its statement and the formats of its results: what `Describe` tells depends on nothing
-    /// else.
+    /// Name made of the statement and its result formats, which determine the answer to `Describe`.
     described: Vec<u8>,
-    /// How many rows were asked of it so far.
+    /// Number of rows requested so far.
     asked: u64,
 }
 
@@ -62,7 +62,7 @@ impl StatementNames {
         statements.chain(self.portals.iter().map(size)).sum()
     }
 
-    /// Reads a message and puts what they stand for in place of names.
+    /// Parses a message and replaces names by their contents.
     pub(super) fn read(&mut self, whole: &[u8]) -> Result<Input, Fault> {
         let (kind, mut rest) = (whole[0], whole.get(5..).unwrap_or_default());
         if !matches!(kind, b'D' | b'E') {
@@ -72,16 +72,16 @@ impl StatementNames {
             b'Q' | b'F' => Input::Query(whole.to_vec()),
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
-                // A statement by its text, and by the types of its parameters where the client
-                // gives them.
+                // A statement is identified by its text, and by the types of its parameters if
+                // given.
                 let mut types = rest;
                 let mut meaning = text(&mut types)?.to_vec();
                 if count(&mut types)? > 0 {
                     meaning.extend(format!(" -- types {}", hex(types)).into_bytes());
                 }
                 self.has_room()?;
-                // Whatever the server says to it: a name whose preparation failed is of no use to a
-                // client.
+                // Registered before the server's answer: a client does not use the name of a failed
+                // statement.
                 self.statements.insert(name, meaning);
                 Input::Prepare(message(b'P', &[b"\0", rest]))
             }
@@ -157,7 +157,7 @@ impl StatementNames {
         Ok(Input::Bind(bound))
     }
 
-    /// A `Bind` was answered by a recording of this one: its portal has the name that it has there.
+    /// Renames the portal of a `Bind` to the name in the recording that answered it.
     pub(super) fn answered_as(&mut self, asked: &[u8], recorded: &[u8]) {
         let name = |bind: &[u8]| {
             let at = message::statement(bind).filter(|_| bind.first() == Some(&b'B'))?;
@@ -183,7 +183,7 @@ impl StatementNames {
     }
 }
 
-/// What a portal is named by: its statement, and all that was bound to it.
+/// Returns the name of a portal: its statement, and a hash of everything bound to it.
 fn portal_name(statement: &[u8], bound: &[u8]) -> Vec<u8> {
     [
         statement,
@@ -193,7 +193,8 @@ fn portal_name(statement: &[u8], bound: &[u8]) -> Vec<u8> {
 }
 
 impl Portal {
-    /// What names it when so many rows more are asked of it, 0 for all: by those that were before.
+    /// Returns the name for a request of this many rows, 0 for all. It includes the number of
+    /// earlier rows.
     fn execute(&mut self, rows: u32) -> Vec<u8> {
         let before = self.asked;
         self.asked = before.saturating_add(u64::from(rows));

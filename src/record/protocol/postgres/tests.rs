@@ -23,7 +23,7 @@ fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     [&(body.len() as u32 + 4).to_be_bytes()[..], &body].concat()
 }
 
-/// Number and key with which the calls of the connection are cancelled.
+/// Process id and key for cancel requests of the connection.
 const KEY: &[u8; 8] = b"pid_\0\0\0\x03";
 
 fn login() -> Vec<Said> {
@@ -100,7 +100,7 @@ fn columns() -> Vec<u8> {
     )
 }
 
-/// A conversation after the login.
+/// Records a conversation after the login.
 fn recorded(conversation: &[Said]) -> (Vec<Said>, Outcome) {
     let whole: Vec<_> = login()
         .into_iter()
@@ -119,7 +119,7 @@ fn recorded(conversation: &[Said]) -> (Vec<Said>, Outcome) {
     (whole, outcome)
 }
 
-/// What a program gets that logs in without a password and asks the same.
+/// Returns the answers to a program that logs in without a password and sends the same.
 fn expected(conversation: &[Said]) -> Vec<u8> {
     let after: Vec<_> = login()[3..].iter().chain(conversation).cloned().collect();
     after
@@ -152,7 +152,7 @@ fn plays(conversation: &[Said], calls: &[Exchange]) -> Arc<crate::record::matchi
             answered.escape_ascii().to_string(),
             expected(conversation).escape_ascii().to_string()
         );
-        // With the login.
+        // The count includes the login.
         let report = book.report();
         assert_eq!(
             (report.missed.len(), report.replayed),
@@ -163,8 +163,8 @@ fn plays(conversation: &[Said], calls: &[Exchange]) -> Arc<crate::record::matchi
     last.unwrap()
 }
 
-/// Sizes of the calls: messages of the client, without the state before them, and of the server,
-/// and whether they belong to the connection.
+/// Returns the sizes of the calls: messages of the client, without the state before them, and of
+/// the server; `true` if they belong to the connection.
 fn shapes(outcome: &Outcome) -> Vec<(usize, usize, bool)> {
     let count = |said: &[(Side, String)], side| {
         let count = said.iter().filter(|(from, _)| *from == side).count();
@@ -185,7 +185,7 @@ fn shapes(outcome: &Outcome) -> Vec<(usize, usize, bool)> {
 }
 
 #[test]
-fn simple_queries_are_calls_and_passwords_are_left_out() {
+fn postgres_simple_queries_are_recorded_without_password() {
     let conversation = [
         client(query("BEGIN")),
         server([complete("BEGIN"), ready(b'T')].concat()),
@@ -238,7 +238,7 @@ fn simple_queries_are_calls_and_passwords_are_left_out() {
 }
 
 #[test]
-fn statements_are_named_by_their_text() {
+fn postgres_statements_match_by_text() {
     let run =
         |name: &str, value: &str| [bind("", name, value), execute("", 0), only(b'S')].concat();
     let ran = |value: &str| [only(b'2'), row(value), complete("SELECT 1"), ready(b'I')].concat();
@@ -269,7 +269,7 @@ fn statements_are_named_by_their_text() {
     let book = plays(&conversation, &outcome.calls);
     assert_eq!(book.report().missed.len(), 0);
 
-    // Other names, on two connections, the calls in another order, and all in one pipeline.
+    // Other names, on two connections, in another order, and in one pipeline.
     let book = crate::record::test_support::book(&outcome.calls);
     let mut one = Played::new(Protocol::Postgres, &book);
     let mut two = Played::new(Protocol::Postgres, &book);
@@ -299,7 +299,7 @@ fn statements_are_named_by_their_text() {
 }
 
 #[test]
-fn a_batch_with_everything_in_it_is_taken_apart_and_put_together() {
+fn postgres_full_extended_batch_replays() {
     let batch = |value: &str| {
         [
             parse("", "SELECT $1"),
@@ -332,7 +332,7 @@ fn a_batch_with_everything_in_it_is_taken_apart_and_put_together() {
 }
 
 #[test]
-fn answers_are_there_at_each_flush() {
+fn postgres_flush_returns_pending_answers() {
     let conversation = [
         client([parse("p", "SELECT $1"), describe('S', "p"), only(b'H')].concat()),
         server(
@@ -355,7 +355,7 @@ fn answers_are_there_at_each_flush() {
 }
 
 #[test]
-fn after_an_error_everything_is_ignored_up_to_sync() {
+fn postgres_error_skips_messages_until_sync() {
     let run = |value: &str| [bind("", "s", value), execute("", 0)].concat();
     let fault = || error("ERROR", "invalid input syntax for type integer");
     let conversation = [
@@ -408,7 +408,7 @@ fn after_an_error_everything_is_ignored_up_to_sync() {
 }
 
 #[test]
-fn a_statement_that_is_described_and_fails_in_a_transaction_says_why() {
+fn postgres_described_statement_replays_its_error() {
     let asked = [
         parse("", "INSERT"),
         bind("", "", "x"),
@@ -429,7 +429,7 @@ fn a_statement_that_is_described_and_fails_in_a_transaction_says_why() {
 }
 
 #[test]
-fn data_is_copied_in_and_out() {
+fn postgres_copy_in_and_out_replays() {
     let asks = || message(b'G', &[&[0, 0, 1, 0, 0]]);
     let data = |text: &str| message(b'd', &[text.as_bytes()]);
     let conversation = [
@@ -469,7 +469,7 @@ fn data_is_copied_in_and_out() {
     let mut played = Played::new(Protocol::Postgres, &book);
     played.ask(&login()[0].1);
     assert_eq!(played.ask(query("COPY t FROM STDIN")), asks());
-    // The same bytes, cut elsewhere.
+    // The same bytes, with other message boundaries.
     let other = [data("1"), data("\n2\n3\n"), only(b'c')].concat();
     assert_eq!(
         played.ask(other),
@@ -479,7 +479,7 @@ fn data_is_copied_in_and_out() {
 }
 
 #[test]
-fn data_that_does_not_wait_to_be_asked_for_is_copied_in() {
+fn postgres_copy_data_before_request_replays() {
     let all = [message(b'd', &[b"1\n"]), only(b'c')].concat();
     let bound = [
         parse("", "COPY t FROM STDIN"),
@@ -517,7 +517,7 @@ fn data_that_does_not_wait_to_be_asked_for_is_copied_in() {
 }
 
 #[test]
-fn notices_and_notifications_go_with_calls() {
+fn postgres_notices_belong_to_calls() {
     let notice = || message(b'N', &[b"SNOTICE\0Mhi\0\0"]);
     let notification = || message(b'A', &[b"\0\0\0\x01channel\0payload\0"]);
     let conversation = [
@@ -542,7 +542,7 @@ fn notices_and_notifications_go_with_calls() {
 }
 
 #[test]
-fn encryption_is_declined_here_or_relayed() {
+fn postgres_tls_is_declined_or_relayed() {
     let ask = |code: u32| [8_u32.to_be_bytes(), code.to_be_bytes()].concat();
     let conversation: Vec<_> = [client(ask(80_877_104)), client(ask(80_877_103))]
         .into_iter()
@@ -575,7 +575,7 @@ fn encryption_is_declined_here_or_relayed() {
 }
 
 #[test]
-fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
+fn postgres_unknown_request_fails_without_disconnect() {
     let conversation = [
         client(query("BEGIN")),
         server([complete("BEGIN"), ready(b'T')].concat()),
@@ -619,7 +619,7 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
         played.ask(query("rollback;")),
         [complete("ROLLBACK"), ready(b'I')].concat()
     );
-    // Recorded inside a transaction, asked outside.
+    // Recorded inside a transaction, requested outside.
     assert_eq!(
         played.ask(query("SELECT 1")),
         [columns(), row("1"), complete("SELECT 1"), ready(b'I')].concat()
@@ -654,7 +654,7 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_passed_on_and_said_to_be_lost() {
+fn postgres_unsupported_stream_is_forwarded_as_lost() {
     let (_, outcome) = recorded(&[
         client(query("START_REPLICATION")),
         server(message(b'W', &[&[0, 0, 0]])),
@@ -700,7 +700,7 @@ fn done(tag: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
+fn postgres_database_and_settings_select_answer() {
     let select = || query("SELECT v FROM t");
     let extended = |text: &str| {
         [
@@ -715,7 +715,7 @@ fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
     let settings = [
         client(select()),
         server(value("b")),
-        // All at once.
+        // One pipeline.
         client(
             [
                 query("SET search_path TO one"),
@@ -757,7 +757,7 @@ fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
     let role = extended("SET ROLE r");
     let authorization = query("SET SESSION AUTHORIZATION v");
     let all = [one, two, role, query("SET ROLE nobody")];
-    // A setting that failed changes nothing.
+    // A failed setting changes nothing.
     assert_eq!(ask("b", &all), value("role"));
     assert_eq!(
         ask("b", &[&all[..3], &[authorization]].concat()),
@@ -772,7 +772,7 @@ fn a_call_is_answered_from_the_database_and_the_settings_of_its_connection() {
 }
 
 #[test]
-fn a_rollback_takes_settings_back_and_local_ones_end_with_their_transaction() {
+fn postgres_rollback_and_transaction_end_reset_settings() {
     let select = || query("SELECT v FROM t");
     let inside = |tag: &str| [complete(tag), ready(b'T')].concat();
     let given = |value: &str| [columns(), row(value), complete("SELECT 1"), ready(b'T')].concat();
@@ -800,7 +800,7 @@ fn a_rollback_takes_settings_back_and_local_ones_end_with_their_transaction() {
         steps("SET search_path TO three", inside("SET")),
         steps("COMMIT", done("COMMIT")),
         got(value("three")),
-        // A transaction of its own, that failed.
+        // A failed transaction of its own.
         steps(
             "SET search_path TO four; SELECT 1/0",
             [complete("SET"), error("ERROR", "zero"), ready(b'I')].concat(),
@@ -813,7 +813,7 @@ fn a_rollback_takes_settings_back_and_local_ones_end_with_their_transaction() {
 }
 
 #[test]
-fn a_login_that_was_refused_is_refused_again_in_its_turn() {
+fn postgres_refused_login_is_replayed_in_turn() {
     let refusal = || error("FATAL", "password authentication failed for user \"u\"");
     let refused = [&login()[..3], &[server(refusal())]].concat();
     let calls = |conversations: &[&[Said]]| -> Vec<Exchange> {

@@ -1,29 +1,27 @@
-//! What a command means for the connection: how it is answered, and what of it is compared.
+//! Classification of commands: form of the answer, effect on the connection, and parts to compare.
 
 use super::resp::{self, words};
 use crate::record::call::{Side, Wire};
 use crate::record::protocol::parts::{PartList, Role};
 
-/// How a command is answered, and what it is a part of.
+/// Form of a command's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
     Plain,
-    /// One reply, the same for every connection: what libraries send when they connect.
+    /// One reply, the same for every connection: commands that libraries send when they connect.
     Session,
     Begin,
     /// `EXEC` or `DISCARD`.
     Finish,
-    /// As many confirmations as it names channels (0: as many as there are), then whatever is
-    /// published.
+    /// One confirmation per named channel (0: one per subscribed channel), then published messages.
     Subscription(usize),
-    /// One reply, and the connection ends.
+    /// One reply, then the connection ends.
     Quit,
-    /// `RESET`: one reply, and the connection is as it was at the beginning.
+    /// `RESET`: one reply, and the connection returns to its initial state.
     Reset,
-    /// Nothing at all: an empty line.
+    /// An empty line, without a reply.
     Empty,
-    /// No replies from here on, or a stream of another kind (`MONITOR`, `SYNC`, `PSYNC`, `CLIENT
-    /// REPLY`).
+    /// No more replies, or a stream of another kind (`MONITOR`, `SYNC`, `PSYNC`, `CLIENT REPLY`).
     Foreign,
 }
 
@@ -53,9 +51,9 @@ pub(super) fn manner(command: &[u8]) -> Manner {
     }
 }
 
-/// The number behind the name of a command: of `SELECT` the database, of `HELLO` the version of the
-/// protocol, in which replies have other forms (`redis.io/docs/latest/commands/hello`). Empty if it
-/// is that of the beginning.
+/// Returns the number after the name of a command; empty if it is the initial value. For `SELECT`
+/// it is the database. For `HELLO` it is the protocol version, which changes the form of replies
+/// (`redis.io/docs/latest/commands/hello`).
 fn number(command: &[u8], name: &[u8], first: u64) -> Option<Vec<u8>> {
     let words = words(command);
     let number: u64 = std::str::from_utf8(words.get(1).filter(|_| is(&words, 0, name))?)
@@ -69,8 +67,8 @@ fn number(command: &[u8], name: &[u8], first: u64) -> Option<Vec<u8>> {
     })
 }
 
-/// The user that a command logs in as (`redis.io/docs/latest/commands/auth`); empty if that is who
-/// everybody is at first. `None` if it is no login.
+/// Returns the user that a command logs in as (`redis.io/docs/latest/commands/auth`); empty for the
+/// default user. `None` if it is not a login.
 fn logs_in(command: &[u8]) -> Option<Vec<u8>> {
     let words = words(command);
     let at = if is(&words, 0, b"AUTH") {
@@ -102,15 +100,13 @@ fn is(words: &[&[u8]], index: usize, name: &[u8]) -> bool {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::record) struct Chosen {
-    /// Whether it is as it was at the beginning.
+    /// `true` if the connection returns to its initial state.
     pub(in crate::record) resets: bool,
-    /// The database, the user, the version of the protocol: each with its value, which is empty if
-    /// it is that of the beginning.
+    /// Database, user and protocol version, each with its value; empty for the initial value.
     pub(in crate::record) context: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// What a call chooses, if it was carried out. Without an answer it is not known, so it counts as
-/// carried out.
+/// Returns the state that a successful call selects. A call without an answer counts as successful.
 pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
     let commands: Vec<&[u8]> = wire.said(Side::Client).collect();
     let answer = wire.said(Side::Server).next_back();
@@ -128,7 +124,7 @@ pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
         .iter()
         .filter_map(|command| number(command, b"SELECT", 0))
         .next_back();
-    // A transaction is answered with a list, and that is null if nothing of it was carried out.
+    // A transaction is answered with a list, which is null if it was aborted.
     let selected = selected.filter(|_| match answer {
         None => true,
         Some(answer) if commands.len() > 1 => {
@@ -140,8 +136,8 @@ pub(in crate::record) fn chosen(wire: &Wire) -> Chosen {
     Chosen { resets, context }
 }
 
-/// Commands that read and change nothing, whatever they are given, and what sets when a key
-/// expires, which programs say again and again (`redis.io/docs/latest/commands`).
+/// Commands that only read, and commands that set expiry times, which programs repeat
+/// (`redis.io/docs/latest/commands`).
 const READS: &str = "\
     GET MGET STRLEN GETRANGE EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME KEYS SCAN DBSIZE HGET HMGET HGETALL
     HEXISTS HKEYS HVALS HLEN HSCAN LRANGE LINDEX LLEN SMEMBERS SISMEMBER SMISMEMBER SCARD SINTER SUNION SDIFF
@@ -156,7 +152,7 @@ fn alone(wire: &Wire) -> Vec<&[u8]> {
     }
 }
 
-/// Whether a call is one of these.
+/// Returns true if a call is one of [`READS`].
 pub(in crate::record) fn reads(wire: &Wire) -> bool {
     let words = alone(wire);
     READS
@@ -164,8 +160,8 @@ pub(in crate::record) fn reads(wire: &Wire) -> bool {
         .any(|known| is(&words, 0, known.as_bytes()))
 }
 
-/// Whether a call sets a key to a value whatever is there, so that saying it again changes nothing:
-/// `SET` with no more than a time.
+/// Returns true if a call sets a key unconditionally, so that repeating it changes nothing: `SET`
+/// with at most a time.
 pub(in crate::record) fn sets(wire: &Wire) -> bool {
     const TIMES: [&str; 5] = ["EX", "PX", "EXAT", "PXAT", "KEEPTTL"];
     let words = alone(wire);
@@ -178,17 +174,17 @@ pub(in crate::record) fn sets(wire: &Wire) -> bool {
     is(&words, 0, b"SET") && words.get(3..).is_some_and(|rest| rest.iter().all(is_time))
 }
 
-/// Whether the answer to a call depends on the database and on who asks.
+/// Returns true if the answer to a call depends on the database and the user.
 pub(in crate::record) fn is_of_context(wire: &Wire) -> bool {
     let first = wire.said(Side::Client).next();
     first.is_some_and(|first| matches!(manner(first), Manner::Plain | Manner::Begin))
 }
 
-/// A command and its arguments. The first says which thing is asked for.
+/// Parses a command and its arguments. The first argument identifies an object.
 pub(super) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let (words, rest) = resp::command(bytes)?;
     let (command, arguments) = words.split_first().filter(|_| rest.is_empty())?;
-    // Of a line it is the first letter.
+    // Inline commands have no marker.
     taken.head(if bytes.first() == Some(&b'*') {
         b"*"
     } else {

@@ -1,4 +1,4 @@
-//! Redis, as it is played.
+//! Player of Redis connections.
 
 use super::command::{Manner, manner};
 use super::resp::Scan;
@@ -15,13 +15,12 @@ pub(super) struct RedisResponder {
 }
 
 impl RedisResponder {
-    /// What a transaction gives, now that it is whole.
+    /// Returns the result of a complete transaction.
     fn carry_out(&mut self, prompter: &mut Prompter) -> Vec<u8> {
         let commands = std::mem::take(&mut self.transaction);
         match prompter.ask(&commands) {
             Ok(found) if found.abandoned() => Vec::new(),
-            // The replies to the commands before were sent when they came; what was pushed in
-            // between came first.
+            // The replies to the earlier commands are sent already; pushed messages came first.
             Ok(found) => said(&found, Side::Server)
                 .next_back()
                 .unwrap_or_default()
@@ -34,7 +33,7 @@ impl RedisResponder {
 fn answer(prompter: &mut Prompter, question: Vec<u8>, manner: Manner) -> Vec<u8> {
     match prompter.ask(&[question]) {
         Ok(found) => {
-            // What is published comes whatever else is asked.
+            // Published messages come regardless of other requests.
             let is_stream = matches!(manner, Manner::Subscription(_));
             prompter.until_more = prompter.script.overtaken(&found).filter(|_| !is_stream);
             said(&found, Side::Server).collect::<Vec<_>>().concat()

@@ -1,4 +1,4 @@
-//! A connection to Redis, as it is recorded.
+//! Recorder of Redis connections.
 
 use std::collections::VecDeque;
 
@@ -10,19 +10,19 @@ use crate::record::protocol::dialogue::{Dialogue, Disposition, Draft, Fault, Log
 struct Pending {
     draft: Draft,
     kind: Kind,
-    /// Replies that are still to come, as far as is known.
+    /// Number of replies still expected, as far as known.
     left: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// As many replies as are left.
+    /// A call with `left` replies.
     Call,
-    /// A transaction to which commands are still added.
+    /// A transaction that still gets commands.
     Transaction,
-    /// As many confirmations as are left; without end if that is 0.
+    /// A subscription with `left` confirmations; any number if that is 0.
     Subscription,
-    /// Replies that nobody needs.
+    /// A call whose replies are not recorded.
     Unrecorded,
 }
 
@@ -30,7 +30,7 @@ enum Kind {
 pub(super) struct RedisDialogue {
     scans: [Scan; 2],
     waiting: VecDeque<Pending>,
-    /// The subscription to which whatever is published belongs.
+    /// The subscription that gets the published messages.
     stream: Option<Draft>,
     subscribed: bool,
 }
@@ -92,7 +92,7 @@ impl RedisDialogue {
                 .front_mut()
                 .filter(|_| is_confirmation && subscribing)
             {
-                // How many channels and patterns the connection has now.
+                // Number of channels and patterns of the connection.
                 let channels = elements
                     .get(2)
                     .and_then(|text| std::str::from_utf8(text).ok()?.parse().ok())
@@ -119,7 +119,7 @@ impl RedisDialogue {
             }
         }
         if subscribing && bytes.first() != Some(&b'-') {
-            // It named no channels, and this is the answer to what was asked next.
+            // It named no channels; this reply belongs to the next request.
             self.stream_begins(log);
         }
         let Some(mut front) = self.waiting.pop_front() else {
@@ -137,7 +137,7 @@ impl RedisDialogue {
         Ok(())
     }
 
-    /// Whatever is published from here on belongs to the call that is answered now.
+    /// Assigns later published messages to the call that is answered now.
     fn stream_begins(&mut self, log: &mut Log) {
         let stream = self.waiting.pop_front().map(|pending| pending.draft);
         if let Some(before) = std::mem::replace(&mut self.stream, stream) {
@@ -177,7 +177,7 @@ impl Dialogue for RedisDialogue {
             match kind {
                 Kind::Subscription => log.done(draft),
                 Kind::Unrecorded => {}
-                // Up to `EXEC` nothing of it is looked up.
+                // A transaction is looked up only with its `EXEC`.
                 Kind::Transaction => log.unanswered(),
                 Kind::Call => log.left(draft),
             }

@@ -1,4 +1,4 @@
-//! Where a RESP message ends, and the little of it that has to be read.
+//! Framing of RESP messages, and parsing of simple elements.
 
 use memchr::memchr;
 
@@ -6,19 +6,19 @@ use crate::limits::{MAX_RESP_DEPTH, MAX_RESP_LINE_BYTES};
 use crate::record::call::Side;
 use crate::record::protocol::dialogue::Fault;
 
-/// Finds the end of the first message in bytes that grow, and reads each byte once.
+/// Incremental search for the end of the first message; reads each byte once.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// Where the element begins that is not yet whole.
+    /// Offset of the first incomplete element.
     at: usize,
-    /// Up to where its first line was searched for its end.
+    /// Offset up to which its first line was searched for its end.
     searched: usize,
-    /// How many elements each open aggregate still waits for, the innermost last.
+    /// Number of missing elements of each open aggregate, the innermost last.
     open: Vec<u64>,
 }
 
 impl Scan {
-    /// The length of the first message, once all of it is there; the next call begins with the
+    /// Returns the length of the first message, once it is complete. The next call begins with the
     /// message after it.
     pub(super) fn length(&mut self, from: Side, bytes: &[u8]) -> Result<Option<usize>, Fault> {
         loop {
@@ -66,8 +66,7 @@ impl Scan {
                     };
                     match kind {
                         b'%' => (end, count.saturating_mul(2)),
-                        // Attributes stand before the element that they belong to, which counts as
-                        // one with them.
+                        // Attributes precede an element and count as one with it.
                         b'|' => (end, count.saturating_mul(2).saturating_add(1)),
                         _ => (end, count),
                     }
@@ -111,12 +110,12 @@ fn number(text: &[u8]) -> Result<i64, Fault> {
         .ok_or("a length of RESP is no number")
 }
 
-/// The words of a command; none of what is no command.
+/// Returns the words of a command; empty if it is malformed.
 pub(super) fn words(bytes: &[u8]) -> Vec<&[u8]> {
     command(bytes).map(|(words, _)| words).unwrap_or_default()
 }
 
-/// The elements of an array of simple elements, up to the first that is not one.
+/// Returns the simple elements of an array, up to the first other element.
 pub(super) fn elements(array: &[u8]) -> Vec<&[u8]> {
     let Some((_, mut rest)) = line(array) else {
         return Vec::new();
@@ -133,7 +132,7 @@ pub(super) fn elements(array: &[u8]) -> Vec<&[u8]> {
     std::iter::from_fn(next).collect()
 }
 
-/// Cuts a string off that has its length before it; nothing if it is null.
+/// Reads a string with a length prefix; empty if it is null.
 fn string<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (head, after) = line(rest)?;
     let (word, after) = match number(head.strip_prefix(b"$")?).ok()? {
@@ -153,7 +152,7 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((head.strip_suffix(b"\r").unwrap_or(head), &bytes[end + 1..]))
 }
 
-/// The words of the command at the beginning, in either of its forms, and what follows it.
+/// Parses the command at the start, in either of its forms; returns its words and the rest.
 pub(in crate::record) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
     let (head, mut rest) = line(bytes)?;
     let Some(count) = head.strip_prefix(b"*") else {
@@ -164,7 +163,7 @@ pub(in crate::record) fn command(bytes: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
             rest,
         ));
     };
-    // A count costs its sender nothing; what it counts does.
+    // No allocation by count: it may be large without any data.
     let mut words = Vec::new();
     for _ in 0..usize::try_from(number(count).ok()?).ok()? {
         words.push(string(&mut rest)?);

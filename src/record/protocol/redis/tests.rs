@@ -41,7 +41,7 @@ const C: Side = Side::Client;
 const S: Side = Side::Server;
 
 #[test]
-fn each_command_is_a_call_in_a_pipeline_too() {
+fn redis_pipelined_commands_are_separate_calls() {
     let conversation = [
         client(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$4\r\n1\r\n2\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\nINCR n\r\n"),
         server(b"+OK\r\n$4\r\n1\r\n2\r\n:41\r\n"),
@@ -68,7 +68,7 @@ fn each_command_is_a_call_in_a_pipeline_too() {
 }
 
 #[test]
-fn replies_of_version_3_are_read() {
+fn resp3_replies_are_parsed() {
     let reply = "|1\r\n+key-popularity\r\n%1\r\n$1\r\na\r\n,0.19\r\n*3\r\n:1\r\n~2\r\n#t\r\n_\r\n%2\r\n+a\r\n(3492890328409238509\r\n+b\r\n=7\r\ntxt:abc\r\n";
     let conversation = [
         client(command(&["HELLO", "3", "AUTH", "me", "secret"])),
@@ -90,7 +90,7 @@ fn replies_of_version_3_are_read() {
 }
 
 #[test]
-fn a_transaction_is_one_call() {
+fn redis_transaction_is_one_call() {
     let commands = [&["MULTI"][..], &["GET", "a"], &["EXEC"]].map(command);
     let conversation = [
         client(&commands[0]),
@@ -122,7 +122,7 @@ fn a_transaction_is_one_call() {
 }
 
 #[test]
-fn a_subscription_is_answered_with_what_was_published() {
+fn redis_subscription_replays_published_messages() {
     for push in ["*", ">"] {
         let frame = |kind: &str, rest: &str| {
             format!(
@@ -170,9 +170,9 @@ fn a_subscription_is_answered_with_what_was_published() {
 }
 
 #[test]
-fn a_reply_that_the_program_did_not_wait_for_waits_until_it_goes_on() {
+fn redis_overtaken_reply_waits_for_next_command() {
     let (slow, next) = (command(&["BLPOP", "a", "9"]), command(&["GET", "b"]));
-    // A second each.
+    // One second each.
     let conversation = [
         client(&slow),
         client(&next),
@@ -186,14 +186,14 @@ fn a_reply_that_the_program_did_not_wait_for_waits_until_it_goes_on() {
     assert_eq!(played.ask(&slow), [UNTIL_MORE, b"*-1\r\n"].concat());
     assert_eq!(played.ask(&next), b"$1\r\n1\r\n");
     assert_eq!(played.ask(&next), b"$1\r\n2\r\n");
-    // It has said more already.
+    // With more input pending, the answer is not delayed.
     let book = crate::record::test_support::book(&recorded(&conversation).calls);
     let mut played = Played::new(Protocol::Redis, &book);
     assert_eq!(played.ask([slow, next].concat()), b"*-1\r\n$1\r\n1\r\n");
 }
 
 #[test]
-fn a_password_is_in_no_file_and_several_choose_the_answer() {
+fn redis_passwords_are_redacted_but_distinguished() {
     let refusal = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
     let login =
         |password: &str, answer: &str| [client(command(&["AUTH", password])), server(answer)];
@@ -232,7 +232,7 @@ fn a_password_is_in_no_file_and_several_choose_the_answer() {
 }
 
 #[test]
-fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
+fn redis_unknown_request_fails_without_disconnect() {
     let conversation = [client(command(&["INCR", "a"])), server(b":1\r\n")];
     let outcome = recorded(&conversation);
     let book = book(&outcome.calls);
@@ -245,7 +245,7 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
     );
     assert!(answer.ends_with(b"\r\n"));
     assert_eq!(played.ask(command(&["INCR", "a"])), b":1\r\n");
-    // The one recording is used up.
+    // The only recording is used up.
     assert!(played.ask(command(&["INCR", "a"])).starts_with(b"-ERR "));
     assert_eq!(played.ask(command(&["QUIT"])), b"+OK\r\n");
     assert!(played.closed);
@@ -253,7 +253,7 @@ fn an_unknown_question_is_an_error_and_the_connection_lives_on() {
 }
 
 #[test]
-fn what_is_no_resp_is_passed_on_and_said_to_be_lost() {
+fn redis_invalid_resp_is_forwarded_as_lost() {
     let conversation = [
         client(command(&["GET", "a"])),
         server(b"$1\r\nnot one byte\r\n"),
@@ -284,7 +284,7 @@ fn what_is_no_resp_is_passed_on_and_said_to_be_lost() {
 }
 
 #[test]
-fn a_connection_that_becomes_a_stream_or_ends_early_says_so() {
+fn redis_monitor_or_disconnect_is_reported_lost() {
     assert_eq!(
         recorded(&[
             client(command(&["MONITOR"])),
@@ -300,7 +300,7 @@ fn a_connection_that_becomes_a_stream_or_ends_early_says_so() {
     );
 }
 
-/// `SELECT 1`, `GET k`, and the same in another database or none.
+/// Reads a key in database 0, then in databases 1 and 2.
 fn databases() -> Vec<Said> {
     let get = || client(command(&["GET", "k"]));
     let select = |number: &str| [client(command(&["SELECT", number])), server(b"+OK\r\n")];
@@ -316,11 +316,11 @@ fn databases() -> Vec<Said> {
 }
 
 #[test]
-fn a_call_is_answered_from_the_database_that_its_connection_has_selected() {
+fn redis_selected_database_selects_answer() {
     let conversation = databases();
     let outcome = recorded(&conversation);
     replays(Protocol::Redis, &conversation, &outcome);
-    // All that the client says at once.
+    // The client's messages in one pipeline.
     let at_once = |side| {
         conversation
             .iter()
@@ -349,7 +349,7 @@ fn a_call_is_answered_from_the_database_that_its_connection_has_selected() {
 }
 
 #[test]
-fn a_call_is_answered_as_the_user_that_its_connection_is() {
+fn redis_user_selects_answer() {
     let get = || client(command(&["GET", "k"]));
     let value = |value: &str| server(format!("$1\r\n{value}\r\n"));
     let login = |words: &[&str], answer: &str| [client(command(words)), server(answer)];
@@ -388,7 +388,7 @@ fn a_call_is_answered_as_the_user_that_its_connection_is() {
 }
 
 #[test]
-fn a_database_that_nobody_recorded_has_no_answers_of_another_one() {
+fn redis_unrecorded_database_is_missed() {
     let outcome = recorded(&databases()[..2]);
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Redis, &book);
@@ -411,7 +411,7 @@ fn a_database_that_nobody_recorded_has_no_answers_of_another_one() {
 }
 
 #[test]
-fn calls_that_do_not_say_their_database_answer_in_any() {
+fn redis_call_without_connection_answers_any_database() {
     let mut calls = recorded(&databases()[..4]).calls;
     calls.truncate(2);
     for call in &mut calls {
@@ -424,7 +424,7 @@ fn calls_that_do_not_say_their_database_answer_in_any() {
 }
 
 #[test]
-fn a_transaction_selects_when_it_is_carried_out() {
+fn redis_select_in_transaction_applies_on_exec() {
     let transaction = |last: &str, answer: &str| {
         let said = [&["MULTI"][..], &["SELECT", "5"], &[last]]
             .map(command)
@@ -446,7 +446,7 @@ fn a_transaction_selects_when_it_is_carried_out() {
 }
 
 #[test]
-fn versions_of_the_protocol_have_answers_of_their_own() {
+fn redis_protocol_version_selects_answer() {
     let hash = || command(&["HGETALL", "k"]);
     let (list, map) = (
         "*2\r\n$1\r\na\r\n$1\r\n1\r\n",
@@ -475,7 +475,7 @@ fn versions_of_the_protocol_have_answers_of_their_own() {
 }
 
 #[test]
-fn what_the_program_did_not_wait_for_is_not_answered() {
+fn redis_abandoned_call_is_not_answered() {
     let conversation = [
         client(command(&["SELECT", "2"])),
         server("+OK\r\n"),
@@ -508,7 +508,7 @@ fn what_the_program_did_not_wait_for_is_not_answered() {
     );
     let report = book.report();
     assert_eq!((report.missed, report.unused), (vec![], vec![]));
-    // A server that hangs up gives no answer either, and is no recording.
+    // If the server closes the connection, the calls are lost.
     let lost = record_left(Protocol::Redis, &conversation, S);
     assert_eq!((lost.calls.len(), lost.lost.len()), (1, 2));
 }

@@ -3,7 +3,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 #[test]
-fn statements_are_words_values_and_marks() {
+fn statement_splits_into_words_values_and_marks() {
     let word = |text: &str| Token::Word(text.to_owned());
     let value = |text: &str| Token::Value(Some(text.as_bytes().to_vec()));
     let text =

@@ -4,7 +4,7 @@ use crate::record::call::Message;
 use pretty_assertions::assert_eq;
 
 #[test]
-fn what_was_said_in_words() {
+fn client_messages_are_shown_as_text() {
     let cases: [(Protocol, &[u8], &str); 8] = [
         (Protocol::Redis, b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "GET a"),
         (Protocol::Postgres, b"Q\0\0\0\x0dSELECT 1\0", "SELECT 1"),

@@ -1,4 +1,4 @@
-//! Sets that were recorded as several users.
+//! Sets that were recorded by several users.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// A client of this name without a password, in the database `shop`.
+/// Returns the login of this user without a password, in the database `shop`.
 fn of(user: &str) -> Vec<u8> {
     let fixed = [
         &(CAPABILITIES | 1 << 3).to_le_bytes()[..],
@@ -37,7 +37,7 @@ fn change_to(user: &str) -> Vec<u8> {
     )
 }
 
-/// What a user asks on a connection, and is answered.
+/// Records the conversation of a user on a connection.
 fn asks(connection: u64, user: &str, conversation: &[Said]) -> Vec<Exchange> {
     let login = [
         server(greeting(u32::MAX)),
@@ -57,7 +57,7 @@ fn orders(answer: u8) -> [Said; 2] {
     [client(query(ORDERS)), server(value(answer))]
 }
 
-/// What each of these users is answered who asks this; `None` is an error.
+/// Returns the answers to one request from each of these users; `None` is an error.
 fn answers(
     book: &Arc<crate::record::matching::Book>,
     users: &[&str],
@@ -73,11 +73,11 @@ fn answers(
 }
 
 #[test]
-fn nobody_is_answered_what_another_user_was() {
+fn answers_differ_by_user() {
     let calls = [asks(1, "clerk", &orders(1)), asks(2, "boss", &orders(2))].concat();
     let in_turn = answers(&book(&calls), &["boss", "clerk", "boss"], &query(ORDERS));
     assert_eq!(in_turn, [Some(value(2)), Some(value(1)), Some(value(2))]);
-    // What was refused to one is not to the other.
+    // An error for one user does not affect another.
     let denied = message(1, b"\xff\x76\x04#42000denied");
     let calls = [
         asks(1, "clerk", &[client(query(ORDERS)), server(&denied)]),
@@ -88,7 +88,7 @@ fn nobody_is_answered_what_another_user_was() {
         answers(&book(&calls), &["boss", "clerk"], &query(ORDERS)),
         [Some(value(2)), None]
     );
-    // What says nothing of anybody answers both.
+    // Requests independent of the user are answered for both.
     let ping = message(0, b"\x0e");
     let calls = [
         asks(1, "clerk", &[client(&ping), server(ok(1, 2))]),
@@ -102,7 +102,7 @@ fn nobody_is_answered_what_another_user_was() {
 }
 
 #[test]
-fn what_one_user_asked_is_answered_to_that_user() {
+fn single_recorded_user_is_answered() {
     let one = asks(1, "clerk", &orders(1));
     assert_eq!(
         book(&one).sessions(&link().target, Protocol::MySql).len(),
@@ -115,7 +115,7 @@ fn what_one_user_asked_is_answered_to_that_user() {
 }
 
 #[test]
-fn a_connection_that_is_used_again_is_that_of_its_new_user() {
+fn change_user_switches_answers_to_new_user() {
     let both = [
         &orders(1)[..],
         &[client(change_to("boss")), server(ok(1, 2))],

@@ -1,10 +1,10 @@
-//! Calls whose answer the program did not wait for.
+//! Calls that the program abandoned before the answer.
 
 use pretty_assertions::assert_eq;
 
 use super::*;
 
-/// What is recorded of a conversation that the program leaves.
+/// Records a conversation that the program abandons.
 fn left(conversation: &[Said]) -> Outcome {
     let whole: Vec<_> = login()
         .into_iter()
@@ -13,7 +13,7 @@ fn left(conversation: &[Said]) -> Outcome {
     record_left(Protocol::Postgres, &whole, Side::Client)
 }
 
-/// Logs in and asks: what comes, and whether nothing more does.
+/// Logs in and sends requests. Returns the answer, and true if the connection is then held.
 fn asks(outcome: &Outcome, questions: &[Vec<u8>]) -> (Vec<u8>, bool) {
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Postgres, &book);
@@ -30,7 +30,7 @@ fn asks(outcome: &Outcome, questions: &[Vec<u8>]) -> (Vec<u8>, bool) {
 }
 
 #[test]
-fn a_query_has_no_answer_or_a_part_of_one() {
+fn abandoned_query_replays_partial_answer() {
     let asked = query("SELECT pg_sleep(9)");
     let outcome = left(&[client(&asked)]);
     assert_eq!((outcome.calls.len(), outcome.lost.len()), (2, 0));
@@ -41,7 +41,7 @@ fn a_query_has_no_answer_or_a_part_of_one() {
 }
 
 #[test]
-fn a_statement_has_none_whatever_of_it_was_answered() {
+fn abandoned_statement_replays_partial_answer() {
     let asked = [
         parse("", "SELECT pg_sleep($1)"),
         bind("", "", "9"),

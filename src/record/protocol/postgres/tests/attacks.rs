@@ -1,12 +1,12 @@
-//! Sessions that differ in ways that a text of one statement does not show. Each pair would get
-//! each other's answers if the difference were not in the key.
+//! Sessions that differ, although the text of the statement is equal. Each pair would get each
+//! other's answers if the difference were not in the key.
 
 use pretty_assertions::assert_eq;
 
 use super::session::{ASKED, BEGIN, are_told_apart, replay, session, tells_apart};
 use super::*;
 
-/// A connection on which this is said and answered, and then a value is asked for.
+/// Returns a connection with these messages before a request for a value.
 fn with(before: &[Said], asked: &[u8], answer: Vec<u8>) -> Vec<Said> {
     let mut whole = session(&[], &[], ASKED, "");
     whole.truncate(whole.len() - 2);
@@ -37,7 +37,7 @@ fn simple(text: &str, tags: &[&str]) -> [Said; 2] {
 }
 
 #[test]
-fn what_a_statement_prepared_in_a_session_sets() {
+fn execute_of_prepared_statement_changes_state() {
     let set = (
         "PREPARE p AS SELECT set_config('a.b', $1, false)",
         "PREPARE",
@@ -59,7 +59,7 @@ fn what_a_statement_prepared_in_a_session_sets() {
 }
 
 #[test]
-fn functions_that_change_settings() {
+fn setting_functions_distinguish_sessions() {
     let call = |text| [(text, "SELECT 1")];
     tells_apart(
         &call("SELECT set_tenant('a')"),
@@ -91,7 +91,7 @@ fn functions_that_change_settings() {
         &[("DO $$BEGIN SET search_path TO b; END$$", "DO")],
         ASKED,
     );
-    // The last call counts, as with SET, so a pool may call it again and again.
+    // The last call counts, as with SET, so a pool may repeat it.
     let twice = session(
         &[],
         &[
@@ -109,7 +109,7 @@ fn functions_that_change_settings() {
         ),
         value("a")
     );
-    // These set nothing.
+    // These have no effect.
     let calls = [
         (
             "SELECT jsonb_set('{}', '{a}', '1'), setweight(x, 'A') FROM t",
@@ -123,7 +123,7 @@ fn functions_that_change_settings() {
 }
 
 #[test]
-fn functions_and_procedures_that_may_have_set_something() {
+fn functions_with_arguments_distinguish_sessions() {
     const READ: &str = "SELECT current_setting('my.x')";
     let call = |text| [(text, "SELECT 1")];
     tells_apart(&call("SELECT setq('a')"), &call("SELECT setq('b')"), READ);
@@ -171,12 +171,13 @@ fn functions_and_procedures_that_may_have_set_something() {
         &call("SELECT coalesce(version(), 'x'), now(), pg_backend_pid(), gen_random_uuid()"),
         READ,
     );
-    // A pool hands connections out in any order: what reads no setting is the same on each.
+    // Pools hand out connections in any order: a statement without a table has the same answer on
+    // each.
     is_as_fresh(&call("SELECT pay(1)"), ASKED);
 }
 
 #[test]
-fn what_a_transaction_has_written_is_read_in_it_alone() {
+fn uncommitted_writes_select_answer_within_transaction() {
     let insert = ("INSERT INTO t VALUES (1)", "INSERT 0 1");
     tells_apart(&[BEGIN, insert], &[], ASKED);
     tells_apart(&[BEGIN, insert], &[BEGIN], ASKED);
@@ -213,7 +214,7 @@ fn what_a_transaction_has_written_is_read_in_it_alone() {
 }
 
 #[test]
-fn settings_that_a_server_reports_by_itself() {
+fn parameter_status_report_distinguishes_sessions() {
     let reports = |zone: &str| {
         let status = message(b'S', &[format!("TimeZone\0{zone}\0").as_bytes()]);
         [
@@ -228,7 +229,7 @@ fn settings_that_a_server_reports_by_itself() {
 }
 
 #[test]
-fn a_transaction_that_failed_answers_nothing_else() {
+fn failed_transaction_answers_aborted_error() {
     let failed = [
         client(query("BEGIN")),
         server([complete("BEGIN"), ready(b'T')].concat()),
@@ -253,7 +254,7 @@ fn a_transaction_that_failed_answers_nothing_else() {
 }
 
 #[test]
-fn a_commit_that_fails_ends_its_transaction() {
+fn failed_commit_ends_transaction() {
     let before = [
         simple("BEGIN", &["BEGIN"]),
         simple("SET search_path TO one", &["SET"]),
@@ -272,7 +273,7 @@ fn a_commit_that_fails_ends_its_transaction() {
 }
 
 #[test]
-fn a_pipeline_is_one_transaction() {
+fn pipeline_until_sync_is_one_transaction() {
     let set = "SET search_path TO one";
     let broken = [
         client([run(set), run("SELECT 1/0"), run("SELECT 2"), only(b'S')].concat()),
@@ -293,7 +294,7 @@ fn a_pipeline_is_one_transaction() {
     );
     let book = kept(&plain(&broken, "none"));
     assert_eq!(replay(&book, &plain(&[], "")), value("none"));
-    // What is local lasts up to its end.
+    // Local settings end with the transaction.
     let local = |to: &str| {
         let asked = [
             run(&format!("SELECT set_config('a.b', '{to}', true)")),
@@ -323,7 +324,7 @@ fn a_pipeline_is_one_transaction() {
 }
 
 #[test]
-fn a_description_is_of_the_session_before_its_run() {
+fn describe_uses_state_before_execution() {
     let described = |text: &str| {
         let asked = [
             parse("", text),
@@ -354,7 +355,7 @@ fn a_description_is_of_the_session_before_its_run() {
 }
 
 #[test]
-fn pages_of_a_portal() {
+fn portal_pages_replay_per_connection() {
     let fetched = |page: &str, end: u8| [row(page), only(end)].concat();
     let begin = || {
         [
@@ -376,7 +377,7 @@ fn pages_of_a_portal() {
             server(fetched(page, b's')),
         ]
     };
-    // Two connections that page through the same, one after the other; and then in turns.
+    // Two connections fetch the same pages, recorded one after the other, played in turns.
     let whole = with(
         &[&begin()[..], &next("2"), &next("3")].concat(),
         &only(b'S'),

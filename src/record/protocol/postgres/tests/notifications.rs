@@ -1,4 +1,4 @@
-//! Notifications, with and without a question.
+//! Notifications, with and without a request before them.
 
 use pretty_assertions::assert_eq;
 
@@ -26,7 +26,7 @@ fn select(value: &str) -> [Said; 2] {
     ]
 }
 
-/// A player that has logged in.
+/// Returns a player that has logged in.
 fn logged_in(outcome: &Outcome) -> (Arc<crate::record::matching::Book>, Played) {
     let book = book(&outcome.calls);
     let mut played = Played::new(Protocol::Postgres, &book);
@@ -39,7 +39,7 @@ fn escaped(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn that_of_an_own_notify_comes_in_its_place() {
+fn own_notification_stays_in_answer() {
     let own = [complete("NOTIFY"), notification("own"), ready(b'I')].concat();
     let conversation = [
         &listen()[..],
@@ -52,7 +52,7 @@ fn that_of_an_own_notify_comes_in_its_place() {
 }
 
 #[test]
-fn those_that_came_by_themselves_come_after_the_same_call() {
+fn unrequested_notifications_follow_same_call() {
     let conversation = [
         &listen()[..],
         &[server(notification("a"))],
@@ -63,9 +63,9 @@ fn those_that_came_by_themselves_come_after_the_same_call() {
     ]
     .concat();
     let (_, outcome) = recorded(&conversation);
-    // The login, and what was asked.
+    // The login and the three requests.
     assert_eq!(outcome.calls.len(), 4);
-    // Who does not wait is told before it is answered.
+    // A program that does not wait gets them before its next answer.
     let (_, mut played) = logged_in(&outcome);
     let came = [notification("a"), notification("b"), notification("c")].concat();
     assert_eq!(
@@ -77,7 +77,7 @@ fn those_that_came_by_themselves_come_after_the_same_call() {
         escaped(&[&came[..], &select("1")[1].1].concat())
     );
     assert_eq!(played.pause(), None);
-    // Who waits is told once.
+    // A program that waits gets them once.
     let (book, mut played) = logged_in(&outcome);
     played.ask(&listen()[0].1);
     assert_eq!(
@@ -102,7 +102,7 @@ fn those_that_came_by_themselves_come_after_the_same_call() {
 }
 
 #[test]
-fn they_come_after_a_statement_of_the_extended_protocol() {
+fn notifications_follow_extended_protocol_statement() {
     let asked = [
         parse("", "LISTEN news"),
         bind("", "", "1"),
@@ -122,7 +122,7 @@ fn they_come_after_a_statement_of_the_extended_protocol() {
 }
 
 #[test]
-fn what_is_asked_once_more_is_answered_without_them() {
+fn repeated_call_omits_notifications() {
     let (_, outcome) = recorded(&[&listen()[..], &[server(notification("a"))]].concat());
     let (book, mut played) = logged_in(&outcome);
     let told: Vec<_> = (0..3)
@@ -139,12 +139,12 @@ fn what_is_asked_once_more_is_answered_without_them() {
 }
 
 #[test]
-fn that_of_a_channel_that_a_function_listens_to_comes_after_its_call() {
+fn notification_from_listening_function_follows_call() {
     let hidden = [
         client(query("SELECT listens()")),
         server([columns(), row(""), done("SELECT 1")].concat()),
     ];
-    // What is prepared meanwhile is no call that it comes after.
+    // Notifications do not follow a preparation.
     let prepared = [
         client([parse("s", "SELECT 1"), only(b'S')].concat()),
         server([only(b'1'), ready(b'I')].concat()),

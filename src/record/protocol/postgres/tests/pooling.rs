@@ -1,11 +1,11 @@
-//! Connections of a pool, which are handed out in any order.
+//! Connections of a pool, which hands them out in any order.
 
 use pretty_assertions::assert_eq;
 
 use super::session::{ASKED, BEGIN, tells_apart};
 use super::*;
 
-/// What is asked, and what is answered.
+/// A request and its answer.
 type Step = (Vec<u8>, Vec<u8>);
 
 fn tag_of(text: &str) -> &'static str {
@@ -30,7 +30,7 @@ fn reads(answer: &str) -> Step {
     (query(ASKED), value(answer))
 }
 
-/// A statement without parameters that is prepared beforehand, by this name.
+/// Prepares a statement without parameters under this name.
 fn prepares(name: &str, text: &str) -> Step {
     (
         [parse(name, text), only(b'S')].concat(),
@@ -46,7 +46,7 @@ fn runs(name: &str, given: &str, answer: &str) -> Step {
     )
 }
 
-/// The same where it is prepared and carried out at once.
+/// Prepares and executes a statement at once.
 fn runs_at_once(text: &str, given: &str, answer: &str) -> Step {
     let asked = [
         parse("", text),
@@ -68,7 +68,7 @@ fn runs_at_once(text: &str, given: &str, answer: &str) -> Step {
     )
 }
 
-/// A book of connections.
+/// Returns a book of these connections.
 fn kept(connections: &[&[Step]]) -> Arc<crate::record::matching::Book> {
     let calls = connections.iter().flat_map(|steps| {
         let said = steps
@@ -83,14 +83,14 @@ fn kept(connections: &[&[Step]]) -> Arc<crate::record::matching::Book> {
     book(&calls.collect::<Vec<_>>())
 }
 
-/// Another connection of the book.
+/// Opens another connection of the book.
 fn connection(book: &Arc<crate::record::matching::Book>) -> Played {
     let mut played = Played::new(Protocol::Postgres, book);
     played.ask(&login()[0].1);
     played
 }
 
-/// Asks and compares what comes.
+/// Sends requests and compares the answers.
 fn answers(played: &mut Played, steps: &[&Step]) {
     for (asked, answer) in steps {
         let got = played.ask(asked);
@@ -104,7 +104,7 @@ fn answers(played: &mut Played, steps: &[&Step]) {
 }
 
 #[test]
-fn functions_that_say_nothing_of_what_they_set() {
+fn unnamed_setting_functions_distinguish_sessions() {
     let ways = [
         [
             "SELECT * FROM use_tenant('a')",
@@ -127,7 +127,7 @@ fn functions_that_say_nothing_of_what_they_set() {
             ASKED,
         );
     }
-    // One connection of the recording, two of the replay.
+    // The recording has one connection, the replay two.
     let [use_a, use_b] = ["SELECT use_tenant('a')", "SELECT use_tenant('b')"].map(says);
     let (a, b) = (reads("a"), reads("b"));
     let book = kept(&[&[
@@ -147,7 +147,7 @@ fn functions_that_say_nothing_of_what_they_set() {
 }
 
 #[test]
-fn what_was_before_does_not_matter_to_what_sets_it() {
+fn setting_statement_ignores_previous_state() {
     let bound = |who: &str| {
         runs_at_once(
             "SELECT set_config('app.tenant', $1::VARCHAR(9), false)",
@@ -179,7 +179,7 @@ fn what_was_before_does_not_matter_to_what_sets_it() {
         answers(&mut played[0], &[&a[0], &a[1]]);
         assert_eq!(book.report().missed, []);
     }
-    // Nor what else was set.
+    // Other settings do not matter either.
     for asked in [
         "BEGIN",
         "SET a.c = 'x'",
@@ -197,7 +197,7 @@ fn what_was_before_does_not_matter_to_what_sets_it() {
         );
         assert_eq!(book.report().missed, []);
     }
-    // What is set in the same query before anything is read.
+    // A setting may precede a read in one query.
     let both = |who: &str| {
         let answer = [
             complete("SET"),
@@ -226,7 +226,7 @@ fn what_was_before_does_not_matter_to_what_sets_it() {
 }
 
 #[test]
-fn a_statement_is_the_same_whether_it_was_prepared_beforehand_or_not() {
+fn statement_matches_prepared_or_unprepared() {
     const TEXT: &str = "SELECT v FROM t WHERE n = $1";
     let tenant = |who: &str| says(&format!("SET app.tenant = '{who}'"));
     let whole = [
@@ -250,7 +250,7 @@ fn a_statement_is_the_same_whether_it_was_prepared_beforehand_or_not() {
 }
 
 #[test]
-fn a_statement_without_parameters_is_the_same_as_a_query() {
+fn statement_without_parameters_matches_simple_query() {
     let unbound = message(b'B', &[b"\0s\0\0\0\0\0\0\x01\0\0"]);
     let run = |tag: &str, columns: &[u8], row: &[u8]| {
         let asked = [
@@ -291,14 +291,14 @@ fn a_statement_without_parameters_is_the_same_as_a_query() {
 }
 
 #[test]
-fn what_ends_all_of_a_kind_is_the_same_whatever_was_set() {
+fn reset_statements_ignore_previous_state() {
     let [a, b] = ["SET app.tenant = 'a'", "SET app.tenant = 'b'"].map(says);
     let [end, reset] = [("DEALLOCATE ALL", "DEALLOCATE ALL"), ("RESET ALL", "RESET")]
         .map(|(text, tag)| (query(text), done(tag)));
     let book = kept(&[&[a.clone(), end.clone(), b.clone()]]);
     answers(&mut connection(&book), &[&b, &end, &a]);
     assert_eq!(book.report().missed, []);
-    // What a function set is taken back as well.
+    // Settings from functions are reset too.
     let book = kept(&[&[says("SELECT set_tenant('a')"), reset.clone(), reads("none")]]);
     answers(&mut connection(&book), &[&reads("none")]);
     assert_eq!(book.report().missed, []);

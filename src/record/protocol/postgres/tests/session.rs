@@ -1,10 +1,10 @@
-//! What a session holds tells its calls apart.
+//! Calls are distinguished by the state of their session.
 
 use super::*;
 
 pub(super) const ASKED: &str = "SELECT v FROM t";
 
-/// A connection on which statements answer with these tags, and then a value is asked for.
+/// Returns a connection that runs statements with these tags before a request for a value.
 pub(super) fn session(
     parameters: &[(&str, &str)],
     before: &[(&str, &str)],
@@ -22,7 +22,7 @@ pub(super) fn session(
     whole
 }
 
-/// What is answered on a connection like that.
+/// Returns the last answer on a replayed connection.
 pub(super) fn replay(book: &Arc<crate::record::matching::Book>, whole: &[Said]) -> Vec<u8> {
     let mut played = Played::new(Protocol::Postgres, book);
     let asked = whole
@@ -34,7 +34,7 @@ pub(super) fn replay(book: &Arc<crate::record::matching::Book>, whole: &[Said]) 
         .unwrap_or_default()
 }
 
-/// Records both, and replays them the other way round.
+/// Records both, and replays them in reverse order.
 pub(super) fn are_told_apart(a: &[Said], b: &[Said]) {
     let calls: Vec<_> = [a, b]
         .into_iter()
@@ -54,7 +54,7 @@ pub(super) fn tells_apart(a: &[(&str, &str)], b: &[(&str, &str)], asked: &str) {
 pub(super) const BEGIN: (&str, &str) = ("BEGIN", "BEGIN");
 
 #[test]
-fn settings_of_any_name_tell_calls_apart() {
+fn settings_of_any_name_distinguish_calls() {
     let tokyo = ("SET timezone = 'Asia/Tokyo'", "SET");
     tells_apart(&[], &[tokyo], ASKED);
     tells_apart(&[("SET TIME ZONE 'UTC'", "SET")], &[tokyo], ASKED);
@@ -91,7 +91,7 @@ fn settings_of_any_name_tell_calls_apart() {
 }
 
 #[test]
-fn what_was_set_is_taken_back() {
+fn reset_settings_do_not_distinguish_calls() {
     let set = ("SET a.b = '1'", "SET");
     let local = ("SELECT set_config('a.b', '2', true)", "SELECT 1");
     let ways: [&[(&str, &str)]; 7] = [
@@ -118,7 +118,7 @@ fn what_was_set_is_taken_back() {
             ASKED,
             "",
         );
-        // Both are in the same state, so each call has its turn. The setting itself was not
+        // Both are in the same state, so each call is served in turn. The setting itself was not
         // recorded.
         assert_eq!(replay(&book, &plain), value("a"), "{way:?}");
         assert_eq!(replay(&book, &with), value("b"), "{way:?}");
@@ -127,7 +127,7 @@ fn what_was_set_is_taken_back() {
 }
 
 #[test]
-fn values_that_are_bound_count() {
+fn bound_setting_values_distinguish_calls() {
     let bound = |text: &str| {
         let mut whole = session(&[], &[], ASKED, text);
         let at = whole.len() - 2;
@@ -151,7 +151,7 @@ fn values_that_are_bound_count() {
 }
 
 #[test]
-fn what_is_left_out_as_noise_leads_to_the_recorded_state() {
+fn noisy_setting_leads_to_recorded_state() {
     use crate::record::matching::DeclaredNoise;
     use crate::record::matching::{Book, Noise};
 
@@ -172,7 +172,7 @@ fn what_is_left_out_as_noise_leads_to_the_recorded_state() {
 }
 
 #[test]
-fn a_login_is_the_same_whatever_the_name_of_the_application_is() {
+fn login_matches_with_any_application_name() {
     let named = |name: &str| session(&[("application_name", name)], &[], ASKED, "v");
     let starting = message(b'E', &[b"SFATAL\0VFATAL\0C57P03\0Mstarting up\0\0"]);
     let mut refused = record(
@@ -182,7 +182,7 @@ fn a_login_is_the_same_whatever_the_name_of_the_application_is() {
     .calls;
     refused.extend(record(Protocol::Postgres, &named("worker-18")).calls);
     let book = book(&refused);
-    // Each has its turn, under other names.
+    // Each is served in turn, under other names.
     assert_eq!(
         Played::new(Protocol::Postgres, &book).ask(&named("worker-19")[0].1),
         starting
@@ -192,7 +192,7 @@ fn a_login_is_the_same_whatever_the_name_of_the_application_is() {
 }
 
 #[test]
-fn rows_are_fetched_on_from_a_portal_whose_values_are_left_out_as_noise() {
+fn portal_with_noisy_values_keeps_fetching_rows() {
     use crate::record::matching::DeclaredNoise;
     use crate::record::matching::{Book, Noise};
 
@@ -226,10 +226,10 @@ fn rows_are_fetched_on_from_a_portal_whose_values_are_left_out_as_noise() {
     assert_eq!(book.report().missed, []);
 }
 
-/// A driver says it where a rollback has ended what it prepared, which the pool of one run has done
-/// and that of another has not.
+/// Drivers send it after a rollback has dropped their prepared statements, which depends on the
+/// pool and so differs between runs.
 #[test]
-fn the_end_of_all_that_was_prepared_needs_no_recording() {
+fn deallocate_needs_no_recording() {
     let book = book(&record(Protocol::Postgres, &session(&[], &[], ASKED, "a")).calls);
     let mut played = Played::new(Protocol::Postgres, &book);
     played.ask(&login()[0].1);
