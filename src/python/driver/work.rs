@@ -59,7 +59,7 @@ impl Kernel for Driver {
         let mut cell = Cell::default();
         let work = self.line.resident.work();
         let account = Duration::from_millis(PYTHON_STATUS_MS);
-        // Keep changes to files that the interpreter has open before the cell goes on.
+        // End the journal entry of the time between cells before this cell starts.
         let between = self
             .line
             .resident
